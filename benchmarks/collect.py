@@ -31,9 +31,9 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from analyzer.collect.manifest import Manifest, read_facts, read_manifest
-from analyzer.collect.sources import RetriedFile, SourceFile
-from analyzer.core.output.store import Store
+from analyzer.collect.capture_sources import RetriedFile, SourceFile
+from analyzer.collect.dataset_manifest import Manifest, read_facts, read_manifest
+from analyzer.core.output.file_store import Store
 from benchmarks import traffic
 
 _FILE_HEADER, _RECORD_HEADER = 24, 16
@@ -151,7 +151,7 @@ def measured_storage(directory: Path) -> Iterator[Measured]:
 
 
 def _timed(name: str, root: str, forget: Callable[[Path], None]) -> Measured:
-    """Writes a file through `output.store`, and reads it through `collect.sources`, as the stages do."""
+    """Writes a file through `output.file_store`, and reads it through `collect.capture_sources`, as the stages do."""
     store = Store(root)
     piece = np.random.default_rng(1).bytes(_PIECE)
     before, began = time.process_time(), time.monotonic()

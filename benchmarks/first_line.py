@@ -40,7 +40,7 @@ class Counted(io.FileIO):
 def first_call(path: Path, names: str) -> dict[str, Any]:
     """Bytes read and seconds taken by this process until the first call is there."""
     from analyzer.pipeline.run import analyze, stream
-    from analyzer.questions.filters.selection import EVERYTHING
+    from analyzer.questions.filters.call_selection import EVERYTHING
     from analyzer.results.call import CallRecord
     from analyzer.screens.views.streamed_timeline import StreamedTimeline
     from analyzer.screens.views.timeline import Timeline

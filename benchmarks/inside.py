@@ -27,8 +27,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from analyzer.auth.keyring import Keyring
-from analyzer.capture.frame import FrameBlock
-from analyzer.capture.reader import CaptureReader
+from analyzer.capture.capture_reader import CaptureReader
+from analyzer.capture.frame_blocks import FrameBlock
 from analyzer.core.events import CaptureEnds, Event
 from analyzer.core.limits import Limits
 from analyzer.interfaces.buffers import TreeTexts, decode_buffer, perf_data_columns, perf_data_rows, winperf_rows
@@ -38,9 +38,9 @@ from analyzer.interfaces.buffers.value_rows import columns_of, plain_perf_data_r
 from analyzer.interfaces.buffers.winperf_layout import WinperfReader, read_winperf
 from analyzer.interfaces.contents.sample_chunks import sample_chunks
 from analyzer.pipeline.run import analyze
-from analyzer.screens.formats.tables import sample_tables, write_pieces
+from analyzer.screens.formats.table_writer import sample_tables, write_pieces
 from analyzer.transport.channel.channels import Channels, TcpChannels
-from analyzer.transport.packet.dissector import Dissector
+from analyzer.transport.packet.block_dissector import Dissector
 from analyzer.transport.rpc.rpc_layer import RpcLayer
 from analyzer.transport.smb.smb_layer import SmbLayer
 from analyzer.transport.tcp.reassembler import Reassembler

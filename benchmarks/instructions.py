@@ -35,7 +35,7 @@ def paths(directory: Path) -> dict[str, Callable[[], object]]:
     from analyzer.interfaces.buffers.perf_data_layout import PerfDataReader
     from analyzer.interfaces.contents.sample_chunks import sample_chunks
     from analyzer.pipeline.run import analyze
-    from analyzer.screens.formats.sample_lines import sample_json_lines
+    from analyzer.screens.formats.sample_json_lines import sample_json_lines
     from benchmarks import inside, traffic
 
     keyring = Keyring.build(passwords=[(traffic.SealedClient.USER, traffic.SealedClient.PASSWORD)])

@@ -15,11 +15,11 @@ import msgspec
 
 from analyzer.auth.keyring import Keyring
 from analyzer.pipeline.case import FORMAT, VERSION
-from analyzer.pipeline.container import measured, write
+from analyzer.pipeline.case_container import measured, write
 from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
-from analyzer.results.rows import CONTRADICTIONS, Rows, saved
-from analyzer.results.saved import ENTRIES, LOG, RECORDS, CaseFacts, TableFacts, dump
+from analyzer.results.case_entries import ENTRIES, LOG, RECORDS, CaseFacts, TableFacts, dump
+from analyzer.results.record_tables import CONTRADICTIONS, Rows, saved
 from fuzz import captures
 from fuzz.mutation import Mutator
 from tests.build.buffers import Block, identifier, instance_header, perf_data, wide

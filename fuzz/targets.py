@@ -24,33 +24,33 @@ import numpy as np
 from analyzer.auth import der, kerberos, keytab, ntlm, secrets, spnego
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.token_handshake import begin
+from analyzer.capture.capture_reader import CaptureReader
+from analyzer.capture.decompression import open_stream
 from analyzer.capture.etl import EtlFile
-from analyzer.capture.frame import FrameBlock, heads_of
-from analyzer.capture.reader import CaptureReader
-from analyzer.capture.streams import open_stream
+from analyzer.capture.frame_blocks import FrameBlock, heads_of
 from analyzer.core.errors import DecodeError, InputError
 from analyzer.core.events import Event
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.interfaces.buffers import decode_buffer, decode_stub, guess_kind, perf_data_rows, winperf_rows
 from analyzer.interfaces.buffers.buffer_trees import plain_decode
 from analyzer.interfaces.buffers.value_rows import plain_perf_data_rows
+from analyzer.pipeline.digest_verification import stated_by
 from analyzer.pipeline.run import analyze
-from analyzer.pipeline.verify import stated_by
 from analyzer.questions.filters.grammar import parse
 from analyzer.questions.series.counter_paths import wildcard
 from analyzer.results.connection import Channel
 from analyzer.results.metadata import metadata_from_json
-from analyzer.results.record import Endpoint
+from analyzer.results.record_types import Endpoint
 from analyzer.screens.views.decode import dumped_bytes
 from analyzer.transport.channel.channel_events import ChannelBatch
-from analyzer.transport.packet.dissector import Dissector
+from analyzer.transport.packet.block_dissector import Dissector
 from analyzer.transport.packet.segment import Segment, SegmentBatch
 from analyzer.transport.rpc.rpc_layer import RpcLayer
-from analyzer.transport.smb.compression import decompress
-from analyzer.transport.tcp.flow import TcpTimeouts
-from analyzer.transport.tcp.recognition import Recognition
+from analyzer.transport.smb.compressed_messages import decompress
+from analyzer.transport.tcp.protocol_recognition import Recognition
 from analyzer.transport.tcp.stream_events import Connection, StreamBatch
+from analyzer.transport.tcp.tcp_states import TcpTimeouts
 from fuzz import captures, cases
 from fuzz.mutation import Mutator
 from tests.build import auth as build_auth
@@ -440,7 +440,7 @@ def _command_of(name: str) -> Callable[..., object]:
     """A command whose options are read already."""
     from typer.main import get_command
 
-    from analyzer.commands.commands import command_line
+    from analyzer.commands.all_commands import command_line
 
     return get_command(command_line([name]))
 

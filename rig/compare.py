@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from analyzer.probe.bound_stream import Credentials
+from analyzer.probe.dcerpc_client import Credentials
 from analyzer.probe.probe_run import Pace, Target, run_probe
-from analyzer.probe.script import Options
+from analyzer.probe.probe_script import Options
 from rig.check import Commands, Record
 from tests.probe.server import DOMAIN, OTHER, PASSWORD, USER, Server
 from tests.truth import PCQ

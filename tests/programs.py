@@ -13,7 +13,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from analyzer.interfaces.contents.programs import BY_CALLS, Marks, Program, client_programs, known_programs, learnt
+from analyzer.interfaces.contents.client_programs import (
+    BY_CALLS,
+    Marks,
+    Program,
+    client_programs,
+    known_programs,
+    learnt,
+)
 from analyzer.pipeline.run import analyze
 from tests.corpus import CORPUS
 
@@ -167,7 +174,7 @@ def written(programs: Sequence[Program]) -> str:
     """The table as TOML."""
     lines = [
         "# Programs, and the values of the marks that they leave, from captures of the programs themselves. Written by",
-        "# `python -m tests.programs`, which says which captures these are. `analyzer/interfaces/contents/programs.py` reads it.",
+        "# `python -m tests.programs`, which says which captures these are. `client_programs.py` reads it.",
     ]
     for one in programs:
         lines += [

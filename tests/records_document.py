@@ -21,9 +21,9 @@ from msgspec.json import schema
 from analyzer.results.call import CallRecord
 from analyzer.results.call_rows import CallRow, PdusRow, SideRow, Stored
 from analyzer.results.command_records import COMMANDS
-from analyzer.results.evidence import EvidenceRecord
 from analyzer.results.field_tree import ShowRecord
-from analyzer.results.record import Endpoint, Record
+from analyzer.results.provenance import EvidenceRecord
+from analyzer.results.record_types import Endpoint, Record
 from analyzer.results.sample import CounterRecord, SampleRecord
 
 DOCS = Path(__file__).parent.parent / "docs"

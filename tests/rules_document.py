@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from analyzer.interfaces.contents.programs import MEANINGS, known_programs
+from analyzer.interfaces.contents.client_programs import MEANINGS, known_programs
 from analyzer.questions.audit.requirements import catalogue
 from analyzer.questions.audit.rule import every_rule
-from analyzer.questions.observations.attack import every_attack
+from analyzer.questions.observations.attack_patterns import every_attack
 from analyzer.screens.views.rule_pages import TITLES
 from tools.markdown import document_lines, item_lines
 

@@ -13,7 +13,7 @@ import pytest
 from benchmarks.run import LARGE, MAKERS, MB, SIZES, capture_of
 from benchmarks.traffic import DISTURBANCES, FORMS
 from tests.build.layouts import forget_layouts
-from tests.commands.test_commands import run
+from tests.commands.test_all_commands import run
 from tools.count_calls import begun
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"

@@ -13,7 +13,7 @@ from analyzer.interfaces.contents.sample_records import sample_records
 from analyzer.interfaces.contents.timeline_records import timeline_records
 from tests import truth
 from tests.analyses import analysis_of_file
-from tests.commands.test_commands import here
+from tests.commands.test_all_commands import here
 from tests.records import Record
 
 ALL = truth.captures()

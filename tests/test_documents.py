@@ -17,14 +17,14 @@ import pytest
 import typer
 
 from analyzer.commands import exits
-from analyzer.commands.commands import EXIT_CODES, command_line
+from analyzer.commands.all_commands import EXIT_CODES, command_line
 from analyzer.questions.audit.requirements import catalogue
 from analyzer.questions.audit.rule import every_rule
-from analyzer.questions.filters import bind, grammar
+from analyzer.questions.filters import binder, grammar
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.series.formulas import Why
 from analyzer.results.finding import CoverageVerdict
-from tests.commands.test_commands import PCQ, SECRETS, records, run
+from tests.commands.test_all_commands import PCQ, SECRETS, records, run
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
@@ -124,7 +124,7 @@ def test_the_bounds_of_filters_are_those_of_the_document() -> None:
     found = re.search(r"A pattern may\s+have ([\d,]+) characters, a filter ([\d,]+) and (\d+) levels", stated)
     assert found is not None
     numbers = [int(number.replace(",", "")) for number in found.groups()]
-    assert numbers == [bind.MAX_PATTERN, grammar.MAX_LENGTH, grammar.MAX_DEPTH]
+    assert numbers == [binder.MAX_PATTERN, grammar.MAX_LENGTH, grammar.MAX_DEPTH]
 
 
 def test_the_filters_of_the_document_are_run() -> None:

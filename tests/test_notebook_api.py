@@ -12,10 +12,10 @@ import pytest
 
 import analyzer as pcq
 from analyzer.results.capture_facts import ProblemRecord
-from analyzer.screens.formats.schema import table_schema
-from analyzer.screens.formats.tables import structs_of_json
+from analyzer.screens.formats.table_schema import table_schema
+from analyzer.screens.formats.table_writer import structs_of_json
 from tests import truth
-from tests.commands.test_commands import HEAVY
+from tests.commands.test_all_commands import HEAVY
 
 CAPTURE = truth.captures()[0]
 V1 = next(capture for capture in truth.captures() if capture.file.startswith("v1_samba_impacket_smb311_ntlm"))

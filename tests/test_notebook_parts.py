@@ -104,10 +104,10 @@ def test_calls_stream_from_tshark_as_they_do_from_our_own_engine() -> None:
 
 def test_calls_stream_in_memory_that_does_not_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is given out is left behind, with the log it lies in."""
-    monkeypatch.setattr("analyzer.capture.reader.FEWEST_BLOCK_BYTES", 4000)
-    monkeypatch.setattr("analyzer.capture.reader._MOST_STREAMED", 0)
-    monkeypatch.setattr("analyzer.capture.reader.CaptureReader.is_drained", property(lambda self: True))
-    monkeypatch.setattr("analyzer.interfaces.resolution.call_stream._MOVED", 8)
+    monkeypatch.setattr("analyzer.capture.capture_reader.FEWEST_BLOCK_BYTES", 4000)
+    monkeypatch.setattr("analyzer.capture.capture_reader._MOST_STREAMED", 0)
+    monkeypatch.setattr("analyzer.capture.capture_reader.CaptureReader.is_drained", property(lambda self: True))
+    monkeypatch.setattr("analyzer.interfaces.resolution.streamed_calls._MOVED", 8)
     append, longest = CallTable.append, [0]
 
     def noted(self: CallTable, call: Call) -> int:

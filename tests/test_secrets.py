@@ -17,7 +17,7 @@ from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.sessions import Hosts, Sessions
 from analyzer.screens.views.show import Show
 from analyzer.screens.views.timeline import Timeline
-from analyzer.screens.views.view import View
+from analyzer.screens.views.view_type import View
 from tests.analyses import analysis_of_file
 from tests.secrets import all_secrets, forms_of_bytes, leaks
 from tests.truth import Capture, captures

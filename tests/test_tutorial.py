@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.test_commands import run
+from tests.commands.test_all_commands import run
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")

@@ -37,7 +37,7 @@ def read_up_to(frame: int) -> None:
 
 def parquet_up_to(frame: int) -> None:
     """From the file to a table of samples."""
-    from analyzer.screens.formats.tables import tables_of, write_pieces
+    from analyzer.screens.formats.table_writer import tables_of, write_pieces
     from analyzer.screens.views.samples import Samples
 
     write_pieces(tables_of(Samples(_analysis(frame))), io.BytesIO())
@@ -51,7 +51,7 @@ def calls_of_answer(job: Callable[[int], None]) -> Counts:
 
 def _analysis(frame: int) -> Analysis:
     from analyzer.auth.keyring import Keyring
-    from analyzer.capture.reader import ReadBound
+    from analyzer.capture.capture_reader import ReadBound
     from analyzer.pipeline.run import analyze
 
     keyring = Keyring.load(CAPTURE.with_suffix(".secrets.json"))

@@ -15,7 +15,7 @@ from hashlib import md5
 from msgspec import Struct
 
 from analyzer.auth.md4 import md4
-from analyzer.auth.security_context import NTLM_SIGNATURE
+from analyzer.auth.security_context_type import NTLM_SIGNATURE
 from analyzer.core.errors import MalformedError, TruncatedError
 from analyzer.core.secret_reprs import Discreet
 

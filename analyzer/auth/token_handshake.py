@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from analyzer.auth.der import unwrap_gss
-from analyzer.auth.handshake import Handshake
+from analyzer.auth.handshake_type import Handshake
 from analyzer.auth.keyring import Keyring
-from analyzer.auth.security_context import NTLM_SIGNATURE, SearchBudget, SecurityContext, Sender, Unprotected
+from analyzer.auth.security_context_type import NTLM_SIGNATURE, SearchBudget, SecurityContext, Sender, Unprotected
 from analyzer.auth.spnego import MECHANISMS, is_spnego, parse_spnego
-from analyzer.core.cached import cached_property
+from analyzer.core.cached_properties import cached_property
 from analyzer.core.errors import DecodeError, MalformedError, UnsupportedError
-from analyzer.core.labels import label
+from analyzer.core.number_labels import label
 from analyzer.results.security import AuthLevel, AuthType, Decryption, Identity
 
 if TYPE_CHECKING:
-    from analyzer.auth.kdc import Tickets
-    from analyzer.auth.kerberos_exchange import KerberosExchange
-    from analyzer.auth.ntlm_exchange import NtlmExchange
+    from analyzer.auth.kdc_replies import Tickets
+    from analyzer.auth.kerberos_handshake import KerberosExchange
+    from analyzer.auth.ntlm_handshake import NtlmExchange
 
 _READABLE = {AuthType.NONE, AuthType.GSS_NEGOTIATE, AuthType.WINNT, AuthType.GSS_KERBEROS, AuthType.DEFAULT}
 
@@ -62,13 +62,13 @@ class TokenHandshake:
     @cached_property
     def _ntlm(self) -> NtlmExchange:
         # Loaded when a capture needs it, as Kerberos is.
-        from analyzer.auth.ntlm_exchange import NtlmExchange
+        from analyzer.auth.ntlm_handshake import NtlmExchange
 
         return NtlmExchange(self._keyring)
 
     @cached_property
     def _kerberos(self) -> KerberosExchange:
-        from analyzer.auth.kerberos_exchange import KerberosExchange
+        from analyzer.auth.kerberos_handshake import KerberosExchange
 
         return KerberosExchange(self._keyring, self._tickets)
 

@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from analyzer.capture.decompression import ByteStream
 from analyzer.capture.etl_buffers import (
     MOST_BUFFER_BYTES,
     BufferIndex,
@@ -27,11 +28,10 @@ from analyzer.capture.etl_buffers import (
 )
 from analyzer.capture.etl_layout import CLOCK_TYPES
 from analyzer.capture.etl_packets import LACKING, NO_LINK, ROW, PacketEvents, Rows, chosen, together
-from analyzer.capture.frame import FrameBlock, heads_of
+from analyzer.capture.frame_blocks import FrameBlock, heads_of
 from analyzer.capture.linktypes import LinkType
 from analyzer.capture.pcap import MAX_FRAME_BYTES
 from analyzer.capture.record_walk import words_of
-from analyzer.capture.streams import ByteStream
 from analyzer.core.byte_log import Log, Readable
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id

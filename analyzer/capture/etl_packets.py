@@ -31,7 +31,7 @@ from analyzer.capture.etl_layout import (
     SWITCH_DESTINATION,
     SWITCH_SOURCE,
 )
-from analyzer.capture.frame import Heads, rows_at
+from analyzer.capture.frame_blocks import Heads, rows_at
 from analyzer.capture.linktypes import LinkType
 from analyzer.core.limits import Limits
 from analyzer.results.capture_facts import TraceInterface

@@ -1,7 +1,7 @@
 """Where the records of a capture file begin: bytes and the rule of their chain in, offsets out.
 
 A capture file is a linked list: the length in one record's header says where the next begins. `walk_plain` follows it
-record by record; `speculative` gives the same answer faster.
+record by record; `partitioned_walk` gives the same answer faster.
 """
 
 from __future__ import annotations

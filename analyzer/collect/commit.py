@@ -8,8 +8,9 @@ from importlib.metadata import PackageNotFoundError, version
 
 import msgspec
 
-from analyzer.collect.lock import Lock
-from analyzer.collect.manifest import (
+from analyzer.collect.capture_sources import shown
+from analyzer.collect.dataset_lock import Lock
+from analyzer.collect.dataset_manifest import (
     FACTS,
     PIECES,
     STAGING,
@@ -22,13 +23,12 @@ from analyzer.collect.manifest import (
     TableEntry,
     packed_facts,
 )
-from analyzer.collect.schemas import STORED
-from analyzer.collect.shared import write_shared
+from analyzer.collect.dataset_schemas import STORED
+from analyzer.collect.shared_tables import write_shared
 from analyzer.collect.sites import site_names
-from analyzer.collect.sources import shown
-from analyzer.collect.stage_facts import Job, TableFile
+from analyzer.collect.stage_results import Job, TableFile
 from analyzer.core.events import Problem
-from analyzer.core.output.store import Store, StoreError
+from analyzer.core.output.file_store import Store, StoreError
 from analyzer.results.capture_facts import SCHEMA
 
 _DIRECTORIES = frozenset({*STORED, PIECES, STATE, FACTS, STAGING})

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from analyzer.core.output.gate import Destination
     from analyzer.questions.audit.accepted_findings import Accepted
     from analyzer.questions.audit.engine import Audit
+    from analyzer.questions.audit.probe_triggers import Triggered
     from analyzer.questions.audit.rule import Rule
-    from analyzer.questions.audit.triggered import Triggered
     from analyzer.results.analysis import Analysis
     from analyzer.results.finding import CoverageVerdict
     from analyzer.screens.views.audit import AuditView
@@ -182,8 +182,8 @@ def audit(
     """
     from analyzer.questions.audit.accepted_findings import read_baseline
     from analyzer.questions.audit.engine import select as selected
+    from analyzer.questions.audit.probe_triggers import read_triggered
     from analyzer.questions.audit.rule import every_rule
-    from analyzer.questions.audit.triggered import read_triggered
 
     rules = selected(every_rule(), select or (), ignore or ())
     if list_rules:
@@ -203,7 +203,7 @@ def audit(
     contract = _Contract(fail_on, min_coverage, allow_undecrypted)
     if matrix:
         raise typer.Exit(_matrix(reading, files, audited, contract, output_format, writing))
-    from analyzer.pipeline.container import is_case
+    from analyzer.pipeline.case_container import is_case
     from analyzer.screens.views.audit import AuditView
 
     judged = audited(reading.analysis(files))
@@ -258,7 +258,7 @@ class _Contract(Struct, frozen=True):
     def exit_of(self, judged: Audit) -> int:
         """The exit code of an audit whose findings are exhausted: what was found goes before what was not there."""
         from analyzer.questions.audit.verdicts import Outcome
-        from analyzer.screens.viewmodel.reading_verdict import nothing_decrypted
+        from analyzer.screens.viewmodel.nothing_to_read import nothing_decrypted
 
         code = exit_of(judged.analysis)
         if judged.found[Outcome.FAILED]:
@@ -291,7 +291,7 @@ def _write(
 
     lost: list[str] = []
     if form is AuditFormat.sarif:
-        from analyzer.capture.offsets import frame_offsets
+        from analyzer.capture.frame_offsets import frame_offsets
         from analyzer.screens.formats.sarif import sarif_log
 
         # What a case was made from may lie anywhere, or nowhere.

@@ -38,23 +38,23 @@ from analyzer.commands.options import (
     SmbSessionKey,
 )
 from analyzer.commands.selection_options import ReadUntil
-from analyzer.core.environment import SECRETS_VARIABLE
+from analyzer.core.environment_variables import SECRETS_VARIABLE
 from analyzer.core.errors import InputError
+from analyzer.core.file_names import without_raw_bytes
 from analyzer.core.output.gate import STANDARD_OUTPUT, say
-from analyzer.core.paths import without_raw_bytes
 
 if TYPE_CHECKING:
     from analyzer.auth.keyring import Keyring
-    from analyzer.capture.reader import ReadBound
+    from analyzer.capture.capture_reader import ReadBound
     from analyzer.core.limits import Limits
     from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
+    from analyzer.pipeline.live_reading import Stream
     from analyzer.pipeline.run import InSessions
-    from analyzer.pipeline.stream import Stream
-    from analyzer.questions.filters.bounds import TimeBound
+    from analyzer.questions.filters.time_bounds import TimeBound
     from analyzer.results.analysis import Analysis
-    from analyzer.results.evidence import FileDigest
     from analyzer.results.metadata import Metadata
     from analyzer.results.next_command import Given
+    from analyzer.results.provenance import FileDigest
 
 # So many files that could not be read are named on standard error.
 _NAMED = 10
@@ -103,7 +103,7 @@ class CaptureReading(Struct, frozen=True):
     @staticmethod
     def refuse_cases(files: Sequence[str], why: str) -> None:
         """For commands that read captured packets or keys again, which no case holds."""
-        from analyzer.pipeline.container import is_case
+        from analyzer.pipeline.case_container import is_case
 
         for file in files:
             if is_case(file):
@@ -146,7 +146,7 @@ class CaptureReading(Struct, frozen=True):
         Where nobody else hears of the progress, it is written to standard error."""
         from analyzer.core.output.progress import watching
         from analyzer.pipeline.run import analyze
-        from analyzer.pipeline.segments import sources_of
+        from analyzer.pipeline.segment_sources import sources_of
 
         # What is loaded by now stays. What is read does too, and to look through it every 700 objects costs a tenth of the time.
         gc.freeze()
@@ -177,12 +177,12 @@ class CaptureReading(Struct, frozen=True):
 
     def analysis_or_dataset(self, files: list[str]) -> Analysis:
         """Reads captures or a case, or opens a dataset of `collect`, whose calls are read from its cases."""
-        from analyzer.collect.manifest import is_dataset
+        from analyzer.collect.dataset_manifest import is_dataset
 
         if not any(map(is_dataset, files)):
             return self.analysis(files)
-        from analyzer.collect.joined import joined
-        from analyzer.collect.manifest import read_dataset
+        from analyzer.collect.dataset_manifest import read_dataset
+        from analyzer.collect.joined_dataset import joined
         from analyzer.results.metadata import filled
 
         if len(files) > 1:
@@ -211,7 +211,7 @@ class CaptureReading(Struct, frozen=True):
 
     def note(self, analysis: Analysis) -> None:
         """Everything was read: notes what it was, and says which files could not be read."""
-        from analyzer.screens.viewmodel.reading_verdict import unreadable
+        from analyzer.screens.viewmodel.nothing_to_read import unreadable
 
         if self.hashing:
             self.read.append(analysis.capture.digests)
@@ -226,7 +226,7 @@ class CaptureReading(Struct, frozen=True):
         """The captures, to be read while calls are taken from them. The progress is written where it is `watched`."""
         from analyzer.core.output.progress import watching
         from analyzer.pipeline.run import stream
-        from analyzer.pipeline.segments import sources_of
+        from analyzer.pipeline.segment_sources import sources_of
 
         if self.engine is not EngineName.own:
             raise typer.BadParameter("tshark reads captures as a whole", param_hint="--names-from now")
@@ -248,8 +248,8 @@ class CaptureReading(Struct, frozen=True):
     def with_packets(self, analysis: Analysis, files: list[str], numbers: Iterable[int] | None = None) -> Analysis:
         """The analysis with the packets of calls with these numbers, of all by default, which are read once more."""
         from analyzer.pipeline.packet_reader import packets_of
-        from analyzer.pipeline.segments import sources_of
-        from analyzer.results.packets import Packets
+        from analyzer.pipeline.segment_sources import sources_of
+        from analyzer.results.captured_packets import Packets
 
         if self.pseudonyms is not None:
             return replace(analysis, packets=Packets("packets hold the names that --redact replaces"))
@@ -350,7 +350,7 @@ def _bound(frames: int | None, until: TimeBound | None, engine: EngineName) -> R
         return None
     if engine is not EngineName.own:
         raise typer.BadParameter("tshark reads captures as a whole", param_hint="--read-frames, --read-until")
-    from analyzer.capture.reader import ReadBound
+    from analyzer.capture.capture_reader import ReadBound
 
     return ReadBound(frames, until.after if until is not None else None)
 

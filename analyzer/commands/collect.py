@@ -20,13 +20,13 @@ from analyzer.commands.options import EngineName
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import say
 from analyzer.core.output.terminal import status_line
-from analyzer.core.printable import counted
+from analyzer.core.printable_text import counted
 
 if TYPE_CHECKING:
     from analyzer.auth.keyring import Keyring
-    from analyzer.collect.collection import CollectRequest, Done, Executor
-    from analyzer.collect.manifest import StageEntry
-    from analyzer.collect.workers import Watcher
+    from analyzer.collect.collect_run import CollectRequest, Done, Executor
+    from analyzer.collect.dataset_manifest import StageEntry
+    from analyzer.collect.local_workers import Watcher
 
 # So many files that could not be read are named.
 _NAMED = 10
@@ -117,10 +117,10 @@ def collect(
     if not sources and not repair:
         raise typer.BadParameter("name captures, directories, globs or URLs", param_hint="SOURCES")
     window = _time("--since", since), _time("--until", until)
-    from analyzer.collect.collection import collect as run
-    from analyzer.collect.sources import shown
-    from analyzer.collect.workers import LocalWorkers
-    from analyzer.core.output.store import StorageError
+    from analyzer.collect.capture_sources import shown
+    from analyzer.collect.collect_run import collect as run
+    from analyzer.collect.local_workers import LocalWorkers
+    from analyzer.core.output.file_store import StorageError
 
     keys = token_hex(8)
     asked = {"sources": " ".join(map(shown, sources or ())), "since": since, "until": until, "retries": str(retries)}
@@ -149,7 +149,7 @@ def _cluster(
 ) -> Iterator[Executor]:
     """A Dask cluster that is there already."""
     try:
-        from analyzer.collect.cluster import DaskExecutor, cluster
+        from analyzer.collect.dask_cluster import DaskExecutor, cluster
     except ImportError:
         raise InputError("--scheduler needs Dask", hint="pip install 'pcq-analyzer[cluster]'") from None
     with cluster(keyring, scheduler, keys=keys, insecure=insecure) as client:
@@ -167,8 +167,8 @@ def _request(
     asked: dict[str, str],
 ) -> CollectRequest:
     """What is asked for, with the sources as they are found."""
-    from analyzer.collect.collection import CollectRequest
-    from analyzer.collect.sources import find_sources
+    from analyzer.collect.capture_sources import find_sources
+    from analyzer.collect.collect_run import CollectRequest
     from analyzer.questions.audit.engine import Profile
 
     if profile not in tuple(Profile):
@@ -194,7 +194,7 @@ def _request(
 
 
 def _time(option: str, text: str | None) -> int | None:
-    from analyzer.collect.sources import time_of
+    from analyzer.collect.capture_sources import time_of
 
     try:
         return time_of(text) if text is not None else None

@@ -16,11 +16,11 @@ from analyzer.commands.exits import ReadingFailedError
 from analyzer.commands.options import ReadFiles
 from analyzer.commands.result_writing import Writing, result_writing
 from analyzer.commands.selection_options import SELECTIONS, CallSelection, renamed
-from analyzer.core.paths import without_raw_bytes
+from analyzer.core.file_names import without_raw_bytes
 
 if TYPE_CHECKING:
-    from analyzer.results.evidence import EvidenceRecord
     from analyzer.results.next_command import Given
+    from analyzer.results.provenance import EvidenceRecord
 
 
 def command(function: Callable[..., None], *, hashing: bool = False) -> Callable[..., None]:
@@ -154,8 +154,8 @@ def _evidence(
     `mark` becomes its digest."""
     from importlib.metadata import version
 
-    from analyzer.capture.digest import digest_of
-    from analyzer.results.evidence import EvidenceRecord, Input
+    from analyzer.capture.file_digest import digest_of
+    from analyzer.results.provenance import EvidenceRecord, Input
 
     names = {item.name: _option_name(item) for item in parameters}
     defaults = {item.name: item.default for item in parameters}

@@ -38,7 +38,7 @@ def complete_page(incomplete: str) -> Iterator[tuple[str, str]]:
 
 def complete_interface(incomplete: str) -> list[str]:
     """Names of interfaces."""
-    from analyzer.transport.rpc.interfaces import interface_names
+    from analyzer.transport.rpc.interface_names import interface_names
 
     return sorted(name for name in interface_names() if name.casefold().startswith(incomplete.casefold()))
 
@@ -73,7 +73,7 @@ def complete_counter(context: typer.Context, incomplete: str) -> Iterator[tuple[
     r"""Counter paths: those of the captures on the line, as `\Object(*)\Counter`; without a capture the objects that Windows has
     by itself."""
     from analyzer.questions.series.readings import points
-    from analyzer.results.name_tables import WELL_KNOWN
+    from analyzer.results.counter_name_tables import WELL_KNOWN
 
     analysis = _analysis(context)
     if analysis is None:

@@ -13,7 +13,7 @@ from analyzer.commands.command_function import command
 from analyzer.commands.exits import EXIT_DIFFERS, EXIT_DONE
 from analyzer.commands.result_writing import Writing
 from analyzer.core.output.gate import say, write_document
-from analyzer.core.printable import printable
+from analyzer.core.printable_text import printable
 
 
 class CrosscheckFormat(StrEnum):
@@ -33,7 +33,7 @@ def crosscheck(
 ) -> None:
     """Our DCERPC PDUs and pairs beside tshark's, one by one. Exit 5 where tshark contradicts, else 0."""
     from analyzer.core.output.json import line
-    from analyzer.pipeline.crosscheck import crosscheck as compare
+    from analyzer.pipeline.tshark_crosscheck import crosscheck as compare
 
     reading.refuse_redaction("tshark compares what was captured")
     reading.refuse_cases([file], "tshark reads captured packets")

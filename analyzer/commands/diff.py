@@ -17,8 +17,8 @@ from analyzer.commands.selection_options import At, CallSelection
 from analyzer.core.output.gate import Destination, say, write_document
 
 if TYPE_CHECKING:
+    from analyzer.questions.differences.baseline import NewThings
     from analyzer.questions.differences.difference_records import Differences
-    from analyzer.questions.differences.usual import NewThings
     from analyzer.results.analysis import Analysis
 
 
@@ -117,7 +117,7 @@ def _sides(reading: CaptureReading, selection: CallSelection, files: list[str], 
 def _moments(at: list[Any], analysis: Analysis, *, values: bool) -> Differences:
     """What differs between two moments of captures."""
     from analyzer.questions.differences.difference_records import Differences
-    from analyzer.questions.differences.moments import moments
+    from analyzer.questions.differences.state_at_moment import moments
 
     if len(at) != 2:
         raise typer.BadParameter("two moments are compared: --at TIME --at TIME", param_hint="--at")
@@ -127,14 +127,14 @@ def _moments(at: list[Any], analysis: Analysis, *, values: bool) -> Differences:
 
 def _new_things(baseline: Path, analysis: Analysis) -> NewThings:
     """What of captures is not usual."""
-    from analyzer.questions.differences.usual import NewThings, read_usual
+    from analyzer.questions.differences.baseline import NewThings, read_usual
 
     return NewThings(read_usual(baseline), str(baseline), analysis)
 
 
 def _write(analysis: Analysis, path: Path, destination: Destination) -> NoReturn:
     """Writes what captures show as what is usual, and ends the command."""
-    from analyzer.questions.differences.usual import usual_json
+    from analyzer.questions.differences.baseline import usual_json
 
     document, count = usual_json(analysis)
     write_document(document, destination)
@@ -143,7 +143,7 @@ def _write(analysis: Analysis, path: Path, destination: Destination) -> NoReturn
 
 
 def _exit_of(sides: list[Analysis], outcome: str) -> int:
-    from analyzer.screens.viewmodel.reading_verdict import unreadable
+    from analyzer.screens.viewmodel.nothing_to_read import unreadable
 
     if any(unreadable(one) for one in sides):
         return EXIT_FILES

@@ -12,8 +12,8 @@ import typer
 import typer.main
 
 from analyzer.commands.about import ABOUT
+from analyzer.commands.all_commands import DESCRIPTION, EXIT_CODES, command_line
 from analyzer.commands.command_function import command
-from analyzer.commands.commands import DESCRIPTION, EXIT_CODES, command_line
 from analyzer.commands.completion import complete_page
 from analyzer.commands.options import Format, OutputFormat
 from analyzer.commands.result_writing import Writing
@@ -21,7 +21,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.output.gate import write_document
 
 if TYPE_CHECKING:
-    from analyzer.screens.views.view import View
+    from analyzer.screens.views.view_type import View
 
 
 _PACKAGE = Path(__file__).resolve().parents[1]

@@ -118,7 +118,7 @@ def _write_frames(
         raise typer.BadParameter(why, param_hint="--frames")
     reading.refuse_redaction("frames are written as they were captured; write --pcapng instead")
     reading.refuse_cases(files, "frames are those of a capture")
-    from analyzer.pipeline.conversion import convert
+    from analyzer.pipeline.pcapng_conversion import convert
 
     destination = destination_of(path, files, reading, force=force, private=False)
     with destination.opened() as out:
@@ -162,7 +162,7 @@ def _secrets(reading: CaptureReading, sliced: Path | None, names: Sequence[str])
 
 def _write_decrypted(analysis: Analysis, calls: Selected, destination: Destination) -> None:
     from analyzer.interfaces.contents.machine_names import machine_names
-    from analyzer.screens.formats.conversation import Unwritten, write_conversation
+    from analyzer.screens.formats.unsealed_packets import Unwritten, write_conversation
 
     unwritten, count = Unwritten(), 0
     with destination.opened() as out:
@@ -184,8 +184,8 @@ def _write_slice(
     destination: Destination,
     secrets: bytes | None,
 ) -> None:
-    from analyzer.pipeline.segments import sources_of
-    from analyzer.pipeline.slicing import slice_of
+    from analyzer.pipeline.capture_slicing import slice_of
+    from analyzer.pipeline.segment_sources import sources_of
 
     found = slice_of(sources_of(files), analysis, calls, reading.keyring, reading.limits, secrets)
     with destination.opened() as out:

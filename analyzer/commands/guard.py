@@ -64,7 +64,7 @@ def guarded(arguments: Sequence[str]) -> int:
         reserve, signals = bytes(_RESERVE_BYTES), _Signals()
         code = EXIT_DONE
         with watched_output(), signals:
-            from analyzer.commands.commands import run
+            from analyzer.commands.all_commands import run
 
             code = run(arguments)
         return code if signals.caught is None else signals.code
@@ -184,7 +184,7 @@ def _what(error: BaseException) -> str:
 
 def shown_again(arguments: Sequence[str]) -> Iterator[str]:
     """The arguments as a shell takes them, with `-` for each secret: the command asks for it."""
-    from analyzer.core.paths import shell_word
+    from analyzer.core.file_names import shell_word
 
     is_secret = False
     for word in arguments:

@@ -59,7 +59,7 @@ def wireshark(
     from analyzer.auth.key_export import ntlm_keytab, seskey_line
     from analyzer.core.output.progress import watching
     from analyzer.pipeline.run import smb_session_keys
-    from analyzer.pipeline.segments import sources_of
+    from analyzer.pipeline.segment_sources import sources_of
 
     reading.refuse_cases(files, "no key is in it")
     reading.refuse_redaction("keys are of no use under pseudonyms")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from analyzer.commands.help import KEYS, READING, WRITING
-from analyzer.core.environment import SECRETS_VARIABLE
+from analyzer.core.environment_variables import SECRETS_VARIABLE
 from analyzer.core.output.gate import STANDARD_OUTPUT, is_terminal
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from analyzer.core.errors import InputError
 from analyzer.core.output.gate import Destination, put, say, write_document
 
 if TYPE_CHECKING:
-    from analyzer.probe.bound_stream import Credentials
+    from analyzer.probe.dcerpc_client import Credentials
     from analyzer.probe.probe_run import Target
-    from analyzer.probe.script import Options
+    from analyzer.probe.probe_script import Options
 
 Program = Literal["auto", "dumpcap", "tcpdump", "own"]
 
@@ -100,7 +100,7 @@ def probe(
     changed, and nothing beyond the script (--dry-run) is sent. Needs the extra `probe`.
     """
     from analyzer.probe.probe_run import rehearse, script_lines
-    from analyzer.probe.script import Options
+    from analyzer.probe.probe_script import Options
 
     options = Options(countersets=countersets, polls=polls, interval=interval, large=large)
     if dry_run:
@@ -109,7 +109,7 @@ def probe(
         return
     if server is None or capture is None or triggered is None:
         raise typer.BadParameter("a server, -w and --triggered are needed (or --dry-run)", param_hint="SERVER")
-    from analyzer.probe.bound_stream import require_impacket
+    from analyzer.probe.dcerpc_client import require_impacket
     from analyzer.probe.probe_run import Pace, Target, run_probe
 
     require_impacket()
@@ -133,7 +133,7 @@ def probe(
 
 
 def _credentials(user: str, password: str | None, nt_hash: str | None) -> Credentials:
-    from analyzer.probe.bound_stream import Credentials
+    from analyzer.probe.dcerpc_client import Credentials
 
     domain, _, name = user.rpartition("\\")
     if nt_hash is not None:

@@ -22,7 +22,7 @@ from analyzer.core.output.gate import say
 
 if TYPE_CHECKING:
     from analyzer.results.analysis import Analysis
-    from analyzer.screens.formats.page import ValueBlocks
+    from analyzer.screens.formats.report_page import ValueBlocks
     from analyzer.screens.views.report import Report
 
 ReportFiles = Annotated[
@@ -65,7 +65,7 @@ def report(
         raise typer.BadParameter("name a capture", param_hint="FILE")
     if writing.path is None:
         raise typer.BadParameter("name the file to write: -o report.html, or -o - into a pipe", param_hint="-o")
-    from analyzer.screens.formats.page import write_page
+    from analyzer.screens.formats.report_page import write_page
 
     analysis, view, values = _made(reading, files, title, profile)
     write_page(view, values, writing.destination, writing.evidence())
@@ -81,7 +81,7 @@ def _made(
 ) -> tuple[Analysis, Report, ValueBlocks]:
     """Reads captures for a page."""
     from analyzer.questions.audit.engine import Audit, Profile
-    from analyzer.screens.formats.page import value_blocks
+    from analyzer.screens.formats.report_page import value_blocks
     from analyzer.screens.views.report import Report
 
     progress = (lambda *_: None) if quiet else None
@@ -101,9 +101,9 @@ def _serve(
     strict: bool,
 ) -> NoReturn:
     """Serves the page of a capture that grows until it ends, or until the user ends it; both are a good end."""
-    from analyzer.capture.growing import GrowingCapture
+    from analyzer.capture.growing_file import GrowingCapture
     from analyzer.commands.guard import ending_well
-    from analyzer.screens.formats.page import LiveVersion, page_parts, write_page
+    from analyzer.screens.formats.report_page import LiveVersion, page_parts, write_page
     from analyzer.screens.live import LivePage
 
     if files != ["-"]:

@@ -18,9 +18,9 @@ from analyzer.core.output.pager import paged, pager_command
 from analyzer.core.times import show_times_in, zone_of
 
 if TYPE_CHECKING:
-    from analyzer.results.evidence import EvidenceRecord
+    from analyzer.results.provenance import EvidenceRecord
     from analyzer.screens.views.streamed_timeline import StreamedTimeline
-    from analyzer.screens.views.view import View
+    from analyzer.screens.views.view_type import View
 
 
 class Writing:
@@ -64,7 +64,7 @@ class Writing:
 
     def stream(self, view: StreamedTimeline, form: str, ended: Callable[[], object]) -> None:
         """Writes a view while it is made; `ended` is called when it is made to its end."""
-        from analyzer.screens.formats.write import write_streamed
+        from analyzer.screens.formats.view_writer import write_streamed
 
         def evidence() -> EvidenceRecord | None:
             ended()
@@ -73,7 +73,7 @@ class Writing:
         write_streamed(view, form, self.destination, columns=self._columns, evidence=evidence)
 
     def write(self, view: View, form: str) -> None:
-        from analyzer.screens.formats.write import write
+        from analyzer.screens.formats.view_writer import write
 
         write(
             view,

@@ -25,9 +25,9 @@ from analyzer.core.output.gate import is_terminal, put
 
 if TYPE_CHECKING:
     from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
+    from analyzer.questions.filters.call_selection import Selection
     from analyzer.questions.filters.filter import SampleFilter
-    from analyzer.questions.filters.filter_fields import FilterField
-    from analyzer.questions.filters.selection import Selection
+    from analyzer.questions.filters.filterable_fields import FilterField
     from analyzer.results.analysis import Analysis
 
 
@@ -58,14 +58,14 @@ def later(where: str, **given: Any) -> Callable[..., Any]:
     return lambda *values: attrgetter(name)(import_module(f"analyzer.{module}"))(*values, **given)
 
 
-_call_fields = later("questions.filters.filter_fields:call_fields")
-_sample_fields = later("questions.filters.filter_fields:sample_fields")
-_counter_fields = later("questions.filters.filter_fields:counter_fields")
+_call_fields = later("questions.filters.filterable_fields:call_fields")
+_sample_fields = later("questions.filters.filterable_fields:sample_fields")
+_counter_fields = later("questions.filters.filterable_fields:counter_fields")
 _call_filter = later("questions.filters.filter:CallFilter")
 _sample_filter = later("questions.filters.filter:SampleFilter")
 _counter_filter = later("questions.filters.filter:SampleFilter", of_counters=True)
-_time = later("questions.filters.bounds:TimeBound.of")
-_machine = later("questions.filters.parties:Party.of")
+_time = later("questions.filters.time_bounds:TimeBound.of")
+_machine = later("questions.filters.machines_and_accounts:Party.of")
 
 
 def _completing(fields: Callable[[], Mapping[str, FilterField]]) -> Callable[[str], Iterator[tuple[str, str]]]:
@@ -88,7 +88,7 @@ def _listing(fields: Callable[[], Mapping[str, FilterField]]) -> Callable[[bool]
     def print_fields(wanted: bool) -> None:
         if not wanted:
             return
-        from analyzer.results.record import Kind
+        from analyzer.results.record_types import Kind
 
         # Fields of one side repeat those of either side.
         shown = [field for field in fields().values() if not field.name.startswith(("request.", "response."))]
@@ -200,7 +200,7 @@ User = Annotated[
     _option(
         "--user",
         metavar="NAME",
-        parse=later("questions.filters.parties:Account"),
+        parse=later("questions.filters.machines_and_accounts:Account"),
         autocompletion=complete_account,
         help=r"Only calls of this account (LAB\perfmon). Also perfmon, perfmon@REALM, anonymous or guest. "
         "Calls of those who claimed to be this account are shown too.",
@@ -211,7 +211,7 @@ Interface = Annotated[
     _option(
         "--interface",
         metavar="NAME",
-        parse=later("questions.filters.selection:known_interface"),
+        parse=later("questions.filters.call_selection:known_interface"),
         autocompletion=complete_interface,
         help="Only calls of this interface: PerflibV2, winreg. Or a UUID. Given more than once: of any of them.",
     ),
@@ -221,7 +221,7 @@ FollowHandle = Annotated[
     _option(
         "--follow-handle",
         metavar="HANDLE",
-        parse=later("questions.filters.selection:handle_name"),
+        parse=later("questions.filters.call_selection:handle_name"),
         help="Only calls on this handle: q2 or its UUID. Also a registry key (k1) or a service (s1).",
     ),
 ]
@@ -230,7 +230,7 @@ FollowSession = Annotated[
     _option(
         "--follow-session",
         metavar="SESSION",
-        parse=later("questions.filters.selection:session_name"),
+        parse=later("questions.filters.call_selection:session_name"),
         help="Only calls of this SMB session: 0x1d. Or the number of a call in it. For a call over plain TCP: the calls of its "
         "connection.",
     ),
@@ -278,8 +278,8 @@ def renamed(made: Any, names: Pseudonyms) -> Any:
     """A selection of these by the pseudonyms of the names in it; everything else is unchanged."""
     if not isinstance(made, CallSelection | SampleSelection):
         return made
-    from analyzer.questions.filters.renamed import RenamedFilter
-    from analyzer.questions.filters.renamed import renamed as by_pseudonyms
+    from analyzer.questions.filters.redacted_names import RenamedFilter
+    from analyzer.questions.filters.redacted_names import renamed as by_pseudonyms
 
     made = replace(made, selection=by_pseudonyms(made.selection, names))
     if isinstance(made, SampleSelection) and made.filter is not None:
@@ -300,7 +300,7 @@ def call_selection(
     list_fields: ListCallFields = False,
 ) -> CallSelection:
     """What the options ask for."""
-    from analyzer.questions.filters.selection import Selection
+    from analyzer.questions.filters.call_selection import Selection
 
     interfaces, servers = tuple(interface or ()), tuple(server or ())
     clients, users = tuple(client or ()), tuple(user or ())

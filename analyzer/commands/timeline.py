@@ -16,7 +16,7 @@ from analyzer.commands.selection_options import CallSelection, Head, Tail, Time,
 from analyzer.core.output.gate import is_terminal
 
 if TYPE_CHECKING:
-    from analyzer.questions.filters.selection import Selection
+    from analyzer.questions.filters.call_selection import Selection
 
 
 @command

@@ -53,10 +53,10 @@ def triage(
 
     Exit 11: findings of severity high, 10: medium, 3: no performance traffic in any file, 0: nothing of these.
     """
-    from analyzer.capture.digest import digest_of
-    from analyzer.capture.reader import expand
+    from analyzer.capture.capture_reader import expand
+    from analyzer.capture.file_digest import digest_of
     from analyzer.core.errors import InputError
-    from analyzer.pipeline.segments import sources_of
+    from analyzer.pipeline.segment_sources import sources_of
     from analyzer.screens.views.triage import Triage
 
     failures: list[InputError] = []

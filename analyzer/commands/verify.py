@@ -16,7 +16,7 @@ def verify(
     captures: Annotated[list[Path], typer.Argument(metavar="CAPTURE...", help="The captures it is stated to be of.")],
 ) -> None:
     """Check that a result was not changed, and was made from just these captures. Exit 0 if so, 7 if not, 1 if it does not say."""
-    from analyzer.pipeline.verify import verify as compare
+    from analyzer.pipeline.digest_verification import verify as compare
 
     found = compare(result, captures)
     put(f"{result}: {'is what was written' if found.unchanged else 'was changed after it was written'}")

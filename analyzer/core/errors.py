@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from msgspec import MsgspecError
 
-from analyzer.core.paths import without_raw_bytes
-from analyzer.core.printable import printable
+from analyzer.core.file_names import without_raw_bytes
+from analyzer.core.printable_text import printable
 
 # What decoding ends in where bytes are damaged or values contradict each other.
 CONTRADICTIONS = (MsgspecError, LookupError, ValueError, TypeError, ArithmeticError, RecursionError)

@@ -7,9 +7,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+from analyzer.core.byte_origins import FrameExtent
 from analyzer.core.errors import DecodeError, TruncatedError, UnsupportedError
-from analyzer.core.origins import FrameExtent
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 
 ProblemKind = Literal[
     "gap", "sealed", "truncated", "malformed", "unsupported", "conflict", "limit", "note", "unreadable", "failed"

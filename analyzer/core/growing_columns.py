@@ -64,7 +64,7 @@ class Columns:
         """The rows at some places, as an array with the columns as its fields. Places that ascend are read quickest."""
         import numpy as np
 
-        from analyzer.core.arrays import distinct
+        from analyzer.core.array_functions import distinct
 
         found, groups = np.empty(len(places), self._dtype), places // GROUP
         for group in distinct(groups).tolist():

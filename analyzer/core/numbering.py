@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 class Numbers(Struct, frozen=True):
     """The next number of each kind of thing. Layers that read parts of one capture in several processes are given others
-    (`pipeline.shard`)."""
+    (`pipeline.shard_worker`)."""
 
     sessions: Iterator[int] = field(default_factory=count)
     smb_logons: Iterator[int] = field(default_factory=count)

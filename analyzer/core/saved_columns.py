@@ -1,4 +1,4 @@
-"""Columns of numbers in a table as other programs read it (`core/arrow.py`), with numbers as narrow as they may be."""
+"""Columns of numbers in a table as other programs read it (`core/arrow_files.py`), with numbers as narrow as they may be."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from analyzer.core import growing_columns
-from analyzer.core.arrow import ArrowTable, ColumnNode
+from analyzer.core.arrow_files import ArrowTable, ColumnNode
 
 if TYPE_CHECKING:
     import numpy.typing as npt

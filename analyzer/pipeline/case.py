@@ -1,7 +1,7 @@
 """Cases: an analysis saved as one file, and opened again in place of its captures (docs/case-file.md).
 
-A case is a container (`container.py`) of what an analysis is (`results/saved.py`): tables, and the log of the calls' bytes. The
-case holds decrypted content in the clear; it holds no keys, and none are needed.
+A case is a container (`case_container.py`) of what an analysis is (`results/case_entries.py`): tables, and the log of the calls'
+bytes. The case holds decrypted content in the clear; it holds no keys, and none are needed.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from msgspec.structs import replace
 
 from analyzer.core.errors import CONTRADICTIONS, CaseError, InputError
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.pipeline.container import CaseEntry, Container, EntryReader, damaged, measured, write
+from analyzer.pipeline.case_container import CaseEntry, Container, EntryReader, damaged, measured, write
 from analyzer.results.analysis import Analysis
 from analyzer.results.capture_facts import SCHEMA, EventTrace
-from analyzer.results.evidence import FileDigest
-from analyzer.results.saved import ENTRIES, CaseFacts, TableFacts, dump, load
+from analyzer.results.case_entries import ENTRIES, CaseFacts, TableFacts, dump, load
+from analyzer.results.provenance import FileDigest
 
 FORMAT, VERSION = "pcq-case", 7
 # What a directory of `collect` says that it is, which has a manifest too.

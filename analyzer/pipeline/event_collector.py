@@ -14,13 +14,13 @@ from analyzer.core.limits import Limits
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Call
 from analyzer.results.call_table import CallTable, OrderedCalls
-from analyzer.results.catalog import Catalogs
 from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, FlowLink, LateLogon, Logon, Pdu, SmbSession
-from analyzer.results.name_tables import NameTables
-from analyzer.results.record import Endpoint
+from analyzer.results.counter_name_tables import NameTables
+from analyzer.results.counterset_catalog import Catalogs
+from analyzer.results.record_types import Endpoint
 from analyzer.transport.channel.channel_events import ChannelClosed
 from analyzer.transport.rpc.exchange import Exchange
-from analyzer.transport.rpc.plain_call import plain_call
+from analyzer.transport.rpc.undecoded_call import plain_call
 from analyzer.transport.tcp.stream_events import Recognised
 
 _Listed = TypeVar("_Listed")

@@ -11,16 +11,16 @@ from pathlib import Path
 import numpy as np
 
 from analyzer.auth.keyring import Keyring
-from analyzer.capture.reader import CaptureReader, Source
+from analyzer.capture.capture_reader import CaptureReader, Source
 from analyzer.capture.special_files import special_file
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.core.traced import TracedBytes
-from analyzer.pipeline.container import is_case
+from analyzer.core.traced_bytes import TracedBytes
+from analyzer.pipeline.case_container import is_case
 from analyzer.pipeline.run import follow_messages, with_embedded
 from analyzer.results.analysis import Analysis
-from analyzer.results.packets import CapturedFrame, Packets
+from analyzer.results.captured_packets import CapturedFrame, Packets
 from analyzer.transport.smb.smb_framing import HEADER_LEN, Message
 from analyzer.transport.tcp.stream_events import Connection, Direction
 

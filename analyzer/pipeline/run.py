@@ -15,30 +15,30 @@ from msgspec.structs import replace
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.core.events import Event, Problem
+from analyzer.core.file_names import path_of_text, text_of_path
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.core.paths import path_of_text, text_of_path
-from analyzer.pipeline.container import is_case
+from analyzer.pipeline.case_container import is_case
 from analyzer.pipeline.event_collector import EventCollector
 from analyzer.pipeline.layer_chain import Layer, LayerChain
-from analyzer.pipeline.segments import Source, own_segments, segments_of, tshark_segments
+from analyzer.pipeline.segment_sources import Source, own_segments, segments_of, tshark_segments
 from analyzer.results.analysis import Analysis, CaptureFacts
 
 if TYPE_CHECKING:
-    from analyzer.auth.kdc import Tickets
-    from analyzer.capture.frame import FrameBlock
-    from analyzer.capture.reader import ReadBound
+    from analyzer.auth.kdc_replies import Tickets
+    from analyzer.capture.capture_reader import ReadBound
+    from analyzer.capture.frame_blocks import FrameBlock
     from analyzer.interfaces.pcq.perflib_layer import PerflibLayer
     from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
     from analyzer.interfaces.winperf.winreg_layer import KeyFollower
-    from analyzer.pipeline.shards import Sharing
-    from analyzer.pipeline.stream import Stream
-    from analyzer.results.evidence import FileDigest
+    from analyzer.pipeline.live_reading import Stream
+    from analyzer.pipeline.shard_coordinator import Sharing
     from analyzer.results.metadata import Metadata
+    from analyzer.results.provenance import FileDigest
+    from analyzer.transport.packet.frame_tallies import Tallies
     from analyzer.transport.packet.segment import SegmentBatch
-    from analyzer.transport.packet.tallies import Tallies
     from analyzer.transport.rpc.rpc_layer import RpcLayer
-    from analyzer.transport.smb.connection_state import KeyLog, MessageLog
-    from analyzer.transport.smb.file_log import FileLog
+    from analyzer.transport.smb.file_tracker import FileLog
+    from analyzer.transport.smb.smb_connection_state import KeyLog, MessageLog
 
 Engine = Literal["own", "tshark"]
 # Of the calls that SMB sessions carry: all are read, or no more than states who took part, or none.
@@ -123,7 +123,7 @@ def analyze_frames(
 ) -> Analysis:
     """The analysis of frames that were read elsewhere, in time order. What is counted of a whole capture goes to `tallies`, for who
     has them to report; `tickets` are those whose issue is known already, `set_back` the frames before which the clock went back."""
-    from analyzer.transport.packet.dissector import Dissector
+    from analyzer.transport.packet.block_dissector import Dissector
 
     segments = segments_of(frames, Dissector(limits=limits, tallies=tallies), set_back=set_back)
     analysis = _read([segments], facts, keyring, limits, pdus=False, tickets=tickets)
@@ -133,8 +133,8 @@ def analyze_frames(
 
 def tickets_in(frames: Iterable[FrameBlock | Problem], limits: Limits) -> Tickets:
     """The tickets whose issue is seen in frames with the traffic of KDCs."""
-    from analyzer.transport.packet.dissector import Dissector
-    from analyzer.transport.packet.tallies import Tallies
+    from analyzer.transport.packet.block_dissector import Dissector
+    from analyzer.transport.packet.frame_tallies import Tallies
 
     layers, tickets = stream_layers(limits)
     segments = segments_of(frames, Dissector(limits=limits, tallies=Tallies()))
@@ -161,9 +161,9 @@ def _read(
     where it pays; None where it then turns out that one process has to."""
     from analyzer.interfaces.pcq.naming_exchanges import NamingExchanges
     from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
-    from analyzer.interfaces.resolution.resolve import resolved
+    from analyzer.interfaces.resolution.second_reading import resolved
     from analyzer.interfaces.winperf.winreg_layer import KeyFollower
-    from analyzer.transport.rpc.rpc_marks import MarksInSessions
+    from analyzer.transport.rpc.client_marks_in_rpc import MarksInSessions
 
     learner, follower, collected = CatalogLearner(), KeyFollower(), EventCollector(limits)
     pcq = PerflibLayer(learner)
@@ -181,7 +181,7 @@ def _read(
     if sharing is None:
         events: list[Iterator[Event]] = [LayerChain([*below, *upper]).run(waiting.pop())]
     else:
-        from analyzer.pipeline.shards import FoundInShards
+        from analyzer.pipeline.shard_coordinator import FoundInShards
 
         try:
             shared = sharing.read(LayerChain(below).groups(waiting.pop()), known, facts, learner, follower)
@@ -209,7 +209,7 @@ def _sharing(
     sources: Sequence[Source], bound: ReadBound | None, keyring: Keyring, limits: Limits, jobs: int | None
 ) -> Sharing | None:
     """How several processes share the reading of captures; None where one reads them alone."""
-    from analyzer.capture.reader import expand
+    from analyzer.capture.capture_reader import expand
 
     expanded = expand(sources, [])
     # What is no file could not be read by several.
@@ -219,13 +219,13 @@ def _sharing(
     size = sum(path.stat().st_size for path in files)
     if jobs is None and size < _LEAST_SHARED:
         return None
-    from analyzer.pipeline.shards import Sharing  # few captures are large
+    from analyzer.pipeline.shard_coordinator import Sharing  # few captures are large
 
     return Sharing(files, size, bound, keyring, limits, jobs)
 
 
 def _file_log(limits: Limits) -> FileLog:
-    from analyzer.transport.smb.file_log import FileLog  # few commands ask for files
+    from analyzer.transport.smb.file_tracker import FileLog  # few commands ask for files
 
     return FileLog(limits)
 
@@ -251,9 +251,9 @@ def stream(
     `block_bytes` at first. A case is no capture.
     """
     from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
-    from analyzer.interfaces.resolution.call_stream import CallStream
+    from analyzer.interfaces.resolution.streamed_calls import CallStream
     from analyzer.interfaces.winperf.winreg_layer import KeyFollower
-    from analyzer.pipeline.stream import Stream
+    from analyzer.pipeline.live_reading import Stream
 
     keyring, notes = with_embedded(sources, keyring if keyring is not None else Keyring())
     segments, facts = (
@@ -350,7 +350,7 @@ def _filled(analysis: Analysis, metadata: Sequence[Metadata], instead: str | Non
 
 def stream_layers(limits: Limits, tickets: Tickets | None = None) -> tuple[list[Layer], Tickets]:
     """The layers from segments to streams, and the tickets whose issue they see, or which is known already."""
-    from analyzer.auth.kdc import KdcLayer
+    from analyzer.auth.kdc_replies import KdcLayer
     from analyzer.transport.tcp.reassembler import Reassembler
 
     kdc = KdcLayer(tickets)
@@ -370,8 +370,8 @@ def _call_layers(
 
 def with_embedded(sources: Sequence[Source], keyring: Keyring) -> tuple[Keyring, list[Problem]]:
     """The keyring with the keys that captures carry, which are tried last; and what is wrong with these."""
-    from analyzer.capture.embedded import embedded_secrets
-    from analyzer.capture.reader import expand
+    from analyzer.capture.capture_reader import expand
+    from analyzer.capture.embedded_secrets import embedded_secrets
 
     problems: list[Problem] = []
     for path in expand(sources, []):
@@ -464,7 +464,7 @@ def _with_digests(facts: CaptureFacts) -> CaptureFacts:
 
 def digests_of(facts: CaptureFacts) -> tuple[FileDigest, ...]:
     """The digest of every file: those that were not read to their end by ourselves are read for it."""
-    from analyzer.capture.digest import digest_of
+    from analyzer.capture.file_digest import digest_of
 
     known = {digest.name: digest for digest in facts.digests}
     return tuple(known.get(name) or digest_of(path_of_text(name)) for name in facts.files)

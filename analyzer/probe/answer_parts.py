@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from analyzer.core.errors import DecodeError
 from analyzer.interfaces.buffers import decode_buffer, decode_stub
-from analyzer.probe.bound_stream import Reply
+from analyzer.probe.dcerpc_client import Reply
 from analyzer.questions.audit.data_answers import read_answer
-from analyzer.results.buffer import BufferKind
+from analyzer.results.buffer_kinds import BufferKind
 from analyzer.results.perflib import Opnum
 
 

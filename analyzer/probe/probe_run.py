@@ -25,14 +25,14 @@ from analyzer.auth.key_export import nt_hash
 from analyzer.core.dcerpc import NDR, NDR64
 from analyzer.core.errors import InputError
 from analyzer.core.secret_reprs import Discreet
-from analyzer.probe.bound_stream import BoundStream, Credentials, OfferedContext, Reply
-from analyzer.probe.connect import PipeConnector, TcpConnector
-from analyzer.probe.recording import Relay, captured_by, pcapng
+from analyzer.probe.dcerpc_client import BoundStream, Credentials, OfferedContext, Reply
+from analyzer.probe.probe_calls import Impersonation, Lab, LogEntry
+from analyzer.probe.probe_recording import Relay, captured_by, pcapng
+from analyzer.probe.probe_script import STEPS, Options, Script
 from analyzer.probe.request_stubs import context_handle
-from analyzer.probe.script import STEPS, Options, Script
-from analyzer.probe.talk import Impersonation, Lab, LogEntry
+from analyzer.probe.server_connection import PipeConnector, TcpConnector
+from analyzer.questions.audit.probe_triggers import FORMAT
 from analyzer.questions.audit.requirements import catalogue
-from analyzer.questions.audit.triggered import FORMAT
 from analyzer.results import perflib
 
 Program = Literal["auto", "dumpcap", "tcpdump", "own"]

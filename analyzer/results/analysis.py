@@ -16,14 +16,14 @@ from analyzer.core.frame_ids import file_of, number_of
 from analyzer.results.call import Call
 from analyzer.results.call_table import OrderedCalls
 from analyzer.results.capture_facts import EventTrace
-from analyzer.results.catalog import Catalogs
+from analyzer.results.captured_packets import Packets
 from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, FlowLink, Logon, Pdu, SmbSession
+from analyzer.results.counter_name_tables import NameTables
+from analyzer.results.counterset_catalog import Catalogs
 from analyzer.results.dataset_origin import DatasetOrigin
-from analyzer.results.evidence import FileDigest
 from analyzer.results.file import FileRecord, FoundFiles
-from analyzer.results.name_tables import NameTables
 from analyzer.results.next_command import Given
-from analyzer.results.packets import Packets
+from analyzer.results.provenance import FileDigest
 
 
 class CaptureFacts(Struct, frozen=True):

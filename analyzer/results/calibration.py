@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from analyzer.results.record import Record, doc
+from analyzer.results.record_types import Record, doc
 
 CalibrationVerdict = Literal["agrees", "differs", "not compared"]
 

@@ -14,14 +14,14 @@ from msgspec import UNSET, Raw, UnsetType, field
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import kind_of
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results import perflib, scmr, winreg
-from analyzer.results.buffer import BufferKind
+from analyzer.results.buffer_kinds import BufferKind
 from analyzer.results.capture_facts import Decryption
 from analyzer.results.pdus import Fragments, frame_range_of, frames_of, stub_of
-from analyzer.results.query import QueryView
-from analyzer.results.record import Endpoint, FrameFiles, Frames, Kind, PlaceExtent, Record, Value, doc
-from analyzer.results.returns import ReturnKind, return_kind
+from analyzer.results.query_state import QueryView
+from analyzer.results.record_types import Endpoint, FrameFiles, Frames, Kind, PlaceExtent, Record, Value, doc
+from analyzer.results.return_kinds import ReturnKind, return_kind
 from analyzer.results.security import AccountSource, AuthInfo, AuthLevel, Identity
 
 CallState = Literal["complete", "request-only", "response-only", "partial", "sealed", "malformed"]

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args
 from msgspec import Struct, msgpack
 
 from analyzer.core.absence import Missing
-from analyzer.results.buffer import BufferKind
+from analyzer.results.buffer_kinds import BufferKind
 from analyzer.results.call import (
     AuthFacts,
     CallState,
@@ -23,8 +23,8 @@ from analyzer.results.call import (
     Syntax,
     Transport,
 )
-from analyzer.results.record import Endpoint, doc
-from analyzer.results.returns import return_kind
+from analyzer.results.record_types import Endpoint, doc
+from analyzer.results.return_kinds import return_kind
 from analyzer.results.security import AuthInfo, Identity
 
 
@@ -173,7 +173,7 @@ def return_kinds_in(column: Callable[[str], Any], contexts: Sequence["Context"])
     """What the status of each call is a number of (`Call.return_kind`), as an array: by the columns of calls."""
     import numpy as np
 
-    from analyzer.core.arrays import distinct  # what is printed while it is read needs no arrays
+    from analyzer.core.array_functions import distinct  # what is printed while it is read needs no arrays
 
     # A case may state any number.
     codes = column("context").astype(np.int64) * _METHODS + np.clip(column("opnum"), -1, _METHODS - 2) + 1

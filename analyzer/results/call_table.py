@@ -6,9 +6,9 @@ What calls have in common is in tables of values. A row has the number of the va
 * `contexts`: ends, security, interface; as a rule all calls of one presentation context share it,
 * `smbs`: how SMB carried a call; `texts`: names of methods and of what was undone; `steps`: what was undone to reach PDUs.
 
-A value that is absent is -1. In the log lie the PDUs of each side: where they were captured (see `core/origins.py`), their bytes,
-what was unsealed of them, and where each begins and ends, where there are several. Then follow the parameters of both sides and
-what few calls have (`RareOfCall`), as MessagePack. A row is never changed: what is known better later is another row.
+A value that is absent is -1. In the log lie the PDUs of each side: where they were captured (see `core/byte_origins.py`), their
+bytes, what was unsealed of them, and where each begins and ends, where there are several. Then follow the parameters of both sides
+and what few calls have (`RareOfCall`), as MessagePack. A row is never changed: what is known better later is another row.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from msgspec import msgpack
 
 from analyzer.core.absence import Missing
 from analyzer.core.byte_log import Log
+from analyzer.core.byte_origins import PACKED_EXTENT, PackedOrigins, only_frame
 from analyzer.core.errors import CONTRADICTIONS
 from analyzer.core.growing_columns import Columns, GrowingColumns
-from analyzer.core.origins import PACKED_EXTENT, PackedOrigins, only_frame
-from analyzer.core.traced import StoredBytes, TracedBytes
+from analyzer.core.traced_bytes import StoredBytes, TracedBytes
 from analyzer.results import winreg
 from analyzer.results.call import Call, CallState, Side, SmbFacts
 from analyzer.results.call_rows import (
@@ -61,11 +61,11 @@ from analyzer.results.call_rows import (
     flags_of,
     trailer_of,
 )
-from analyzer.results.held_call import HeldCall, HeldCalls
+from analyzer.results.calls_in_blocks import HeldCall, HeldCalls
 from analyzer.results.pdus import Fragment, Fragments, Pdus, Plain, ends_in, stub_place
 from analyzer.results.perflib import INTERFACE, Opnum
-from analyzer.results.query import QueryView
-from analyzer.results.record import Endpoint
+from analyzer.results.query_state import QueryView
+from analyzer.results.record_types import Endpoint
 
 if TYPE_CHECKING:
     import numpy as np
@@ -224,7 +224,7 @@ class CallTable:
 
     def by_context(self, field: str) -> npt.NDArray[np.signedinteger[Any]]:
         """For all rows, a whole number that calls have in common: one of `Context`."""
-        from analyzer.core.arrays import narrowed
+        from analyzer.core.array_functions import narrowed
 
         numbers = narrowed([getattr(context, field) for context in self.contexts])
         found: npt.NDArray[np.signedinteger[Any]] = numbers[self.column("context")]
@@ -654,7 +654,7 @@ class OrderedCalls(Sequence[Call]):
         """The first call of each `Context` among calls with these ascending numbers. All that calls have in common is in them."""
         import numpy as np
 
-        from analyzer.core.arrays import first_places
+        from analyzer.core.array_functions import first_places
 
         chosen = np.asarray(numbers, np.int64)
         firsts: list[int] = chosen[first_places(self.column("context")[chosen - 1])].tolist()
@@ -688,7 +688,7 @@ class OrderedCalls(Sequence[Call]):
 
     def contexts_by_last_call(self) -> list[Context]:
         """What calls have in common with others, each once, in the order of the last call of each."""
-        from analyzer.core.arrays import first_places
+        from analyzer.core.array_functions import first_places
 
         backwards = self.column("context")[::-1]
         codes = backwards[first_places(backwards)].tolist()

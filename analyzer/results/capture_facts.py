@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, UnsetType
 
 from analyzer.core.events import ProblemKind
-from analyzer.results.record import Endpoint, FrameFiles, Frames, Record, Value, doc
+from analyzer.results.record_types import Endpoint, FrameFiles, Frames, Record, Value, doc
 from analyzer.results.security import AccountSource, Granted, LogonOutcome, RefusedBy
 
 SCHEMA = 2

@@ -30,7 +30,7 @@ from analyzer.results.handle import HandleRecord
 from analyzer.results.metadata import MetadataRecord
 from analyzer.results.observation import AttackRecord, Observation
 from analyzer.results.process import ProcessRecord
-from analyzer.results.record import Record
+from analyzer.results.record_types import Record
 from analyzer.results.sample import BucketRecord, CounterRecord, SampleRecord
 from analyzer.results.statistics import (
     ActivityRecord,

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET
 
 from analyzer.results.call import SideName
-from analyzer.results.record import FrameFiles, Record, Value, doc
+from analyzer.results.record_types import FrameFiles, Record, Value, doc
 
 Subject = Literal["machine", "account", "counterset", "counter", "process", "service", "conversation", "call"]
 DifferenceKind = Literal["only-a", "only-b", "changed"]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Struct
 
 from analyzer.results.capture_facts import OmissionRecord
-from analyzer.results.record import Endpoint, FrameFiles, Frames, Kind, Record, Value, doc
+from analyzer.results.record_types import Endpoint, FrameFiles, Frames, Kind, Record, Value, doc
 
 FileAction = Literal["created", "overwritten", "opened", "read", "written", "renamed", "deleted"]
 FileWarning = Literal["executable-to-administrative-share"]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET
 
 from analyzer.results.call import SideName
-from analyzer.results.record import Endpoint, Extent, FrameFiles, Frames, Record, Value, doc
+from analyzer.results.record_types import Endpoint, Extent, FrameFiles, Frames, Record, Value, doc
 
 CoverageVerdict = Literal["pass", "fail", "warn", "not-exercised", "inconclusive", "untestable"]
 Actor = Literal["client", "server", "either", "both"]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET
 
 from analyzer.results.call import CallState
-from analyzer.results.record import Endpoint, FrameFiles, Frames, Record, Value, doc
+from analyzer.results.record_types import Endpoint, FrameFiles, Frames, Record, Value, doc
 from analyzer.results.sample import IdSource
 
 EventKind = Literal["open", "add", "remove", "info", "poll", "close"]

@@ -20,9 +20,9 @@ from analyzer.core.output.json import dumps
 from analyzer.core.server_names import Name
 from analyzer.results import perflib, winreg
 from analyzer.results.analysis import Analysis
-from analyzer.results.catalog import Catalog, Catalogs, CounterEntry, CountersetEntry, Described
-from analyzer.results.name_tables import NameTable, NameTables
-from analyzer.results.record import Record, Value, doc
+from analyzer.results.counter_name_tables import NameTable, NameTables
+from analyzer.results.counterset_catalog import Catalog, Catalogs, CounterEntry, CountersetEntry, Described
+from analyzer.results.record_types import Record, Value, doc
 
 Json = dict[str, Any]
 VERSION = 1

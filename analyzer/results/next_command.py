@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from analyzer.core.paths import path_of_text, shell_word
+from analyzer.core.file_names import path_of_text, shell_word
 
 if TYPE_CHECKING:
     from analyzer.results.analysis import Analysis

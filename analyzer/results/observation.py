@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from analyzer.results.call import CallOutcome
-from analyzer.results.record import INSTANT, Frames, Record, doc
+from analyzer.results.record_types import INSTANT, Frames, Record, doc
 from analyzer.results.statistics import Who
 
 Severity = Literal["high", "medium", "info"]

@@ -14,8 +14,8 @@ from typing import overload
 from msgspec import Struct
 
 from analyzer.core.absence import Missing
-from analyzer.core.origins import NOWHERE, Source, spanned
-from analyzer.core.traced import TracedBytes
+from analyzer.core.byte_origins import NOWHERE, Source, spanned
+from analyzer.core.traced_bytes import TracedBytes
 
 
 class Fragment(Struct, frozen=True):

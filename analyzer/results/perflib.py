@@ -2,7 +2,7 @@
 
 from enum import IntEnum
 
-from analyzer.results.buffer import BufferKind
+from analyzer.results.buffer_kinds import BufferKind
 
 INTERFACE = "da5a86c5-12c2-4943-ab30-7f74a813d853"
 NAME = "PerflibV2"

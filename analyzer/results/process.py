@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET
 
-from analyzer.results.record import FrameFiles, Frames, Record, Value, doc
+from analyzer.results.record_types import FrameFiles, Frames, Record, Value, doc
 from analyzer.results.sample import Source
 from analyzer.results.statistics import Who
 

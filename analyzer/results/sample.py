@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, UnsetType
 
 from analyzer.core.server_names import Name, NameSource, SampleNames
-from analyzer.results.record import Endpoint, Kind, Record, Unsigned, Value, doc
+from analyzer.results.record_types import Endpoint, Kind, Record, Unsigned, Value, doc
 
 Source = Literal["perflib-v2", "winperf"]
 IdSource = Literal["index", "replay"]

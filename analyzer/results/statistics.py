@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET
 
-from analyzer.results.record import Endpoint, FrameFiles, Frames, Record, Value, doc
+from analyzer.results.record_types import Endpoint, FrameFiles, Frames, Record, Value, doc
 from analyzer.results.sample import Source
 from analyzer.results.security import who_words
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, UnsetType
 
 from analyzer.results.process import ProcessMark
-from analyzer.results.record import Frames, Record, Value, doc
+from analyzer.results.record_types import Frames, Record, Value, doc
 from analyzer.results.statistics import Who
 
 Outcome = Literal["performance traffic", "nothing", "unclear", "unreadable"]

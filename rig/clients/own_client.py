@@ -3,8 +3,8 @@
 import uuid
 
 from analyzer.core.dcerpc import NDR, NDR64
-from analyzer.probe.bound_stream import BoundStream, Credentials, OfferedContext
-from analyzer.probe.connect import PipeConnector, TcpConnector
+from analyzer.probe.dcerpc_client import BoundStream, Credentials, OfferedContext
+from analyzer.probe.server_connection import PipeConnector, TcpConnector
 from rig.clients.lines import Fault, options, serve
 
 

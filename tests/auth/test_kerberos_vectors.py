@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.auth.kerberos import Key, string_to_key
-from analyzer.auth.kerberos_exchange import salts
+from analyzer.auth.kerberos_handshake import salts
 from analyzer.core.errors import UnsupportedError
 
 

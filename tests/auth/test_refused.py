@@ -8,25 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.auth import kdc, secrets
+from analyzer.auth import kdc_replies, secrets
 from analyzer.auth.der import oid_text
-from analyzer.auth.handshake import Handshake
+from analyzer.auth.handshake_type import Handshake
 from analyzer.auth.hmac_key import Hmac
-from analyzer.auth.kdc import KdcLayer
+from analyzer.auth.kdc_replies import KdcLayer
 from analyzer.auth.kerberos import Key, parse_kdc_reply, parse_message
 from analyzer.auth.kerberos_context import KerberosContext
-from analyzer.auth.kerberos_exchange import salts
+from analyzer.auth.kerberos_handshake import salts
 from analyzer.auth.keyring import Keyring, SmbKeys, UserKey
 from analyzer.auth.keytab import KerberosKey, parse_keytab
 from analyzer.auth.ntlm import nt_hash
 from analyzer.auth.ntlm import parse_message as parse_ntlm
 from analyzer.auth.secrets import document_of, embedded_keyring, parse_seskey_line
-from analyzer.auth.security_context import BYTES_A_TRY, KEYSTREAM_A_BYTE, SearchBudget
+from analyzer.auth.security_context_type import BYTES_A_TRY, KEYSTREAM_A_BYTE, SearchBudget
 from analyzer.auth.spnego import parse_spnego
 from analyzer.auth.token_handshake import begin
 from analyzer.core.errors import DecodeError, InputError
-from analyzer.core.traced import TracedBytes
-from analyzer.results.record import Endpoint
+from analyzer.core.traced_bytes import TracedBytes
+from analyzer.results.record_types import Endpoint
 from analyzer.results.security import Decryption
 from analyzer.transport.tcp.stream_events import Connection, Recognised, StreamBatch
 from tests.build.auth import (
@@ -201,7 +201,7 @@ def test_salts_of_a_principal_of_one_component_without_an_account() -> None:
 def test_the_client_of_a_kdc_and_the_oldest_of_too_many_connections_are_not_followed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(kdc, "_MAX_CONNECTIONS", 1)
+    monkeypatch.setattr(kdc_replies, "_MAX_CONNECTIONS", 1)
     layer = KdcLayer()
     reply = kdc_reply(kerberos_handshake().ticket)
     data = TracedBytes.of_frame(len(reply).to_bytes(4, "big") + reply, 1, 54)

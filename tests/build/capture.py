@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from ipaddress import ip_address
 from struct import pack
 
-from analyzer.capture.frame import Frame, FrameBlock
-from analyzer.capture.reader import CaptureReader, Source
+from analyzer.capture.capture_reader import CaptureReader, Source
+from analyzer.capture.frame_blocks import Frame, FrameBlock
 from analyzer.core.events import Problem
 
 ETHERNET = 1

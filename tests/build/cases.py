@@ -13,10 +13,9 @@ import numpy as np
 
 from analyzer.core.byte_log import Readable
 from analyzer.core.errors import CaseError
-from analyzer.pipeline.container import MANIFEST, measured, write
+from analyzer.pipeline.case_container import MANIFEST, measured, write
 from analyzer.results.analysis import Analysis
-from analyzer.results.rows import Rows, SavedTable, saved
-from analyzer.results.saved import (
+from analyzer.results.case_entries import (
     CALLS,
     RECORDS,
     SAVED,
@@ -27,6 +26,7 @@ from analyzer.results.saved import (
     saved_calls,
     saved_columns,
 )
+from analyzer.results.record_tables import Rows, SavedTable, saved
 
 
 def contents(case: Path) -> dict[str, bytes]:

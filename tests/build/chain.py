@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from analyzer.auth.keyring import Keyring
-from analyzer.capture.frame import FrameBlock
-from analyzer.capture.reader import CaptureReader
+from analyzer.capture.capture_reader import CaptureReader
+from analyzer.capture.frame_blocks import FrameBlock
 from analyzer.core.events import CaptureEnds, Event
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.pipeline.layer_chain import Layer
 from analyzer.transport.channel.channels import Channels, TcpChannels
-from analyzer.transport.packet.dissector import Dissector
-from analyzer.transport.smb.connection_state import KeyLog
+from analyzer.transport.packet.block_dissector import Dissector
+from analyzer.transport.smb.smb_connection_state import KeyLog
 from analyzer.transport.smb.smb_layer import SmbLayer
 
 

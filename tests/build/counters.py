@@ -10,7 +10,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from analyzer.questions.series.readings import points
-from analyzer.questions.series.series import Point, Series
+from analyzer.questions.series.series_points import Point, Series
 from analyzer.results.analysis import Analysis
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import Block, PerfObject, identifier, perf_data, winperf

@@ -8,11 +8,11 @@ from struct import pack, unpack
 
 import numpy as np
 
-from analyzer.capture.frame import FrameBlock, heads_of
+from analyzer.capture.frame_blocks import FrameBlock, heads_of
 from analyzer.core.events import Event, Problem
-from analyzer.core.tcpip import ACK, PSH
+from analyzer.core.tcpip_encoding import ACK, PSH
 from analyzer.results.connection import FlowLink
-from analyzer.transport.packet.dissector import Dissector
+from analyzer.transport.packet.block_dissector import Dissector
 from analyzer.transport.packet.segment import Segment, SegmentBatch
 
 CLIENT, SERVER = "192.0.2.10", "198.51.100.20"

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from analyzer.auth.security_context import SearchBudget, Sender, Unprotected
+from analyzer.auth.security_context_type import SearchBudget, Sender, Unprotected
 from analyzer.core import dcerpc
 from analyzer.core.dcerpc import (  # noqa: F401 - tests have what PDUs are made of from here
     ALTER,
@@ -39,9 +39,9 @@ from analyzer.core.dcerpc import (  # noqa: F401 - tests have what PDUs are made
 )
 from analyzer.core.dcerpc import Verifier as Auth
 from analyzer.core.events import Event
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import Channel
-from analyzer.results.record import Endpoint
+from analyzer.results.record_types import Endpoint
 from analyzer.results.security import AuthLevel, Decryption, Identity
 from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap, SmbInfo
 from tests.build.auth import KerberosConversation, NtlmConversation

@@ -9,14 +9,14 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN
-from analyzer.core.traced import TracedBytes
-from analyzer.results.record import Endpoint
+from analyzer.core.tcpip_encoding import ACK, FIN, PSH, RST, SYN
+from analyzer.core.traced_bytes import TracedBytes
+from analyzer.results.record_types import Endpoint
 from analyzer.transport.packet.segment import Segment, SegmentBatch
-from analyzer.transport.tcp.flow import TcpTimeouts
+from analyzer.transport.tcp.protocol_recognition import Recognition
 from analyzer.transport.tcp.reassembler import Reassembler
-from analyzer.transport.tcp.recognition import Recognition
 from analyzer.transport.tcp.stream_events import Connection
+from analyzer.transport.tcp.tcp_states import TcpTimeouts
 
 CLIENT = Endpoint("192.0.2.1", 50000)
 SERVER = Endpoint("192.0.2.2", 445)

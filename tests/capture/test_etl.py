@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analyzer.capture.capture_reader import CaptureReader
 from analyzer.capture.etl_buffers import is_etl
-from analyzer.capture.frame import Frame, FrameBlock
-from analyzer.capture.reader import CaptureReader
+from analyzer.capture.frame_blocks import Frame, FrameBlock
 from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
 from tests.build.capture import Pcapng, frames_of, pcap, read

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.capture.frame import FrameBlock
+from analyzer.capture.frame_blocks import FrameBlock
 from tests.build.capture import IXIA_HW, IXIA_SW, KUZNETZOV, MICRO, NANO, T0, as_given, frames_of, pcap, read
 
 FRAMES = frames_of(300)
@@ -99,7 +99,7 @@ def _ends(frames):
 
 
 def _blocks(data):
-    from analyzer.capture.reader import CaptureReader
+    from analyzer.capture.capture_reader import CaptureReader
 
     return [item for item in CaptureReader([BytesIO(data)]) if isinstance(item, FrameBlock)]
 

@@ -9,7 +9,7 @@ import polars as pl
 from pyspark.sql import SparkSession
 
 import analyzer as pcq
-from analyzer.collect.schemas import RECORDS, STORED
+from analyzer.collect.dataset_schemas import RECORDS, STORED
 from tests.collect.sets import dataset_of_two_servers
 
 

@@ -14,23 +14,23 @@ import orjson
 import polars as pl
 
 from analyzer.auth.keyring import Keyring
-from analyzer.capture.frame import Frame, FrameBlock
-from analyzer.capture.reader import CaptureReader
-from analyzer.collect.collection import CollectRequest, Done, collect
+from analyzer.capture.capture_reader import CaptureReader
+from analyzer.capture.frame_blocks import Frame, FrameBlock
+from analyzer.collect.capture_sources import find_sources
+from analyzer.collect.collect_run import CollectRequest, Done, collect
+from analyzer.collect.dataset_manifest import read_manifest
+from analyzer.collect.dataset_schemas import STORED, TABLES, restored
 from analyzer.collect.held_keys import forget, hold
-from analyzer.collect.manifest import read_manifest
-from analyzer.collect.schemas import STORED, TABLES, restored
-from analyzer.collect.sources import find_sources
-from analyzer.collect.stage_facts import Window
+from analyzer.collect.stage_results import Window
 from analyzer.core.limits import DEFAULTS
-from analyzer.core.output.store import Store
+from analyzer.core.output.file_store import Store
 from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.engine import Audit
 from analyzer.results.analysis import Analysis
 from analyzer.results.finding import CoverageRecord, FindingRecord
 from analyzer.results.metadata import MetadataRecord, metadata_record
-from analyzer.screens.formats.schema import table_of_records
-from analyzer.screens.formats.tables import logons_table, problems_table, table_of
+from analyzer.screens.formats.table_schema import table_of_records
+from analyzer.screens.formats.table_writer import logons_table, problems_table, table_of
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles

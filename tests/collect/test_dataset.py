@@ -15,9 +15,9 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.core.output.json import dumps
 from analyzer.pipeline.run import analyze
-from analyzer.screens.formats.tables import KEYS_OF_CALLS, structs_of_json
-from analyzer.screens.notebook.capture import Capture
-from analyzer.screens.notebook.dataset import Dataset
+from analyzer.screens.formats.table_writer import KEYS_OF_CALLS, structs_of_json
+from analyzer.screens.notebook.notebook_capture import Capture
+from analyzer.screens.notebook.notebook_dataset import Dataset
 from tests.collect.sets import (
     CAPTURES,
     collected,

@@ -13,9 +13,9 @@ import pytest
 
 import analyzer as pcq
 from analyzer.auth.keyring import Keyring
-from analyzer.collect import sources
+from analyzer.collect import capture_sources
 from analyzer.core.errors import InputError
-from analyzer.core.output import store
+from analyzer.core.output import file_store
 from tests.collect.sets import (
     CAPTURES,
     Here,
@@ -39,7 +39,7 @@ SEALED = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "FIRST_WAIT_S", 0)
+    monkeypatch.setattr(capture_sources, "FIRST_WAIT_S", 0)
 
 
 @pytest.fixture
@@ -158,7 +158,7 @@ def test_files_that_are_no_captures_are_problems_and_the_others_are_read(ring: P
 
 def test_what_stands_for_no_file_is_a_problem(ring: Path, tmp_path: Path) -> None:
     missing: list[InputError] = []
-    found = sources.find_sources([str(ring), str(tmp_path / "gone.pcap"), "s3://user:secret@host/x"], missing)
+    found = capture_sources.find_sources([str(ring), str(tmp_path / "gone.pcap"), "s3://user:secret@host/x"], missing)
     assert len(found) == 6
     assert ["there is no such file" in str(missing[0]), "password" in str(missing[1])] == [True, True]
     assert "secret" not in str(missing[1])
@@ -177,7 +177,7 @@ def test_the_package_that_reads_a_url_is_named(url: str, package: str, monkeypat
 
     monkeypatch.setattr("fsspec.core.url_to_fs", missing)
     failures: list[InputError] = []
-    assert not sources.find_sources([url], failures)
+    assert not capture_sources.find_sources([url], failures)
     assert str(failures[0]) == f"{url} needs the package {package}"
     assert str(failures[0].hint).startswith(f"pip install {package},")
 
@@ -192,16 +192,16 @@ def test_storage_that_refuses_has_a_sentence_and_no_password(flaky: Any, monkeyp
     for name in ("exists", "find", "cat_file", "rm", "_open"):
         monkeypatch.setattr(flaky, name, refuses)
     failures: list[InputError] = []
-    assert not sources.find_sources(["flaky://set"], failures)
+    assert not capture_sources.find_sources(["flaky://set"], failures)
     assert str(failures[0]) == "flaky://set cannot be read: no credentials"
-    place = store.Store("flaky://out")
+    place = file_store.Store("flaky://out")
     for ask in (lambda: place.exists("x"), lambda: place.names(""), lambda: place.read("x"), lambda: place.remove("x")):
-        with pytest.raises(store.StorageError, match=r"flaky://out gives no answer: no credentials"):
+        with pytest.raises(file_store.StorageError, match=r"flaky://out gives no answer: no credentials"):
             ask()
-    with pytest.raises(store.StoreError, match="no credentials"):
+    with pytest.raises(file_store.StoreError, match="no credentials"):
         place.write("x", b"")
     with pytest.raises(InputError, match="has a password in it") as refused:
-        store.Store("s3://user:secret@host/x")
+        file_store.Store("s3://user:secret@host/x")
     assert "secret" not in str(refused.value)
 
 
@@ -223,11 +223,11 @@ def test_a_run_that_is_ended_leaves_nothing(ring: Path, tmp_path: Path, monkeypa
         collected(ring, out, Keyring(), executor=Ended())
     assert files_in(out) == {}
 
-    def not_empty(place: store.Store, name: str) -> None:
+    def not_empty(place: file_store.Store, name: str) -> None:
         raise OSError(errno.ENOTEMPTY, f"a worker writes to {name} even now")
 
     # What ended it is raised all the same.
-    monkeypatch.setattr(store.Store, "remove", not_empty)
+    monkeypatch.setattr(file_store.Store, "remove", not_empty)
     with pytest.raises(KeyboardInterrupt):
         collected(ring, out, Keyring(), executor=Ended())
 
@@ -246,8 +246,8 @@ def test_a_full_disk_leaves_the_dataset_as_it_was(
         if left < 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(store.os, "fsync", full)
-    with pytest.raises(store.StoreError, match="No space left"):
+    monkeypatch.setattr(file_store.os, "fsync", full)
+    with pytest.raises(file_store.StoreError, match="No space left"):
         collected(ring, out, Keyring())
     assert files_in(out) == before
 

@@ -8,11 +8,11 @@ import pytest
 from msgspec import structs
 
 from analyzer.auth.keyring import Keyring
-from analyzer.collect.lacking import may_open, names_given
-from analyzer.collect.manifest import Facts, read_facts, read_manifest
-from analyzer.collect.stage_facts import ConversationFacts
+from analyzer.collect.dataset_manifest import Facts, read_facts, read_manifest
+from analyzer.collect.missing_keys import may_open, names_given
+from analyzer.collect.stage_results import ConversationFacts
 from analyzer.commands.collect import _report
-from analyzer.core.output.store import Store
+from analyzer.core.output.file_store import Store
 from tests.collect.sets import CAPTURES, Here, collected, keyring_of, of_dataset, unlike
 from tests.collect.test_run import run_of
 

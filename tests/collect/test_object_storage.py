@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from analyzer.collect.collection import CollectRequest, collect
-from analyzer.collect.lock import LEASE_S, LockLostError, locked
-from analyzer.collect.manifest import MANIFEST, Manifest, read_manifest
-from analyzer.collect.sources import find_sources
+from analyzer.collect.capture_sources import find_sources
+from analyzer.collect.collect_run import CollectRequest, collect
+from analyzer.collect.dataset_lock import LEASE_S, LockLostError, locked
+from analyzer.collect.dataset_manifest import MANIFEST, Manifest, read_manifest
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
-from analyzer.core.output.store import Store
+from analyzer.core.output.file_store import Store
 from tests.collect.sets import Here, keyring_of, rotated, single
 
 pytestmark = pytest.mark.needs("fsspec", "moto", "flask", "s3fs")
@@ -78,7 +78,7 @@ def test_object_storage_is_read_and_written(bucket: Any, tmp_path: Path) -> None
 
 
 def test_one_run_at_a_time_writes_to_object_storage(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from analyzer.collect import lock as module
+    from analyzer.collect import dataset_lock as module
 
     store = Store("s3://sensors/tables")
     assert [store.create("x", data) for data in (b"1", b"2")] == [True, False]
@@ -101,7 +101,7 @@ def test_a_run_that_goes_on_after_its_last_look_does_not_replace_the_manifest_of
     is_new: bool, bucket: Any, ring: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first run stops between the two, for longer than its lease; the second takes the lock over."""
-    from analyzer.collect import lock as module
+    from analyzer.collect import dataset_lock as module
 
     def run(**more: Any) -> Any:
         return collect(CollectRequest(find_sources([str(ring)], []), [], "s3://sensors/set", DEFAULTS, **more), Here())
@@ -130,7 +130,7 @@ def test_a_run_that_goes_on_after_its_last_look_does_not_replace_the_manifest_of
 
 
 def test_a_manifest_that_changes_before_it_is_fenced_is_left(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from analyzer.collect import lock as module
+    from analyzer.collect import dataset_lock as module
 
     store, manifest = Store("s3://sensors/set"), Manifest(program="p", schema=2, run="first")
     with locked(store, "first") as lock:

@@ -21,15 +21,17 @@ from msgspec import msgpack
 from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
-from analyzer.collect import analyse as analyse_module
-from analyzer.collect import commit, cut, pieces, render, sources
-from analyzer.collect.analyse import _Calls, _number, _server_of_sessions, _sessions
+from analyzer.collect import analyse_stage as analyse_module
+from analyzer.collect import capture_pieces, capture_sources, commit, cut_stage, render_stage
+from analyzer.collect.analyse_stage import _Calls, _number, _server_of_sessions, _sessions
+from analyzer.collect.capture_pieces import PieceFile, PiecePlace, PieceWriter, pack
+from analyzer.collect.capture_sources import RetriedFile, SourceFile, _reason, find_sources
 from analyzer.collect.commit import _DIRECTORIES, _LIBRARIES, _manifest, _version, files_of, tidy
-from analyzer.collect.cut import _order, cut_file, flows_met
+from analyzer.collect.cut_stage import _order, cut_file, flows_met
+from analyzer.collect.dataset_manifest import Facts, StageEntry
+from analyzer.collect.dataset_schemas import STORED, TABLES, restored, stored
 from analyzer.collect.held_keys import forget, held, hold
-from analyzer.collect.manifest import Facts, StageEntry
-from analyzer.collect.pieces import PieceFile, PiecePlace, PieceWriter, pack
-from analyzer.collect.render import (
+from analyzer.collect.render_stage import (
     NO_DAY,
     NO_SERVER,
     NUMBER_SHIFT,
@@ -38,9 +40,7 @@ from analyzer.collect.render import (
     _ConversationTables,
     partition,
 )
-from analyzer.collect.schemas import STORED, TABLES, restored, stored
-from analyzer.collect.sources import RetriedFile, SourceFile, _reason, find_sources
-from analyzer.collect.stage_facts import (
+from analyzer.collect.stage_results import (
     AnalyseTask,
     CutTask,
     FileFacts,
@@ -54,14 +54,14 @@ from analyzer.collect.stage_facts import (
 from analyzer.core.errors import InputError
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.limits import DEFAULTS
-from analyzer.core.output.store import Store
+from analyzer.core.output.file_store import Store
 from analyzer.pipeline.case import open_case
 from analyzer.questions.audit.verdicts import Outcome
 from analyzer.results import perflib, scmr, winreg
 from analyzer.results.handle import HandleEvent, HandleRecord
-from analyzer.results.record import Endpoint
-from analyzer.screens.formats.schema import table_of_records
-from analyzer.transport.packet.frame_sorter import FrameKind
+from analyzer.results.record_types import Endpoint
+from analyzer.screens.formats.table_schema import table_of_records
+from analyzer.transport.packet.host_pair_sorter import FrameKind
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.calls import Calls, analysis_of, sealed
 from tests.build.capture import NANO, frames_of, pcap
@@ -141,7 +141,7 @@ def test_what_shows_that_a_file_has_changed(
         def unstrip_protocol(self, path: str) -> str:
             return f"s3://{path}"
 
-    monkeypatch.setattr(sources, "file_system", lambda url: (Storage(), "bucket/x"))
+    monkeypatch.setattr(capture_sources, "file_system", lambda url: (Storage(), "bucket/x"))
     failures: list[InputError] = []
     assert find_sources(["s3://bucket/x"] * 2, failures) == [SourceFile("s3://bucket/x", 7, version)]
     assert failures == []
@@ -153,7 +153,7 @@ def test_storage_that_gives_no_answer_is_a_failure_and_a_mistake_of_ours_is_none
     def file_system(url: str) -> Any:
         raise {"s3": KeyError("odd"), "/o": OSError(5, "I/O"), "/v": ValueError("null"), "/k": KeyError("k")}[url[:2]]
 
-    monkeypatch.setattr(sources, "file_system", file_system)
+    monkeypatch.setattr(capture_sources, "file_system", file_system)
     failures: list[InputError] = []
     assert find_sources(["s3://me:secret@b/x", "/o", "/v"], failures) == []
     assert list(map(str, failures)) == [
@@ -264,7 +264,7 @@ def cut_lines(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         (folder / str(at)).mkdir()
         happens = {name: given[name] for name in given if name in ("opened", "ended", "sought")}
         made: list[RetriedFile] = []
-        monkeypatch.setattr(cut, "RetriedFile", happening(made, **happens))
+        monkeypatch.setattr(cut_stage, "RetriedFile", happening(made, **happens))
         facts = cut_of(folder / str(at), data, **{name: given[name] for name in given if name not in happens})
         assert [one._file for one in made] == [None] * len(made)
         facts.kinds = [(one.kind.pair, one.has_data, sum(place.frames for place in one.places)) for one in facts.kinds]
@@ -288,7 +288,7 @@ def test_a_url_that_nothing_reads_is_a_problem(tmp_path: Path) -> None:
     assert facts.problems[0].text.startswith("nosuch://x cannot be used")
     for url, words in (("nosuch://x", "cannot be used"), (str(tmp_path / "none"), "No such file")):
         with pytest.raises(InputError, match=words):
-            cut.secrets_in(SourceFile(url, 1, ""), 0)
+            cut_stage.secrets_in(SourceFile(url, 1, ""), 0)
 
 
 def test_secrets_that_a_file_carries_are_found_and_the_file_is_closed(
@@ -305,11 +305,11 @@ def test_secrets_that_a_file_carries_are_found_and_the_file_is_closed(
             opened.append("closed")
             super().close()
 
-    monkeypatch.setattr(cut, "RetriedFile", Noted)
+    monkeypatch.setattr(cut_stage, "RetriedFile", Noted)
     (tmp_path / "x").write_bytes(b"x")
     for found in ((b"secret",), ()):
-        monkeypatch.setattr(cut, "embedded_secrets", lambda file, found=found: found)
-        assert cut.secrets_in(SourceFile(str(tmp_path / "x"), 1, ""), 4) == found
+        monkeypatch.setattr(cut_stage, "embedded_secrets", lambda file, found=found: found)
+        assert cut_stage.secrets_in(SourceFile(str(tmp_path / "x"), 1, ""), 4) == found
         assert opened == ["x 4", "closed"]
         assert cut_of(tmp_path, pcap(frames_of(2))).has_secrets is bool(found)
         opened.clear()
@@ -337,7 +337,7 @@ def test_kinds_are_in_the_order_of_their_hosts() -> None:
 
 
 def test_pieces_of_a_file_come_in_order_with_its_number(tmp_path: Path) -> None:
-    assert (pieces.PIECE_BYTES, pieces.WAITING_BYTES) == (2 << 20, 64 << 20)  # docs/scale.md
+    assert (capture_pieces.PIECE_BYTES, capture_pieces.WAITING_BYTES) == (2 << 20, 64 << 20)  # docs/scale.md
     store = Store(str(tmp_path))
     with store.writing("p") as out:
         writer = PieceWriter(out)
@@ -583,7 +583,7 @@ def hosts(rows: int) -> pl.DataFrame:
 
 def test_rows_are_written_when_they_are_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ROWS_OF_FILE == 100_000  # docs/scale.md
-    monkeypatch.setattr(render, "ROWS_OF_FILE", 10)
+    monkeypatch.setattr(render_stage, "ROWS_OF_FILE", 10)
     job = Job(str(tmp_path), **JOB_OF)  # type: ignore[arg-type]
     store = Store(str(tmp_path))
     facts = RowsFacts("k")
@@ -629,10 +629,10 @@ def test_what_an_audit_counted_is_kept_where_it_counted_anything(
     )
     judged: dict[str, Judged] = {"other": Judged()}
     audit: Any = SimpleNamespace(coverage={"R1": found})
-    render.add_judged(judged, audit)
+    render_stage.add_judged(judged, audit)
     is_kept = bool(counts or excused or accepted or reasons)
     assert judged == {"other": Judged(), **({"R1": Judged(counts, excused, accepted, reasons)} if is_kept else {})}
-    render.add_judged(judged, audit)
+    render_stage.add_judged(judged, audit)
     if is_kept:
         assert judged["R1"].excused == 2 * excused
         assert judged["R1"].counts == {name: 2 * count for name, count in counts.items()}

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import analyzer as pcq
-from analyzer.collect.schemas import RECORDS, STORED, TABLES, restored, stored
+from analyzer.collect.dataset_schemas import RECORDS, STORED, TABLES, restored, stored
 from analyzer.core.errors import InputError
 from tests.collect.sets import dataset_of_two_servers
 

@@ -10,16 +10,16 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
-from analyzer.collect import cluster as module
-from analyzer.collect.analyse import analyse
-from analyzer.collect.collection import CollectRequest, _Run, collect, reason_of
-from analyzer.collect.cut import cut_file, flows_met
+from analyzer.collect import dask_cluster as module
+from analyzer.collect.analyse_stage import analyse
+from analyzer.collect.capture_pieces import PiecePlace
+from analyzer.collect.collect_run import CollectRequest, _Run, collect, reason_of
+from analyzer.collect.cut_stage import cut_file, flows_met
+from analyzer.collect.dataset_manifest import Facts, Manifest, SkippedEntry
 from analyzer.collect.held_keys import held
-from analyzer.collect.manifest import Facts, Manifest, SkippedEntry
-from analyzer.collect.pieces import PiecePlace
-from analyzer.collect.plan import RunSources
-from analyzer.collect.render import render
-from analyzer.collect.stage_facts import (
+from analyzer.collect.local_workers import TaskError
+from analyzer.collect.render_stage import render
+from analyzer.collect.stage_results import (
     ConversationFacts,
     CutTask,
     FileFacts,
@@ -29,12 +29,12 @@ from analyzer.collect.stage_facts import (
     RowsFacts,
     TableFile,
 )
-from analyzer.collect.workers import TaskError
+from analyzer.collect.work_plan import RunSources
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
-from analyzer.core.output.store import StoreError
+from analyzer.core.output.file_store import StoreError
 from analyzer.results.metadata import Metadata
-from analyzer.transport.packet.frame_sorter import FrameKind
+from analyzer.transport.packet.host_pair_sorter import FrameKind
 from tests.collect.test_stages import A, B, C, D, conversation, file_facts, source
 from tests.written import is_as_written
 
@@ -157,7 +157,7 @@ def test_whether_there_is_a_performance_call(shows: tuple[bool, ...], expected: 
 
 def test_a_stage_states_what_it_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter([100.0, 102.34567])
-    monkeypatch.setattr("analyzer.collect.collection.monotonic", lambda: next(now))
+    monkeypatch.setattr("analyzer.collect.collect_run.monotonic", lambda: next(now))
     run = run_of(Stages(made=lambda task: ValueError() if task == 2 else (0.12345, task * 10)))
     found = list(run._stage("made", len, [1, 2, 3], lambda task: task * 100, lambda result: result))  # type: ignore[arg-type,return-value]
     assert [task for task, _ in found] == [1, 2, 3]
@@ -371,7 +371,7 @@ def test_the_stage_is_that_of_conversations_and_several_pairs_are_named() -> Non
 
 
 def replace_pairs(run: _Run, pairs: tuple[tuple[str, str], ...]) -> Any:
-    from analyzer.collect.stage_facts import AnalyseTask
+    from analyzer.collect.stage_results import AnalyseTask
 
     return AnalyseTask(JOB, 1, pairs, [])
 
@@ -554,7 +554,7 @@ def test_rows_that_could_be_written_before_can_be_written() -> None:
 
 def test_what_failed_is_stated_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
-    monkeypatch.setattr("analyzer.collect.collection.commit", lambda *all_of: given.append(all_of) or "made")
+    monkeypatch.setattr("analyzer.collect.collect_run.commit", lambda *all_of: given.append(all_of) or "made")
     facts = Facts(
         conversations=[
             conversation(1, A, rows=RowsFacts("k", failure="two")),

@@ -10,7 +10,7 @@ import pytest
 
 from analyzer.auth.keyring import Keyring
 from analyzer.collect.sites import PAUSE_NS, site_names, sites_of
-from analyzer.collect.stage_facts import ConversationFacts, FileFacts
+from analyzer.collect.stage_results import ConversationFacts, FileFacts
 from analyzer.core.times import NS_PER_S
 from tests.collect.sets import (
     CAPTURES,

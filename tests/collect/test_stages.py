@@ -17,16 +17,15 @@ import pytest
 import zstandard
 from msgspec.structs import replace
 
-from analyzer.capture.frame import FrameBlock, PlacedBlock, heads_of
-from analyzer.capture.reader import CaptureReader
-from analyzer.collect import pieces, sources
-from analyzer.collect.cut import _inside
-from analyzer.collect.manifest import Facts, Manifest, packed_facts, read_facts, read_manifest
-from analyzer.collect.pieces import PiecePlace, PieceWriter, pack, unpack
-from analyzer.collect.plan import Groups, PieceIndex, hull, linked, reading
-from analyzer.collect.shared import coverage_of, hosts_of, merged_hosts, problems_of
-from analyzer.collect.sources import RetriedFile, SourceFile, find_sources, is_capture_name, shown, time_of
-from analyzer.collect.stage_facts import (
+from analyzer.capture.capture_reader import CaptureReader
+from analyzer.capture.frame_blocks import FrameBlock, PlacedBlock, heads_of
+from analyzer.collect import capture_pieces, capture_sources
+from analyzer.collect.capture_pieces import PiecePlace, PieceWriter, pack, unpack
+from analyzer.collect.capture_sources import RetriedFile, SourceFile, find_sources, is_capture_name, shown, time_of
+from analyzer.collect.cut_stage import _inside
+from analyzer.collect.dataset_manifest import Facts, Manifest, packed_facts, read_facts, read_manifest
+from analyzer.collect.shared_tables import coverage_of, hosts_of, merged_hosts, problems_of
+from analyzer.collect.stage_results import (
     ConversationFacts,
     FileFacts,
     FilePart,
@@ -35,12 +34,13 @@ from analyzer.collect.stage_facts import (
     RowsFacts,
     Window,
 )
+from analyzer.collect.work_plan import Groups, PieceIndex, hull, linked, reading
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
-from analyzer.core.output.store import Store
+from analyzer.core.output.file_store import Store
 from analyzer.results.capture_facts import HostMark, HostName, HostRecord
-from analyzer.transport.packet.frame_sorter import FrameKind
+from analyzer.transport.packet.host_pair_sorter import FrameKind
 from tests.build.capture import frames_of, pcap
 from tests.collect.sets import CAPTURES, collected, keyring_of, of_dataset, put
 from tests.collect.sets import frames_of as captured_frames
@@ -334,8 +334,8 @@ READS: dict[str, tuple[dict[str, Any], int, str]] = {
 def read_lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     for promise, (given, retries, asked) in READS.items():
         storage, waited = Flaky(**given), list[float]()
-        monkeypatch.setattr(sources, "file_system", lambda url, storage=storage: (storage, "bucket/a"))
-        monkeypatch.setattr(sources.time, "sleep", waited.append)
+        monkeypatch.setattr(capture_sources, "file_system", lambda url, storage=storage: (storage, "bucket/a"))
+        monkeypatch.setattr(capture_sources.time, "sleep", waited.append)
         yield f"{promise}\n"
         file, found = None, list[str]()
         for word, *numbers in map(str.split, ["open", *asked.split(",")]):
@@ -355,7 +355,7 @@ def read_lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def test_what_is_read_where_storage_fails_is_what_was_read_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert sources.FIRST_WAIT_S == 0.2  # docs/scale.md
+    assert capture_sources.FIRST_WAIT_S == 0.2  # docs/scale.md
     is_as_written(Path(__file__).with_name("reads.txt"), "".join(read_lines(monkeypatch)))
 
 
@@ -408,8 +408,8 @@ class _Out(BytesIO):
 def test_pieces_are_written_when_they_are_large(
     piece_bytes: int, waiting_bytes: int, frames: dict[str, list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pieces, "PIECE_BYTES", piece_bytes)
-    monkeypatch.setattr(pieces, "WAITING_BYTES", waiting_bytes)
+    monkeypatch.setattr(capture_pieces, "PIECE_BYTES", piece_bytes)
+    monkeypatch.setattr(capture_pieces, "WAITING_BYTES", waiting_bytes)
     out = _Out()
     writer = PieceWriter(out)
     kinds = {"A": FrameKind(A, None), "B": FrameKind(B, None)}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.capture.offsets import frame_offsets
-from tests.commands.test_commands import PCQ, SECRETS, records, run
+from analyzer.capture.frame_offsets import frame_offsets
+from tests.commands.test_all_commands import PCQ, SECRETS, records, run
 
 NOTES = "toolExecutionNotifications"
 
@@ -27,7 +27,7 @@ def test_a_capture_that_is_gone_when_findings_are_placed_is_a_stated_problem(
         capture.unlink()
         return frame_offsets(path, numbers)
 
-    monkeypatch.setattr("analyzer.capture.offsets.frame_offsets", gone)
+    monkeypatch.setattr("analyzer.capture.frame_offsets.frame_offsets", gone)
     given = (case,) if is_case else (capture, "--secrets", SECRETS)
     found = run("audit", *given, "--select", "PCQ210", "--format", "sarif", "--fail-on", "inconclusive")
     told = [one["message"]["text"] for one in json.loads(found.stdout)["runs"][0]["invocations"][0][NOTES]]

@@ -16,7 +16,7 @@ import pytest
 import typer
 
 from analyzer.auth.keyring import Keyring
-from analyzer.capture.reader import ReadBound
+from analyzer.capture.capture_reader import ReadBound
 from analyzer.commands import (
     audit,
     capture_reading,
@@ -35,10 +35,10 @@ from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.questions.audit.verdicts import Outcome
-from analyzer.questions.filters.bounds import TimeBound
+from analyzer.questions.filters.time_bounds import TimeBound
 from analyzer.screens.views.limit_pages import amount
+from tests.commands.test_all_commands import CLEAR, run
 from tests.commands.test_collect_progress import Terminal
-from tests.commands.test_commands import CLEAR, run
 
 READING = CaptureReading(Keyring(), EngineName.own, DEFAULTS)
 
@@ -100,7 +100,7 @@ def test_what_was_read_decides_the_exit_code(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    verdict = "analyzer.screens.viewmodel.reading_verdict"
+    verdict = "analyzer.screens.viewmodel.nothing_to_read"
     analysis: Any = SimpleNamespace()
     monkeypatch.setattr(f"{verdict}.nothing_found", lambda one, met: sentence)
     monkeypatch.setattr(f"{verdict}.unreadable", lambda one: unreadable)
@@ -183,7 +183,7 @@ def test_what_was_asked_of_an_audit_decides_its_exit_code(
 ) -> None:
     monkeypatch.setattr(audit, "exit_of", lambda analysis: facts.get("read", 0))
     monkeypatch.setattr(
-        "analyzer.screens.viewmodel.reading_verdict.nothing_decrypted",
+        "analyzer.screens.viewmodel.nothing_to_read.nothing_decrypted",
         lambda analysis: "sealed" if facts.get("sealed") else None,
     )
     judged: Any = SimpleNamespace(
@@ -348,7 +348,7 @@ def test_ten_files_that_cannot_be_read_are_named_and_the_others_counted(
     analysis: Any = SimpleNamespace()
     for number, last in ((10, "9.pcap"), (11, "and 1 more files that could not be read"), (0, "")):
         lost = [f"{one}.pcap" for one in range(number)]
-        monkeypatch.setattr("analyzer.screens.viewmodel.reading_verdict.unreadable", lambda _, lost=lost: lost)
+        monkeypatch.setattr("analyzer.screens.viewmodel.nothing_to_read.unreadable", lambda _, lost=lost: lost)
         READING.note(analysis)
         said = capsys.readouterr().err.splitlines()
         assert said == (lost[:10] if number <= 10 else [*lost[:10], last])
@@ -602,7 +602,7 @@ def test_a_probe_needs_an_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     for answer, is_sent in ((b"y\n", True), (b"n\n", False), (b"\n", False)):
         asked: list[Any] = []
         monkeypatch.setattr("analyzer.probe.probe_run.run_probe", lambda *given, asked=asked: asked.append(given))
-        monkeypatch.setattr("analyzer.probe.bound_stream.require_impacket", lambda: None)
+        monkeypatch.setattr("analyzer.probe.dcerpc_client.require_impacket", lambda: None)
         result = run("probe", "srv", "-w", tmp_path / "w", "--triggered", tmp_path / "t", stdin=answer)
         assert bool(asked) is is_sent
         assert "Go on? [y/N]:" in result.stderr
@@ -639,7 +639,7 @@ def test_who_calls_without_a_password(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def collecting(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What was asked of workers or of a cluster, and of a collection."""
-    from analyzer.collect import cluster
+    from analyzer.collect import dask_cluster
 
     asked: list[Any] = []
 
@@ -652,10 +652,10 @@ def collecting(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         asked.append((request, executor))
         return SimpleNamespace(request=request)
 
-    monkeypatch.setattr("analyzer.collect.workers.LocalWorkers", of)
-    monkeypatch.setattr(cluster, "cluster", of)
-    monkeypatch.setattr(cluster, "DaskExecutor", lambda client, retries, watcher: (client, retries, watcher))
-    monkeypatch.setattr("analyzer.collect.collection.collect", collected)
+    monkeypatch.setattr("analyzer.collect.local_workers.LocalWorkers", of)
+    monkeypatch.setattr(dask_cluster, "cluster", of)
+    monkeypatch.setattr(dask_cluster, "DaskExecutor", lambda client, retries, watcher: (client, retries, watcher))
+    monkeypatch.setattr("analyzer.collect.collect_run.collect", collected)
     monkeypatch.setattr(collect, "_report", lambda done, output, *, repair: 5 if output else 4)
     return asked
 

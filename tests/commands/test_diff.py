@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.test_commands import CAPTURES, PCQ, SECRETS, records, run
+from tests.commands.test_all_commands import CAPTURES, PCQ, SECRETS, records, run
 from tests.commands.test_redact import names_of
 from tests.truth import CAPTURES as _FOLDER
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from analyzer.capture.digest import HashedFile, digest_of
+from analyzer.capture.file_digest import HashedFile, digest_of
 from analyzer.core.errors import InputError
+from analyzer.pipeline.digest_verification import stated_by
 from analyzer.pipeline.run import analyze
-from analyzer.pipeline.verify import stated_by
-from tests.commands.test_commands import CAPTURES, CLEAR, here, records, run
+from tests.commands.test_all_commands import CAPTURES, CLEAR, here, records, run
 
 OTHER = CAPTURES / "n_v1_midstream.pcap"
 SHA256 = hashlib.sha256(CLEAR.read_bytes()).hexdigest()

@@ -9,22 +9,22 @@ from pathlib import Path
 import pytest
 
 from analyzer.auth.keyring import Keyring
+from analyzer.capture.capture_reader import CaptureReader
 from analyzer.capture.pcapng import SECRETS_OF_OURS
-from analyzer.capture.reader import CaptureReader
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.output.gate import Destination
+from analyzer.pipeline.capture_slicing import slice_of
 from analyzer.pipeline.run import analyze, with_embedded
-from analyzer.pipeline.slicing import slice_of
-from analyzer.questions.filters.selection import Selection
+from analyzer.questions.filters.call_selection import Selection
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, Side
-from analyzer.screens.formats.conversation import Unwritten, write_conversation
 from analyzer.screens.formats.pcapng_writer import PcapngWriter
+from analyzer.screens.formats.unsealed_packets import Unwritten, write_conversation
 from tests import truth
 from tests.analyses import analysis_of_file
-from tests.commands.test_commands import CLEAR, PCQ, SECRETS, run
+from tests.commands.test_all_commands import CLEAR, PCQ, SECRETS, run
 from tests.secrets import leaks
 
 CAPTURES = {capture.file: capture for capture in truth.captures()}

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.commands.test_commands import CLEAR
+from tests.commands.test_all_commands import CLEAR
 
 COMMANDS = ["timeline", "sessions", "audit", "triage", "stats", "samples", "counters", "hosts"]
 # Each command as text, whose lines are its own, and each of the forms, which have one writer for all but samples.

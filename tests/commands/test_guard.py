@@ -14,7 +14,7 @@ import pytest
 
 from analyzer.commands.guard import guarded, sentence_of, shown_again
 from analyzer.transport.rpc.rpc_layer import RpcLayer
-from tests.commands.test_commands import CLEAR, PCQ, SECRETS, records
+from tests.commands.test_all_commands import CLEAR, PCQ, SECRETS, records
 
 SECRET = "do-not-show-me"
 
@@ -223,7 +223,7 @@ def test_an_interrupt_in_source_text_that_was_caught_is_no_end_by_sigint(tmp_pat
 
 def test_a_signal_while_writing_removes_what_is_not_whole(tmp_path: Path) -> None:
     code = INTERRUPTING.format(
-        module="analyzer.screens.formats.sample_lines",  # which is loaded when the file has been opened
+        module="analyzer.screens.formats.sample_json_lines",  # which is loaded when the file has been opened
         number=signal.SIGTERM.value,
         arguments=["samples", str(CLEAR), "--format", "jsonl", "-o", str(tmp_path / "out")],
     )

@@ -13,10 +13,10 @@ import pytest
 import typer.main
 
 from analyzer.commands.about import ABOUT
-from analyzer.commands.commands import command_line
+from analyzer.commands.all_commands import command_line
 from analyzer.commands.docs import MADE, manual_page, pages
 from analyzer.core.errors import InputError
-from tests.commands.test_commands import run
+from tests.commands.test_all_commands import run
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "pcq-analyzer.1"

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from analyzer.commands import selection_options
-from tests.commands.test_commands import run
+from tests.commands.test_all_commands import run
 
 
 @pytest.mark.parametrize(("columns", "most"), [(200, 200), (120, 120), (20, None)])

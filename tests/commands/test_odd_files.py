@@ -11,12 +11,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from analyzer.capture.reader import CaptureReader
+from analyzer.capture.capture_reader import CaptureReader
 from analyzer.commands.guard import guarded
 from analyzer.core.events import Problem
-from analyzer.core.paths import path_of_text, shell_word, text_of_path
+from analyzer.core.file_names import path_of_text, shell_word, text_of_path
 from analyzer.pipeline import packet_reader, run
-from tests.commands.test_commands import CLEAR, here
+from tests.commands.test_all_commands import CLEAR, here
 
 # The name in latin-1, as it is shown, and one of the same width that every form can hold.
 RAW, SHOWN, PLAIN = os.fsdecode(b"B\xfcro.pcap"), "B\\xfcro.pcap", "Bxxfcro.pcap"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from analyzer.pipeline.packet_reader import packets_of
-from analyzer.results.packets import Packets
-from tests.commands.test_commands import CLEAR, run
+from analyzer.results.captured_packets import Packets
+from tests.commands.test_all_commands import CLEAR, run
 from tests.page import blocks
 
 

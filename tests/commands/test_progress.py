@@ -13,7 +13,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.output import progress as progress_module
 from analyzer.core.output.progress import progress_words, watching
 from analyzer.pipeline.run import analyze, smb_session_keys
-from tests.commands.test_commands import CAPTURES, CLEAR
+from tests.commands.test_all_commands import CAPTURES, CLEAR
 
 OTHER = CAPTURES / "n_v1_midstream.pcap"
 

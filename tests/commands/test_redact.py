@@ -26,15 +26,15 @@ from analyzer.interfaces.redaction.pseudonyms import KEPT, Pseudonyms
 from analyzer.interfaces.redaction.redacted_stubs import redacted_buffer, redacted_call
 from analyzer.interfaces.winperf.winreg_layer import UNKNOWN
 from analyzer.pipeline.run import analyze
-from analyzer.questions.filters.selection import Selection
+from analyzer.questions.filters.call_selection import Selection
 from analyzer.results.analysis import Analysis
 from analyzer.results.security import Identity
-from analyzer.screens.formats.conversation import write_conversation
-from analyzer.screens.formats.write import json_lines
+from analyzer.screens.formats.unsealed_packets import write_conversation
+from analyzer.screens.formats.view_writer import json_lines
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.timeline import Timeline
 from tests import truth
-from tests.commands.test_commands import CLEAR, PCQ, SECRETS, here, records, run
+from tests.commands.test_all_commands import CLEAR, PCQ, SECRETS, here, records, run
 from tests.interfaces.svcctl.test_service_layer import CREATE, HANDLE, calls_of
 from tests.page import blocks
 

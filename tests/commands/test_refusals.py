@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.commands.guard import guarded
-from tests.commands.test_commands import CLEAR, PCQ
+from tests.commands.test_all_commands import CLEAR, PCQ
 
 TERMINAL = ("analyzer.commands.browse.is_terminal", lambda: True)
 NO_METADATA = ("analyzer.pipeline.loaded_metadata.MAX_FILE_BYTES", 10)
@@ -24,7 +24,7 @@ NO_DASK = "--scheduler needs Dask\n  pip install 'pcq-analyzer[cluster]'"
         (NO_METADATA, "timeline {clear} --metadata {metadata}", "is larger than any metadata file (10 bytes)"),
         (NO_BUFFER, "decode {clear}", "is larger than any buffer of ours (10 bytes)"),
         ("analyzer.screens.browse.app", "browse {clear}", "browse needs Textual\n  pip install 'pcq-analyzer[browse]'"),
-        ("analyzer.collect.cluster", "collect {clear} -o out --scheduler tls://127.0.0.1:1", NO_DASK),
+        ("analyzer.collect.dask_cluster", "collect {clear} -o out --scheduler tls://127.0.0.1:1", NO_DASK),
     ],
 )
 def test_what_is_not_there_or_too_large_is_named(

@@ -14,7 +14,7 @@ import pytest
 
 from analyzer.auth.keyring import Keyring
 from analyzer.pipeline.run import smb_session_keys
-from tests.commands.test_commands import CLEAR, PCQ, SECRETS, VECTORS, run
+from tests.commands.test_all_commands import CLEAR, PCQ, SECRETS, VECTORS, run
 from tests.secrets import forms_of_bytes, leaks
 
 MANY = ("timeline", "samples", "counters", "handles", "stats", "processes", "sessions", "hosts")

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from analyzer.auth.keytab import parse_keytab
-from analyzer.collect.collection import Done
-from analyzer.collect.manifest import Manifest, SkippedEntry, TableEntry
+from analyzer.collect.collect_run import Done
+from analyzer.collect.dataset_manifest import Manifest, SkippedEntry, TableEntry
 from analyzer.commands import completion
 from analyzer.commands.collect import _report
 from analyzer.commands.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING
 from analyzer.core.events import Problem
-from tests.commands.test_commands import CLEAR, PCQ, SECRETS, run
+from tests.commands.test_all_commands import CLEAR, PCQ, SECRETS, run
 
 
 def done(**facts: Any) -> Done:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import typer.main
 
-from analyzer.commands.commands import command_line
-from tests.commands.test_commands import CAPTURES, run
-from tests.commands.test_commands import records as lines
+from analyzer.commands.all_commands import command_line
+from tests.commands.test_all_commands import CAPTURES, run
+from tests.commands.test_all_commands import records as lines
 from tests.corpus import CORPUS
 
 COMMAND: Any = typer.main.get_command(command_line())

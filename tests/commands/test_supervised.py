@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import typer
 
-from analyzer.commands import commands, guard
+from analyzer.commands import all_commands, guard
 from analyzer.commands.exits import ReadingFailedError
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import StreamClosedError
@@ -165,7 +165,7 @@ def ends(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> int:
     def run(words: object) -> int:
         raise error
 
-    monkeypatch.setattr(commands, "run", run)
+    monkeypatch.setattr(all_commands, "run", run)
     return guard.guarded(["timeline", "x"])
 
 
@@ -214,7 +214,7 @@ def test_a_signal_is_128_and_its_number_whatever_came_of_it(
             return 4
 
         before, unraisable = signal.getsignal(number), sys.unraisablehook
-        monkeypatch.setattr(commands, "run", run)
+        monkeypatch.setattr(all_commands, "run", run)
         assert guard.guarded(["timeline"]) == 128 + number
         assert signal.getsignal(number) is before
         assert sys.unraisablehook is unraisable
@@ -294,21 +294,21 @@ def test_a_question_that_is_answered_with_no_is_1(
 
         return lambda names: app
 
-    monkeypatch.setattr(commands, "command_line", line(typer.Abort()))
-    assert commands.run(["probe", "x"]) == 1
+    monkeypatch.setattr(all_commands, "command_line", line(typer.Abort()))
+    assert all_commands.run(["probe", "x"]) == 1
     assert capfd.readouterr().err == "Aborted.\n"
-    monkeypatch.setattr(commands, "command_line", line(ValueError("ours")))
+    monkeypatch.setattr(all_commands, "command_line", line(ValueError("ours")))
     with pytest.raises(ValueError, match="ours"):
-        commands.run(["probe", "x"])
+        all_commands.run(["probe", "x"])
 
 
 def test_a_command_line_of_no_words_is_2_and_shows_the_help(capfd: pytest.CaptureFixture[str]) -> None:
-    assert commands.run([]) == 2
+    assert all_commands.run([]) == 2
     out, err = capfd.readouterr()
     assert "Reads Windows performance-counter traffic" in " ".join(out.split())
     assert err == ""
     # How the program is called is known to whoever called it.
-    assert commands.run(["timeline"]) == 2
+    assert all_commands.run(["timeline"]) == 2
     sentence, way = capfd.readouterr().err.splitlines()
     assert sentence == "pcq-analyzer: Invalid value for FILE: name a capture"
     assert way.endswith(" timeline --help shows how it is used.")

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from analyzer.capture.reader import CaptureReader
+from analyzer.capture.capture_reader import CaptureReader
 from tests.build.capture import Pcapng, read
 from tests.build.etl import PKTMON, T0, Etl, pktmon_component, pktmon_packet
-from tests.commands.test_commands import here
+from tests.commands.test_all_commands import here
 from tests.commands.typed import trace_data
 
 ROOT = Path(__file__).resolve().parents[2]

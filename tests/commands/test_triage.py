@@ -11,10 +11,10 @@ import pytest
 
 from analyzer import analyze
 from analyzer.auth.ntlm import nt_hash
-from analyzer.capture import digest
-from analyzer.pipeline.verify import stated_by
-from analyzer.results.evidence import FileDigest
-from tests.commands.test_commands import CAPTURES, CLEAR, PCQ, run
+from analyzer.capture import file_digest
+from analyzer.pipeline.digest_verification import stated_by
+from analyzer.results.provenance import FileDigest
+from tests.commands.test_all_commands import CAPTURES, CLEAR, PCQ, run
 from tests.corpus import CORPUS
 from tests.test_corpus import XP
 
@@ -112,13 +112,13 @@ def test_what_triage_was_made_from_is_found_out_while_it_reads(tmp_path: Path, m
     broken.write_bytes(b"no capture")
     files = [CLEAR, PCQ, broken]
     again: list[Path] = []
-    real = digest.digest_of
+    real = file_digest.digest_of
 
     def hashed(path: Path) -> FileDigest:
         again.append(path)
         return real(path)
 
-    monkeypatch.setattr(digest, "digest_of", hashed)
+    monkeypatch.setattr(file_digest, "digest_of", hashed)
     for form in ("text", "jsonl", "json", "csv"):
         again.clear()
         path = tmp_path / f"result.{form}"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.core.errors import InputError
-from tests.commands.test_commands import CAPTURES, CLEAR, PCQ, SECRETS, VECTORS, here, records, run
+from tests.commands.test_all_commands import CAPTURES, CLEAR, PCQ, SECRETS, VECTORS, here, records, run
 
 # As long as `_Total`, which it replaces in a capture: an escape sequence, a mark that turns letters round, a formula.
 NAME = "=\x1b[J\u202e\x9b"

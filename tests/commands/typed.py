@@ -44,7 +44,7 @@ from tests.build.capture import frames_of, pcap, pcapng, read
 from tests.build.cases import contents
 from tests.build.etl import NDIS, Etl, ndis_packet
 from tests.build.rpc import CHANNEL
-from tests.commands.test_commands import CAPTURES, CLEAR, PCQ, SECRETS, USER, VECTORS, frame, here
+from tests.commands.test_all_commands import CAPTURES, CLEAR, PCQ, SECRETS, USER, VECTORS, frame, here
 from tests.questions.differences.script import everything, perflib, services
 
 TWO = CAPTURES / "pcq_smbd_scapy_impacket_smb311_ntlm_privacy_2clients.pcap"

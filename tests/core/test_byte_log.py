@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.core.byte_log import Log, ReadLog, SpillFile
-from analyzer.core.origins import NOWHERE, FrameExtent, FrameTable
-from analyzer.core.traced import StoredBytes, TracedBytes
+from analyzer.core.byte_origins import NOWHERE, FrameExtent, FrameTable
+from analyzer.core.traced_bytes import StoredBytes, TracedBytes
 
 SEGMENT = 1 << 18
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.core.budget import MemoryBudget
-from analyzer.core.cursor import Cursor
+from analyzer.core.byte_cursor import Cursor
 from analyzer.core.errors import DecodeError, InputError, MalformedError, TruncatedError, UnsupportedError
 from analyzer.core.events import Problem, kind_of
 from analyzer.core.frame_ids import FrameSet, frame_id
-from analyzer.core.traced import TracedBytes
+from analyzer.core.memory_budget import MemoryBudget
+from analyzer.core.traced_bytes import TracedBytes
 
 
 def test_a_set_of_frames_has_those_that_were_added_and_no_neighbour() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.core import growing_columns
-from analyzer.core.arrow import ArrowColumn, ArrowTable, ArrowValues, written
+from analyzer.core.arrow_files import ArrowColumn, ArrowTable, ArrowValues, written
 from analyzer.core.byte_log import Log
 from analyzer.core.growing_columns import GROUP, GrowingColumns
 from analyzer.core.saved_columns import SavedColumns

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.core.arrays import distinct, first_places
+from analyzer.core.array_functions import distinct, first_places
 from analyzer.core.bounded_cache import Kept
-from analyzer.core.budget import MemoryBudget
 from analyzer.core.frame_ids import file_of, frame_id, number_of
-from analyzer.core.labels import label
+from analyzer.core.memory_budget import MemoryBudget
 from analyzer.core.ntstatus import known_nt_status_name, nt_status_name, nt_status_numbers
+from analyzer.core.number_labels import label
 from analyzer.core.server_names import Name, Named, SampleNames, Texts
 from analyzer.core.times import earliest, iso_time, parse_duration, parse_time, shown_time, systemtime_moment
-from analyzer.core.win32 import win32_name, win32_numbers
+from analyzer.core.win32_errors import win32_name, win32_numbers
 
 
 class Colour(IntEnum):

@@ -20,8 +20,8 @@ from msgspec import Struct
 from rich.pretty import pretty_repr
 
 import analyzer
+from analyzer.core.byte_origins import FrameExtent
 from analyzer.core.events import CaptureEnds, Event, Problem
-from analyzer.core.origins import FrameExtent
 from analyzer.core.secret_reprs import Discreet
 
 # Packages of extras, without which the modules that use them at once cannot be loaded.
@@ -83,58 +83,58 @@ def parameters_of(kind: type[Struct]) -> list[inspect.Parameter]:
 # Types whose values are built up or counted in. Of all others a value, once made, is shared and never changes.
 CHANGING = """
     auth.kerberos_context: _Parts
-    collect.collection: Done
-    collect.stage_facts: ConversationFacts FileFacts Judged RowsFacts
-    collect.manifest: Facts Manifest
-    collect.pieces: _PackedPiece _Waiting
-    collect.plan: RunSources
-    core.origins: PackedOrigins
-    interfaces.contents.programs: ClientConnection
-    interfaces.pcq.follow: _Watch
+    collect.collect_run: Done
+    collect.stage_results: ConversationFacts FileFacts Judged RowsFacts
+    collect.dataset_manifest: Facts Manifest
+    collect.capture_pieces: _PackedPiece _Waiting
+    collect.work_plan: RunSources
+    core.byte_origins: PackedOrigins
+    interfaces.contents.client_programs: ClientConnection
+    interfaces.pcq.handle_following: _Watch
     interfaces.pcq.query_handles: Happened Query _Channel _Use
-    pipeline.slicing: _Exchange _Link _Needs
-    probe.recording: Captured
-    probe.script: Counterset Known Script
+    pipeline.capture_slicing: _Exchange _Link _Needs
+    probe.probe_recording: Captured
+    probe.probe_script: Counterset Known Script
     questions.audit.data_answers: Block DataAnswer _Content
     questions.audit.findings: Coverage FindingPattern
     questions.audit.identifier_lists: IdentifierList
     questions.audit.rule: Rule
     questions.audit.rules.counter_values: _Constant
-    questions.differences.conversations: _Talk
+    questions.differences.conversation_keys: _Talk
     questions.differences.field_comparison: FieldComparison
     questions.films.film: Film FilmRow
     questions.films.film_maker: _Lane
-    questions.observations.scene: Draft
+    questions.observations.observation_making: Draft
     questions.processes.process_records: _Values
     questions.series.answer_columns: Answer _Viewer
     questions.series.counter_records: Bucket
     questions.series.value_plans: PlanRows ValuePlan
     questions.series.readings: Batch _Last _Work
     questions.statistics.activity: _Deeds _Sightings
-    questions.statistics.machines: Machine Sighting _AddressesOfMachine
+    questions.statistics.machine_addresses: Machine Sighting _AddressesOfMachine
     questions.statistics.summary: _Errors _Polled
-    results.catalog: CounterEntry CountersetEntry Described
+    results.counterset_catalog: CounterEntry CountersetEntry Described
     results.metadata: _Differences
-    results.packets: _PackedMessage
+    results.captured_packets: _PackedMessage
     screens.browse.panes: _TreeLine
-    screens.formats.conversation: Unwritten
+    screens.formats.unsealed_packets: Unwritten
     screens.formats.junit: _Reported
-    screens.formats.page_sides: _AlikeSides
-    screens.formats.schema: _Plan
+    screens.formats.report_page_sides: _AlikeSides
+    screens.formats.table_schema: _Plan
     screens.viewmodel.tree_forms: _Alike
-    screens.viewmodel.series_views: _PlottedReadings
+    screens.viewmodel.plotted_series: _PlottedReadings
     screens.views.audit_text: _AlikeFindings
     screens.views.counters: _SeriesLine
     screens.views.timeline_text: _Pair
     screens.views.call_runs: CallRun
-    transport.packet.dissector: DissectedBlock
-    transport.packet.flow_links: _Seen
-    transport.packet.fragments: Datagram
-    transport.packet.tallies: Tallies Tally
+    transport.packet.block_dissector: DissectedBlock
+    transport.packet.sender_mac_and_ttl: _Seen
+    transport.packet.ip_fragments: Datagram
+    transport.packet.frame_tallies: Tallies Tally
     transport.packet.tunnels: Inner
     transport.rpc.call_pairing: CallSide PendingCall
     transport.smb.file_opens: FileOpen
-    transport.smb.reopening: SentData
+    transport.smb.durable_opens: SentData
     transport.smb.smb1_reader: Smb1Request
     transport.smb.smb1_files: _Smb1FileRequest
     transport.smb.smb1_message: Smb1Block
@@ -142,10 +142,10 @@ CHANGING = """
     transport.smb.smb2_reader: Compound Smb2Request
     transport.smb.smb2_files: _Smb2FileRequest
     transport.smb.smb2_logons: Smb2Setup
-    transport.smb.connection_state: ConnectionState ProblemTally SharedState
+    transport.smb.smb_connection_state: ConnectionState ProblemTally SharedState
     transport.smb.session: Undecrypted
     transport.smb.trees_and_opens: ConnectedTree Open
-    transport.tcp.ordering: _Delivered
+    transport.tcp.stream_ordering: _Delivered
 """
 
 
@@ -177,16 +177,16 @@ def test_only_what_is_built_up_may_be_changed() -> None:
 # Types with columns (numpy gives no truth of a comparison), and such as are what they are and not what they hold.
 BY_IDENTITY = """
     capture.etl: TracedBlock
-    capture.frame: FrameBlock PlacedBlock
-    core.arrow: ArrowValues
-    core.origins: FrameTable PackedOrigins SharedSource
-    core.traced: _PartStore
+    capture.frame_blocks: FrameBlock PlacedBlock
+    core.arrow_files: ArrowValues
+    core.byte_origins: FrameTable PackedOrigins SharedSource
+    core.traced_bytes: _PartStore
     interfaces.buffers.perf_data_columns: PerfColumns
     interfaces.buffers.tree_texts: _LayoutText
     interfaces.buffers.perf_data_layout: Grid PerfDataLayout PerfDataParts Singles
     interfaces.buffers.winperf_layout: WinperfLayout WinperfParts
-    interfaces.buffers.same_layout: KnownLayout _Known
-    interfaces.contents.binding: Binding
+    interfaces.buffers.known_layouts: KnownLayout _Known
+    interfaces.contents.answer_binding: Binding
     interfaces.contents.sample_chunks: ChunkPart SampleChunk
     questions.audit.findings: FindingPattern
     questions.audit.rule_plans: Plan
@@ -199,20 +199,20 @@ BY_IDENTITY = """
     questions.series.readings: Batch
     results.analysis: Analysis Part
     results.call_rows: SharedValues
-    results.rows: SavedTable
-    results.display: Form
-    screens.formats.page_sides: Template
-    screens.formats.tables: _Entries
-    transport.packet.batches: Batches
+    results.record_tables: SavedTable
+    results.display_records: Form
+    screens.formats.report_page_sides: Template
+    screens.formats.table_writer: _Entries
+    transport.packet.segment_batches: Batches
     transport.packet.segment_columns: Payloads SegmentColumns
-    transport.packet.dissector: DissectedBlock
-    transport.packet.common_frames: TcpFrames
-    transport.packet.fragments: Datagram
-    transport.packet.reordering: _Side
-    transport.packet.data_runs: Runs _Parted
+    transport.packet.block_dissector: DissectedBlock
+    transport.packet.common_frame_shapes: TcpFrames
+    transport.packet.ip_fragments: Datagram
+    transport.packet.segment_reordering: _Side
+    transport.packet.segment_runs: Runs _Parted
     transport.packet.segment: SegmentBatch
-    transport.packet.frame_sorter: ChosenFrames
-    transport.tcp.ordering: _Delivered
+    transport.packet.host_pair_sorter: ChosenFrames
+    transport.tcp.stream_ordering: _Delivered
 """
 
 
@@ -306,7 +306,7 @@ def test_no_key_or_password_is_a_field_that_is_shown() -> None:
     secret = re.compile(r"key|hash|password|^seal$|^sign$")
     found = 0
     for kind in value_types():
-        if not kind.__module__.startswith(("analyzer.auth", "analyzer.transport.smb.crypto")):
+        if not kind.__module__.startswith(("analyzer.auth", "analyzer.transport.smb.smb3_crypto")):
             continue
         for name in kind.__struct_fields__:
             if secret.search(name) and re.search(r"bytes|str", str(inspect.get_annotations(kind).get(name, ""))):

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.core.byte_log import Log
-from analyzer.core.origins import (
+from analyzer.core.byte_origins import (
     PACKED_EXTENT,
     PACKED_SHARED,
     FrameExtent,
@@ -26,7 +26,7 @@ from analyzer.core.origins import (
     packed_length,
     spanned,
 )
-from analyzer.core.traced import EMPTY, StoredBytes, TracedBuffer, TracedBytes, untraced
+from analyzer.core.traced_bytes import EMPTY, StoredBytes, TracedBuffer, TracedBytes, untraced
 
 
 class Byte(NamedTuple):

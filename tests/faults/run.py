@@ -166,12 +166,12 @@ class Room:
             words = [str(self.folder / word) if (self.folder / word).exists() else word for word in scenario.words]
             if scenario.output is not None:
                 words = [str(self.folder / word) if word == scenario.output else word for word in words]
-            from analyzer.collect import workers
+            from analyzer.collect import local_workers
             from analyzer.commands.guard import guarded
             from analyzer.core.output.gate import buffer_standard_output, flush_streams
 
             # The program is loaded: nothing is gained by starting Python again.
-            workers.get_context = lambda _: get_context("fork")  # type: ignore[assignment]
+            local_workers.get_context = lambda _: get_context("fork")  # type: ignore[assignment]
             buffer_standard_output()
             injector.install()
             code = guarded(words)
@@ -236,7 +236,7 @@ class Room:
 
 def _rows_of(dataset: Path) -> bytes:
     """What a dataset holds, without the names of its files."""
-    from analyzer.screens.notebook.dataset import Dataset
+    from analyzer.screens.notebook.notebook_dataset import Dataset
 
     opened = Dataset.open(dataset)
     tables = (opened.calls.collect(), opened.samples.collect(), opened.sessions.collect(), opened.problems.collect())

@@ -29,10 +29,10 @@ from typing import NamedTuple
 import pytest
 
 from analyzer import __version__
-from analyzer.commands.commands import command_line
+from analyzer.commands.all_commands import command_line
 from analyzer.core.output import gate
 from analyzer.core.output import terminal as output_terminal
-from tests.commands.test_commands import CAPTURES, VECTORS, run
+from tests.commands.test_all_commands import CAPTURES, VECTORS, run
 
 # Commands import `is_terminal` by name: all of them, before it is patched.
 command_line(())

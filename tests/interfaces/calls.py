@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event
 from analyzer.results.call import Call, Side
-from analyzer.results.registry import registry_value
-from analyzer.results.service import service_facts
+from analyzer.results.registry_values import registry_value
+from analyzer.results.service_of_call import service_facts
 
 
 def said(calls: Iterable[Event]) -> Iterator[str]:

@@ -20,8 +20,8 @@ from analyzer.auth.keyring import Keyring
 from analyzer.pipeline.packet_reader import packets_of
 from analyzer.questions.audit.engine import Audit, Profile
 from analyzer.results.analysis import Analysis
-from analyzer.screens.formats.page import page_parts, value_blocks
-from analyzer.screens.formats.page_sides import IN_FRAMES
+from analyzer.screens.formats.report_page import page_parts, value_blocks
+from analyzer.screens.formats.report_page_sides import IN_FRAMES
 from analyzer.screens.views.report import Report
 from tests import truth
 from tests.analyses import analysis_of_file

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
+from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter
-from analyzer.questions.filters.selection import Selection
 from analyzer.results.analysis import Analysis
 from analyzer.results.security import Identity
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, name_table, perf_data, winperf
@@ -461,7 +461,7 @@ SCROLLED = """async () => {
 def written_many(path: Path, count: int) -> Path:
     """A page of very many calls, made of that of one."""
     from analyzer.core.output.json import dumps
-    from analyzer.screens.formats.page_data import packed
+    from analyzer.screens.formats.report_page_data import packed
     from tests.page import blocks
 
     make = Calls()

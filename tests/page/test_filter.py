@@ -14,11 +14,11 @@ import pytest
 
 from analyzer.core.output.json import document
 from analyzer.interfaces.contents.call_records import CallRecords
-from analyzer.questions.filters import bind
+from analyzer.questions.filters import binder
 from analyzer.questions.filters.filter import CallFilter
+from analyzer.questions.filters.filter_vocabulary import vocabulary
 from analyzer.questions.filters.syntax_tree import FilterError
-from analyzer.questions.filters.vocabulary import vocabulary
-from analyzer.screens.formats.page_data import record_blocks
+from analyzer.screens.formats.report_page_data import record_blocks
 from tests.page import CAPTURES, THREE, analysis_named, built
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -226,7 +226,7 @@ def test_both_do_the_same_with_what_the_documents_show_and_with_random_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Names that are spelled alike are not compared, and take half of the time.
-    monkeypatch.setattr(bind, "get_close_matches", lambda *_, **__: [])
+    monkeypatch.setattr(binder, "get_close_matches", lambda *_, **__: [])
     passed = same([*of_the_documents(), *random_filters(4000)], tmp_path, THREE)
     assert sum(not is_mistake(found) for found in passed) > 400
     assert len({found[0] for found in passed if is_mistake(found)}) > 200

@@ -8,13 +8,13 @@ from functools import partial
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.capture.reader import CaptureReader
+from analyzer.capture.capture_reader import CaptureReader
 from analyzer.core.events import Event
 from analyzer.core.limits import Limits
 from analyzer.core.output.json import dumps
 from analyzer.interfaces.contents.timeline_records import timeline_records
 from analyzer.pipeline import run
-from analyzer.transport.packet.dissector import Dissector
+from analyzer.transport.packet.block_dissector import Dissector
 from analyzer.transport.packet.segment import SegmentBatch
 from analyzer.transport.tcp.reassembler import Reassembler
 from tests import truth
@@ -44,7 +44,7 @@ def test_frames_one_by_one_print_the_same(monkeypatch: pytest.MonkeyPatch) -> No
     fast = [printed(capture) for capture in truth.captures()]
     assert max(parts) > 10
     parts.clear()
-    monkeypatch.setattr("analyzer.capture.reader.CaptureReader", partial(CaptureReader, fast=False))
-    monkeypatch.setattr("analyzer.transport.packet.dissector.Dissector", OneByOne)
+    monkeypatch.setattr("analyzer.capture.capture_reader.CaptureReader", partial(CaptureReader, fast=False))
+    monkeypatch.setattr("analyzer.transport.packet.block_dissector.Dissector", OneByOne)
     assert [printed(capture) for capture in truth.captures()] == fast
     assert max(parts) == 1

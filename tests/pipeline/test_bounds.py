@@ -9,20 +9,25 @@ from typing import Any
 
 import pytest
 
-from analyzer.capture.reader import CaptureInfo
+from analyzer.capture.capture_reader import CaptureInfo
 from analyzer.core.errors import InputError
-from analyzer.core.traced import TracedBytes
-from analyzer.pipeline import loaded_metadata, verify
+from analyzer.core.traced_bytes import TracedBytes
+from analyzer.pipeline import digest_verification, loaded_metadata
 from analyzer.pipeline import packet_reader as module
+from analyzer.pipeline.digest_verification import _FIRST_ELEMENTS, _HEAD_BYTES, _TAIL_BYTES, _xml_property
 from analyzer.pipeline.packet_reader import MAX_PACKET_BYTES, _add_frames, _with_header, why_not
-from analyzer.pipeline.verify import _FIRST_ELEMENTS, _HEAD_BYTES, _TAIL_BYTES, _xml_property
-from analyzer.results.packets import Packets
+from analyzer.results.captured_packets import Packets
 
 
 def test_what_of_a_result_is_read() -> None:
     """The record is at the beginning, at the end of text; in XML among the elements before the first test suite."""
-    assert (_HEAD_BYTES, _TAIL_BYTES, verify._PIECE, _FIRST_ELEMENTS) == (16_777_216, 4_194_304, 65_536, 16)
-    ours, other = (f"<property name='{name}' value='{{}}'/>" for name in (verify.EVIDENCE_KEY, "other"))
+    assert (_HEAD_BYTES, _TAIL_BYTES, digest_verification._PIECE, _FIRST_ELEMENTS) == (
+        16_777_216,
+        4_194_304,
+        65_536,
+        16,
+    )
+    ours, other = (f"<property name='{name}' value='{{}}'/>" for name in (digest_verification.EVIDENCE_KEY, "other"))
     for before in (0, 14, 15):
         assert _xml_property(f"<a>{'<b/>' * before}{ours.format(5)}</a>".encode()) == "5"
     # Beyond that nobody looks for it; of two the first counts.
@@ -35,16 +40,16 @@ def test_the_evidence_of_a_text_begins_behind_its_last_mark() -> None:
     line = "  capture  sha256 " + "0" * 64 + "  5 bytes  {}"
     text = [
         line.format("before"),
-        f"{verify.TEXT_MARK} 1",
+        f"{digest_verification.TEXT_MARK} 1",
         line.format("a"),
-        f"{verify.TEXT_MARK} 2",
+        f"{digest_verification.TEXT_MARK} 2",
         line.format("b c"),
         "more",
     ]
-    found = verify._record_of_text("\n".join(text))
+    found = digest_verification._record_of_text("\n".join(text))
     assert found["inputs"] == [{"role": "capture", "sha256": "0" * 64, "size": 5, "name": "b c"}]
-    above = [line.format("a"), verify.TEXT_MARK, line.format("b")]
-    assert [one["name"] for one in verify._record_of_text("\n".join(above))["inputs"]] == ["b"]
+    above = [line.format("a"), digest_verification.TEXT_MARK, line.format("b")]
+    assert [one["name"] for one in digest_verification._record_of_text("\n".join(above))["inputs"]] == ["b"]
 
 
 # ------------------------------------------------------------------------------------------------ packets

@@ -30,16 +30,26 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 from analyzer.pipeline import case as case_module
-from analyzer.pipeline import container as container_module
+from analyzer.pipeline import case_container as container_module
 from analyzer.pipeline.case import VERSION, check_case, manifest_of, open_case, write_case
-from analyzer.pipeline.container import is_case
+from analyzer.pipeline.case_container import is_case
 from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.engine import Audit
 from analyzer.results.analysis import Analysis
+from analyzer.results.case_calls import SavedCalls
+from analyzer.results.case_entries import (
+    CALLS,
+    ENTRIES,
+    LOG,
+    SAVED,
+    CaseContents,
+    _SavedState,
+    dump,
+    load,
+    saved_columns,
+)
 from analyzer.results.pdus import Pdus
-from analyzer.results.saved import CALLS, ENTRIES, LOG, SAVED, CaseContents, _SavedState, dump, load, saved_columns
-from analyzer.results.saved_calls import SavedCalls
-from analyzer.screens.formats.write import json_lines
+from analyzer.screens.formats.view_writer import json_lines
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles
@@ -48,12 +58,12 @@ from analyzer.screens.views.sessions import Hosts, Sessions
 from analyzer.screens.views.show import Show
 from analyzer.screens.views.stats import Stats
 from analyzer.screens.views.timeline import Timeline
-from analyzer.screens.views.view import View
+from analyzer.screens.views.view_type import View
 from benchmarks import traffic
 from tests.analyses import analysis_of_file
 from tests.build.calls import Calls, analysis_of
 from tests.build.cases import contents, entries_of, kept, with_columns, with_tables, written
-from tests.commands.test_commands import PCQ, SECRETS, run
+from tests.commands.test_all_commands import PCQ, SECRETS, run
 from tests.records_document import case_document
 from tests.secrets import leaks
 
@@ -141,7 +151,7 @@ def test_a_case_is_read_without_the_layers() -> None:
     assert "analyzer.pipeline.case" in loaded
     assert not loaded & {
         "analyzer.transport.smb.smb_layer",
-        "analyzer.capture.reader",
+        "analyzer.capture.capture_reader",
         "analyzer.transport.rpc.rpc_layer",
         "analyzer.screens.views.audit",
     }

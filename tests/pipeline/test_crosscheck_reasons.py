@@ -11,12 +11,12 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
-from analyzer.pipeline import crosscheck as module
-from analyzer.pipeline.crosscheck import CrosscheckResult, crosscheck
+from analyzer.pipeline import tshark_crosscheck as module
 from analyzer.pipeline.run import analyze
+from analyzer.pipeline.tshark_crosscheck import CrosscheckResult, crosscheck
 from analyzer.results.analysis import Analysis
 from analyzer.results.connection import Pdu
-from analyzer.transport.packet.tshark import Complaint
+from analyzer.transport.packet.tshark_engine import Complaint
 from analyzer.transport.rpc.pdu import Ptype
 from tests.written import is_as_written, told
 

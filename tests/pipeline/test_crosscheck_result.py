@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.pipeline.crosscheck import CrosscheckResult, PairingDifference, PduDifference, SeenPdu
+from analyzer.pipeline.tshark_crosscheck import CrosscheckResult, PairingDifference, PduDifference, SeenPdu
 
 REQUEST, ANSWER = SeenPdu(0, 7, 3, 100, (1, 2, 3, 4)), SeenPdu(2, 7, 3, 60, (1, 2, 3, 4, 5))
 STRANGE = SeenPdu(77, 8, 0, 16, (9,))

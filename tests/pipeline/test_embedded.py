@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from analyzer.capture.capture_reader import CaptureReader
 from analyzer.capture.pcapng import SECRETS_OF_OURS
-from analyzer.capture.reader import CaptureReader
 from analyzer.core.events import Problem
 from analyzer.pipeline.run import analyze
 from analyzer.screens.formats.pcapng_writer import PcapngWriter

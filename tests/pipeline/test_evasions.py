@@ -16,12 +16,12 @@ from msgspec import Struct
 
 from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.contents.call_records import CallRecords, call_record
-from analyzer.interfaces.resolution.conflicts import REASON
+from analyzer.interfaces.resolution.conflicting_bytes import REASON
 from analyzer.pipeline.case import open_case, write_case
 from analyzer.pipeline.run import analyze, stream
+from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter
-from analyzer.questions.filters.selection import Selection
-from analyzer.questions.statistics.shown_calls import ShownCalls
+from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
 from tests.build.capture import pcap

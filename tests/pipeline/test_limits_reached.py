@@ -85,7 +85,8 @@ REFUSED = {"wrappings", "decompressors"}
 # Segments that no longer wait: their flow, should it ever send what is ours, is read as one whose beginning was not captured.
 # Packets of pktmon that are forgotten: should they come again, TCP takes them for sent again.
 NOTHING_LOST = {"waiting", "waiting_bytes", "started", "trace_packets"}
-# Calls that are printed while a capture is read (tests/pipeline/test_stream.py, tests/interfaces/resolution/test_call_stream.py).
+# Calls that are printed while a capture is read (tests/pipeline/test_live_reading.py,
+# tests/interfaces/resolution/test_streamed_calls.py).
 OUT_OF_ORDER = {"order_time", "order_calls"}
 
 

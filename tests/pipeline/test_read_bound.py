@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
-from analyzer.capture.frame import Frame, FrameBlock
-from analyzer.capture.reader import CaptureReader, ReadBound
+from analyzer.capture.capture_reader import CaptureReader, ReadBound
+from analyzer.capture.frame_blocks import Frame, FrameBlock
 from analyzer.core.times import UNITS_NS
 from analyzer.pipeline.run import analyze, smb_session_keys
-from analyzer.questions.filters.bounds import TimeBound
+from analyzer.questions.filters.time_bounds import TimeBound
 from analyzer.results.analysis import Analysis
 from tests import truth
-from tests.commands.test_commands import CAPTURES, CLEAR
+from tests.commands.test_all_commands import CAPTURES, CLEAR
 
 SEALED = next(one for one in truth.captures() if one.file == "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap")
 OTHER = CAPTURES / "n_v1_midstream.pcap"

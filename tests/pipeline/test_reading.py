@@ -14,13 +14,13 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.core.events import BlockEnds, Conflict, Event, Moment, Problem
 from analyzer.core.limits import Limits
-from analyzer.pipeline import segments as segments_module
+from analyzer.pipeline import segment_sources as segments_module
+from analyzer.pipeline.live_reading import Stream
 from analyzer.pipeline.packet_reader import packets_of
 from analyzer.pipeline.run import analyze
-from analyzer.pipeline.stream import Stream
 from analyzer.results.analysis import CaptureFacts
 from analyzer.results.call import Call
-from analyzer.results.packets import Packets
+from analyzer.results.captured_packets import Packets
 from analyzer.transport.packet.segment import SegmentBatch
 from tests import truth
 from tests.build.calls import Calls, analysis_of, winreg
@@ -267,7 +267,7 @@ def test_names_of_a_file_are_filled_in_once_a_server(monkeypatch: pytest.MonkeyP
         asked.append(set(servers))
         yield Problem("note", "names", (), "it contradicts")
 
-    monkeypatch.setattr("analyzer.pipeline.stream.fill", fill)
+    monkeypatch.setattr("analyzer.pipeline.live_reading.fill", fill)
     other = replace(ONE, channel=1, server=replace(ONE.server, ip="10.0.0.7"))
     (registry,) = analysis_of(
         winreg(channel=replace(CHANNEL, server=replace(ONE.server, ip="10.0.0.8"))).open_key()

@@ -10,11 +10,11 @@ import msgspec
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.capture.reader import CaptureReader
+from analyzer.capture.capture_reader import CaptureReader
 from analyzer.core.errors import InputError
 from analyzer.core.events import BlockEnds, CaptureEnds, Problem
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.pipeline import segments as segments_module
+from analyzer.pipeline import segment_sources as segments_module
 from analyzer.pipeline.case import write_case
 from analyzer.pipeline.event_collector import _LISTED_COST, EventCollector
 from analyzer.pipeline.layer_chain import LayerChain
@@ -153,7 +153,7 @@ def test_the_other_engine_comes_in_blocks_only_where_calls_are_streamed(monkeypa
             super().__init__(batches)
             self.info = info
 
-    monkeypatch.setattr("analyzer.transport.packet.tshark.TsharkEngine", Engine)
+    monkeypatch.setattr("analyzer.transport.packet.tshark_engine.TsharkEngine", Engine)
     events, facts = segments_module.tshark_segments(["a"])
     assert list(events) == batches
     assert facts() == CaptureFacts(("a",), 1, 2, 3, 4)

@@ -9,7 +9,7 @@ import pytest
 from analyzer.auth.keyring import Keyring
 from analyzer.pipeline.run import InSessions, analyze
 from analyzer.questions.statistics.hosts import host_records
-from tests.commands.test_commands import run
+from tests.commands.test_all_commands import run
 
 CAPTURES = sorted((Path(__file__).parents[2] / "captures").glob("*.pcap*"))
 

@@ -3,19 +3,19 @@
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.core.traced import StoredBytes
+from analyzer.core.traced_bytes import StoredBytes
 from analyzer.interfaces.buffers import tree_texts
 from analyzer.interfaces.contents import call_records, sample_chunks
 from analyzer.interfaces.contents.sample_records import sample_records
 from analyzer.interfaces.contents.timeline_records import timeline_records
-from analyzer.interfaces.pcq import follow
+from analyzer.interfaces.pcq import handle_following
 from analyzer.pipeline.run import analyze
-from analyzer.results import call_table, held_call
+from analyzer.results import call_table, calls_in_blocks
 from analyzer.results.pdus import Pdus
-from analyzer.screens.formats.write import json_lines
+from analyzer.screens.formats.view_writer import json_lines
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.timeline import Timeline
-from analyzer.transport.rpc import pdu_list
+from analyzer.transport.rpc import incoming_pdus
 from tests.truth import CAPTURES
 
 NAMES = ("pcq_smbd_scapy_impacket_smb311_ntlm_privacy", "pcq_smbd_scapy_impacket_smb311_norpcauth_allowed")
@@ -48,14 +48,14 @@ def test_the_report_is_the_same_in_small_parts(monkeypatch: pytest.MonkeyPatch) 
         joined.append(isinstance(self.whole, StoredBytes))
 
     monkeypatch.setattr(Pdus, "__init__", noted)
-    monkeypatch.setattr(pdu_list, "_ROOM", 100)
+    monkeypatch.setattr(incoming_pdus, "_ROOM", 100)
     monkeypatch.setattr(call_table, "MEMORY_BYTES", 0)
     monkeypatch.setattr(call_table, "_WRITTEN_AT_ONCE", 500)
     monkeypatch.setattr(call_table, "_READ_AT_ONCE", 50)
-    monkeypatch.setattr(follow, "_AT_ONCE", 3)
+    monkeypatch.setattr(handle_following, "_AT_ONCE", 3)
     monkeypatch.setattr(call_records, "_LONG", 10)
-    monkeypatch.setattr(held_call, "_STRETCH", 300)
-    monkeypatch.setattr(held_call, "_BLOCK", 7)
+    monkeypatch.setattr(calls_in_blocks, "_STRETCH", 300)
+    monkeypatch.setattr(calls_in_blocks, "_BLOCK", 7)
     monkeypatch.setattr(tree_texts, "_LONG", 10)
     monkeypatch.setattr(sample_chunks._Chunks, "MAX_COLUMNS", 2)
     assert written() == whole

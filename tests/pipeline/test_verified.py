@@ -14,21 +14,21 @@ from analyzer.core.errors import InputError
 from analyzer.core.output.gate import Destination, write_document
 from analyzer.core.output.json import line
 from analyzer.core.output.output_digest import new_mark
-from analyzer.pipeline import verify as module
+from analyzer.pipeline import digest_verification as module
 from analyzer.pipeline.case import write_case
-from analyzer.pipeline.verify import stated_by, verify
+from analyzer.pipeline.digest_verification import stated_by, verify
 from analyzer.questions.audit.engine import Audit
 from analyzer.questions.audit.rule import every_rule
-from analyzer.results.evidence import EvidenceRecord, FileDigest, Input
+from analyzer.results.provenance import EvidenceRecord, FileDigest, Input
 from analyzer.screens.formats.junit import junit_xml
-from analyzer.screens.formats.page import value_blocks, write_page
+from analyzer.screens.formats.report_page import value_blocks, write_page
 from analyzer.screens.formats.sarif import sarif_log
-from analyzer.screens.formats.write import write
+from analyzer.screens.formats.view_writer import write
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.report import Report
 from analyzer.screens.views.sessions import Sessions
 from tests.build.calls import Calls, analysis_of
-from tests.commands.test_commands import CLEAR, run
+from tests.commands.test_all_commands import CLEAR, run
 
 CONTENTS = {"a.pcap": b"one", "b.pcap": b"three"}
 DIGESTS = tuple(FileDigest(name, len(data), sha256(data).hexdigest()) for name, data in CONTENTS.items())

@@ -20,11 +20,11 @@ import pytest
 from typer.testing import CliRunner
 
 from analyzer.auth.keyring import Keyring
-from analyzer.commands.commands import command_line
+from analyzer.commands.all_commands import command_line
 from analyzer.core.errors import InputError
 from analyzer.pipeline.run import analyze
 from analyzer.probe.probe_run import rehearse
-from analyzer.probe.script import Options
+from analyzer.probe.probe_script import Options
 from analyzer.questions.audit.engine import Audit
 from analyzer.questions.audit.findings import JUDGED
 from analyzer.questions.audit.requirements import catalogue
@@ -221,7 +221,7 @@ def test_tcpdump_captures_the_same_calls_where_it_may(tmp_path: Path) -> None:
 
 
 def test_what_was_triggered_and_is_not_shown_is_inconclusive(tmp_path: Path) -> None:
-    from analyzer.questions.audit.triggered import read_triggered
+    from analyzer.questions.audit.probe_triggers import read_triggered
     from tests.build.calls import analysis_of
     from tests.questions.audit.conversation import full_conversation
 
@@ -248,7 +248,7 @@ def test_what_was_triggered_and_is_not_shown_is_inconclusive(tmp_path: Path) -> 
     ],
 )
 def test_what_is_no_list_is_said(tmp_path: Path, text: str, message: str) -> None:
-    from analyzer.questions.audit.triggered import read_triggered
+    from analyzer.questions.audit.probe_triggers import read_triggered
 
     path = tmp_path / "list.json"
     path.write_text(text)

@@ -15,10 +15,10 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.probe import probe_run
-from analyzer.probe.bound_stream import BoundStream, Credentials, LostError, OfferedContext, Reply
+from analyzer.probe.dcerpc_client import BoundStream, Credentials, LostError, OfferedContext, Reply
+from analyzer.probe.probe_calls import Impersonation, Lab
 from analyzer.probe.probe_run import Rehearsal
-from analyzer.probe.script import Options, Script
-from analyzer.probe.talk import Impersonation, Lab
+from analyzer.probe.probe_script import Options, Script
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import Calls
 from tests.written import is_as_written

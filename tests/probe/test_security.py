@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from analyzer.core.dcerpc import NDR, NDR64
-from analyzer.probe import bound_stream
-from analyzer.probe.bound_stream import BoundStream, Credentials, OfferedContext, Reply
-from analyzer.probe.talk import PERFLIB, WINREG
+from analyzer.probe import dcerpc_client
+from analyzer.probe.dcerpc_client import BoundStream, Credentials, OfferedContext, Reply
+from analyzer.probe.probe_calls import PERFLIB, WINREG
 from tests.build import rpc
-from tests.probe.test_script import Scripted, response
+from tests.probe.test_probe_script import Scripted, response
 
 CALLER = Credentials("user", "LAB", "password")
 FIRST, LAST, CHALLENGE = b"the first token", b"the last of them", b"a challenge"
@@ -56,7 +56,7 @@ def bound(
         made.append(Inverting(*given))
         return made[-1]
 
-    monkeypatch.setattr(bound_stream, "_Ntlm", security)
+    monkeypatch.setattr(dcerpc_client, "_Ntlm", security)
     stream = Scripted(rpc.bind_ack(auth=rpc.Auth(CHALLENGE, level, WINNT, 1)), *answers)
     association = BoundStream(stream, CALLER)
     assert association.bind(OfferedContext(PERFLIB), level) == 0
@@ -169,7 +169,7 @@ def test_ntlm_is_that_of_impacket(level: int, given: dict[str, str], monkeypatch
     from Cryptodome.Cipher import ARC4
     from impacket import ntlm
 
-    security = bound_stream._Ntlm(1, level, Credentials("user", "LAB", **given))
+    security = dcerpc_client._Ntlm(1, level, Credentials("user", "LAB", **given))
     assert security.protects
     sent = ntlm.NTLMAuthNegotiate()
     sent.fromString(security.token())

@@ -20,9 +20,9 @@ from analyzer.pipeline import loaded_metadata
 from analyzer.pipeline.loaded_metadata import load_metadata
 from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
-from analyzer.results.catalog import Catalog, Catalogs
+from analyzer.results.counter_name_tables import NameTables
+from analyzer.results.counterset_catalog import Catalog, Catalogs
 from analyzer.results.metadata import Metadata, fill, metadata_from_json, metadata_of, metadata_record
-from analyzer.results.name_tables import NameTables
 from tests import truth
 from tests.analyses import analysis_of_file
 from tests.build.buffers import (

@@ -15,13 +15,14 @@ from msgspec.structs import replace
 from analyzer.core import growing_columns
 from analyzer.core.absence import Missing
 from analyzer.core.byte_log import Log
-from analyzer.core.traced import StoredBytes, TracedBytes
+from analyzer.core.traced_bytes import StoredBytes, TracedBytes
 from analyzer.results import call_table, perflib
-from analyzer.results.buffer import BufferKind
+from analyzer.results.buffer_kinds import BufferKind
 from analyzer.results.call import Call, CallState, PerformanceRead, Side, StubProblem
 from analyzer.results.call_rows import FORMATS
 from analyzer.results.call_table import CallTable, OrderedCalls
-from analyzer.results.held_call import HeldSide
+from analyzer.results.calls_in_blocks import HeldSide
+from analyzer.results.case_entries import dump, load
 from analyzer.results.pdus import (
     Fragment,
     Fragments,
@@ -32,8 +33,7 @@ from analyzer.results.pdus import (
     stub_length_of,
     stub_of,
 )
-from analyzer.results.saved import dump, load
-from analyzer.transport.rpc.plain_call import plain_call
+from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.calls import HANDLE, Calls, analysis_of
 from tests.build.cases import kept
 

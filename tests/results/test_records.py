@@ -13,7 +13,7 @@ from msgspec.structs import fields
 
 from analyzer.results.call import CallRecord
 from analyzer.results.command_records import COMMANDS
-from analyzer.results.record import Endpoint, Record, Value
+from analyzer.results.record_types import Endpoint, Record, Value
 
 RECORDS = list(dict.fromkeys(kind for kinds in COMMANDS.values() for kind in kinds))
 

@@ -11,10 +11,10 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.server_names import MAX_REMEMBERED, Name, Named, SampleNames
-from analyzer.core.traced import TracedBytes, untraced
+from analyzer.core.traced_bytes import TracedBytes, untraced
 from analyzer.results import scmr
 from analyzer.results.call import Call
-from analyzer.results.name_tables import (
+from analyzer.results.counter_name_tables import (
     ENGLISH,
     WELL_KNOWN,
     NameTable,
@@ -23,14 +23,14 @@ from analyzer.results.name_tables import (
     table_language,
     value_in_words,
 )
-from analyzer.results.query import Held, Identifier, InOrder
-from analyzer.results.record import Endpoint
-from analyzer.results.registry import RegistryValue
+from analyzer.results.query_state import Held, Identifier, InOrder
+from analyzer.results.record_types import Endpoint
+from analyzer.results.registry_values import RegistryValue
 from analyzer.results.scmr import service_type_words
 from analyzer.results.security import Identity
-from analyzer.results.service import service_facts
+from analyzer.results.service_of_call import service_facts
 from analyzer.screens.viewmodel.call_words import service_answer_words, service_request_words
-from analyzer.transport.rpc.plain_call import plain_call
+from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.calls import Calls
 from tests.written import Told
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from analyzer.capture.growing import FrameCutter, GrowingCapture
+from analyzer.capture.growing_file import FrameCutter, GrowingCapture
 from analyzer.screens.live import LivePage
 from tests.build.calls import Calls, write_capture
 from tests.build.capture import pcap, read

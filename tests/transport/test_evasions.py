@@ -29,11 +29,11 @@ import pytest
 
 from analyzer.core.events import CaptureEnds, Event
 from analyzer.core.limits import DEFAULTS
-from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN, URG
-from analyzer.transport.packet.dissector import Dissector
-from analyzer.transport.tcp.flow import TcpTimeouts
+from analyzer.core.tcpip_encoding import ACK, FIN, PSH, RST, SYN, URG
+from analyzer.transport.packet.block_dissector import Dissector
 from analyzer.transport.tcp.reassembler import Reassembler
 from analyzer.transport.tcp.stream_events import StreamBatch
+from analyzer.transport.tcp.tcp_states import TcpTimeouts
 from tests.build.packet import (
     CLIENT,
     CLIENT6,

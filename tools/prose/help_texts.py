@@ -12,7 +12,7 @@ from typing import Any
 import typer.main
 
 from analyzer.commands.about import ABOUT
-from analyzer.commands.commands import command_line
+from analyzer.commands.all_commands import command_line
 from tools.prose.markdown import ROOT, print_once
 
 # What says a message: classes of errors, and functions that print on standard error.

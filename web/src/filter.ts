@@ -1,7 +1,7 @@
 // The filter language of pcq-analyzer (docs/filters.md), evaluated on records in the page.
 //
-// The grammar, fields, kinds, units and names come from the command (`vocabulary` of analyzer/questions/filters/vocabulary.py). What a comparison
-// means is written here as in analyzer/questions/filters/bind.py; tests hold both equal. Only `matches` is another engine's: JavaScript's
+// The grammar, fields, kinds, units and names come from the command (`vocabulary` of analyzer/questions/filters/filter_vocabulary.py). What a comparison
+// means is written here as in analyzer/questions/filters/binder.py; tests hold both equal. Only `matches` is another engine's: JavaScript's
 // regular expressions.
 
 import { FilterError, type Call, type Grammar, type Node, type Operand, type Place, type Quantifier, type Range, type Text, type Word, grouped, parse, printable } from "./parse";

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from analyzer.core.printable import printable
+from analyzer.core.printable_text import printable
 
 if TYPE_CHECKING:
     import polars as pl

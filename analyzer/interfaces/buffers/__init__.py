@@ -5,7 +5,14 @@ from analyzer.interfaces.buffers.compiled_values import JsonValue, counter_value
 from analyzer.interfaces.buffers.field_map import Field, FieldMap, StubKind, map_fields, map_head
 from analyzer.interfaces.buffers.kind_guess import Guess, guess_kind
 from analyzer.interfaces.buffers.perf_data_columns import PerfColumns
-from analyzer.interfaces.buffers.stubs import ArrayLayout, Interface, StubDecode, StubPlaces, decode_stub, stub_places
+from analyzer.interfaces.buffers.stub_decoding import (
+    ArrayLayout,
+    Interface,
+    StubDecode,
+    StubPlaces,
+    decode_stub,
+    stub_places,
+)
 from analyzer.interfaces.buffers.tree_texts import TreeTexts
 from analyzer.interfaces.buffers.value_rows import (
     PerfData,
@@ -16,7 +23,7 @@ from analyzer.interfaces.buffers.value_rows import (
     perf_data_rows,
     winperf_rows,
 )
-from analyzer.interfaces.buffers.winperf_objects import (
+from analyzer.interfaces.buffers.winperf_object_values import (
     PERF_METADATA_MULTIPLE_INSTANCES,
     PERF_METADATA_NO_INSTANCES,
     PERF_NO_INSTANCES,

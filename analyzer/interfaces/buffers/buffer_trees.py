@@ -11,7 +11,12 @@ from msgspec import Struct
 
 from analyzer.core.errors import DecodeError
 from analyzer.interfaces.buffers._compiled import Flavour, parser
-from analyzer.interfaces.buffers.ambiguities import check_strings, id_paddings, string_table_base, without_unpaired
+from analyzer.interfaces.buffers.ambiguous_readings import (
+    check_strings,
+    id_paddings,
+    string_table_base,
+    without_unpaired,
+)
 from analyzer.interfaces.buffers.compiled_values import (
     PARSER_ERRORS,
     Encoding,
@@ -28,7 +33,7 @@ from analyzer.interfaces.buffers.perf_data_columns import perf_data_tree
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
 from analyzer.interfaces.buffers.winperf_layout import WINPERF
 from analyzer.interfaces.buffers.winperf_trees import winperf_tree
-from analyzer.results.buffer import BufferKind
+from analyzer.results.buffer_kinds import BufferKind
 
 KINDS: tuple[BufferKind, ...] = get_args(BufferKind)
 SPECS: dict[BufferKind, str] = {

@@ -38,15 +38,15 @@ from analyzer.interfaces.buffers.compiled_values import (
     winperf_value,
 )
 from analyzer.interfaces.buffers.instance_shapes import InstancePlace, one_of_each_shape
-from analyzer.interfaces.buffers.layout import CLOCK, WINPERF_LENGTH, spans
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
-from analyzer.interfaces.buffers.stubs import Interface, Side, parse_stub
+from analyzer.interfaces.buffers.struct_layouts import CLOCK, WINPERF_LENGTH, spans
+from analyzer.interfaces.buffers.stub_decoding import Interface, Side, parse_stub
 from analyzer.interfaces.buffers.windows_text import utf16_length
 from analyzer.interfaces.buffers.winperf_layout import WINPERF
-from analyzer.interfaces.buffers.winperf_objects import WinPerfInstance
+from analyzer.interfaces.buffers.winperf_object_values import WinPerfInstance
 from analyzer.interfaces.buffers.winperf_trees import is_plain
-from analyzer.results.buffer import BufferKind
-from analyzer.results.display import Reads, Words, number_read
+from analyzer.results.buffer_kinds import BufferKind
+from analyzer.results.display_records import Reads, Words, number_read
 
 StatusName = Callable[[int], str]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from analyzer.interfaces.buffers.layout import (
+from analyzer.interfaces.buffers.struct_layouts import (
     WINPERF_HEADER,
     WINPERF_INSTANCE,
     WINPERF_LENGTH,

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from analyzer.interfaces.buffers._compiled import enum_names
-from analyzer.interfaces.buffers.ambiguities import NO_STRING, offsets_of_strings
+from analyzer.interfaces.buffers.ambiguous_readings import NO_STRING, offsets_of_strings
 from analyzer.interfaces.buffers.buffer_trees import decode_buffer
-from analyzer.interfaces.buffers.layout import (
+from analyzer.interfaces.buffers.struct_layouts import (
     COUNTER_INFO,
     COUNTERSET_INFO,
     DATA_HEADER,
@@ -17,7 +17,7 @@ from analyzer.interfaces.buffers.layout import (
     STRING_TABLE,
 )
 from analyzer.interfaces.buffers.windows_text import utf16_text
-from analyzer.results.buffer import BufferKind
+from analyzer.results.buffer_kinds import BufferKind
 
 # `certain`: marks of its own, and everything decodes; `likely`: sizes and counts agree with the length, or marks of its own and
 # damage; `possible`: nothing but the length or readable text fits.

@@ -9,20 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from analyzer.core.cached import cached_property
+from analyzer.core.cached_properties import cached_property
 from analyzer.core.errors import DecodeError
 from analyzer.interfaces.buffers.compiled_values import counter_value
-from analyzer.interfaces.buffers.layout import (
-    BLOCK,
-    CLOCK,
-    COUNTER_IDS,
-    COUNTERS,
-    COUNTERSET,
-    DATA_HEADER,
-    ERROR,
-    INSTANCE_SIZE,
-    SINGLE,
-)
 from analyzer.interfaces.buffers.perf_data_layout import (
     PERF_DATA,
     Grid,
@@ -33,6 +22,17 @@ from analyzer.interfaces.buffers.perf_data_layout import (
     Singles,
     Words,
     arrays_joined,
+)
+from analyzer.interfaces.buffers.struct_layouts import (
+    BLOCK,
+    CLOCK,
+    COUNTER_IDS,
+    COUNTERS,
+    COUNTERSET,
+    DATA_HEADER,
+    ERROR,
+    INSTANCE_SIZE,
+    SINGLE,
 )
 from analyzer.interfaces.buffers.windows_text import utf16_text
 

@@ -32,8 +32,9 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from analyzer.core.cached import cached_property
-from analyzer.interfaces.buffers.layout import (
+from analyzer.core.cached_properties import cached_property
+from analyzer.interfaces.buffers.known_layouts import KnownLayout, SameLayout
+from analyzer.interfaces.buffers.struct_layouts import (
     BLOCK,
     BLOCK_SIZE,
     COUNTER_DATA,
@@ -55,7 +56,6 @@ from analyzer.interfaces.buffers.layout import (
     shape_at,
     u4s,
 )
-from analyzer.interfaces.buffers.same_layout import KnownLayout, SameLayout
 from analyzer.interfaces.buffers.windows_text import utf16_text
 
 Ints = npt.NDArray[np.int64]

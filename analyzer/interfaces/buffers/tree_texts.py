@@ -1,7 +1,7 @@
 """Trees of buffers as JSON text: an undamaged buffer in, what orjson makes of its tree out, where possible without the tree.
 
 The text of performance data is written around places for its values, which are then filled in all at once. Answers of the same
-layout (`same_layout`) have the same text around their clocks and values, so that only these are looked at.
+layout (`known_layouts`) have the same text around their clocks and values, so that only these are looked at.
 
 Instances of a block nearly always have values of the same sizes. Some neighbouring columns of one size are one array then, which
 orjson writes as `[1,2],[3,4]`, and what stands between two values of a row takes the place of each comma.
@@ -26,13 +26,22 @@ from analyzer.core.bounded_cache import Kept
 from analyzer.core.errors import DecodeError
 from analyzer.core.output.json import Pieces
 from analyzer.interfaces.buffers.buffer_trees import decode_buffer
-from analyzer.interfaces.buffers.layout import BLOCK, CLOCK, COUNTERS, DATA_HEADER, ERROR, SINGLE, Shape, planned
 from analyzer.interfaces.buffers.perf_data_columns import BlockParts, block_parts, instances_of, values_of
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout, PerfDataParts, Words
+from analyzer.interfaces.buffers.struct_layouts import (
+    BLOCK,
+    CLOCK,
+    COUNTERS,
+    DATA_HEADER,
+    ERROR,
+    SINGLE,
+    Shape,
+    planned,
+)
 from analyzer.interfaces.buffers.winperf_layout import MAX_BYTES as WINPERF_MAX_BYTES
 from analyzer.interfaces.buffers.winperf_layout import WINPERF
 from analyzer.interfaces.buffers.winperf_trees import winperf_form, winperf_numbers
-from analyzer.results.buffer import BufferKind
+from analyzer.results.buffer_kinds import BufferKind
 
 _HEADER_TEXT = (
     b'{"total_size":%d,"num_blocks":%d,"perf_time_stamp":%d,"perf_time_100ns":%d,"perf_freq":%d,'

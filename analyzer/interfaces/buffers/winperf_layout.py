@@ -19,9 +19,10 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.core.cached import cached_property
+from analyzer.core.cached_properties import cached_property
 from analyzer.interfaces.buffers.compiled_values import TYPE_CLASS_MASK, TYPE_CLASS_TEXT, Encoding, winperf_value
-from analyzer.interfaces.buffers.layout import (
+from analyzer.interfaces.buffers.known_layouts import KnownLayout, SameLayout
+from analyzer.interfaces.buffers.struct_layouts import (
     WINPERF_CLOCKS,
     WINPERF_DEFINITION,
     WINPERF_HEADER,
@@ -34,9 +35,8 @@ from analyzer.interfaces.buffers.layout import (
     WINPERF_OBJECT_LENGTH,
     IrregularError,
 )
-from analyzer.interfaces.buffers.same_layout import KnownLayout, SameLayout
 from analyzer.interfaces.buffers.windows_text import code_page_text, utf16_text
-from analyzer.interfaces.buffers.winperf_objects import (
+from analyzer.interfaces.buffers.winperf_object_values import (
     PERF_METADATA_NO_INSTANCES,
     PERF_NO_INSTANCES,
     CounterDefinition,

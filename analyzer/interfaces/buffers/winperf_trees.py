@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from analyzer.interfaces.buffers.layout import (
+from analyzer.interfaces.buffers.struct_layouts import (
     CLOCK,
     WINPERF_DEFINITION,
     WINPERF_DEFINITION_FIELDS,
@@ -22,7 +22,7 @@ from analyzer.interfaces.buffers.layout import (
 )
 from analyzer.interfaces.buffers.windows_text import utf16_text
 from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfParts, mixed_object
-from analyzer.interfaces.buffers.winperf_objects import PERF_NO_INSTANCES, CounterDefinition
+from analyzer.interfaces.buffers.winperf_object_values import PERF_NO_INSTANCES, CounterDefinition
 
 _Values = list[int | str | None]
 # Stands for a number in text: JSON has no such character elsewhere.

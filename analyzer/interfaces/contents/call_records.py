@@ -14,10 +14,10 @@ from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.output.json import Pieces
 from analyzer.core.times import iso_time
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.interfaces.buffers import TreeTexts, decode_buffer
-from analyzer.interfaces.contents.damages import Damages, buffer_order
-from analyzer.interfaces.contents.programs import client_programs
+from analyzer.interfaces.contents.client_programs import client_programs
+from analyzer.interfaces.contents.damaged_buffers import Damages, buffer_order
 from analyzer.results import perflib, scmr, winreg
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import (
@@ -32,14 +32,14 @@ from analyzer.results.call import (
     key_handle_uuid,
 )
 from analyzer.results.call_rows import Context, RareOfCall, context_of
-from analyzer.results.held_call import HeldCall, HeldSide
-from analyzer.results.name_tables import value_in_words
-from analyzer.results.query import QueryView
-from analyzer.results.record import Endpoint
-from analyzer.results.registry import registry_value
-from analyzer.results.returns import status_name
-from analyzer.results.service import service_facts
-from analyzer.transport.rpc.status import fault_name
+from analyzer.results.calls_in_blocks import HeldCall, HeldSide
+from analyzer.results.counter_name_tables import value_in_words
+from analyzer.results.query_state import QueryView
+from analyzer.results.record_types import Endpoint
+from analyzer.results.registry_values import registry_value
+from analyzer.results.return_kinds import status_name
+from analyzer.results.service_of_call import service_facts
+from analyzer.transport.rpc.fault_names import fault_name
 
 # Bytes of a stub that are held at once.
 _LONG = 1 << 20

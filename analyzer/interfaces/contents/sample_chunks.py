@@ -19,14 +19,14 @@ from msgspec.structs import astuple, replace
 
 from analyzer.interfaces.buffers.perf_data_layout import Grid, Part, PerfDataLayout, Singles
 from analyzer.interfaces.buffers.winperf_layout import WinperfLayout, WinperfParts, mixed_object
-from analyzer.interfaces.contents.binding import Binding, Bindings, answer_of, block_of, numbered, part_rows
+from analyzer.interfaces.contents.answer_binding import Binding, Bindings, answer_of, block_of, numbered, part_rows
 from analyzer.interfaces.contents.sample_records import call_samples, sample_record
 from analyzer.interfaces.pcq.perflib_samples import Shown, samples_of, shown
 from analyzer.interfaces.winperf.winperf_samples import parent_name
 from analyzer.interfaces.winperf.winperf_samples import samples_of as winperf_samples_of
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
-from analyzer.results.catalog import Catalog
+from analyzer.results.counterset_catalog import Catalog
 from analyzer.results.sample import SampleRecord
 
 # Some fields of a sample's record, by name.

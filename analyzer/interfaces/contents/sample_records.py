@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from analyzer.core.win32 import win32_name
+from analyzer.core.win32_errors import win32_name
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample, perflib_samples
 from analyzer.interfaces.winperf.winperf_samples import WinperfSample, winperf_samples
 from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.call import Call
-from analyzer.results.record import Endpoint
+from analyzer.results.record_types import Endpoint
 from analyzer.results.sample import NamesFacts, SampleRecord, Source
 
 

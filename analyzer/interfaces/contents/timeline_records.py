@@ -8,12 +8,12 @@ from itertools import chain
 
 from msgspec import UNSET
 
+from analyzer.core.byte_origins import FrameExtent
 from analyzer.core.events import Problem
 from analyzer.core.ntstatus import nt_status_name
-from analyzer.core.origins import FrameExtent
 from analyzer.interfaces.contents.call_records import CallRecords
-from analyzer.interfaces.contents.damages import Damages
-from analyzer.interfaces.contents.programs import ClientPrograms
+from analyzer.interfaces.contents.client_programs import ClientPrograms
+from analyzer.interfaces.contents.damaged_buffers import Damages
 from analyzer.results import scmr
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Call, Side, SideName
@@ -28,8 +28,8 @@ from analyzer.results.capture_facts import (
     SummaryRecord,
 )
 from analyzer.results.connection import Logon, SmbSession
-from analyzer.results.record import PlaceExtent, Record
-from analyzer.transport.rpc.status import bind_nak_reason, fault_name
+from analyzer.results.record_types import PlaceExtent, Record
+from analyzer.transport.rpc.fault_names import bind_nak_reason, fault_name
 
 
 def place_extents(extents: Iterable[FrameExtent], facts: CaptureFacts) -> tuple[PlaceExtent, ...]:

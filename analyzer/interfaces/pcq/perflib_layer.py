@@ -15,7 +15,7 @@ from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event, Moment
 from analyzer.interfaces.buffers import decode_buffer, decode_stub, stub_places
 from analyzer.results.call import Call, Side, SideName, StubProblem
-from analyzer.results.catalog import Catalogs
+from analyzer.results.counterset_catalog import Catalogs
 from analyzer.results.perflib import (
     BUFFER_KIND_OF_CODE,
     BUFFER_KIND_OF_METHOD,
@@ -24,10 +24,10 @@ from analyzer.results.perflib import (
     Opnum,
     RequestCode,
 )
-from analyzer.results.query import Identifier
+from analyzer.results.query_state import Identifier
 from analyzer.transport.channel.channel_events import ChannelGap
 from analyzer.transport.rpc.exchange import Exchange
-from analyzer.transport.rpc.plain_call import decoded_call, plain_call, trimmed_length
+from analyzer.transport.rpc.undecoded_call import decoded_call, plain_call, trimmed_length
 
 _OPNUMS = frozenset(Opnum)
 # Methods whose request names a counterset.
@@ -47,7 +47,7 @@ class Loss(Struct, frozen=True):
 class PerflibLayer:
     """Decodes PerflibV2 exchanges, has what they say of countersets learnt, and notes where requests were lost.
 
-    What the calls say of query handles can only be known when all are there, in their order: that is `pcq.follow`.
+    What the calls say of query handles can only be known when all are there, in their order: that is `pcq.handle_following`.
     """
 
     takes: ClassVar[frozenset[type[Event]]] = frozenset({Exchange, ChannelGap})

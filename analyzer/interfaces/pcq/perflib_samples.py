@@ -10,9 +10,9 @@ from analyzer.core.server_names import SampleNames
 from analyzer.interfaces.buffers import PerfData, PerfRow, perf_data_rows
 from analyzer.interfaces.buffers.windows_text import utf16_text
 from analyzer.results.call import Call
-from analyzer.results.catalog import Catalog
+from analyzer.results.counterset_catalog import Catalog
 from analyzer.results.perflib import NONE_ID
-from analyzer.results.query import Identifier, QueryView
+from analyzer.results.query_state import Identifier, QueryView
 from analyzer.results.sample import IdSource
 
 # Counterset, counter, instance by name and number.

@@ -19,7 +19,7 @@ in that order, as all servers we have recordings of keep them.
 
 A ValidateCounters that could not be read takes that knowledge away. A request that was lost without a trace may have been one:
 the knowledge is suspended, until the answer to it shows that it was another method, or QueryCounterInfo is answered again.
-`pcq.follow` puts the calls in order and passes them to the `QueryHandles` here.
+`pcq.handle_following` puts the calls in order and passes them to the `QueryHandles` here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from analyzer.interfaces.buffers.layout import (
+from analyzer.interfaces.buffers.struct_layouts import (
     BLOCK,
     BLOCK_TYPE_AND_SIZE,
     COUNTERS,
@@ -42,8 +42,8 @@ from analyzer.interfaces.buffers.layout import (
     INSTANCES,
     SINGLE,
 )
-from analyzer.results.query import Held, Identifier, InOrder, QueryView
-from analyzer.results.record import Endpoint
+from analyzer.results.query_state import Held, Identifier, InOrder, QueryView
+from analyzer.results.record_types import Endpoint
 
 _Key = tuple[str, int, int, str | None]
 

@@ -19,10 +19,10 @@ from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.svcctl.service_layer import service_call
 from analyzer.interfaces.winperf.winreg_layer import winreg_call
 from analyzer.results import perflib, scmr, winreg
-from analyzer.results.buffer import BufferKind
+from analyzer.results.buffer_kinds import BufferKind
 from analyzer.results.call import Call, Side
-from analyzer.results.name_tables import is_index
-from analyzer.transport.rpc.plain_call import interface_facts
+from analyzer.results.counter_name_tables import is_index
+from analyzer.transport.rpc.undecoded_call import interface_facts
 
 SideName = Literal["request", "response"]
 # Buffers whose texts are the vocabulary of counters.

@@ -12,7 +12,7 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.redaction.redacted_stubs import redacted_call
 from analyzer.results.analysis import Analysis, CaptureFacts
@@ -31,11 +31,11 @@ from analyzer.results.connection import (
 )
 from analyzer.results.metadata import Metadata
 from analyzer.results.pdus import Fragment, Fragments, Pdus
-from analyzer.results.record import Endpoint
+from analyzer.results.record_types import Endpoint
 from analyzer.results.security import AuthInfo, Identity
 from analyzer.transport.channel.channel_events import ChannelClosed, ChannelGap, SmbInfo
 from analyzer.transport.rpc.exchange import Exchange
-from analyzer.transport.rpc.plain_call import plain_call
+from analyzer.transport.rpc.undecoded_call import plain_call
 from analyzer.transport.smb.trees_and_opens import RPC_PIPES
 from analyzer.transport.tcp.stream_events import Recognised
 

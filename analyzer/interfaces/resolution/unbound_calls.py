@@ -32,8 +32,8 @@ from analyzer.results import perflib as pcq
 from analyzer.results import winreg
 from analyzer.results.call import Call, Side
 from analyzer.results.call_table import CallTable
-from analyzer.transport.rpc.interfaces import method_name
-from analyzer.transport.rpc.plain_call import interface_facts
+from analyzer.transport.rpc.interface_names import method_name
+from analyzer.transport.rpc.undecoded_call import interface_facts
 
 _UUIDS: dict[Interface, str] = {"perflib-v2": pcq.INTERFACE, "winreg": winreg.INTERFACE}
 NAMES: dict[Interface, str] = {"perflib-v2": pcq.NAME, "winreg": winreg.NAME}

@@ -20,7 +20,7 @@ from analyzer.interfaces.buffers import decode_stub
 from analyzer.results.call import Call, handle_of
 from analyzer.results.scmr import CREATING, DECODED, ERROR_SUCCESS, INTERFACE, OPENING, OPENING_MANAGER, ScmrOpnum
 from analyzer.transport.rpc.exchange import Exchange
-from analyzer.transport.rpc.plain_call import decoded_call, decoded_side, plain_call
+from analyzer.transport.rpc.undecoded_call import decoded_call, decoded_side, plain_call
 
 # A context handle: attributes and a UUID (C706 appendix N).
 _HANDLE_BYTES = 20

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 from analyzer.core.events import Event
 from analyzer.core.numbering import Numbers
 from analyzer.interfaces.buffers import decode_buffer, decode_stub
-from analyzer.results.buffer import BufferKind
+from analyzer.results.buffer_kinds import BufferKind
 from analyzer.results.call import Call, PerformanceRead, Side, SideName, handle_of
-from analyzer.results.name_tables import NameTables, is_index, table_language
-from analyzer.results.record import Endpoint
+from analyzer.results.counter_name_tables import NameTables, is_index, table_language
+from analyzer.results.record_types import Endpoint
 from analyzer.results.winreg import (
     ERROR_MORE_DATA,
     ERROR_SUCCESS,
@@ -29,7 +29,7 @@ from analyzer.results.winreg import (
     WinregOpnum,
 )
 from analyzer.transport.rpc.exchange import Exchange
-from analyzer.transport.rpc.plain_call import decoded_call, decoded_side, plain_call
+from analyzer.transport.rpc.undecoded_call import decoded_call, decoded_side, plain_call
 
 # A collector that opens keys without end must not make us hold all their paths; the oldest is forgotten.
 MAX_PATHS = 65_536

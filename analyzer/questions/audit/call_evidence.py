@@ -11,17 +11,17 @@ from typing import Any
 from msgspec import Struct
 
 from analyzer.core.absence import Missing
-from analyzer.core.cached import cached_property
+from analyzer.core.byte_origins import FrameExtent
+from analyzer.core.cached_properties import cached_property
 from analyzer.core.errors import DecodeError
-from analyzer.core.origins import FrameExtent
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.interfaces.buffers import BufferDecode, Field, StubDecode, decode_stub, map_head
 from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfParts
-from analyzer.interfaces.contents.damages import decoded_buffer
-from analyzer.interfaces.contents.field_maps import buffer_fields, stub_fields
+from analyzer.interfaces.contents.call_field_maps import buffer_fields, stub_fields
+from analyzer.interfaces.contents.damaged_buffers import decoded_buffer
 from analyzer.questions.audit.data_answers import DataAnswer, read_answer
 from analyzer.questions.audit.identifier_lists import IdentifierList, read_identifiers
-from analyzer.questions.audit.knowledge import STATING, Knowledge
+from analyzer.questions.audit.server_statements import STATING, Knowledge
 from analyzer.questions.audit.verdicts import At, SideName
 from analyzer.questions.statistics.handle_lifetimes import HandleLifetime, handle_lifetimes
 from analyzer.results import perflib as pcq
@@ -30,10 +30,10 @@ from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.call import Call, Side
 from analyzer.results.call_rows import Context, context_of
 from analyzer.results.call_table import OrderedCalls
-from analyzer.results.catalog import Catalog
-from analyzer.results.held_call import HeldCall, HeldSide
+from analyzer.results.calls_in_blocks import HeldCall, HeldSide
+from analyzer.results.counterset_catalog import Catalog
 from analyzer.results.pdus import pdu_at
-from analyzer.results.query import QueryView
+from analyzer.results.query_state import QueryView
 
 # A place without its bytes: `part`, `start`, `stop` and `pdu` of a `Place`.
 Spot = tuple[str, int, int, int | None]
@@ -376,7 +376,7 @@ class CallEvidence:
         self.response = SideEvidence(self._looked_at, "response", answered) if answered is not None else None
         # Why a part cannot be read (None: it can), by part and whether damage is let pass: many rules read the same parts.
         self.unreadable: dict[tuple[str, bool], str | None] = {}
-        # What follows from the call and from nothing in which calls that are alike differ (see `likeness`): they share it.
+        # What follows from the call and from nothing in which calls that are alike differ (see `alike_calls`): they share it.
         self.shared: dict[Hashable, Any] = {}
         # What one rule made of this very call, for the other rules.
         self.made: dict[Hashable, Any] = {}

@@ -17,8 +17,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from msgspec import Struct, field
 
-from analyzer.core.cached import cached_property
-from analyzer.interfaces.buffers.layout import (
+from analyzer.core.cached_properties import cached_property
+from analyzer.interfaces.buffers.perf_data_columns import block_parts, instances_of
+from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout
+from analyzer.interfaces.buffers.struct_layouts import (
     BLOCK,
     BLOCK_SIZE,
     COUNTER_DATA,
@@ -35,8 +37,6 @@ from analyzer.interfaces.buffers.layout import (
     planned,
     u4s,
 )
-from analyzer.interfaces.buffers.perf_data_columns import block_parts, instances_of
-from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout
 from analyzer.interfaces.buffers.windows_text import utf16_length
 from analyzer.questions.audit.verdicts import Violation
 

@@ -22,11 +22,11 @@ from analyzer.core.errors import InputError
 from analyzer.questions.audit.accepted_findings import Accepted
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.findings import JUDGED, Coverage, Finding, FindingPattern, actor_of
+from analyzer.questions.audit.probe_triggers import Triggered, why_not_shown
 from analyzer.questions.audit.requirements import catalogue
 from analyzer.questions.audit.root_causes import RootCauses
 from analyzer.questions.audit.rule import Rule, Watch, every_rule
 from analyzer.questions.audit.rule_plans import INTERFACES, Plan, Plans, about, answered_by, checked
-from analyzer.questions.audit.triggered import Triggered, why_not_shown
 from analyzer.questions.audit.verdicts import Actor, Judgement, Outcome, Severity, inconclusive
 from analyzer.results.analysis import Analysis
 

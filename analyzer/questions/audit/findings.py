@@ -16,7 +16,7 @@ from analyzer.questions.audit.verdicts import Actor, Confidence, Judgement, Outc
 from analyzer.results.analysis import CaptureFacts
 from analyzer.results.finding import Confidence as ConfidenceWord
 from analyzer.results.finding import CoverageRecord, CoverageVerdict, DeviationFacts, FindingRecord
-from analyzer.results.record import Extent
+from analyzer.results.record_types import Extent
 
 # In the order of every table.
 VERDICTS: tuple[CoverageVerdict, ...] = ("pass", "fail", "warn", "not-exercised", "inconclusive", "untestable")

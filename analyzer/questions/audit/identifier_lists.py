@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from msgspec import Struct, field
 
 from analyzer.core.guid import guid_text
-from analyzer.interfaces.buffers.layout import IDENTIFIER
+from analyzer.interfaces.buffers.struct_layouts import IDENTIFIER
 from analyzer.interfaces.buffers.windows_text import utf16_length
 from analyzer.questions.audit.verdicts import Violation
 from analyzer.results.perflib import NONE_ID

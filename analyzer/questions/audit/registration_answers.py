@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from analyzer.interfaces.buffers.ambiguities import string_table_base
+from analyzer.interfaces.buffers.ambiguous_readings import string_table_base
 from analyzer.interfaces.buffers.windows_text import utf16_length
+from analyzer.questions.audit.buffer_checks import counters_of_set
 from analyzer.questions.audit.call_evidence import CallEvidence
-from analyzer.questions.audit.checks import counters_of_set
 from analyzer.questions.audit.rule import Reads
 from analyzer.results.perflib import NONE_ID, Opnum, RequestCode
 

@@ -84,7 +84,7 @@ class Look(Struct, Generic[Shown], frozen=True):
     """What a rule judges of one side, and how: `made` is the function or class that was decorated.
 
     Either `check` judges each call by itself, or `watch` makes an object that follows the whole capture, or `at_end` judges it
-    when it has ended. `check` is shown only the first of calls that are alike (see `likeness`). With `of_each` it is shown all,
+    when it has ended. `check` is shown only the first of calls that are alike (see `alike_calls`). With `of_each` it is shown all,
     since it judges what these differ in: times, clocks, values, what came before. `by_method` states which of the requirements
     a method's calls are judged by, for rules that judge the same thing of several methods.
 

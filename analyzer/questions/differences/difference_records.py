@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from analyzer.core.cached import cached_property
-from analyzer.core.printable import counted
-from analyzer.questions.differences.call_comparison import CallComparison, occurrence_of, property_words
-from analyzer.questions.differences.conversations import paired_talks, talks_of
+from analyzer.core.cached_properties import cached_property
+from analyzer.core.printable_text import counted
+from analyzer.questions.differences.conversation_comparison import CallComparison, occurrence_of, property_words
+from analyzer.questions.differences.conversation_keys import paired_talks, talks_of
 from analyzer.questions.differences.field_comparison import FieldComparison, HandlePairs
-from analyzer.questions.differences.peers import Peer, paired_peers, peers_of
-from analyzer.questions.differences.shown_facts import (
+from analyzer.questions.differences.machine_facts import (
     SUBJECTS,
     CaptureView,
     ShownFact,
@@ -24,6 +23,7 @@ from analyzer.questions.differences.shown_facts import (
     properties_that_differ,
     sealed_calls,
 )
+from analyzer.questions.differences.machine_matching import Peer, paired_peers, peers_of
 from analyzer.questions.processes.process_records import process_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.difference import (

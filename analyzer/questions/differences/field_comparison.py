@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.interfaces.buffers import Field
-from analyzer.questions.differences.alignment import aligned, gaps
+from analyzer.questions.differences.sequence_alignment import aligned, gaps
 from analyzer.results.call import SideName
 from analyzer.results.difference import DifferenceKind, FieldDifference
 

@@ -20,10 +20,10 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.json import Decoder
 
-from analyzer.core.arrays import distinct
+from analyzer.core.array_functions import distinct
 from analyzer.core.output.json import dumps
 from analyzer.questions.films.varints import Ints, deflated, inflated, numbers_of, varints
-from analyzer.results.record import Endpoint
+from analyzer.results.record_types import Endpoint
 
 Change = Literal["started", "ended"]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct, field
 
-from analyzer.core.arrays import distinct
+from analyzer.core.array_functions import distinct
 from analyzer.core.bounded_cache import Kept
 from analyzer.interfaces.buffers.compiled_values import TYPE_CLASS_MASK, TYPE_CLASS_TEXT
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
@@ -33,7 +33,7 @@ from analyzer.questions.series.answer_columns import Answer
 from analyzer.questions.series.formatted_columns import CODES, FLAGS, WHYS
 from analyzer.questions.series.formulas import ATTRIB_HEX, ATTRIB_REAL, formula_of, type_name
 from analyzer.questions.series.readings import Batch
-from analyzer.questions.series.series import Key, Sample, Series
+from analyzer.questions.series.series_points import Key, Sample, Series
 from analyzer.questions.series.value_plans import ValuePlan
 from analyzer.results.sample import Flag, Why
 

@@ -9,18 +9,18 @@ import numpy as np
 
 from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.interfaces.contents.sample_records import sample_records
-from analyzer.questions.filters.bind import bind
-from analyzer.questions.filters.call_columns import CallColumns
-from analyzer.questions.filters.expression import Expression, Joined
-from analyzer.questions.filters.field_values import LookedAt, of_record, of_sample
-from analyzer.questions.filters.filter_fields import FilterField, call_fields, counter_fields, sample_fields
+from analyzer.questions.filters.binder import bind
+from analyzer.questions.filters.bound_expression import Expression, Joined
+from analyzer.questions.filters.fields_as_columns import CallColumns
+from analyzer.questions.filters.fields_of_records import LookedAt, of_record, of_sample
+from analyzer.questions.filters.filterable_fields import FilterField, call_fields, counter_fields, sample_fields
 from analyzer.questions.filters.grammar import parse
 from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.call import CallRecord
 from analyzer.results.sample import CounterRecord, SampleRecord
 
 if TYPE_CHECKING:
-    from analyzer.questions.filters.expression import Numbers
+    from analyzer.questions.filters.bound_expression import Numbers
 
 
 class CallFilter:

@@ -1,7 +1,7 @@
 """What a filter says, as a tree, and the tree as text again: `parse(str(tree)) == tree`.
 
 The tree is what was written, without a meaning yet: whether a word is a field or a value is decided when it is bound
-(`bind.py`). Positions in the text are kept for messages and are no part of equality.
+(`binder.py`). Positions in the text are kept for messages and are no part of equality.
 """
 
 from __future__ import annotations

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 
 from analyzer.core.frame_ids import number_of
 from analyzer.interfaces.contents.timeline_records import all_problems
-from analyzer.questions.observations.attack import note_attacks
-from analyzer.questions.observations.counter_drafts import counter_drafts
-from analyzer.questions.observations.deed_drafts import deed_drafts
-from analyzer.questions.observations.file_drafts import file_drafts
-from analyzer.questions.observations.logon_drafts import logon_drafts
-from analyzer.questions.observations.process_drafts import process_drafts
-from analyzer.questions.observations.program_drafts import program_drafts
-from analyzer.questions.observations.scene import Draft, Scene, listed
+from analyzer.questions.observations.admin_observations import deed_drafts
+from analyzer.questions.observations.attack_patterns import note_attacks
+from analyzer.questions.observations.counter_observations import counter_drafts
+from analyzer.questions.observations.file_observations import file_drafts
+from analyzer.questions.observations.logon_observations import logon_drafts
+from analyzer.questions.observations.observation_making import Draft, Scene, listed
+from analyzer.questions.observations.process_observations import process_drafts
+from analyzer.questions.observations.program_observations import program_drafts
 from analyzer.results.observation import SEVERITIES, Observation, ObservationKind
 
 # So many calls and frames stand for all of an observation.

@@ -9,9 +9,9 @@ from operator import attrgetter
 from msgspec import UNSET, Struct
 
 from analyzer.core.frame_ids import number_of
-from analyzer.core.printable import counted
+from analyzer.core.printable_text import counted
+from analyzer.questions.observations.observation_making import Scene, listed, who_in
 from analyzer.questions.observations.observations import observations
-from analyzer.questions.observations.scene import Scene, listed, who_in
 from analyzer.results import perflib
 from analyzer.results.analysis import Analysis
 from analyzer.results.next_command import next_command

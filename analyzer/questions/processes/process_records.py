@@ -17,14 +17,14 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, UnsetType, field
 
-from analyzer.core.arrays import distinct
+from analyzer.core.array_functions import distinct
 from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.contents.machine_names import machine_names
-from analyzer.questions.processes.process_marks import name_marks, parent_marks
+from analyzer.questions.processes.odd_processes import name_marks, parent_marks
 from analyzer.questions.series.formatted_columns import CODES
 from analyzer.questions.series.readings import Batch, readings
-from analyzer.questions.series.series import Series
 from analyzer.questions.series.series_keys import counter_names
+from analyzer.questions.series.series_points import Series
 from analyzer.questions.series.value_plans import ValuePlan
 from analyzer.questions.statistics.activity import IMAGES, MAX_PROCESS_ID, ActivityFindings, ListKey, findings
 from analyzer.questions.statistics.summary import frames_of_calls

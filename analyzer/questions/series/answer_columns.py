@@ -16,12 +16,12 @@ from msgspec.structs import replace
 
 from analyzer.interfaces.buffers import WinPerfObject, perf_data_rows, winperf_rows
 from analyzer.interfaces.buffers.winperf_layout import WinperfLayout, WinperfParts, mixed_object
-from analyzer.interfaces.contents.binding import Binding, Bindings
+from analyzer.interfaces.contents.answer_binding import Binding, Bindings
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
 from analyzer.interfaces.pcq.perflib_samples import samples_of as perflib_samples_of
 from analyzer.questions.series.formulas import formula_of
-from analyzer.questions.series.series import Key, Select
 from analyzer.questions.series.series_keys import Identity, SeriesPlace, WinperfRow, id_places, winperf_places
+from analyzer.questions.series.series_points import Key, Select
 from analyzer.questions.series.value_plans import (
     Bools,
     Instances,

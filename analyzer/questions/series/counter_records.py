@@ -15,7 +15,7 @@ from analyzer.interfaces.contents.sample_records import sample_keys
 from analyzer.questions.series.counter_paths import PathSelection
 from analyzer.questions.series.formulas import formula_of, scaled, shown, type_name
 from analyzer.questions.series.readings import Batch, readings
-from analyzer.questions.series.series import Point, Series
+from analyzer.questions.series.series_points import Point, Series
 from analyzer.results.analysis import Analysis
 from analyzer.results.sample import BucketRecord, CounterRecord
 

@@ -37,7 +37,7 @@ from analyzer.questions.series.formatted_columns import (
     format_columns,
 )
 from analyzer.questions.series.formulas import Formatted, Reading, aggregate, format_raw, formula_of, standing_still
-from analyzer.questions.series.series import Key, Point, Sample, Select, Series
+from analyzer.questions.series.series_points import Key, Point, Sample, Select, Series
 from analyzer.questions.series.value_plans import BITS as _BITS
 from analyzer.questions.series.value_plans import NONE, Pool, ValuePlan
 from analyzer.results.analysis import Analysis

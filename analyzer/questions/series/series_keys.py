@@ -13,11 +13,11 @@ from analyzer.interfaces.buffers import WinPerfObject
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
 from analyzer.interfaces.winperf.winperf_samples import WinperfSample
 from analyzer.questions.series.formulas import AGGREGATES, unit_of
-from analyzer.questions.series.series import Key, Series
+from analyzer.questions.series.series_points import Key, Series
 from analyzer.results.call import Call
-from analyzer.results.catalog import Catalog, Described
-from analyzer.results.name_tables import NameTable
-from analyzer.results.query import Identifier
+from analyzer.results.counter_name_tables import NameTable
+from analyzer.results.counterset_catalog import Catalog, Described
+from analyzer.results.query_state import Identifier
 
 # What distinguishes instances of one name: the kind of proof, and the proof.
 Identity = tuple[Any, ...]

@@ -16,12 +16,12 @@ import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from analyzer.core.cached import cached_property
-from analyzer.core.win32 import win32_name
+from analyzer.core.cached_properties import cached_property
+from analyzer.core.win32_errors import win32_name
 from analyzer.interfaces.buffers import WinPerf, WinPerfObject
 from analyzer.interfaces.buffers.perf_data_layout import PerfDataLayout
 from analyzer.interfaces.buffers.winperf_layout import WinperfLayout
-from analyzer.interfaces.contents.binding import block_of, numbered
+from analyzer.interfaces.contents.answer_binding import block_of, numbered
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
 from analyzer.interfaces.winperf.winperf_samples import WinperfSample
 from analyzer.interfaces.winperf.winperf_samples import samples_of as winperf_samples_of
@@ -45,7 +45,6 @@ from analyzer.questions.series.formulas import (
     formula_of,
     has_own_clock,
 )
-from analyzer.questions.series.series import Key, Sample, Select, Series
 from analyzer.questions.series.series_keys import (
     AGGREGATE_HISTORY,
     MULTI_AGGREGATE,
@@ -59,11 +58,12 @@ from analyzer.questions.series.series_keys import (
     pool_key,
     winperf_series,
 )
+from analyzer.questions.series.series_points import Key, Sample, Select, Series
 from analyzer.results.call import Call
-from analyzer.results.catalog import Catalog
-from analyzer.results.name_tables import NameTable
+from analyzer.results.counter_name_tables import NameTable
+from analyzer.results.counterset_catalog import Catalog
 from analyzer.results.perflib import NONE_ID
-from analyzer.results.query import Identifier, QueryView
+from analyzer.results.query_state import Identifier, QueryView
 from analyzer.results.sample import Why
 
 Ints = npt.NDArray[np.int64]

@@ -23,26 +23,26 @@ from msgspec import Struct, UnsetType, field
 
 from analyzer.core.bounded_cache import Kept
 from analyzer.core.server_names import Named
-from analyzer.core.win32 import win32_name
+from analyzer.core.win32_errors import win32_name
 from analyzer.interfaces.buffers import PerfColumns, WinPerfObject, decode_buffer, perf_data_columns, winperf_rows
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout
 from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout, counter_values
-from analyzer.interfaces.contents.damages import Damages
+from analyzer.interfaces.contents.damaged_buffers import Damages
 from analyzer.interfaces.pcq.perflib_samples import counterset_of
-from analyzer.questions.statistics.shown_calls import ShownCalls
+from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.questions.statistics.summary import MOST_CALLS, Integers, frames_of_calls, is_poll, who_of
 from analyzer.results import perflib, winreg
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, PerformanceRead
 from analyzer.results.call_rows import Context
 from analyzer.results.capture_facts import OmissionRecord
-from analyzer.results.catalog import Catalog
-from analyzer.results.name_tables import WELL_KNOWN, NameTable, is_index, table_language, value_in_words
+from analyzer.results.counter_name_tables import WELL_KNOWN, NameTable, is_index, table_language, value_in_words
+from analyzer.results.counterset_catalog import Catalog
 from analyzer.results.perflib import NONE_ID, Opnum, RequestCode
-from analyzer.results.query import Identifier, QueryView
+from analyzer.results.query_state import Identifier, QueryView
 from analyzer.results.sample import Source
 from analyzer.results.statistics import ActivityKind, ActivityRecord, Category, ImageRecord, Who
-from analyzer.transport.rpc.status import fault_name
+from analyzer.transport.rpc.fault_names import fault_name
 
 # English names of countersets and objects whose values describe processes (their instances are image names), about the
 # network and its connections, about users that are logged on. Anchored at the start, case does not matter.

@@ -16,11 +16,11 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.core.cached import once_for_each
-from analyzer.interfaces.buffers.layout import DATA_HEADER
+from analyzer.core.cached_properties import once_for_each
+from analyzer.interfaces.buffers.struct_layouts import DATA_HEADER
 from analyzer.interfaces.pcq.perflib_layer import identifiers_of
 from analyzer.interfaces.pcq.query_handles import promised_blocks
-from analyzer.questions.statistics.shown_calls import ShownCalls
+from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.results import perflib
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, CallState, Side
@@ -29,11 +29,11 @@ from analyzer.results.call_table import OrderedCalls
 from analyzer.results.connection import Bound
 from analyzer.results.handle import End, EventKind, Origin, Violation
 from analyzer.results.perflib import Opnum
-from analyzer.results.query import Identifier, QueryView
-from analyzer.results.record import Endpoint
+from analyzer.results.query_state import Identifier, QueryView
+from analyzer.results.record_types import Endpoint
 
 if TYPE_CHECKING:
-    from analyzer.questions.statistics.shown_calls import Numbers
+    from analyzer.questions.statistics.shown_call_columns import Numbers
 
 
 class HandleCall(Struct, frozen=True):

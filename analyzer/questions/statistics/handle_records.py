@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from analyzer.core.win32 import win32_name
+from analyzer.core.win32_errors import win32_name
 from analyzer.questions.statistics.handle_lifetimes import HandleCall, HandleLifetime, shown_lifetimes
 from analyzer.results.analysis import Analysis
-from analyzer.results.catalog import Catalog
+from analyzer.results.counterset_catalog import Catalog
 from analyzer.results.handle import CounterFacts, EventCounter, HandleEvent, HandleRecord, Holding
 from analyzer.results.perflib import NONE_ID
-from analyzer.results.query import Identifier, QueryView
-from analyzer.transport.rpc.status import fault_name
+from analyzer.results.query_state import Identifier, QueryView
+from analyzer.transport.rpc.fault_names import fault_name
 
 # A client that changes a long list before each poll must not make the record as long as the square of it.
 MAX_POSITIONS = 2_000_000

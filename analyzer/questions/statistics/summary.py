@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct, UnsetType, field
 
-from analyzer.core.arrays import distinct
-from analyzer.core.win32 import win32_name
-from analyzer.interfaces.contents.damages import Damages
+from analyzer.core.array_functions import distinct
+from analyzer.core.win32_errors import win32_name
+from analyzer.interfaces.contents.damaged_buffers import Damages
 from analyzer.interfaces.pcq.perflib_layer import identifiers_of
-from analyzer.questions.statistics.shown_calls import ShownCalls
+from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.results import perflib, winreg
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, InterfaceFacts, PerformanceRead
 from analyzer.results.call_rows import Context
-from analyzer.results.name_tables import table_language, value_in_words
+from analyzer.results.counter_name_tables import table_language, value_in_words
 from analyzer.results.perflib import Opnum
-from analyzer.results.record import Endpoint
-from analyzer.results.returns import ReturnKind
+from analyzer.results.record_types import Endpoint
+from analyzer.results.return_kinds import ReturnKind
 from analyzer.results.statistics import (
     ErrorKind,
     ErrorStatsRecord,
@@ -37,13 +37,13 @@ from analyzer.results.statistics import (
     PollStatsRecord,
     Spread,
 )
-from analyzer.transport.rpc.status import fault_name
+from analyzer.transport.rpc.fault_names import fault_name
 
 # Before Python 3.12 `array` takes no parameter at run time, when a struct's fields are looked up.
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from analyzer.questions.statistics.shown_calls import Numbers
+    from analyzer.questions.statistics.shown_call_columns import Numbers
 
     Integers = array[int]
 else:

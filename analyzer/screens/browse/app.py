@@ -23,24 +23,24 @@ from textual.widgets import Footer, Input, ProgressBar, Static, TabbedContent, T
 from textual.worker import get_current_worker
 
 from analyzer.core.errors import InputError
-from analyzer.core.printable import printable
+from analyzer.core.printable_text import printable
 from analyzer.interfaces.contents.machine_names import machine_names
 from analyzer.questions.audit.engine import Audit
-from analyzer.questions.differences.peers import peers_of
+from analyzer.questions.differences.machine_matching import peers_of
 from analyzer.questions.films.film_maker import FilmMaker
-from analyzer.questions.filters.call_columns import CallColumns
+from analyzer.questions.filters.fields_as_columns import CallColumns
 from analyzer.questions.filters.filter import CallFilter
-from analyzer.questions.filters.filter_fields import call_fields
+from analyzer.questions.filters.filterable_fields import call_fields
 from analyzer.results.analysis import Analysis
-from analyzer.results.display import CallView, LayerBytes, Row
-from analyzer.results.packets import Packets
+from analyzer.results.captured_packets import Packets
+from analyzer.results.display_records import CallView, LayerBytes, Row
 from analyzer.screens.browse.host_pane import HostPane
-from analyzer.screens.browse.lines import Lines
+from analyzer.screens.browse.line_pane import Lines
 from analyzer.screens.browse.panes import Bytes, CallList, FindingList, LayerTabs, SeriesList, Tree
+from analyzer.screens.viewmodel.call_layers import call_view
 from analyzer.screens.viewmodel.call_list import row_of
-from analyzer.screens.viewmodel.finding_views import finding_views
-from analyzer.screens.viewmodel.layers import call_view
-from analyzer.screens.viewmodel.series_views import series_views
+from analyzer.screens.viewmodel.placed_findings import finding_views
+from analyzer.screens.viewmodel.plotted_series import series_views
 
 # Called now and then with frames and bytes read.
 Progress = Callable[[int, int], None]

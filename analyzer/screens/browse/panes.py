@@ -10,13 +10,22 @@ from textual import events
 from textual.message import Message
 from textual.widgets import Static
 
-from analyzer.core.printable import cut_in_middle, printable, shortened
+from analyzer.core.printable_text import cut_in_middle, printable, shortened
 from analyzer.core.times import NS_PER_S
-from analyzer.results.display import CallView, FindingView, LayerBytes, LayerKind, Node, Row, SeriesView, SideView
-from analyzer.screens.browse.lines import Lines
+from analyzer.results.display_records import (
+    CallView,
+    FindingView,
+    LayerBytes,
+    LayerKind,
+    Node,
+    Row,
+    SeriesView,
+    SideView,
+)
+from analyzer.screens.browse.line_pane import Lines
 from analyzer.screens.views.counters import Spark, compact
 from analyzer.screens.views.field_lines import node_words
-from analyzer.screens.views.text import OUTCOME_STYLES
+from analyzer.screens.views.text_report import OUTCOME_STYLES
 
 _SEVERITIES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 BYTES_IN_LINE = 16

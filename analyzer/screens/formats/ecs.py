@@ -11,8 +11,8 @@ from typing import Any
 
 from analyzer.core.output.json import line as json_line
 from analyzer.core.times import iso_time
-from analyzer.results.record import Endpoint
-from analyzer.screens.views.entries import Entry
+from analyzer.results.record_types import Endpoint
+from analyzer.screens.views.exported_entries import Entry
 
 Document = dict[str, Any]
 ECS_VERSION = "9.4.0"

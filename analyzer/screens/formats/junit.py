@@ -15,8 +15,8 @@ from msgspec import Struct, field
 
 from analyzer.core.output.json import dumps
 from analyzer.questions.audit.findings import Coverage, Finding
-from analyzer.results.evidence import EVIDENCE_KEY, EvidenceRecord
 from analyzer.results.finding import CoverageVerdict
+from analyzer.results.provenance import EVIDENCE_KEY, EvidenceRecord
 from analyzer.screens.viewmodel.call_words import section_words
 from analyzer.screens.views.audit import AuditView
 

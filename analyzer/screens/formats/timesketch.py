@@ -10,7 +10,7 @@ from typing import Any
 
 from analyzer.core.output.json import line as json_line
 from analyzer.core.times import iso_time
-from analyzer.screens.views.entries import Entry
+from analyzer.screens.views.exported_entries import Entry
 
 Document = dict[str, Any]
 # What the time is of, in plaso's words where it has some.

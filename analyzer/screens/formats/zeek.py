@@ -13,8 +13,8 @@ from typing import Any
 from msgspec import Struct
 
 from analyzer.core.times import NS_PER_S
-from analyzer.results.record import Endpoint
-from analyzer.screens.views.entries import Entry, EntryKind
+from analyzer.results.record_types import Endpoint
+from analyzer.screens.views.exported_entries import Entry, EntryKind
 
 _UNSET, _EMPTY = "-", "(empty)"
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -1,10 +1,10 @@
 """What `import analyzer as pcq` offers: reading captures, cases, tables, parts, charts."""
 
-from analyzer.screens.notebook.baseline import write_baseline as write_baseline
-from analyzer.screens.notebook.capture import CallDocument as CallDocument
-from analyzer.screens.notebook.capture import Capture as Capture
-from analyzer.screens.notebook.capture import Findings as Findings
-from analyzer.screens.notebook.capture import analyze as analyze
-from analyzer.screens.notebook.capture import iter_calls as iter_calls
-from analyzer.screens.notebook.capture import open as open
-from analyzer.screens.notebook.comparison import diff as diff
+from analyzer.screens.notebook.notebook_baseline import write_baseline as write_baseline
+from analyzer.screens.notebook.notebook_capture import CallDocument as CallDocument
+from analyzer.screens.notebook.notebook_capture import Capture as Capture
+from analyzer.screens.notebook.notebook_capture import Findings as Findings
+from analyzer.screens.notebook.notebook_capture import analyze as analyze
+from analyzer.screens.notebook.notebook_capture import iter_calls as iter_calls
+from analyzer.screens.notebook.notebook_capture import open as open
+from analyzer.screens.notebook.notebook_diff import diff as diff

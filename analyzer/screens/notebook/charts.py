@@ -13,8 +13,8 @@ from analyzer.core.errors import InputError
 if TYPE_CHECKING:
     import altair as alt
 
-    from analyzer.screens.notebook.capture import Capture
-    from analyzer.screens.notebook.dataset import Dataset
+    from analyzer.screens.notebook.notebook_capture import Capture
+    from analyzer.screens.notebook.notebook_dataset import Dataset
 
 # More marks than these are neither distinguished nor drawn smoothly; of more, every n-th is drawn and the title says so.
 MOST_MARKS = 20_000

@@ -11,10 +11,10 @@ from analyzer.core.frame_ids import file_of, number_of
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.call import Call
 from analyzer.results.call_rows import NOTHING_RARE
-from analyzer.results.display import Outcome, Row
-from analyzer.results.held_call import HeldCall, HeldSide
+from analyzer.results.calls_in_blocks import HeldCall, HeldSide
+from analyzer.results.display_records import Outcome, Row
 from analyzer.results.perflib import INTERFACE
-from analyzer.results.query import QueryView
+from analyzer.results.query_state import QueryView
 from analyzer.screens.viewmodel.call_words import KnownAnswers, answer_words, method_words, request_words, status_words
 
 

@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Any
 from analyzer.core.absence import Missing
 from analyzer.core.bounded_cache import Kept
 from analyzer.core.errors import DecodeError
-from analyzer.core.labels import label
-from analyzer.core.printable import shortened
+from analyzer.core.number_labels import label
+from analyzer.core.printable_text import shortened
 from analyzer.interfaces.buffers import PERF_NO_INSTANCES
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout
-from analyzer.interfaces.buffers.value_names import counter_type_name
 from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout
-from analyzer.interfaces.contents.binding import Binding, Bindings
-from analyzer.interfaces.contents.damages import Damages, buffer_order, decoded_buffer
-from analyzer.interfaces.contents.field_maps import status_name
+from analyzer.interfaces.buffers.wire_value_names import counter_type_name
+from analyzer.interfaces.contents.answer_binding import Binding, Bindings
+from analyzer.interfaces.contents.call_field_maps import status_name
+from analyzer.interfaces.contents.damaged_buffers import Damages, buffer_order, decoded_buffer
 from analyzer.interfaces.pcq.perflib_samples import counterset_of, perflib_samples
 from analyzer.interfaces.winperf.winperf_samples import winperf_samples
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call, Side
-from analyzer.results.catalog import Catalog
-from analyzer.results.name_tables import NameTable, table_language, value_in_words
+from analyzer.results.counter_name_tables import NameTable, table_language, value_in_words
+from analyzer.results.counterset_catalog import Catalog
 from analyzer.results.perflib import ERROR_NOT_ENOUGH_MEMORY, NONE_ID, Opnum, RequestCode
-from analyzer.results.query import QueryView
-from analyzer.results.registry import RegistryValue, registry_value
+from analyzer.results.query_state import QueryView
+from analyzer.results.registry_values import RegistryValue, registry_value
 from analyzer.results.scmr import (
     CHANGING,
     CONTROLS,
@@ -41,7 +41,7 @@ from analyzer.results.scmr import (
     service_type_words,
 )
 from analyzer.results.winreg import ERROR_MORE_DATA, WinregOpnum
-from analyzer.transport.rpc.status import fault_name
+from analyzer.transport.rpc.fault_names import fault_name
 
 if TYPE_CHECKING:
     from analyzer.questions.audit.requirements import Requirement

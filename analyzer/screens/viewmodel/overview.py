@@ -8,23 +8,23 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from analyzer.core.arrays import distinct
+from analyzer.core.array_functions import distinct
 from analyzer.core.events import Problem
 from analyzer.core.ntstatus import nt_status_name
-from analyzer.interfaces.contents.damages import Damages
+from analyzer.interfaces.contents.damaged_buffers import Damages
 from analyzer.interfaces.contents.timeline_records import all_problems
+from analyzer.questions.observations.observation_making import Scene
 from analyzer.questions.observations.observations import observations
-from analyzer.questions.observations.scene import Scene
-from analyzer.questions.processes.process_marks import MARK_WORDS
+from analyzer.questions.processes.odd_processes import MARK_WORDS
 from analyzer.questions.processes.process_records import ProcessTable
-from analyzer.questions.statistics.decryption import decrypted_by_account
+from analyzer.questions.statistics.decryption_counts import decrypted_by_account
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.summary import identity_stats, method_stats, totals_of
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import CallState
 from analyzer.results.call_rows import STATES
 from analyzer.results.connection import SmbSession
-from analyzer.results.display import (
+from analyzer.results.display_records import (
     FileView,
     HostView,
     IdentityView,
@@ -34,10 +34,10 @@ from analyzer.results.display import (
     ProcessView,
 )
 from analyzer.results.security import who_words
-from analyzer.screens.viewmodel.account_lines import account_lines
 from analyzer.screens.viewmodel.call_list import frame_label
 from analyzer.screens.viewmodel.call_words import parent_words
-from analyzer.screens.viewmodel.reading_verdict import nothing_decrypted
+from analyzer.screens.viewmodel.nothing_to_read import nothing_decrypted
+from analyzer.screens.viewmodel.observation_lines import account_lines
 
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 _FRAMES_SHOWN = 12

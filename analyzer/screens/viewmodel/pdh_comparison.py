@@ -16,12 +16,12 @@ from msgspec import Struct
 
 from analyzer.core.errors import InputError
 from analyzer.interfaces.buffers import decode_buffer
-from analyzer.interfaces.buffers.layout import COUNTERS, COUNTERSET
+from analyzer.interfaces.buffers.struct_layouts import COUNTERS, COUNTERSET
 from analyzer.questions.audit.data_answers import FlawKind, read_answer
 from analyzer.questions.audit.identifier_lists import read_identifiers
 from analyzer.questions.audit.registration_answers import string_offsets
 from analyzer.questions.series.formulas import Reading, format_raw
-from analyzer.results.buffer import BufferKind
+from analyzer.results.buffer_kinds import BufferKind
 from analyzer.results.calibration import (
     CalibrationSummaryRecord,
     CalibrationVerdict,
@@ -29,7 +29,7 @@ from analyzer.results.calibration import (
     DisplayedRecord,
     StoredBufferRecord,
 )
-from analyzer.results.record import Record
+from analyzer.results.record_types import Record
 
 _FORMAT = 1
 _LAYOUTS = frozenset(get_args(BufferKind))

@@ -19,9 +19,9 @@ from analyzer.questions.audit.findings import (
 )
 from analyzer.questions.audit.verdicts import Severity
 from analyzer.results.finding import AuditSummaryRecord, CoverageVerdict, MatrixRecord
-from analyzer.results.record import Record
-from analyzer.screens.viewmodel.reading_verdict import nothing_decrypted
-from analyzer.screens.views.view import OfCapture
+from analyzer.results.record_types import Record
+from analyzer.screens.viewmodel.nothing_to_read import nothing_decrypted
+from analyzer.screens.views.view_type import OfCapture
 
 if TYPE_CHECKING:
     from analyzer.results.analysis import Analysis

@@ -13,7 +13,7 @@ from analyzer.questions.audit.verdicts import Actor, Confidence, Outcome, Severi
 from analyzer.results.finding import CoverageVerdict
 from analyzer.results.next_command import next_command
 from analyzer.screens.viewmodel.call_words import section_words
-from analyzer.screens.views.text import folded, frames_words, header_lines, safe, styled
+from analyzer.screens.views.text_report import folded, frames_words, header_lines, safe, styled
 
 if TYPE_CHECKING:
     from analyzer.screens.views.audit import AuditView, MatrixView

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from analyzer.results.calibration import CalibrationSummaryRecord, DisplayedRecord, StoredBufferRecord
 from analyzer.screens.viewmodel.pdh_comparison import StoredCalibration
-from analyzer.screens.views.text import safe, styled
+from analyzer.screens.views.text_report import safe, styled
 
 
 class Calibration(StoredCalibration, frozen=True):

@@ -12,7 +12,7 @@ from collections.abc import Iterator, MutableSequence, Sequence
 import numpy as np
 from msgspec import Struct
 
-from analyzer.questions.statistics.shown_calls import ShownCalls
+from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.results import perflib, scmr, winreg
 from analyzer.results.analysis import Analysis
 

@@ -15,8 +15,8 @@ import numpy as np
 from msgspec import Struct, field
 from rich.cells import cell_len
 
-from analyzer.core.cached import cached_property
-from analyzer.core.printable import shortened
+from analyzer.core.cached_properties import cached_property
+from analyzer.core.printable_text import shortened
 from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.contents.machine_names import machine_names
 from analyzer.questions.series.counter_paths import PathSelection
@@ -31,11 +31,11 @@ from analyzer.questions.series.counter_records import (
 from analyzer.questions.series.formatted_columns import FLAGS, WHYS, Ints
 from analyzer.questions.series.formulas import ATTRIB_HEX, formula_of
 from analyzer.questions.series.readings import Batch
-from analyzer.questions.series.series import Series
+from analyzer.questions.series.series_points import Series
 from analyzer.results.analysis import Analysis
 from analyzer.results.sample import BucketRecord, CounterRecord, Why
-from analyzer.screens.views.text import folded, part_lines, problem_lines, safe, styled
-from analyzer.screens.views.view import OfCapture
+from analyzer.screens.views.text_report import folded, part_lines, problem_lines, safe, styled
+from analyzer.screens.views.view_type import OfCapture
 
 if TYPE_CHECKING:
     from analyzer.questions.filters.filter import SampleFilter

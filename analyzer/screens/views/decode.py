@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from analyzer.screens.viewmodel.lone_buffer import LoneBuffer
+from analyzer.screens.viewmodel.buffer_without_capture import LoneBuffer
 from analyzer.screens.views.field_lines import tree_lines
 from analyzer.screens.views.samples import counter_path, value_words
-from analyzer.screens.views.text import safe
+from analyzer.screens.views.text_report import safe
 
 _LINE = re.compile(r"\s*([0-9a-fA-F]{4,16})(:?)(?:\s+(\S.*?)\s*)?")
 _GROUP = re.compile(r"((?:[0-9a-fA-F]{2})+)(?:\s+|$)")

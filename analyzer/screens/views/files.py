@@ -10,8 +10,8 @@ from analyzer.core.times import iso_time
 from analyzer.results.analysis import Analysis
 from analyzer.results.capture_facts import OmissionRecord
 from analyzer.results.file import FileRecord, FoundFiles, PassedContent
-from analyzer.screens.views.text import folded, problem_lines, safe, styled
-from analyzer.screens.views.view import OfCapture
+from analyzer.screens.views.text_report import folded, problem_lines, safe, styled
+from analyzer.screens.views.view_type import OfCapture
 
 _SHOWN_RANGES = 3
 

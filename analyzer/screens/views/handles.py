@@ -9,21 +9,21 @@ from itertools import chain, groupby
 from msgspec import Struct
 
 from analyzer.core.times import NS_PER_S
-from analyzer.interfaces.contents.field_maps import status_name
+from analyzer.interfaces.contents.call_field_maps import status_name
 from analyzer.questions.statistics.handle_lifetimes import HandleCall, HandleLifetime, shown_lifetimes
 from analyzer.questions.statistics.handle_records import handle_records
 from analyzer.questions.statistics.summary import poll_stats
 from analyzer.results.analysis import Analysis
-from analyzer.results.catalog import Catalog
+from analyzer.results.counterset_catalog import Catalog
 from analyzer.results.handle import HandleRecord
 from analyzer.results.perflib import NONE_ID
-from analyzer.results.query import Identifier
-from analyzer.results.record import Endpoint
+from analyzer.results.query_state import Identifier
+from analyzer.results.record_types import Endpoint
 from analyzer.results.statistics import PollStatsRecord
 from analyzer.screens.viewmodel.call_words import counterset_words, fault_words
 from analyzer.screens.views.stats import duration
-from analyzer.screens.views.text import folded, nothing_passes, problem_lines, safe, styled
-from analyzer.screens.views.view import OfCapture
+from analyzer.screens.views.text_report import folded, nothing_passes, problem_lines, safe, styled
+from analyzer.screens.views.view_type import OfCapture
 
 _INDENT = 20
 

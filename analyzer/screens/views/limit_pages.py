@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from analyzer.core.limits import ABOUT, DEFAULTS
 from analyzer.results.capture_facts import LimitRecord
-from analyzer.screens.views.text import folded, safe
+from analyzer.screens.views.text_report import folded, safe
 
 
 class LimitList(Struct, frozen=True):

@@ -9,8 +9,8 @@ from msgspec import Struct
 from analyzer.core.output.json import dumps
 from analyzer.results.analysis import Analysis
 from analyzer.results.metadata import MetadataRecord, metadata_record
-from analyzer.screens.views.text import safe
-from analyzer.screens.views.view import OfCapture
+from analyzer.screens.views.text_report import safe
+from analyzer.screens.views.view_type import OfCapture
 
 
 class SavedMetadata(Struct, OfCapture, frozen=True):

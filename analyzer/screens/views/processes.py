@@ -8,15 +8,15 @@ from itertools import groupby
 from msgspec import Struct
 from rich.cells import cell_len
 
-from analyzer.core.printable import shortened
+from analyzer.core.printable_text import shortened
 from analyzer.core.times import shown_second
-from analyzer.questions.processes.process_marks import MARK_WORDS
+from analyzer.questions.processes.odd_processes import MARK_WORDS
 from analyzer.questions.processes.process_records import process_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.process import ProcessRecord
 from analyzer.screens.viewmodel.call_words import parent_words
-from analyzer.screens.views.text import folded, nothing_passes, problem_lines, safe, styled
-from analyzer.screens.views.view import OfCapture
+from analyzer.screens.views.text_report import folded, nothing_passes, problem_lines, safe, styled
+from analyzer.screens.views.view_type import OfCapture
 
 _MOST_NAME = 40
 _HEAD = ("pid", "parent", "name", "started", "first seen", "last seen", "processor", "memory")

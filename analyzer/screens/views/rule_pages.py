@@ -9,7 +9,7 @@ from msgspec import Struct
 from analyzer.questions.audit.requirements import catalogue
 from analyzer.questions.audit.rule import Level, Rule
 from analyzer.results.finding import RuleRecord
-from analyzer.screens.views.text import folded, page_lines, safe
+from analyzer.screens.views.text_report import folded, page_lines, safe
 
 TITLES = {
     Level.TRANSPORT: "Transport: pipe, protocol sequence, SMB",

@@ -11,7 +11,7 @@ from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.contents.sample_records import sample_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.sample import SampleRecord
-from analyzer.screens.views.view import OfCapture
+from analyzer.screens.views.view_type import OfCapture
 
 if TYPE_CHECKING:
     from analyzer.interfaces.contents.sample_chunks import SampleChunk
@@ -29,7 +29,7 @@ class Samples(Struct, OfCapture, frozen=True):
 
     def lines(self, width: int | None) -> Iterator[str]:
         """One value a line: time, call, counter path, raw value; of all values, or of those that pass a filter."""
-        from analyzer.screens.views.text import folded, problem_lines, safe
+        from analyzer.screens.views.text_report import folded, problem_lines, safe
 
         facts = self.analysis.capture
         start = facts.first_time_ns or 0

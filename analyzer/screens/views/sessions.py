@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from analyzer.core.frame_ids import number_of
 from analyzer.core.ntstatus import nt_status_name
-from analyzer.core.printable import counted
+from analyzer.core.printable_text import counted
 from analyzer.core.times import shown_time
-from analyzer.interfaces.contents.programs import ProgramLikeness, client_programs, marks_words
+from analyzer.interfaces.contents.client_programs import ProgramLikeness, client_programs, marks_words
 from analyzer.interfaces.contents.timeline_records import logon_record, session_record
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
@@ -19,7 +19,7 @@ from analyzer.results.capture_facts import HostRecord, LogonRecord, MarkKind, Se
 from analyzer.results.connection import Logon, SmbSession
 from analyzer.results.security import Identity, LogonOutcome
 from analyzer.screens.viewmodel.overview import session_words
-from analyzer.screens.views.view import OfCapture
+from analyzer.screens.views.view_type import OfCapture
 
 
 class Sessions(Struct, OfCapture, frozen=True):
@@ -38,7 +38,7 @@ class Sessions(Struct, OfCapture, frozen=True):
 
     def lines(self, width: int | None) -> Iterator[str]:
         """Each SMB session with everything known of it."""
-        from analyzer.screens.views.text import folded, opening_lines, part_lines, safe
+        from analyzer.screens.views.text_report import folded, opening_lines, part_lines, safe
 
         logons, programs = self.analysis.logons_by_session, client_programs(self.analysis)
         for session in self.analysis.shown_sessions:
@@ -60,7 +60,7 @@ class Hosts(Struct, OfCapture, frozen=True):
 
     def lines(self, width: int | None) -> Iterator[str]:
         """Each address with its roles and names."""
-        from analyzer.screens.views.text import folded, safe, styled
+        from analyzer.screens.views.text_report import folded, safe, styled
 
         hosts = list(host_records(self.analysis))
         split = {ip for ip, count in Counter(host.ip for host in hosts).items() if count > 1}

@@ -12,9 +12,9 @@ from analyzer.questions.audit.call_evidence import CallEvidence, Place
 from analyzer.questions.audit.verdicts import At
 from analyzer.results.analysis import Analysis
 from analyzer.results.field_tree import PlaceRecord
-from analyzer.screens.viewmodel.layers import the_call
-from analyzer.screens.views.text import call_lines, folded, frames_words, safe, styled
-from analyzer.screens.views.view import OfCapture
+from analyzer.screens.viewmodel.call_layers import the_call
+from analyzer.screens.views.text_report import call_lines, folded, frames_words, safe, styled
+from analyzer.screens.views.view_type import OfCapture
 
 _ROW = 16
 _AROUND = 2 * _ROW

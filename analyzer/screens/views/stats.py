@@ -9,18 +9,26 @@ from msgspec import Struct, UnsetType
 from rich.cells import cell_len
 
 from analyzer.core.frame_ids import frame_id
-from analyzer.core.printable import counted, shortened
+from analyzer.core.printable_text import counted, shortened
 from analyzer.core.times import NS_PER_S, shown_time
-from analyzer.interfaces.contents.damages import Damages
+from analyzer.interfaces.contents.damaged_buffers import Damages
 from analyzer.questions.statistics.activity import ActivityFindings, activity_record, findings, omissions
 from analyzer.questions.statistics.stats_records import stats_records
 from analyzer.questions.statistics.summary import error_stats, identity_stats, method_stats, poll_stats, totals_of
 from analyzer.results.analysis import Analysis
-from analyzer.results.record import Record
+from analyzer.results.record_types import Record
 from analyzer.results.security import who_words
 from analyzer.results.statistics import ActivityRecord, ErrorStatsRecord, ImageRecord, Who
-from analyzer.screens.views.text import folded, frames_words, header_lines, nothing_passes, problem_lines, safe, styled
-from analyzer.screens.views.view import OfCapture
+from analyzer.screens.views.text_report import (
+    folded,
+    frames_words,
+    header_lines,
+    nothing_passes,
+    problem_lines,
+    safe,
+    styled,
+)
+from analyzer.screens.views.view_type import OfCapture
 
 _SHOWN_CALLS = 6
 _SHOWN_NAME, _NARROW, _SHOWN_NARROW = 40, 100, 24

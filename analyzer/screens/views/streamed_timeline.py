@@ -8,7 +8,7 @@ from typing import Protocol
 
 from analyzer.core.events import BlockEnds, Problem
 from analyzer.interfaces.contents.call_records import CallRecords
-from analyzer.interfaces.contents.damages import Damages
+from analyzer.interfaces.contents.damaged_buffers import Damages
 from analyzer.interfaces.contents.timeline_records import (
     call_problems,
     capture_record,
@@ -16,21 +16,21 @@ from analyzer.interfaces.contents.timeline_records import (
     stream_record,
     summary_record,
 )
-from analyzer.questions.filters.selection import Selection
+from analyzer.questions.filters.call_selection import Selection
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
 from analyzer.results.call_table import Tally
-from analyzer.results.record import Record
-from analyzer.screens.viewmodel.reading_verdict import CallsMet, may_hide
-from analyzer.screens.views.text import call_lines, folded, problem_words, safe, styled, time_words, total_words
-from analyzer.screens.views.view import Clock
+from analyzer.results.record_types import Record
+from analyzer.screens.viewmodel.nothing_to_read import CallsMet, may_hide
+from analyzer.screens.views.text_report import call_lines, folded, problem_words, safe, styled, time_words, total_words
+from analyzer.screens.views.view_type import Clock
 
 # So many records are written at once, at most.
 _AT_ONCE = 256
 
 
 class StreamedCapture(Protocol):
-    """A capture that is read while it is iterated over (`pipeline.stream`)."""
+    """A capture that is read while it is iterated over (`pipeline.live_reading`)."""
 
     analysis: Analysis
     is_finished: bool

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct, field
 
-from analyzer.interfaces.contents.damages import Damages
+from analyzer.interfaces.contents.damaged_buffers import Damages
 from analyzer.interfaces.contents.machine_names import machine_names
 from analyzer.questions.statistics.summary import Caller, who_of
 from analyzer.results.analysis import Analysis, Selected
@@ -17,7 +17,7 @@ from analyzer.results.call import Call
 from analyzer.results.call_rows import Context
 from analyzer.results.security import who_words
 from analyzer.screens.views.call_runs import find_runs
-from analyzer.screens.views.text import (
+from analyzer.screens.views.text_report import (
     call_lines,
     call_run_lines,
     folded,

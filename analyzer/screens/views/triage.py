@@ -9,19 +9,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from analyzer.core.errors import InputError
-from analyzer.core.paths import text_of_path
-from analyzer.core.printable import shortened
+from analyzer.core.file_names import text_of_path
+from analyzer.core.printable_text import shortened
 from analyzer.core.times import NS_PER_S, shown_second
 from analyzer.questions.observations.triage_records import Triaged, triage, unreadable
 from analyzer.results.analysis import Analysis
 from analyzer.results.observation import SEVERITIES, Observation, Severity
-from analyzer.results.record import Record
+from analyzer.results.record_types import Record
 from analyzer.results.statistics import Who
 from analyzer.results.triage import TriageProcess, TriageSummary
-from analyzer.screens.viewmodel.account_lines import account_lines
 from analyzer.screens.viewmodel.call_words import REDACTED, parent_words
-from analyzer.screens.viewmodel.reading_verdict import nothing_found
-from analyzer.screens.views.text import folded, safe, styled
+from analyzer.screens.viewmodel.nothing_to_read import nothing_found
+from analyzer.screens.viewmodel.observation_lines import account_lines
+from analyzer.screens.views.text_report import folded, safe, styled
 
 _STYLES: dict[Severity, str] = {"high": "bold red", "medium": "yellow", "info": "cyan"}
 _SHOWN_PROCESSES = 60

@@ -5,9 +5,9 @@ from __future__ import annotations
 from msgspec import Struct
 
 from analyzer.core.events import Event
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import Channel
-from analyzer.results.record import Endpoint
+from analyzer.results.record_types import Endpoint
 from analyzer.results.security import Identity
 
 # Bytes of which a part is meant: from start to stop.

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from analyzer.core.events import Event
 from analyzer.results.connection import Channel
-from analyzer.results.record import Endpoint
+from analyzer.results.record_types import Endpoint
 from analyzer.results.security import Identity
 from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap
-from analyzer.transport.tcp.recognition import looks_like_dcerpc
+from analyzer.transport.tcp.protocol_recognition import looks_like_dcerpc
 from analyzer.transport.tcp.stream_events import Gap, Recognised, StreamBatch, StreamClosed
 
 

@@ -2,7 +2,7 @@
 
 Link layer, IPv4 (RFC 791) and IPv6 (RFC 8200) with options, extension headers and fragments, TCP (RFC 9293). Tunnels: GRE RFC 2784
 and 2890, ERSPAN, VXLAN RFC 7348, Geneve RFC 8926. GTP-U 3GPP TS 29.281, IP in IP RFC 2003 and 4213, and MPLS RFC 3032 are read.
-Right before fast: it is the test of `common_frames`, which does the common shapes with arrays.
+Right before fast: it is the test of `common_frame_shapes`, which does the common shapes with arrays.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.capture.frame import Frame
+from analyzer.capture.frame_blocks import Frame
 from analyzer.core.errors import TruncatedError
 from analyzer.core.events import Conflict, Problem
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.core.traced import TracedBytes
-from analyzer.transport.packet import links
-from analyzer.transport.packet.candidates import KERBEROS_PORT, End
-from analyzer.transport.packet.fragments import Datagram, FragmentKey, Fragments
-from analyzer.transport.packet.links import IPV4, IPV6, LINKS, NO_ADDRESS, link_address, u8, u16, u32
+from analyzer.core.traced_bytes import TracedBytes
+from analyzer.transport.packet import link_layers
+from analyzer.transport.packet.flow_candidates import KERBEROS_PORT, End
+from analyzer.transport.packet.frame_tallies import Tally
+from analyzer.transport.packet.ip_fragments import Datagram, FragmentKey, Fragments
+from analyzer.transport.packet.link_layers import IPV4, IPV6, LINKS, NO_ADDRESS, link_address, u8, u16, u32
 from analyzer.transport.packet.segment import UdpPayload
-from analyzer.transport.packet.tallies import Tally
 
 TCP, UDP, IPV4_IN_IP, IPV6_IN_IP, GRE, AUTHENTICATION = 6, 17, 4, 41, 47, 51
 _FRAGMENT_HEADER = 44
@@ -140,30 +140,30 @@ class FrameDissector:
 
     def _network(self, packet: Packet, ethertype: int, at: int) -> Iterator[Item]:
         data = packet.data
-        while ethertype in links.VLAN_TAGS:
+        while ethertype in link_layers.VLAN_TAGS:
             ethertype, at = u16(data, at + 2), at + 4
         if ethertype == IPV4:
             yield from self._ipv4(packet, at)
         elif ethertype == IPV6:
             yield from self._ipv6(packet, at)
-        elif 0 <= ethertype < links.LOWEST_ETHERTYPE:
-            inner, at = links.llc(data, at)
-            if inner >= links.LOWEST_ETHERTYPE:
+        elif 0 <= ethertype < link_layers.LOWEST_ETHERTYPE:
+            inner, at = link_layers.llc(data, at)
+            if inner >= link_layers.LOWEST_ETHERTYPE:
                 yield from self._network(packet, inner, at)
-        elif ethertype == links.PPPOE_SESSION:
-            yield from self._network(replace(packet, address=NO_ADDRESS), *links.pppoe(data, at))
-        elif ethertype == links.PPP:
-            yield from self._network(packet, *links.ppp(data, at))
-        elif ethertype in links.MPLS:
+        elif ethertype == link_layers.PPPOE_SESSION:
+            yield from self._network(replace(packet, address=NO_ADDRESS), *link_layers.pppoe(data, at))
+        elif ethertype == link_layers.PPP:
+            yield from self._network(packet, *link_layers.ppp(data, at))
+        elif ethertype in link_layers.MPLS:
             yield from self._mpls(replace(packet, address=NO_ADDRESS), at)
-        elif ethertype == links.ETHERNET_BRIDGED:
+        elif ethertype == link_layers.ETHERNET_BRIDGED:
             yield from self._nested(packet, "ethernet", at)
-        elif ethertype >= links.LINK_BASE:
+        elif ethertype >= link_layers.LINK_BASE:
             deeper = self._deeper(packet)
             if deeper is None:
                 yield LostSegment("limit", None, packet.frame, packet.time_ns)
                 return
-            yield from self._link(deeper, ethertype - links.LINK_BASE, at)
+            yield from self._link(deeper, ethertype - link_layers.LINK_BASE, at)
 
     def _mpls(self, packet: Packet, at: int) -> Iterator[Item]:
         while not u32(packet.data, at) & 0x100:
@@ -188,7 +188,7 @@ class FrameDissector:
         if deeper is None:
             yield LostSegment("limit", None, packet.frame, packet.time_ns)
         elif kind == "ethernet":
-            yield from self._network(deeper, *links.ethernet(deeper.data, at))
+            yield from self._network(deeper, *link_layers.ethernet(deeper.data, at))
         elif kind == "ipv4":
             yield from self._ipv4(deeper, at)
         else:
@@ -391,11 +391,11 @@ class FrameDissector:
         elif protocol == ERSPAN_2:
             # Type I has neither a sequence number nor a header of its own; type II has both (8 bytes).
             at += 8 * bool(flags & 0x1000)
-            yield from self._network(deeper, *links.ethernet(data, at))
+            yield from self._network(deeper, *link_layers.ethernet(data, at))
         elif protocol == ERSPAN_3:
             # draft-foschiano-erspan: 12 bytes, and 8 more by the last bit.
             at += 12 + 8 * (u16(data, at + 10) & 1)
-            yield from self._network(deeper, *links.ethernet(data, at))
+            yield from self._network(deeper, *link_layers.ethernet(data, at))
         elif at < packet.stop:
             yield from self._network(deeper, protocol, at)
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 
 from analyzer.core.events import Event
-from analyzer.core.tcpip import ACK, FIN, RST, SYN
-from analyzer.core.traced import TracedBytes
-from analyzer.results.record import Endpoint
+from analyzer.core.tcpip_encoding import ACK, FIN, RST, SYN
+from analyzer.core.traced_bytes import TracedBytes
+from analyzer.results.record_types import Endpoint
 
 # RFC 7323 section 2.3: no window exceeds 1 GiB, so nothing older than that is still under way. The other three quarters
 # of the number space are ahead: a capture that paused may have missed much.
@@ -45,13 +45,12 @@ class SegmentBatch(Event, frozen=True, eq=False):
     """Segments of one connection, neighbours in the capture; a single one is a batch of one. Iterating gives the segments.
 
     Where they are `in_sequence`, they are nothing but data that continue each other and acknowledgements of it (see
-    `packet.batches`), and the other fields describe them together. `src` sends first. `payload` is what both ends send, as it
-    follows in the capture: part i is its bytes `borders[i]` to `borders[i + 1]`, and is of `dst` where `replies[i]`. `seq` is the
-    number of the first byte of `src`, `reply_seq` that of `dst`, which is -1 where `dst` sends no data; then `ack` is the same in
-    all segments of `src`. Else neither end acknowledges more than was sent before in the batch. `frame` and `reply_frame` are those
-    of the last data of both, `count` is how many segments have data, and `time_ns` is the time of the
-    last segment in the capture, `latest_ns` the latest of all.
-    The segments are those from `first` to `stop` of what `segments` makes.
+    `packet.segment_batches`), and the other fields describe them together. `src` sends first. `payload` is what both ends send, as
+    it follows in the capture: part i is its bytes `borders[i]` to `borders[i + 1]`, and is of `dst` where `replies[i]`. `seq` is
+    the number of the first byte of `src`, `reply_seq` that of `dst`, which is -1 where `dst` sends no data; then `ack` is the same
+    in all segments of `src`. Else neither end acknowledges more than was sent before in the batch. `frame` and `reply_frame` are
+    those of the last data of both, `count` is how many segments have data, and `time_ns` is the time of the last segment in the
+    capture, `latest_ns` the latest of all. The segments are those from `first` to `stop` of what `segments` makes.
     """
 
     src: Endpoint

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from msgspec import Struct
 
-from analyzer.capture.frame import FrameBlock
-from analyzer.core.arrays import bytes_at
-from analyzer.core.traced import TracedBytes
-from analyzer.results.record import Endpoint
-from analyzer.transport.packet.candidates import FlowKey
+from analyzer.capture.frame_blocks import FrameBlock
+from analyzer.core.array_functions import bytes_at
+from analyzer.core.traced_bytes import TracedBytes
+from analyzer.results.record_types import Endpoint
 from analyzer.transport.packet.checksums import bad_ip_checksums, bad_tcp_checksums
-from analyzer.transport.packet.common_frames import TcpFrames
+from analyzer.transport.packet.common_frame_shapes import TcpFrames
+from analyzer.transport.packet.flow_candidates import FlowKey
 from analyzer.transport.packet.frame_dissector import IPV6_LEN, TCP_LEN
 from analyzer.transport.packet.segment import Segment
 from analyzer.transport.packet.tunnels import Bools, IntArray, Views

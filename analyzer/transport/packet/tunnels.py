@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, field
 
-from analyzer.core.arrays import distinct
-from analyzer.transport.packet import links
-from analyzer.transport.packet.candidates import KERBEROS_PORT
+from analyzer.core.array_functions import distinct
+from analyzer.transport.packet import link_layers
+from analyzer.transport.packet.flow_candidates import KERBEROS_PORT
 from analyzer.transport.packet.frame_dissector import (
     ERSPAN_2,
     ERSPAN_3,
@@ -52,7 +52,7 @@ class Views:
         self.be32 = np.ndarray((max(size - 3, 0),), ">u4", data, strides=(1,))
 
 
-_IPV4, _IPV6, _ERSPAN_2, _ERSPAN_3 = map(swapped, (links.IPV4, links.IPV6, ERSPAN_2, ERSPAN_3))
+_IPV4, _IPV6, _ERSPAN_2, _ERSPAN_3 = map(swapped, (link_layers.IPV4, link_layers.IPV6, ERSPAN_2, ERSPAN_3))
 # So many bytes are read of any header before its length is known: GRE with three optional words, GTP-U with its optional fields.
 HEADER_LEN = 16
 # 5G puts one extension header in each GTP-U packet (3GPP TS 38.415); more than this many are left to `frame_dissector`.
@@ -204,11 +204,11 @@ def _ipv6(views: Views, frames: IntArray, at: IntArray, ends: IntArray, inner: I
 
 def _ethernet(views: Views, frames: IntArray, at: IntArray, ends: IntArray, inner: Inner) -> None:
     """Frames in which Ethernet begins at `at`."""
-    enough = at + links.ETHERNET_LEN <= ends
+    enough = at + link_layers.ETHERNET_LEN <= ends
     if not enough.all():
         inner.leave(frames[~enough])
         frames, at = frames[enough], at[enough]
-    inner.add(frames, views.u16[at + 12].astype(np.int64), at + links.ETHERNET_LEN)
+    inner.add(frames, views.u16[at + 12].astype(np.int64), at + link_layers.ETHERNET_LEN)
 
 
 _BY_PORT = {**dict.fromkeys(VXLAN_PORTS, _vxlan), GENEVE_PORT: _geneve, GTP_U_PORT: _gtp_u}

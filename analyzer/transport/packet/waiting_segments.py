@@ -20,9 +20,9 @@ from operator import attrgetter
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.capture.frame import Frame, FrameBlock
+from analyzer.capture.frame_blocks import Frame, FrameBlock
 from analyzer.core.limits import DEFAULTS
-from analyzer.transport.packet.candidates import End
+from analyzer.transport.packet.flow_candidates import End
 from analyzer.transport.packet.frame_dissector import Found
 from analyzer.transport.packet.tunnels import Bools, IntArray, Views
 

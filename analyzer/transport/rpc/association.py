@@ -23,21 +23,23 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.auth.handshake import Handshake
-from analyzer.auth.security_context import SearchBudget, Sender, Unprotected
+from analyzer.auth.handshake_type import Handshake
+from analyzer.auth.security_context_type import SearchBudget, Sender, Unprotected
 from analyzer.core.absence import Missing
 from analyzer.core.byte_log import Log
 from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
 from analyzer.core.times import earliest
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import Bound, Channel, FeaturesOffered, Pdu
 from analyzer.results.pdus import Plain
 from analyzer.results.security import AuthLevel, Decryption, RefusedBy
 from analyzer.transport.channel.channel_events import ChannelBatch, ChannelGap
 from analyzer.transport.rpc.call_pairing import CallPairing, FragmentPart, PendingCall, Presentation, SideState
+from analyzer.transport.rpc.client_marks_in_rpc import MarkNotes
 from analyzer.transport.rpc.exchange import ExchangeMaker, numbers
+from analyzer.transport.rpc.fault_names import bind_nak_reason, bind_result_reason, fault_name
 from analyzer.transport.rpc.pdu import (
     CLIENT_PTYPES,
     FIRST_FRAG,
@@ -58,10 +60,8 @@ from analyzer.transport.rpc.pdu import (
     parse_call_head,
 )
 from analyzer.transport.rpc.pdu_framing import CutPdu, Framer, LostPdus, RawPdu
-from analyzer.transport.rpc.rpc_marks import MarkNotes
 from analyzer.transport.rpc.security_table import Security, SecurityTable
-from analyzer.transport.rpc.status import bind_nak_reason, bind_result_reason, fault_name
-from analyzer.transport.rpc.syntaxes import is_feature_negotiation, syntax_name
+from analyzer.transport.rpc.transfer_syntaxes import is_feature_negotiation, syntax_name
 
 _MAX_OFFERS = 16
 # Memory of an association without calls, and of what it may have besides, as measured.

@@ -29,20 +29,20 @@ from enum import Enum
 
 from msgspec import Struct, field
 
-from analyzer.auth.security_context import Sender, Unprotected
+from analyzer.auth.security_context_type import Sender, Unprotected
 from analyzer.core.byte_log import Log
+from analyzer.core.byte_origins import spanned
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
-from analyzer.core.origins import spanned
 from analyzer.core.times import earliest
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.pdus import Plain
 from analyzer.results.security import Decryption
 from analyzer.transport.channel.channel_events import SmbInfo
+from analyzer.transport.rpc.incoming_pdus import PduList
 from analyzer.transport.rpc.pdu import FIRST_FRAG, LAST_FRAG, MAYBE, CallHead, PduHeader, Ptype, SecTrailer, Syntax
-from analyzer.transport.rpc.pdu_list import PduList
 from analyzer.transport.rpc.security_table import Security
-from analyzer.transport.rpc.syntaxes import NDR64
+from analyzer.transport.rpc.transfer_syntaxes import NDR64
 
 # Memory of a call under way, and of each fragment of it beside the bytes, as measured.
 _CALL_COST, _FRAGMENT_COST = 2000, 400

@@ -10,15 +10,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
+from analyzer.core.byte_origins import spanned
 from analyzer.core.events import Event, Moment
 from analyzer.core.frame_ids import number_of
-from analyzer.core.origins import spanned
 from analyzer.results.call import CallState, Side
 from analyzer.results.connection import Channel
 from analyzer.results.pdus import stub_length_of, stub_of
 from analyzer.results.security import AuthInfo, AuthLevel, AuthType, Decryption
 from analyzer.transport.channel.channel_events import SmbInfo
-from analyzer.transport.rpc import trailer as verification
+from analyzer.transport.rpc import verification_trailer as verification
 from analyzer.transport.rpc.call_pairing import CallSide, PendingCall, Presentation, SideState
 from analyzer.transport.rpc.security_table import Security, SecurityTable
 

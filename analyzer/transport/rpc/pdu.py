@@ -7,7 +7,7 @@ from enum import IntEnum
 
 from msgspec import Struct
 
-from analyzer.core.cursor import ByteOrder, Cursor
+from analyzer.core.byte_cursor import ByteOrder, Cursor
 from analyzer.core.errors import MalformedError, TruncatedError
 
 HEADER_LEN = 16

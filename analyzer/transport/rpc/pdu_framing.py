@@ -21,7 +21,7 @@ from collections import deque
 from msgspec import Struct
 
 from analyzer.core.errors import DecodeError
-from analyzer.core.traced import EMPTY, TracedBuffer, TracedBytes
+from analyzer.core.traced_bytes import EMPTY, TracedBuffer, TracedBytes
 from analyzer.transport.channel.channel_events import ChannelBatch, ChannelGap, SmbInfo
 from analyzer.transport.rpc.pdu import HEADER_LEN, PduHeader, looks_like_header, read_header
 

@@ -7,13 +7,13 @@ from itertools import count
 from typing import ClassVar
 
 from analyzer.auth import token_handshake
-from analyzer.auth.handshake import Handshake
+from analyzer.auth.handshake_type import Handshake
 from analyzer.auth.keyring import Keyring
-from analyzer.auth.security_context import SearchBudget
-from analyzer.core.budget import MemoryBudget
+from analyzer.auth.security_context_type import SearchBudget
 from analyzer.core.byte_log import Log
 from analyzer.core.events import CaptureEnds, ClockSetBack, Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.memory_budget import MemoryBudget
 from analyzer.core.times import earliest
 from analyzer.results.connection import Channel
 from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from analyzer.auth.handshake import Handshake
-from analyzer.auth.security_context import SearchBudget, SecurityContext, Sender, Unprotected
+from analyzer.auth.handshake_type import Handshake
+from analyzer.auth.security_context_type import SearchBudget, SecurityContext, Sender, Unprotected
 from analyzer.auth.token_handshake import is_first_token
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import number_of
-from analyzer.core.printable import counted
+from analyzer.core.printable_text import counted
 from analyzer.results.connection import Channel, Logon
 from analyzer.results.security import AuthLevel, AuthType, Decryption, Identity, RefusedBy
+from analyzer.transport.rpc.fault_names import NOT_AUTHENTICATED, fault_name
 from analyzer.transport.rpc.pdu import SecTrailer
-from analyzer.transport.rpc.status import NOT_AUTHENTICATED, fault_name
 
 _MECHANISMS = {
     AuthType.NONE: "none",

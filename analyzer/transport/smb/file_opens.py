@@ -10,11 +10,11 @@ from msgspec import Struct, field
 
 from analyzer.core.ntstatus import known_nt_status_name
 from analyzer.results.file import FileAction, FileRecord, FileWarning
-from analyzer.results.record import Endpoint
-from analyzer.transport.smb.file_content import Content, EarlyBytes
+from analyzer.results.record_types import Endpoint
+from analyzer.transport.smb.file_ranges import Content, EarlyBytes
 from analyzer.transport.smb.smb_framing import Hole, Message
 from analyzer.transport.smb.trees_and_opens import LOOKED_AT, RPC_PIPES, pipe_name
-from analyzer.transport.tcp.recognition import looks_like_dcerpc
+from analyzer.transport.tcp.protocol_recognition import looks_like_dcerpc
 from analyzer.transport.tcp.stream_events import Connection, Direction
 
 _MAX_FRAMES = 64

@@ -28,22 +28,22 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from analyzer.auth.handshake import Handshake
+from analyzer.auth.handshake_type import Handshake
+from analyzer.core.byte_origins import FrameTable, Source
 from analyzer.core.ntstatus import nt_status_name
-from analyzer.core.origins import FrameTable, Source
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import Channel, LateLogon, Logon, SmbSession
-from analyzer.results.record import Endpoint
+from analyzer.results.record_types import Endpoint
 from analyzer.results.security import Decryption, Granted, Identity
 from analyzer.transport.channel.channel_events import ChannelClosed, ChannelGap, SmbInfo
-from analyzer.transport.smb.crypto import CIPHERS, SIGNINGS, SessionKeys
-from analyzer.transport.smb.emitter import Emitter
+from analyzer.transport.smb.channel_emitter import Emitter
+from analyzer.transport.smb.smb3_crypto import CIPHERS, SIGNINGS, SessionKeys
 from analyzer.transport.smb.smb_framing import Hole, LostMessages, Message
 from analyzer.transport.smb.trees_and_opens import LOOKED_AT, RPC_PIPES, ConnectedTree, Open, OpenKind, may_be_dcerpc
-from analyzer.transport.tcp.recognition import looks_like_dcerpc
+from analyzer.transport.tcp.protocol_recognition import looks_like_dcerpc
 
 if TYPE_CHECKING:
-    from analyzer.transport.smb.connection_state import ConnectionState
+    from analyzer.transport.smb.smb_connection_state import ConnectionState
 
 # Of frames and of names, so many are kept of a session.
 MAX_FRAMES = 64

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from analyzer.transport.smb.emitter import Emitter
+from analyzer.transport.smb.channel_emitter import Emitter
 from analyzer.transport.smb.session import MAX_FRAMES, MAX_NAMES, Session, SessionLogon
 
 if TYPE_CHECKING:
-    from analyzer.transport.smb.connection_state import ConnectionState
+    from analyzer.transport.smb.smb_connection_state import ConnectionState
 
 _FOR_EVER = (1 << 63) - 1
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from analyzer.core.cursor import Cursor
+from analyzer.core.byte_cursor import Cursor
 from analyzer.results.file import FileAction
 from analyzer.transport.smb.file_opens import Carried, FileOpen, FileOpens, is_pipe, share_of
 from analyzer.transport.smb.smb1_message import (

@@ -8,17 +8,17 @@ from collections.abc import Callable
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from analyzer.auth.handshake import Handshake
+from analyzer.auth.client_marks_in_tokens import token_marks
+from analyzer.auth.handshake_type import Handshake
 from analyzer.auth.token_handshake import is_first_token
-from analyzer.auth.token_marks import token_marks
 from analyzer.core.guid import guid_text
 from analyzer.results.security import Granted, Identity
-from analyzer.transport.smb.connection_state import ConnectionState
-from analyzer.transport.smb.emitter import Emitter
+from analyzer.transport.smb.channel_emitter import Emitter
+from analyzer.transport.smb.client_marks_in_smb import smb1_negotiate_marks, smb1_setup_marks
 from analyzer.transport.smb.session import MAX_FRAMES, Session, SessionLogon
 from analyzer.transport.smb.smb1_message import Smb1Block, Smb1Header, text_of
+from analyzer.transport.smb.smb_connection_state import ConnectionState
 from analyzer.transport.smb.smb_framing import Message
-from analyzer.transport.smb.smb_marks import smb1_negotiate_marks, smb1_setup_marks
 
 CAP_EXTENDED_SECURITY = 0x80000000
 STATUS_MORE_PROCESSING_REQUIRED = 0xC0000016

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from analyzer.core.cursor import Cursor
+from analyzer.core.byte_cursor import Cursor
 from analyzer.core.errors import TruncatedError
 
 HEADER_LEN = 32

@@ -15,8 +15,7 @@ from analyzer.core.errors import MalformedError, TruncatedError
 from analyzer.core.events import Problem
 from analyzer.results.security import Identity
 from analyzer.transport.channel.channel_events import ChannelGap, SmbInfo
-from analyzer.transport.smb.connection_state import ConnectionState
-from analyzer.transport.smb.emitter import Emitter
+from analyzer.transport.smb.channel_emitter import Emitter
 from analyzer.transport.smb.session import Session, remember_info
 from analyzer.transport.smb.smb1_logons import Smb1Sessions, Smb1Setup
 from analyzer.transport.smb.smb1_message import (
@@ -28,9 +27,10 @@ from analyzer.transport.smb.smb1_message import (
     read_header,
     text_of,
 )
+from analyzer.transport.smb.smb_connection_state import ConnectionState
 from analyzer.transport.smb.smb_framing import Message
 from analyzer.transport.smb.trees_and_opens import Open, OpenKind, pipe_name
-from analyzer.transport.tcp.recognition import looks_like_dcerpc
+from analyzer.transport.tcp.protocol_recognition import looks_like_dcerpc
 from analyzer.transport.tcp.stream_events import Direction
 
 CLOSE, OLD_READ, OLD_WRITE, TRANSACTION, TRANSACTION_SECONDARY = 0x04, 0x0A, 0x0B, 0x25, 0x26

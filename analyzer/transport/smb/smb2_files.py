@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from analyzer.core.cursor import Cursor
+from analyzer.core.byte_cursor import Cursor
 from analyzer.core.errors import DecodeError
 from analyzer.results.file import FileAction
 from analyzer.transport.smb.file_opens import Carried, FileOpen, FileOpens, Sent, is_pipe, share_of

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from analyzer.auth.handshake import Handshake
+from analyzer.auth.client_marks_in_tokens import token_marks
+from analyzer.auth.handshake_type import Handshake
 from analyzer.auth.token_handshake import is_first_token
-from analyzer.auth.token_marks import token_marks
-from analyzer.core.cursor import Cursor
+from analyzer.core.byte_cursor import Cursor
 from analyzer.core.events import Problem
 from analyzer.core.guid import guid_text
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.security import Granted
-from analyzer.transport.smb.connection_state import ConnectionState
-from analyzer.transport.smb.crypto import (
+from analyzer.transport.smb.channel_emitter import Emitter
+from analyzer.transport.smb.client_marks_in_smb import smb2_negotiate_marks, smb2_setup_mark
+from analyzer.transport.smb.encrypted_messages import report
+from analyzer.transport.smb.session import MAX_FRAMES, Session, SessionLogon, SessionTimes, bind_connection, end_logons
+from analyzer.transport.smb.smb2_header import CANCEL, FLAG_RESPONSE, FLAG_SIGNED, Smb2Header, buffer_span
+from analyzer.transport.smb.smb3_crypto import (
     AES_128_CCM,
     AES_CMAC,
     DIALECT_300,
@@ -27,12 +31,8 @@ from analyzer.transport.smb.crypto import (
     derive_keys,
     preauth_update,
 )
-from analyzer.transport.smb.emitter import Emitter
-from analyzer.transport.smb.session import MAX_FRAMES, Session, SessionLogon, SessionTimes, bind_connection, end_logons
-from analyzer.transport.smb.smb2_header import CANCEL, FLAG_RESPONSE, FLAG_SIGNED, Smb2Header, buffer_span
+from analyzer.transport.smb.smb_connection_state import ConnectionState
 from analyzer.transport.smb.smb_framing import Message
-from analyzer.transport.smb.smb_marks import smb2_negotiate_marks, smb2_setup_mark
-from analyzer.transport.smb.transforms import report
 
 STATUS_SUCCESS = 0
 STATUS_MORE_PROCESSING_REQUIRED = 0xC0000016

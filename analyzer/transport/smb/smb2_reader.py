@@ -19,21 +19,20 @@ from collections.abc import Callable
 
 from msgspec import Struct, field
 
-from analyzer.core.cursor import Cursor
+from analyzer.core.byte_cursor import Cursor
 from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.core.events import Problem
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.transport.channel.channel_events import SmbInfo
-from analyzer.transport.smb.connection_state import ConnectionState, SharedState
-from analyzer.transport.smb.crypto import TRANSFORM_LEN
-from analyzer.transport.smb.emitter import Emitter
-from analyzer.transport.smb.reopening import (
+from analyzer.transport.smb.channel_emitter import Emitter
+from analyzer.transport.smb.durable_opens import (
     SentAlready,
     SentData,
     grants_durability,
     may_be_sent_again,
     reopened_file_id,
 )
+from analyzer.transport.smb.encrypted_messages import decrypted_message
 from analyzer.transport.smb.session import Session, remember_info
 from analyzer.transport.smb.smb2_header import (
     CANCEL,
@@ -67,10 +66,11 @@ from analyzer.transport.smb.smb2_header import (
     read_header,
 )
 from analyzer.transport.smb.smb2_logons import Smb2Sessions, Smb2Setup
+from analyzer.transport.smb.smb3_crypto import TRANSFORM_LEN
+from analyzer.transport.smb.smb_connection_state import ConnectionState, SharedState
 from analyzer.transport.smb.smb_framing import LostMessages, Message
-from analyzer.transport.smb.transforms import decrypted_message
 from analyzer.transport.smb.trees_and_opens import Open, OpenKind, pipe_name, whole_file_id
-from analyzer.transport.tcp.recognition import looks_like_dcerpc
+from analyzer.transport.tcp.protocol_recognition import looks_like_dcerpc
 from analyzer.transport.tcp.stream_events import Direction
 
 STATUS_PENDING = 0x103

@@ -22,9 +22,9 @@ from enum import Enum
 from msgspec import Struct
 
 from analyzer.core.events import Event, Problem
-from analyzer.core.traced import EMPTY, TracedBuffer, TracedBytes
+from analyzer.core.traced_bytes import EMPTY, TracedBuffer, TracedBytes
 from analyzer.transport.channel.channel_events import Span
-from analyzer.transport.tcp.recognition import (
+from analyzer.transport.tcp.protocol_recognition import (
     HEADER_SPAN,
     KEEPALIVE,
     MAGICS,

@@ -12,7 +12,7 @@ An open ([MS-SMB2] section 3.3.1.10), by its FileId; its kind (`Open.kind`: pipe
     -            a READ, WRITE or IOCTL that names it                   OPEN: unknown, the CREATE was not captured
     OPEN         its first data: they begin like DCERPC, or not         OPEN: a pipe with a channel, or a file
     OPEN         CLOSE response, the same id again, its tree's or its   closed: `ChannelClosed` where it had a channel; one that is
-                 session's end, more than `Limits.opens`                durable may outlive tree and session (`reopening`)
+                 session's end, more than `Limits.opens`                durable may outlive tree and session (`durable_opens`)
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from analyzer.results.connection import Channel
-from analyzer.transport.smb.reopening import DurableKey, SentAlready
-from analyzer.transport.tcp.recognition import looks_like_dcerpc
+from analyzer.transport.smb.durable_opens import DurableKey, SentAlready
+from analyzer.transport.tcp.protocol_recognition import looks_like_dcerpc
 
 if TYPE_CHECKING:
     from analyzer.transport.smb.session import SessionLogon

@@ -1,7 +1,7 @@
 """TCP reassembly: batches of segments in file order in, both directions of every connection of ours out, in order (RFC 9293).
 
-`flow` has the states of connections and directions, `ordering` how segments are put in order and when a hole is a gap,
-`recognition` which connections are ours. This module finds the connection of a segment, begins and ends it.
+`tcp_states` has the states of connections and directions, `stream_ordering` how segments are put in order and when a hole is a gap,
+`protocol_recognition` which connections are ours. This module finds the connection of a segment, begins and ends it.
 
 A batch whose segments continue both directions of a connection in sequence leaves as it came. Any other is taken segment by
 segment.
@@ -21,14 +21,17 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import ClassVar
 
-from analyzer.core.budget import MemoryBudget
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.core.tcpip import ACK, FIN, RST, SYN
+from analyzer.core.memory_budget import MemoryBudget
+from analyzer.core.tcpip_encoding import ACK, FIN, RST, SYN
 from analyzer.core.times import earliest
-from analyzer.results.record import Endpoint
+from analyzer.results.record_types import Endpoint
 from analyzer.transport.packet.segment import FARTHEST_AHEAD, Segment, SegmentBatch
-from analyzer.transport.tcp.flow import (
+from analyzer.transport.tcp.protocol_recognition import Recognition
+from analyzer.transport.tcp.stream_events import Connection, StreamBatch, StreamClosed
+from analyzer.transport.tcp.stream_ordering import BEFORE_RESET, MAX_WINDOW, Ordering, like_keep_alive
+from analyzer.transport.tcp.tcp_states import (
     FINISHED,
     IN_SEQUENCE,
     MASK,
@@ -44,9 +47,6 @@ from analyzer.transport.tcp.flow import (
     highest,
     lowest,
 )
-from analyzer.transport.tcp.ordering import BEFORE_RESET, MAX_WINDOW, Ordering, like_keep_alive
-from analyzer.transport.tcp.recognition import Recognition
-from analyzer.transport.tcp.stream_events import Connection, StreamBatch, StreamClosed
 
 # Farther off than this in both numbers, a segment is not of this connection: senders are a few MiB ahead at most. As many
 # in a row are another connection, fewer are damaged.

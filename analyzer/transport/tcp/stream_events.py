@@ -10,8 +10,8 @@ from typing import Literal
 from msgspec import Struct
 
 from analyzer.core.events import Event
-from analyzer.core.traced import TracedBytes
-from analyzer.results.record import Endpoint
+from analyzer.core.traced_bytes import TracedBytes
+from analyzer.results.record_types import Endpoint
 
 # 0: sent by `Connection.a`; 1: sent by `Connection.b`.
 Direction = Literal[0, 1]

@@ -13,7 +13,7 @@ from msgspec import UNSET, Raw
 
 from analyzer.core.output import json as module
 from analyzer.core.output.json import Pieces, dumps, line, lines
-from analyzer.results.record import Endpoint
+from analyzer.results.record_types import Endpoint
 from analyzer.results.sample import SampleRecord
 
 VALUES = st.recursive(

@@ -9,7 +9,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[3] / "analyzer"
 # Files that nobody asked for, which are gone with the process: what is too large for memory, what a pipe brings.
-SPILLS = ("core/byte_log.py", "capture/growing.py")
+SPILLS = ("core/byte_log.py", "capture/growing_file.py")
 WRITING = {"write_text", "write_bytes", "touch", "mkdir", "hardlink_to", "symlink_to", "rename", "unlink"}
 OF_SYSTEM = {"open", "write", "dup2", "replace", "rename", "link", "unlink", "remove", "makedirs", "mkdir", "fdopen"}
 

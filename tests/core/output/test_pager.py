@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.core.output.pager import pager_command
-from tests.commands.test_commands import CLEAR
+from tests.commands.test_all_commands import CLEAR
 
 PAGER = """sh -c 'echo "<paged $LESS>"; cat; echo "<end>"'"""
 

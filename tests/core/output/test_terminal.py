@@ -25,7 +25,7 @@ from analyzer.core.output.gate import Destination, StreamClosedError
 from analyzer.core.output.pager import _PagerClosedError, _PagerInput, paged, pager_command
 from analyzer.core.output.progress import progress_words, watching
 from analyzer.core.output.terminal import _paging, status_line, write_markup
-from analyzer.screens.views.text import safe
+from analyzer.screens.views.text_report import safe
 
 LINES = ["[bold]12[/bold] of 'x' :smile: https://a.b", "\u00e9 \u2026 " + "long " * 60]
 PLAIN = [LINES[0].replace("[bold]", "").replace("[/bold]", ""), LINES[1]]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.interfaces.buffers import KINDS, decode_buffer, guess_kind, map_fields, perf_data_rows, winperf_rows
-from analyzer.results.buffer import BufferKind
+from analyzer.results.buffer_kinds import BufferKind
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, name_table, perf_data, winperf
 from tests.interfaces.buffers.strategies import any_buffer
 from tests.interfaces.buffers.test_vectors import data_of, kind_of

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.interfaces.buffers import Field, StubKind, field_map, map_fields
-from analyzer.results.buffer import BufferKind
+from analyzer.results.buffer_kinds import BufferKind
 from tests.build.buffers import Block, Ndr, Order, perf_data
 from tests.interfaces.buffers.strategies import any_buffer, blocks
 from tests.interfaces.buffers.test_vectors import BUFFERS, STUBS, data_of, kind_of, stub_kind

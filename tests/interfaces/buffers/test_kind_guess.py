@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from analyzer.interfaces.buffers.kind_guess import guess_kind
-from analyzer.results.buffer import BufferKind
+from analyzer.results.buffer_kinds import BufferKind
 from tests.build.buffers import identifier, instance_header, name_table, string_table, wide, winperf
 
 GUID = "383487a6-3676-4870-a4e7-d45b30c35629"

@@ -22,7 +22,7 @@ from analyzer.interfaces.buffers import (
     perf_data_rows,
     winperf_rows,
 )
-from analyzer.results.buffer import BufferKind
+from analyzer.results.buffer_kinds import BufferKind
 from tests.interfaces.buffers.strategies import any_buffer
 
 FOLDER = Path(__file__).parent / "vectors"

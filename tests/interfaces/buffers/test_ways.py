@@ -11,7 +11,6 @@ import pytest
 
 from analyzer.interfaces.buffers import decode_buffer, perf_data_layout
 from analyzer.interfaces.buffers.buffer_trees import plain_decode
-from analyzer.interfaces.buffers.layout import _LONGEST_PLAN, Shape, planned
 from analyzer.interfaces.buffers.perf_data_layout import (
     _FEW,
     _FEW_VALUES,
@@ -25,6 +24,7 @@ from analyzer.interfaces.buffers.perf_data_layout import (
     PerfDataReader,
     read_perf_data,
 )
+from analyzer.interfaces.buffers.struct_layouts import _LONGEST_PLAN, Shape, planned
 from analyzer.interfaces.buffers.value_rows import plain_perf_data_rows
 from tests.build.buffers import Block, counter_data, instance_header, perf_data, wide
 from tests.interfaces.buffers.test_perf_data_layout import assert_parts

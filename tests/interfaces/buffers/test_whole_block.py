@@ -23,9 +23,9 @@ from analyzer.interfaces.buffers import (
     winperf_rows,
 )
 from analyzer.interfaces.buffers.buffer_trees import plain_decode, plan_for
-from analyzer.interfaces.buffers.same_layout import SameLayout
+from analyzer.interfaces.buffers.known_layouts import SameLayout
 from analyzer.interfaces.buffers.winperf_layout import WinperfParts, WinperfReader, read_winperf
-from analyzer.interfaces.buffers.winperf_objects import (
+from analyzer.interfaces.buffers.winperf_object_values import (
     PERF_METADATA_MULTIPLE_INSTANCES,
     PERF_METADATA_NO_INSTANCES,
     PERF_NO_INSTANCES,

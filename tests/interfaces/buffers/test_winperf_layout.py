@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from analyzer.interfaces.buffers import TreeTexts, WinPerf, decode_buffer, find_damage, winperf_rows
 from analyzer.interfaces.buffers.buffer_trees import plain_decode
-from analyzer.interfaces.buffers.same_layout import SameLayout
+from analyzer.interfaces.buffers.known_layouts import SameLayout
 from analyzer.interfaces.buffers.winperf_layout import (
     MAX_BYTES,
     WinperfParts,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from analyzer.interfaces.contents.buffer_growth import growth_marks
-from analyzer.interfaces.contents.programs import client_programs, learnt, recognized
+from analyzer.interfaces.contents.client_programs import client_programs, learnt, recognized
 from analyzer.results.analysis import Analysis
 from analyzer.results.winreg import ERROR_MORE_DATA
 from tests.build.calls import analysis_of, winreg

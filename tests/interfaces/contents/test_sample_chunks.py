@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from analyzer.interfaces.contents import sample_chunks as module
-from analyzer.interfaces.contents.binding import Bindings
+from analyzer.interfaces.contents.answer_binding import Bindings
 from analyzer.interfaces.contents.sample_chunks import SampleChunk, sample_chunks
 from analyzer.interfaces.contents.sample_records import sample_records
 from analyzer.results.analysis import Analysis

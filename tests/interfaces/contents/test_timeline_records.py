@@ -12,16 +12,16 @@ from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
 from analyzer.core.absence import Missing
+from analyzer.core.byte_origins import FrameExtent
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
-from analyzer.core.origins import FrameExtent
 from analyzer.core.output.json import Pieces
 from analyzer.interfaces.buffers import find_damage
-from analyzer.interfaces.contents import call_records, damages
+from analyzer.interfaces.contents import call_records, damaged_buffers
+from analyzer.interfaces.contents.call_field_maps import buffer_fields, status_name, stub_fields
 from analyzer.interfaces.contents.call_records import CallRecords, call_record
-from analyzer.interfaces.contents.damages import Damages, buffer_damage, decoded_buffer
-from analyzer.interfaces.contents.field_maps import buffer_fields, status_name, stub_fields
-from analyzer.interfaces.contents.programs import client_programs
+from analyzer.interfaces.contents.client_programs import client_programs
+from analyzer.interfaces.contents.damaged_buffers import Damages, buffer_damage, decoded_buffer
 from analyzer.interfaces.contents.timeline_records import (
     all_problems,
     place_extents,
@@ -66,7 +66,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
         found.append(data)
         return find_damage(kind, data, **options)
 
-    monkeypatch.setattr(damages, "find_damage", counted)
+    monkeypatch.setattr(damaged_buffers, "find_damage", counted)
     return found
 
 

@@ -19,9 +19,9 @@ from analyzer.interfaces.buffers import decode_buffer
 from analyzer.interfaces.pcq.perflib_layer import Loss, PerflibLayer, identifiers_of, may_answer_validate_counters
 from analyzer.interfaces.pcq.perflib_samples import perflib_samples
 from analyzer.results.call import Call
-from analyzer.results.catalog import Catalog
+from analyzer.results.counterset_catalog import Catalog
 from analyzer.results.perflib import BUFFER_KIND_OF_CODE, RequestCode
-from analyzer.results.query import Identifier
+from analyzer.results.query_state import Identifier
 from analyzer.results.sample import NamesFacts
 from analyzer.transport.channel.channel_events import ChannelGap
 from analyzer.transport.rpc.exchange import Exchange

@@ -12,7 +12,7 @@ from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.redaction.redacted_stubs import redacted_buffer, redacted_call
 from analyzer.pipeline.run import analyze
 from analyzer.results.call import Call
-from analyzer.transport.rpc.plain_call import plain_call
+from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.buffers import identifier, name_table, string_table, wide
 from tests.build.calls import COUNTERSET, HANDLE, Calls, winreg
 from tests.interfaces.resolution.test_unbound_calls import nameless, without_beginning

@@ -9,17 +9,17 @@ from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.interfaces.buffers import decode_stub
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.redaction.redactor import _NAMES_OF_IDENTITY as NAMES
 from analyzer.interfaces.redaction.redactor import Redactor, redacted_metadata, without_names
 from analyzer.results.call import Side
-from analyzer.results.catalog import Catalog
 from analyzer.results.connection import SmbSession
+from analyzer.results.counterset_catalog import Catalog
 from analyzer.results.metadata import Metadata, ServerMetadata
 from analyzer.results.pdus import Fragment, Pdus
-from analyzer.results.record import Endpoint
+from analyzer.results.record_types import Endpoint
 from analyzer.results.scmr import INTERFACE
 from analyzer.results.security import AuthLevel
 from analyzer.transport.channel.channel_events import SmbInfo

@@ -7,23 +7,23 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from analyzer.interfaces.resolution.resolve import call_order
+from analyzer.interfaces.resolution.second_reading import call_order
 from analyzer.pipeline.run import analyze
-from analyzer.questions.statistics.decryption import Decrypted, decrypted_by_account
+from analyzer.questions.statistics.decryption_counts import Decrypted, decrypted_by_account
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.call_table import CallTable
 from analyzer.results.connection import SmbSession
-from analyzer.results.record import Endpoint
+from analyzer.results.record_types import Endpoint
 from analyzer.results.security import Decryption, Identity
 from analyzer.transport.rpc.exchange import Exchange
-from analyzer.transport.rpc.plain_call import plain_call
+from analyzer.transport.rpc.undecoded_call import plain_call
 from tests import truth
 from tests.analyses import analysis_of_file
 from tests.build.calls import NO_SECURITY, Calls, analysis_of, smb_session
 from tests.build.capture import pcap, read
 from tests.build.rpc import CHANNEL
-from tests.interfaces.pcq.test_follow import CONVERSATION, conversation, facts
+from tests.interfaces.pcq.test_handle_following import CONVERSATION, conversation, facts
 from tests.records import plains
 
 WHO = Identity(

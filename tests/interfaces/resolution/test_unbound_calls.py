@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.interfaces.contents.call_records import call_record
 from analyzer.interfaces.contents.sample_records import sample_records
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner
@@ -30,7 +30,7 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
 from analyzer.results.call_table import CallTable
 from analyzer.transport.rpc.exchange import Exchange
-from analyzer.transport.rpc.plain_call import plain_call
+from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.buffers import Block, identifier, perf_data, winperf
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_COUNTERSET, Calls, winreg
 from tests.build.counters import Info, registration_info

@@ -17,7 +17,7 @@ from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
 from analyzer.results.scmr import INTERFACE, ScmrOpnum
-from analyzer.results.service import service_facts
+from analyzer.results.service_of_call import service_facts
 from analyzer.screens.viewmodel.call_words import answer_words, request_words
 from tests.build.calls import Calls, analysis_of
 from tests.corpus import CORPUS

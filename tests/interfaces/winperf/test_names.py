@@ -3,8 +3,8 @@
 import pytest
 
 from analyzer.core.server_names import Name, Named
-from analyzer.results.name_tables import NameTable, NameTables, table_language, value_in_words
-from analyzer.results.record import Endpoint
+from analyzer.results.counter_name_tables import NameTable, NameTables, table_language, value_in_words
+from analyzer.results.record_types import Endpoint
 from analyzer.results.sample import NamesFacts
 
 

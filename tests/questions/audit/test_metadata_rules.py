@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from analyzer.core.traced import untraced
+from analyzer.core.traced_bytes import untraced
 from analyzer.questions.audit.engine import Profile
 from analyzer.results.perflib import NONE_ID
 from analyzer.transport.rpc.exchange import Exchange

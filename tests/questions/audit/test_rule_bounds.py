@@ -15,7 +15,7 @@ from analyzer.questions.audit.identifier_lists import chained
 from analyzer.questions.audit.rule import every_rule
 from analyzer.questions.audit.rules.clocks import _moment, _place, system_time_implausible
 from analyzer.questions.audit.rules.encoding import _FITS, _misplaced
-from analyzer.questions.audit.rules.winperf import (
+from analyzer.questions.audit.rules.winperf_header import (
     _FIRST,
     _LAST,
     WinperfClockImplausible,
@@ -116,7 +116,9 @@ def test_the_performance_counter_does_not_go_back(
     found = []
     for servers in (["a"] * 9, [str(number) for number in range(9)]):
         pending = iter(headers)
-        monkeypatch.setattr("analyzer.questions.audit.rules.winperf.header_of", lambda call, given=pending: next(given))
+        monkeypatch.setattr(
+            "analyzer.questions.audit.rules.winperf_header.header_of", lambda call, given=pending: next(given)
+        )
         watch: Any = WinperfClockImplausible.call.watch(None)
         calls = [
             SimpleNamespace(server=server, judged_side="response") for server, _ in zip(servers, headers, strict=False)

@@ -10,20 +10,20 @@ import pytest
 from analyzer.questions.audit import counter_types, identifier_lists
 from analyzer.questions.audit.rules import (
     binds,
-    consistency,
     counter_values,
     error_codes,
     handles,
     instances,
     names,
     registrations,
+    repeated_questions,
     security,
     winperf_objects,
 )
 from analyzer.questions.audit.rules import identifiers as identifier_rules
 from analyzer.questions.audit.rules.clocks import _TICKS_A_SECOND, _TICKS_AT_1970
-from analyzer.questions.audit.winperf_blocks import HEADER_LENGTH, OBJECT_LENGTH
-from analyzer.questions.audit.wire_fields import ACCESS_DENIED
+from analyzer.questions.audit.stub_and_pdu_fields import ACCESS_DENIED
+from analyzer.questions.audit.winperf_walk import HEADER_LENGTH, OBJECT_LENGTH
 
 DENIED, MEMORY, RESOURCES = "ERROR_ACCESS_DENIED", "ERROR_OUTOFMEMORY", "ERROR_NO_SYSTEM_RESOURCES"
 
@@ -50,7 +50,7 @@ DENIED, MEMORY, RESOURCES = "ERROR_ACCESS_DENIED", "ERROR_OUTOFMEMORY", "ERROR_N
         ),
         (handles._GONE, ("nca_s_fault_context_mismatch", "ERROR_INVALID_HANDLE", "RPC_X_SS_CONTEXT_DAMAGED")),
         (
-            consistency._CONTEXT_FAULTS,
+            repeated_questions._CONTEXT_FAULTS,
             (
                 *("nca_s_fault_context_mismatch", "ERROR_INVALID_HANDLE", "RPC_X_SS_IN_NULL_CONTEXT"),
                 "RPC_X_SS_CONTEXT_DAMAGED",

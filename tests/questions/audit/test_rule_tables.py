@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from msgspec.structs import replace
 
+from analyzer.questions.audit.alike_calls import likeness_of
 from analyzer.questions.audit.call_evidence import Evidence
 from analyzer.questions.audit.identifier_lists import IdentifierBlock
-from analyzer.questions.audit.likeness import likeness_of
 from analyzer.questions.audit.registration_answers import string_offsets
 from analyzer.questions.audit.root_causes import RootCauses
 from analyzer.questions.audit.rules import clocks, counter_values, handles, registrations, stubs

@@ -179,7 +179,7 @@ def test_what_servers_say_of_their_countersets(case: Case) -> None:
 
 @pytest.mark.parametrize(("most", "warned"), [(0, 0), (1, 1), (2, 2)])
 def test_so_many_questions_are_remembered(most: int, warned: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analyzer.questions.audit.rules.consistency._MOST_QUESTIONS", most)
+    monkeypatch.setattr("analyzer.questions.audit.rules.repeated_questions._MOST_QUESTIONS", most)
     calls = Calls()
     asked = [calls.registration(1, described(kind), lcid=lcid) for kind in (2, 4) for lcid in (7, 8)]
     assert [finding.call for finding in judged("PCQ718", *asked).findings] == [3, 4][:warned]

@@ -7,7 +7,7 @@ from struct import pack_into, unpack_from
 
 import pytest
 
-from analyzer.interfaces.buffers.layout import DATA_HEADER
+from analyzer.interfaces.buffers.struct_layouts import DATA_HEADER
 from analyzer.questions.audit.data_answers import FlawKind, read_answer
 from tests.build.buffers import Block, perf_data
 

@@ -14,7 +14,7 @@ from typing import Literal
 import pytest
 from msgspec.structs import replace
 
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.questions.audit.engine import Audit, Profile
 from analyzer.questions.audit.rule import Rule, every_rule
 from analyzer.questions.audit.rule_plans import INTERFACES

@@ -14,11 +14,11 @@ from analyzer.questions.audit.accepted_findings import Accepted
 from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.engine import Audit, Profile, select
 from analyzer.questions.audit.findings import _MOST_REASONS, Coverage, actor_of
-from analyzer.questions.audit.knowledge import InstanceList, Knowledge
 from analyzer.questions.audit.requirements import catalogue
 from analyzer.questions.audit.rule import Level, Look, Reads, Rule, every_rule
 from analyzer.questions.audit.rules.queries import _Case, _Covering
-from analyzer.questions.audit.value_columns import NO_HANDLE
+from analyzer.questions.audit.server_statements import InstanceList, Knowledge
+from analyzer.questions.audit.values_with_counters import NO_HANDLE
 from analyzer.questions.audit.verdicts import Actor, At, Deviation, Judgement, Outcome, Severity, inconclusive, passed
 from analyzer.results.perflib import NONE_ID
 from tests.build.buffers import identifier

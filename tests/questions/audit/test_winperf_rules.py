@@ -9,7 +9,7 @@ import pytest
 
 from analyzer.core.events import Event
 from analyzer.interfaces.buffers import FieldMap, map_fields, map_head
-from analyzer.interfaces.contents.field_maps import buffer_fields
+from analyzer.interfaces.contents.call_field_maps import buffer_fields
 from analyzer.questions.audit import call_evidence
 from analyzer.questions.audit.verdicts import Outcome
 from analyzer.results.call import Side

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.interfaces.buffers import Field
-from analyzer.interfaces.contents.field_maps import buffer_fields, stub_fields
+from analyzer.interfaces.contents.call_field_maps import buffer_fields, stub_fields
 from analyzer.questions.differences.difference_records import Differences
 from analyzer.results import scmr
 from analyzer.results.analysis import Analysis

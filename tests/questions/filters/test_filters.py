@@ -20,11 +20,13 @@ from analyzer.interfaces.contents import call_records as model_records
 from analyzer.interfaces.contents.call_records import CallRecords, call_record
 from analyzer.interfaces.contents.sample_records import sample_records
 from analyzer.pipeline.run import analyze
-from analyzer.questions.filters import field_values as filter_records
-from analyzer.questions.filters.call_columns import CallColumns
-from analyzer.questions.filters.field_values import LookedAt, of_record
+from analyzer.questions.filters import fields_of_records as filter_records
+from analyzer.questions.filters.call_selection import Selection
+from analyzer.questions.filters.fields_as_columns import CallColumns
+from analyzer.questions.filters.fields_of_records import LookedAt, of_record
 from analyzer.questions.filters.filter import CallFilter, SampleFilter
-from analyzer.questions.filters.filter_fields import (
+from analyzer.questions.filters.filter_vocabulary import vocabulary
+from analyzer.questions.filters.filterable_fields import (
     _OF_ITS_CALL,
     _SHORT,
     buffer_field,
@@ -33,7 +35,6 @@ from analyzer.questions.filters.filter_fields import (
     sample_fields,
 )
 from analyzer.questions.filters.grammar import parse
-from analyzer.questions.filters.selection import Selection
 from analyzer.questions.filters.syntax_tree import (
     And,
     Compare,
@@ -49,10 +50,9 @@ from analyzer.questions.filters.syntax_tree import (
     Word,
     Xor,
 )
-from analyzer.questions.filters.vocabulary import vocabulary
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import CallRecord
-from analyzer.results.record import Kind
+from analyzer.results.record_types import Kind
 from analyzer.results.sample import CounterRecord, SampleRecord
 from tests import truth
 from tests.analyses import analysis_of_file

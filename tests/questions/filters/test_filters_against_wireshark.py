@@ -8,8 +8,8 @@ import pytest
 
 from analyzer.auth.keyring import Keyring
 from analyzer.pipeline.run import analyze
+from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter
-from analyzer.questions.filters.selection import Selection
 from analyzer.results.analysis import Analysis
 from tests import truth
 

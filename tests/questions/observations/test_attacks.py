@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from analyzer import analyze
-from analyzer.questions.observations.attack import every_attack, note_attacks
+from analyzer.questions.observations.attack_patterns import every_attack, note_attacks
+from analyzer.questions.observations.observation_making import Draft, Scene
 from analyzer.questions.observations.observations import observations
-from analyzer.questions.observations.scene import Draft, Scene
 from analyzer.results.statistics import Who
 from analyzer.screens.views.attack_pages import attacks_named
 from tests.build.calls import Calls, analysis_of

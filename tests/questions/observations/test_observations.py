@@ -11,8 +11,8 @@ import pytest
 
 from analyzer import analyze
 from analyzer.core.errors import InputError
+from analyzer.questions.observations.observation_making import Scene
 from analyzer.questions.observations.observations import observations
-from analyzer.questions.observations.scene import Scene
 from analyzer.questions.observations.triage_records import triage
 from analyzer.results.observation import Observation
 from tests.corpus import CORPUS

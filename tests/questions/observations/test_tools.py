@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from analyzer import analyze
+from analyzer.questions.observations.observation_making import Scene
 from analyzer.questions.observations.observations import observations
-from analyzer.questions.observations.scene import Scene
 from tests.questions.observations.test_observations import check
 
 TOOLS = Path(__file__).parent / "tools"

@@ -20,7 +20,7 @@ from analyzer.results.analysis import Analysis, Part
 from analyzer.results.call import Call
 from analyzer.results.connection import Bound, SmbSession
 from analyzer.results.next_command import Given
-from analyzer.results.record import Endpoint
+from analyzer.results.record_types import Endpoint
 from analyzer.results.security import Decryption, Identity
 from analyzer.results.triage import TriageFile
 from analyzer.transport.rpc.exchange import Exchange

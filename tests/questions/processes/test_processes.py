@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.questions.processes import process_records as process_records_module
-from analyzer.questions.processes.process_marks import name_marks, parent_marks
+from analyzer.questions.processes.odd_processes import name_marks, parent_marks
 from analyzer.questions.processes.process_records import process_records, process_table
 from analyzer.questions.series.readings import readings
-from analyzer.questions.series.series import Key, Series
+from analyzer.questions.series.series_points import Key, Series
 from analyzer.questions.series.value_plans import Registry, State
 from analyzer.questions.statistics.activity import findings
 from analyzer.results.analysis import Analysis

@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from analyzer.interfaces.buffers.known_layouts import SameLayout
 from analyzer.interfaces.buffers.perf_data_layout import PerfDataReader
-from analyzer.interfaces.buffers.same_layout import SameLayout
 from analyzer.interfaces.buffers.winperf_layout import WinperfReader
-from analyzer.interfaces.contents.binding import Bindings
+from analyzer.interfaces.contents.answer_binding import Bindings
 from analyzer.questions.series import readings as readings_module
 from analyzer.questions.series.counter_paths import PathSelection
 from analyzer.questions.series.counter_records import counter_records
 from analyzer.questions.series.readings import points, readings
-from analyzer.questions.series.series import Series
+from analyzer.questions.series.series_points import Series
 from analyzer.results.analysis import Analysis, Part
 from tests.build.buffers import Block, Counter, Instance, PerfObject, name_table, string_table, wide
 from tests.build.counters import SECOND, Chosen, Info, Reader, Watch, large, one, small, whole, without_number

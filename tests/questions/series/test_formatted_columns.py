@@ -32,7 +32,7 @@ from analyzer.questions.series.formatted_columns import (
 from analyzer.questions.series.formulas import TYPES, Reading, format_raw, formula_of
 from analyzer.questions.series.readings import points, readings
 from analyzer.results.sample import Why
-from analyzer.screens.formats.tables import table_of
+from analyzer.screens.formats.table_writer import table_of
 from analyzer.screens.views.counters import Counters
 from tests.build.buffers import Block
 from tests.build.counters import SECOND, Chosen, Info, Watch, large, one, small, whole, without_number

@@ -6,13 +6,13 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.questions.series.answer_columns import _columns, why_first
-from analyzer.questions.series.series import Point
 from analyzer.questions.series.series_keys import SeriesPlace
+from analyzer.questions.series.series_points import Point
 from analyzer.questions.series.value_plans import Instances
-from analyzer.results.record import Endpoint
+from analyzer.results.record_types import Endpoint
 from analyzer.results.sample import Why
 from tests.build.counters import Info, Reader, Watch, one
-from tests.questions.series.test_series import BULK, instances, numbered, outcomes, process, rates
+from tests.questions.series.test_series_points import BULK, instances, numbered, outcomes, process, rates
 
 
 def missed(found: list[Point]) -> list[int]:

@@ -20,7 +20,7 @@ from analyzer.questions.statistics.handle_records import handle_records
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.stats_records import stats_records
 from analyzer.results.analysis import Analysis
-from analyzer.results.record import Endpoint
+from analyzer.results.record_types import Endpoint
 from analyzer.results.statistics import Who
 from tests.build.buffers import (
     Block,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.results.analysis import Analysis
-from analyzer.results.display import CallView, FindingView
+from analyzer.results.display_records import CallView, FindingView
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import OTHER_HANDLE, Calls, analysis_of
 from tests.screens.browse.test_browser import settled, words
@@ -25,7 +25,7 @@ if find_spec("textual") is not None:
 
     from analyzer.screens.browse import app as module
     from analyzer.screens.browse.app import MAX_READINGS, Browser, FieldSuggester, FilterInput
-    from analyzer.screens.browse.lines import _WIDTH, Lines
+    from analyzer.screens.browse.line_pane import _WIDTH, Lines
     from analyzer.screens.browse.panes import _FEW, BYTES_IN_LINE, Bytes, CallList, FindingList, SeriesList, Tree
 
 pytestmark = pytest.mark.needs("textual")
@@ -423,7 +423,7 @@ def test_layers_go_round_and_say_where_they_are_captured() -> None:
 
 
 def test_the_frames_of_a_field_are_named_eight_at_most() -> None:
-    from analyzer.results.display import Run
+    from analyzer.results.display_records import Run
 
     async def act(app: Any, pilot: Pilot[None]) -> None:
         view = app.query_one(Tree).view

@@ -14,11 +14,11 @@ from msgspec.structs import replace
 import analyzer as pcq
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
+from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter
-from analyzer.questions.filters.selection import Selection
 from analyzer.results.analysis import Analysis
-from analyzer.results.display import CallView
-from analyzer.screens.viewmodel.layers import call_view
+from analyzer.results.display_records import CallView
+from analyzer.screens.viewmodel.call_layers import call_view
 from tests.build.buffers import name_table
 from tests.build.calls import Calls, analysis_of, winreg
 from tests.build.machine import NAMES, Machine
@@ -31,7 +31,7 @@ if find_spec("textual") is not None:
     from analyzer.screens.browse import app as module
     from analyzer.screens.browse.app import Browser, FieldSuggester
     from analyzer.screens.browse.host_pane import CounterList, RowList, TableList
-    from analyzer.screens.browse.lines import Lines
+    from analyzer.screens.browse.line_pane import Lines
     from analyzer.screens.browse.panes import Bytes, CallList, FindingList, LayerTabs, SeriesList, Tree
 
 pytestmark = pytest.mark.needs("textual")

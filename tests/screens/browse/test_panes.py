@@ -12,8 +12,18 @@ from typing import Any
 import pytest
 from rich.text import Text
 
-from analyzer.results.display import CallView, Fact, FindingView, LayerBytes, Node, Row, Run, SeriesView, SideView
-from analyzer.results.record import Endpoint
+from analyzer.results.display_records import (
+    CallView,
+    Fact,
+    FindingView,
+    LayerBytes,
+    Node,
+    Row,
+    Run,
+    SeriesView,
+    SideView,
+)
+from analyzer.results.record_types import Endpoint
 
 if find_spec("textual") is not None:
     from textual.app import App, ComposeResult
@@ -21,7 +31,7 @@ if find_spec("textual") is not None:
     from textual.pilot import Pilot
 
     from analyzer.screens.browse.app import _first
-    from analyzer.screens.browse.lines import Lines
+    from analyzer.screens.browse.line_pane import Lines
     from analyzer.screens.browse.panes import (
         _FEW,
         _SPARK_CELLS,

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.capture.offsets import frame_offsets
+from analyzer.capture.frame_offsets import frame_offsets
 from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.accepted_findings import Accepted, baseline_json, read_baseline
 from analyzer.questions.audit.engine import Audit, Profile, select

@@ -13,7 +13,7 @@ import pytest
 from analyzer.questions.differences.difference_records import Differences
 from analyzer.screens.formats import diff_page as module
 from analyzer.screens.formats.diff_page import diff_page
-from analyzer.screens.formats.page import asset
+from analyzer.screens.formats.report_page import asset
 from analyzer.screens.views.diff import DifferencesView
 from tests.build.calls import Calls, analysis_of
 from tests.page import THREE, analysis_named

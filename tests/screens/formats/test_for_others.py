@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from analyzer.results.record import Endpoint
+from analyzer.results.record_types import Endpoint
 from analyzer.screens.formats.ecs import community_id
 from analyzer.screens.formats.zeek import _written
 from tests import truth
-from tests.commands.test_commands import CLEAR, PCQ, here, records, run
+from tests.commands.test_all_commands import CLEAR, PCQ, here, records, run
 from tests.consumers import ecs_fields, read_by_timesketch, read_by_zat
 
 FILES = [

@@ -22,14 +22,14 @@ import pytest
 from analyzer.questions.audit.engine import Audit, Profile, select
 from analyzer.questions.audit.rule import every_rule
 from analyzer.results.analysis import Analysis
-from analyzer.results.evidence import EvidenceRecord, Input
-from analyzer.screens.formats import page, page_data
+from analyzer.results.provenance import EvidenceRecord, Input
+from analyzer.screens.formats import report_page, report_page_data
 from analyzer.screens.formats.junit import junit_xml
-from analyzer.screens.formats.page import page_parts, value_blocks
-from analyzer.screens.formats.page_data import detail_blocks, exact, record_blocks, rows_block, series_block
+from analyzer.screens.formats.report_page import page_parts, value_blocks
+from analyzer.screens.formats.report_page_data import detail_blocks, exact, record_blocks, rows_block, series_block
 from analyzer.screens.formats.sarif import sarif_log
-from analyzer.screens.formats.tables import table_of, write_csv
-from analyzer.screens.viewmodel.series_views import series_views
+from analyzer.screens.formats.table_writer import table_of, write_csv
+from analyzer.screens.viewmodel.plotted_series import series_views
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles
@@ -214,11 +214,11 @@ def test_a_page_holds_the_layers_of_as_many_calls_as_a_browser_can(
     heads: int, details: int, most: int, most_bytes: int, held: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All 25 calls are listed with their records; buffers are there in blocks of records whose layers are."""
-    for module in (page, page_data):
+    for module in (report_page, report_page_data):
         monkeypatch.setattr(module, "HEADS_IN_BLOCK", heads)
         monkeypatch.setattr(module, "DETAILS_IN_BLOCK", details)
-    monkeypatch.setattr(page, "MAX_DETAILS", most)
-    monkeypatch.setattr(page, "MAX_DETAIL_BYTES", most_bytes)
+    monkeypatch.setattr(report_page, "MAX_DETAILS", most)
+    monkeypatch.setattr(report_page, "MAX_DETAIL_BYTES", most_bytes)
     found = blocks_of(Report(audit=Audit(broken())))
     records = [one["number"] for name in found if name.startswith("heads-") for one in found[name]]
     assert records == list(range(1, 26))

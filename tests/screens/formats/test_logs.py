@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from analyzer.results.record import Endpoint
+from analyzer.results.record_types import Endpoint
 from analyzer.screens.formats.ecs import ecs_lines
 from analyzer.screens.formats.timesketch import timesketch_lines
 from analyzer.screens.formats.zeek import _written, zeek_lines
-from analyzer.screens.views.entries import Entry
+from analyzer.screens.views.exported_entries import Entry
 from tests.written import is_as_written
 
 # 2025-11-20 12:34:56.789012345 UTC.

@@ -10,9 +10,9 @@ from analyzer.interfaces.contents.sample_records import sample_records
 from analyzer.questions.series.readings import points
 from analyzer.results.analysis import Analysis
 from analyzer.results.sample import SampleRecord
-from analyzer.screens.formats.schema import table_of_records
-from analyzer.screens.formats.tables import table_of
-from analyzer.screens.formats.write import json_lines
+from analyzer.screens.formats.table_schema import table_of_records
+from analyzer.screens.formats.table_writer import table_of
+from analyzer.screens.formats.view_writer import json_lines
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.samples import Samples
 from tests import truth

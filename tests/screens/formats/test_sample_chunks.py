@@ -18,12 +18,12 @@ from analyzer.core.output.json import dumps
 from analyzer.interfaces.contents.sample_chunks import SampleChunk, sample_chunks
 from analyzer.interfaces.contents.sample_records import sample_records
 from analyzer.results.analysis import Analysis
-from analyzer.results.record import Endpoint
+from analyzer.results.record_types import Endpoint
 from analyzer.results.sample import SampleRecord
-from analyzer.screens.formats import sample_lines, tables
-from analyzer.screens.formats.schema import table_of_records
-from analyzer.screens.formats.tables import table_of
-from analyzer.screens.formats.write import json_lines, write
+from analyzer.screens.formats import sample_json_lines, table_writer
+from analyzer.screens.formats.table_schema import table_of_records
+from analyzer.screens.formats.table_writer import table_of
+from analyzer.screens.formats.view_writer import json_lines, write
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.timeline import Timeline
 from analyzer.transport.rpc.exchange import Exchange
@@ -38,11 +38,11 @@ NUMBER, TEXT = 0x00010000, 0x00000B00
 def assert_same(analysis: Analysis) -> None:
     """What is written in chunks is what the records say."""
     lines = b"".join(dumps(record) + b"\n" for record in sample_records(analysis))
-    assert b"".join(sample_lines.sample_json_lines(sample_chunks(analysis))) == lines
+    assert b"".join(sample_json_lines.sample_json_lines(sample_chunks(analysis))) == lines
     table = table_of_records(SampleRecord, sample_records(analysis))
     assert_frame_equal(table_of(Samples(analysis)), table)
     written = io.BytesIO()
-    tables.write_pieces(tables.sample_tables(sample_chunks(analysis)), written)
+    table_writer.write_pieces(table_writer.sample_tables(sample_chunks(analysis)), written)
     assert_frame_equal(pl.read_parquet(written.getvalue()), table)
 
 
@@ -106,8 +106,8 @@ def test_regular_answers_come_in_chunks() -> None:
 
 @pytest.mark.parametrize("pieces", [1, 7, 25])
 def test_pieces_of_any_size_make_the_same_whole(pieces: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(sample_lines, "_LINES_AT_ONCE", pieces)
-    monkeypatch.setattr(tables, "ROWS_AT_ONCE", pieces)
+    monkeypatch.setattr(sample_json_lines, "_LINES_AT_ONCE", pieces)
+    monkeypatch.setattr(table_writer, "ROWS_AT_ONCE", pieces)
     make = Calls()
     text = [Block(2, ids=(5, 7), values=((b"\3" * 8, wide("text")),))]
     analysis = analysis_of(*described(make), *polls(make, REGULAR, 3), *polls(make, text, 2), *polls(make, REGULAR, 1))

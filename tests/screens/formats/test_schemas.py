@@ -16,7 +16,7 @@ from analyzer.questions.audit.engine import Audit
 from analyzer.questions.statistics.handle_records import handle_records
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.stats_records import stats_records
-from analyzer.results.record import Record
+from analyzer.results.record_types import Record
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.samples import Samples

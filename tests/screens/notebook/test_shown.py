@@ -16,11 +16,11 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
-from analyzer.questions.filters.bounds import TimeBound
+from analyzer.questions.filters.time_bounds import TimeBound
 from analyzer.results.analysis import Analysis
-from analyzer.screens.formats.tables import table_of
+from analyzer.screens.formats.table_writer import table_of
 from analyzer.screens.notebook import charts
-from analyzer.screens.notebook.capture import Capture, bound_of
+from analyzer.screens.notebook.notebook_capture import Capture, bound_of
 from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.sessions import Hosts, Sessions
@@ -154,7 +154,7 @@ def test_series_choose_the_calls_that_answered_with_them() -> None:
 
 def test_a_document_that_stands_alone_shows_no_layers() -> None:
     analysis: Analysis = broken()
-    from analyzer.screens.notebook.capture import CallDocument
+    from analyzer.screens.notebook.notebook_capture import CallDocument
 
     call = analysis.calls[0]
     assert CallDocument.of(call, analysis).analysis is analysis

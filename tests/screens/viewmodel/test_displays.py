@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 import analyzer as pcq
-from analyzer.core.printable import printable, shortened
+from analyzer.core.printable_text import printable, shortened
 from analyzer.results.analysis import Analysis
-from analyzer.results.display import Node
+from analyzer.results.display_records import Node
 from analyzer.results.field_tree import FieldNode
-from analyzer.screens.formats.page import DETAILS_IN_BLOCK
-from analyzer.screens.notebook.html import _MOST_FIELDS, call_html
-from analyzer.screens.viewmodel.layers import call_view
+from analyzer.screens.formats.report_page import DETAILS_IN_BLOCK
+from analyzer.screens.notebook.notebook_html import _MOST_FIELDS, call_html
+from analyzer.screens.viewmodel.call_layers import call_view
 from analyzer.screens.views.show import Show
 from tests.page import CAPTURES, THREE, analysis_named, blocks_named, layers
 

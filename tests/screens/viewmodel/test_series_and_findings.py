@@ -7,9 +7,9 @@ import pytest
 from analyzer.questions.audit.engine import Audit, Profile
 from analyzer.questions.audit.findings import finding_record
 from analyzer.questions.series.counter_records import counter_records, selection_of
-from analyzer.screens.viewmodel.finding_views import coverage_views, finding_views
-from analyzer.screens.viewmodel.layers import call_view
-from analyzer.screens.viewmodel.series_views import series_views
+from analyzer.screens.viewmodel.call_layers import call_view
+from analyzer.screens.viewmodel.placed_findings import coverage_views, finding_views
+from analyzer.screens.viewmodel.plotted_series import series_views
 from tests import truth
 from tests.page import analysis_named
 from tests.records import plain, plains

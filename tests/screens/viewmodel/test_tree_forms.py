@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from analyzer.core.guid import guid_text
 from analyzer.interfaces.buffers import StubKind, map_fields
-from analyzer.interfaces.contents.field_maps import status_name
-from analyzer.results.display import Form, Node
-from analyzer.results.packets import CapturedFrame
+from analyzer.interfaces.contents.call_field_maps import status_name
+from analyzer.results.captured_packets import CapturedFrame
+from analyzer.results.display_records import Form, Node
 from analyzer.screens.viewmodel import tree_forms as module
-from analyzer.screens.viewmodel.carriers import frame_tree
-from analyzer.screens.viewmodel.layers import _form, pdu_tree, side_view, sides_of
+from analyzer.screens.viewmodel.call_layers import _form, pdu_tree, side_view, sides_of
+from analyzer.screens.viewmodel.carrier_layers import frame_tree
 from analyzer.screens.viewmodel.smb_fields import message_tree, sent_tree
 from analyzer.screens.viewmodel.tree_forms import Forms
 from tests.build.buffers import Counter, Instance, Order, PerfObject, winperf

@@ -11,10 +11,10 @@ from struct import pack
 
 import pytest
 
-from analyzer.results.display import Node
-from analyzer.results.packets import CapturedFrame
-from analyzer.screens.viewmodel.carriers import frame_tree
-from analyzer.screens.viewmodel.layers import pdu_tree
+from analyzer.results.captured_packets import CapturedFrame
+from analyzer.results.display_records import Node
+from analyzer.screens.viewmodel.call_layers import pdu_tree
+from analyzer.screens.viewmodel.carrier_layers import frame_tree
 from analyzer.screens.viewmodel.smb_fields import message_tree, sent_tree
 from tests.written import is_as_written
 

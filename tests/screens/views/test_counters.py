@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from analyzer.questions.series.formulas import ATTRIB_HEX
-from analyzer.questions.series.series import Series
-from analyzer.results.record import Endpoint
-from analyzer.screens.formats.tables import table_of, tables_of
+from analyzer.questions.series.series_points import Series
+from analyzer.results.record_types import Endpoint
+from analyzer.screens.formats.table_writer import table_of, tables_of
 from analyzer.screens.views.counters import (
     _LEAST_NAME,
     _MOST_NAME,

@@ -13,7 +13,7 @@ from analyzer.core.output.json import dumps
 from analyzer.interfaces.contents.sample_records import sample_records
 from analyzer.interfaces.contents.timeline_records import timeline_records
 from analyzer.results.analysis import Analysis
-from analyzer.screens.formats.tables import calls_table, problems_table, table_of
+from analyzer.screens.formats.table_writer import calls_table, problems_table, table_of
 from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.metadata import SavedMetadata
 from analyzer.screens.views.samples import Samples

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from analyzer.results.analysis import CaptureFacts
-from analyzer.results.display import LayerBytes, Node, Run
+from analyzer.results.display_records import LayerBytes, Node, Run
 from analyzer.results.field_tree import FieldNode
 from analyzer.screens.views.field_lines import (
     _RAW_SHOWN,

@@ -14,7 +14,7 @@ from analyzer.results import perflib
 from analyzer.results import winreg as winreg_facts
 from analyzer.results.call import Call
 from analyzer.results.call_table import CallTable, OrderedCalls
-from analyzer.results.record import Endpoint
+from analyzer.results.record_types import Endpoint
 from analyzer.screens.views import timeline_text
 from analyzer.screens.views.call_runs import _FEWEST, find_runs
 from analyzer.screens.views.timeline_text import _MOST_CHARACTERS, _SHOWN_PAIRS, Legend, _short

@@ -25,16 +25,16 @@ from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.accepted_findings import Accepted
 from analyzer.questions.audit.engine import Audit, Profile, select
 from analyzer.questions.audit.rule import every_rule
-from analyzer.questions.filters.selection import Selection
+from analyzer.questions.filters.call_selection import Selection
 from analyzer.results.analysis import Analysis
 from analyzer.results.call import Call
 from analyzer.results.connection import SmbSession
-from analyzer.results.record import Endpoint
+from analyzer.results.record_types import Endpoint
 from analyzer.results.security import Decryption, Identity
 from analyzer.screens.views.audit import AuditView, MatrixView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.decode import Decode
-from analyzer.screens.views.entries import entries
+from analyzer.screens.views.exported_entries import entries
 from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.rule_pages import RuleList
 from analyzer.screens.views.samples import Samples

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from analyzer.core.errors import InputError
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.call import Side
 from analyzer.screens.views.show import Show
 from tests import truth

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from analyzer.core.events import Event
-from analyzer.core.traced import TracedBytes
-from analyzer.results.record import Endpoint
+from analyzer.core.traced_bytes import TracedBytes
+from analyzer.results.record_types import Endpoint
 from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap
 from analyzer.transport.channel.channels import Channels, TcpChannels
 from analyzer.transport.tcp.stream_events import Connection, Gap, Recognised, StreamBatch, StreamClosed

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.capture.frame import Frame
+from analyzer.capture.frame_blocks import Frame
 from analyzer.transport.packet.frame_dissector import Found, FrameDissector, LostSegment
 from analyzer.transport.packet.segment import UdpPayload
 from tests.build.packet import T0

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.capture.frame import FrameBlock
-from analyzer.capture.reader import CaptureReader
+from analyzer.capture.capture_reader import CaptureReader
+from analyzer.capture.frame_blocks import FrameBlock
 from analyzer.core.events import Conflict, Problem
 from analyzer.results.connection import FlowLink
-from analyzer.results.record import Endpoint
-from analyzer.transport.packet import dissector as dissector_module
-from analyzer.transport.packet.dissector import Dissector
+from analyzer.results.record_types import Endpoint
+from analyzer.transport.packet import block_dissector as dissector_module
+from analyzer.transport.packet.block_dissector import Dissector
 from analyzer.transport.packet.segment import Segment
 from tests.build.capture import pcap
 from tests.build.packet import (

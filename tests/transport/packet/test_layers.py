@@ -12,10 +12,10 @@ from scapy.layers.vxlan import VXLAN
 
 from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
-from analyzer.core.tcpip import ACK, PSH
+from analyzer.core.tcpip_encoding import ACK, PSH
 from analyzer.results.connection import FlowLink
-from analyzer.results.record import Endpoint
-from analyzer.transport.packet.dissector import Dissector
+from analyzer.results.record_types import Endpoint
+from analyzer.transport.packet.block_dissector import Dissector
 from tests.build.packet import (
     CLIENT,
     CLIENT6,

@@ -6,27 +6,27 @@ import pytest
 
 from analyzer.core.events import Problem
 from analyzer.core.limits import DEFAULTS
-from analyzer.transport.packet import dissector as dissector_module
-from analyzer.transport.packet.batches import BATCH_BYTES_BITS
-from analyzer.transport.packet.common_frames import _MOST_TAGS, _MOST_TUNNELS, sort_out
-from analyzer.transport.packet.dissector import (
+from analyzer.transport.packet import block_dissector as dissector_module
+from analyzer.transport.packet.block_dissector import (
     _MOST_ENDPOINTS,
     _MOST_OF_A_KIND,
     FRAME_COST,
     LOOK_BEHIND_BYTES,
     Dissector,
 )
-from analyzer.transport.packet.fragments import (
+from analyzer.transport.packet.common_frame_shapes import _MOST_TAGS, _MOST_TUNNELS, sort_out
+from analyzer.transport.packet.frame_dissector import MAX_DEPTH, MAX_EXTENSIONS, FrameDissector
+from analyzer.transport.packet.frame_tallies import _LINK_FRAMES_NAMED, FRAMES_NAMED, Tally
+from analyzer.transport.packet.host_pair_sorter import _MOST_DATAGRAMS, _MOST_LOOSE
+from analyzer.transport.packet.ip_fragments import (
     MAX_AGE_NS,
     MAX_DATAGRAM_BYTES,
     MAX_MARKS,
     PIECE_COST,
     REMEMBERED,
 )
-from analyzer.transport.packet.frame_dissector import MAX_DEPTH, MAX_EXTENSIONS, FrameDissector
-from analyzer.transport.packet.frame_sorter import _MOST_DATAGRAMS, _MOST_LOOSE
 from analyzer.transport.packet.segment import SegmentBatch
-from analyzer.transport.packet.tallies import _LINK_FRAMES_NAMED, FRAMES_NAMED, Tally
+from analyzer.transport.packet.segment_batches import BATCH_BYTES_BITS
 from analyzer.transport.packet.tunnels import _MOST_GTP_EXTENSIONS, HEADER_LEN, Views
 from analyzer.transport.packet.waiting_segments import FIRST_BYTES, may_be_ours
 from tests.build.packet import block, ethernet, extension, gtp_u, ipv4, ipv6, smb2, tcp

@@ -9,11 +9,11 @@ import pytest
 
 from analyzer.capture.linktypes import LinkType, link_type_of
 from analyzer.core.events import Problem
-from analyzer.transport.packet import links
-from analyzer.transport.packet.candidates import begins_like_ours, flow_key, is_by_port
-from analyzer.transport.packet.dissector import Dissector
+from analyzer.transport.packet import link_layers
+from analyzer.transport.packet.block_dissector import Dissector
+from analyzer.transport.packet.flow_candidates import begins_like_ours, flow_key, is_by_port
+from analyzer.transport.packet.frame_tallies import Tallies, Tally
 from analyzer.transport.packet.segment import UdpPayload
-from analyzer.transport.packet.tallies import Tallies, Tally
 from tests.build.packet import (
     CLIENT,
     SERVER,
@@ -54,22 +54,22 @@ def test_link_types_are_those_of_the_registry() -> None:
 
 def test_numbers_of_ethernet_are_those_of_the_registry() -> None:
     """IEEE 802.1Q and 802.1ad with what came before them; RFC 3032; RFC 2516; RFC 1701 section of protocol types."""
-    assert (links.IPV4, links.IPV6, links.PPPOE_SESSION, links.ETHERNET_BRIDGED) == (
+    assert (link_layers.IPV4, link_layers.IPV6, link_layers.PPPOE_SESSION, link_layers.ETHERNET_BRIDGED) == (
         0x0800,
         0x86DD,
         0x8864,
         0x6558,
     )
-    assert (links.PPP, links.LOWEST_ETHERTYPE, links.LINK_BASE, links.NOTHING) == (
+    assert (link_layers.PPP, link_layers.LOWEST_ETHERTYPE, link_layers.LINK_BASE, link_layers.NOTHING) == (
         0x880B,
         0x0600,
         0x10000,
         -1,
     )
-    assert {0x8100, 0x88A8, 0x9100, 0x9200} == links.VLAN_TAGS
-    assert {0x8847, 0x8848} == links.MPLS
-    assert (2, {10, 23, 24, 28, 30}) == (links.AF_INET, links.AF_INET6)
-    for tag in sorted(links.VLAN_TAGS):
+    assert {0x8100, 0x88A8, 0x9100, 0x9200} == link_layers.VLAN_TAGS
+    assert {0x8847, 0x8848} == link_layers.MPLS
+    assert (2, {10, 23, 24, 28, 30}) == (link_layers.AF_INET, link_layers.AF_INET6)
+    for tag in sorted(link_layers.VLAN_TAGS):
         segments, _ = both(block([ethernet(ipv4(tcp(smb2())), tags=[tag])] * 3))
         assert len(segments) == 3, hex(tag)
     label = b"\0\0\x11\x40"

@@ -15,12 +15,12 @@ from scapy.layers.l2 import GRE, Dot1Q, Ether
 from scapy.packet import Packet, Raw
 from scapy.utils import wrpcap
 
-from analyzer.capture.reader import CaptureInfo, CaptureReader
+from analyzer.capture.capture_reader import CaptureInfo, CaptureReader
 from analyzer.core.errors import InputError
 from analyzer.core.events import Event, Problem
-from analyzer.transport.packet.dissector import Dissector
+from analyzer.transport.packet.block_dissector import Dissector
 from analyzer.transport.packet.segment import Segment, SegmentBatch
-from analyzer.transport.packet.tshark import TsharkEngine, find_tshark
+from analyzer.transport.packet.tshark_engine import TsharkEngine, find_tshark
 from analyzer.transport.tcp.reassembler import Reassembler
 from analyzer.transport.tcp.stream_events import StreamBatch
 from tests.build.chain import through

@@ -17,10 +17,10 @@ import pytest
 from analyzer.core.errors import InputError
 from analyzer.core.events import Event, Problem
 from analyzer.core.frame_ids import frame_id
-from analyzer.results.record import Endpoint
-from analyzer.transport.packet import tshark
+from analyzer.results.record_types import Endpoint
+from analyzer.transport.packet import tshark_engine
 from analyzer.transport.packet.segment import SegmentBatch
-from analyzer.transport.packet.tshark import (
+from analyzer.transport.packet.tshark_engine import (
     _BATCH,
     _BATCHES_AHEAD,
     Complaint,
@@ -52,18 +52,18 @@ def test_times_of_frames_are_whole_nanoseconds(text: str, expected: int) -> None
 
 
 def test_a_missing_program_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tshark.shutil, "which", lambda name: f"/bin/{name}" if name == "tshark" else None)
-    assert tshark.find_tshark() == "/bin/tshark"
+    monkeypatch.setattr(tshark_engine.shutil, "which", lambda name: f"/bin/{name}" if name == "tshark" else None)
+    assert tshark_engine.find_tshark() == "/bin/tshark"
     with pytest.raises(InputError, match="There is no tshark at /opt/x"):
-        tshark.find_tshark("/opt/x")
-    monkeypatch.setattr(tshark.shutil, "which", lambda _name: None)
+        tshark_engine.find_tshark("/opt/x")
+    monkeypatch.setattr(tshark_engine.shutil, "which", lambda _name: None)
     with pytest.raises(InputError, match="tshark is not installed; on Debian and Ubuntu it is the package `tshark`"):
-        tshark.find_tshark()
+        tshark_engine.find_tshark()
 
 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> TsharkEngine:
-    monkeypatch.setattr(tshark, "find_tshark", lambda _path: "tshark")
+    monkeypatch.setattr(tshark_engine, "find_tshark", lambda _path: "tshark")
     (tmp_path / "a.pcap").write_bytes(b"")
     return TsharkEngine(tmp_path / "a.pcap")
 
@@ -73,7 +73,7 @@ def test_of_tshark_only_what_is_below_our_layers_is_asked(
 ) -> None:
     """Its reassembly of TCP and what is above is switched off, which of IP is on; raw bytes come with each field."""
     asked: list[Any] = []
-    monkeypatch.setattr(tshark, "open_capture", lambda *given, **named: asked.append((given, named)))
+    monkeypatch.setattr(tshark_engine, "open_capture", lambda *given, **named: asked.append((given, named)))
     engine._open(Path("x"), ["-j", "frame"])
     assert asked == [
         (
@@ -254,13 +254,13 @@ def test_what_tshark_says_of_a_file_comes_last(
     for name in ("pyshark", "pyshark.capture", "pyshark.capture.capture"):
         monkeypatch.setitem(sys.modules, name, SimpleNamespace(TSharkCrashException=CrashError))
     capture = Capture([1, 2], last=last, crash=crash)
-    assert list(tshark.packets(capture)) == [1, 2, *([Complaint(complaint)] if complaint is not None else [])]
+    assert list(tshark_engine.packets(capture)) == [1, 2, *([Complaint(complaint)] if complaint is not None else [])]
     assert (capture.closed, capture.turns, capture._running_processes) == (11, 1, set())
 
 
 def frames_of(engine: TsharkEngine, monkeypatch: pytest.MonkeyPatch, given: list[Any]) -> list[Any]:
     monkeypatch.setattr(engine, "_open", lambda *_: None)
-    monkeypatch.setattr(tshark, "packets", lambda _capture: iter(given))
+    monkeypatch.setattr(tshark_engine, "packets", lambda _capture: iter(given))
     return list(engine._read(0))
 
 
@@ -301,7 +301,7 @@ def test_a_file_that_tshark_does_not_read_at_all_is_refused_or_left_out(
 def test_files_take_turns_by_time(
     times: list[list[int]], expected: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(tshark, "find_tshark", lambda _path: "tshark")
+    monkeypatch.setattr(tshark_engine, "find_tshark", lambda _path: "tshark")
     paths: list[str | Path] = [tmp_path / f"{number}.pcap" for number in range(len(times))]
     for path in paths:
         Path(path).write_bytes(b"")
@@ -319,7 +319,7 @@ def test_files_take_turns_by_time(
 def test_a_thread_hands_over_in_batches_and_stops_when_nobody_listens() -> None:
     assert (_BATCH, _BATCHES_AHEAD) == (64, 8)
     for count in (0, 1, 63, 64, 65, 200):
-        assert list(tshark.in_thread(lambda count=count: iter(range(count)))) == list(range(count))  # type: ignore[misc]
+        assert list(tshark_engine.in_thread(lambda count=count: iter(range(count)))) == list(range(count))  # type: ignore[misc]
     made, ended = [0], threading.Event()
 
     def endless() -> Iterator[int]:
@@ -330,7 +330,7 @@ def test_a_thread_hands_over_in_batches_and_stops_when_nobody_listens() -> None:
         finally:
             ended.set()
 
-    items = tshark.in_thread(endless)
+    items = tshark_engine.in_thread(endless)
     assert [next(items) for _ in range(3)] == [1, 2, 3]
     items.close()  # type: ignore[attr-defined]
     assert ended.is_set()
@@ -342,7 +342,7 @@ def test_a_thread_hands_over_in_batches_and_stops_when_nobody_listens() -> None:
         raise ValueError("no more")
 
     with pytest.raises(ValueError, match="no more"):
-        list(tshark.in_thread(fails))
+        list(tshark_engine.in_thread(fails))
 
 
 @pytest.mark.parametrize(
@@ -354,7 +354,7 @@ def test_a_file_begins_with_its_first_frame_or_at_zero(
 ) -> None:
     asked: list[Any] = []
     monkeypatch.setattr(engine, "_open", lambda *given: asked.append(given))
-    monkeypatch.setattr(tshark, "packets", lambda _capture: iter(given))
+    monkeypatch.setattr(tshark_engine, "packets", lambda _capture: iter(given))
     assert engine._first_time(0) == expected
     assert asked == [(engine._paths[0], ["-c", "1", "-j", "frame"])]
 
@@ -378,9 +378,9 @@ def test_what_the_system_refuses_is_said_of_the_file(tmp_path: Path, monkeypatch
             """Nothing runs."""
 
     monkeypatch.setattr("pyshark.FileCapture", Refused)
-    monkeypatch.setattr(tshark, "find_tshark", lambda _path: "tshark")
+    monkeypatch.setattr(tshark_engine, "find_tshark", lambda _path: "tshark")
     (tmp_path / "a.pcap").touch()
     with pytest.raises(InputError, match=r"^tshark cannot read .*a\.pcap: Too many open files$"):
-        tshark.open_capture(tmp_path / "a.pcap", None)
+        tshark_engine.open_capture(tmp_path / "a.pcap", None)
     with pytest.raises(InputError, match=r"^tshark cannot read .*a\.pcap: No such file or directory$"):
-        list(tshark.packets(Refused()))
+        list(tshark_engine.packets(Refused()))

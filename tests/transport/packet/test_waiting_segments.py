@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.capture.frame import FrameBlock
-from analyzer.core.tcpip import ACK, SYN
-from analyzer.transport.packet import dissector as dissector_module
+from analyzer.capture.frame_blocks import FrameBlock
+from analyzer.core.tcpip_encoding import ACK, SYN
+from analyzer.transport.packet import block_dissector as dissector_module
 from analyzer.transport.packet import waiting_segments
 from analyzer.transport.packet.segment import Segment
 from analyzer.transport.packet.tunnels import Views

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import Pdu
 from analyzer.transport.channel.channel_events import ChannelBatch
 from analyzer.transport.rpc.rpc_layer import RpcLayer

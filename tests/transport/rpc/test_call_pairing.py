@@ -13,8 +13,8 @@ from analyzer.core.events import Problem
 from analyzer.results.connection import Pdu
 from analyzer.results.security import AuthLevel
 from analyzer.transport.rpc.exchange import Exchange
-from analyzer.transport.rpc.plain_call import decoded_side, trimmed_length
 from analyzer.transport.rpc.rpc_layer import RpcLayer
+from analyzer.transport.rpc.undecoded_call import decoded_side, trimmed_length
 from tests.build.rpc import (
     ALTER,
     ALTER_RESP,
@@ -239,7 +239,7 @@ def test_a_trailer_names_one_of_the_levels(level: int, is_one: bool) -> None:
 
 @pytest.mark.parametrize(("big", "value"), [(False, 0x106A), (True, None)])
 def test_a_method_that_is_not_decoded_ends_in_its_return_value(big: bool, value: int | None) -> None:
-    from analyzer.transport.rpc.plain_call import plain_call
+    from analyzer.transport.rpc.undecoded_call import plain_call
 
     talk = Conversation().bound().client(request(77, b"ask")).server(response(b"\1\0\0\0\x6a\x10\0\0", big=big))
     call = plain_call(only_call(talk))
@@ -256,7 +256,7 @@ def test_a_method_that_is_not_decoded_ends_in_its_return_value(big: bool, value:
 
 
 def test_only_what_aligns_a_verification_trailer_is_no_part_of_the_stub() -> None:
-    from analyzer.transport.rpc.plain_call import plain_call
+    from analyzer.transport.rpc.undecoded_call import plain_call
 
     talk = Conversation().bound().client(request(6, b"ask")).server(response(b"tell"))
     plain = plain_call(only_call(talk)).request

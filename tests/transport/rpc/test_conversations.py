@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from analyzer.auth.security_context import Sender
+from analyzer.auth.security_context_type import Sender
 from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.call import Side
 from analyzer.results.connection import Bound, Logon
 from analyzer.results.security import AuthLevel

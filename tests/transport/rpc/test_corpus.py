@@ -9,10 +9,10 @@ import pytest
 
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.call import Side
 from analyzer.transport.rpc.exchange import Exchange
-from analyzer.transport.rpc.interfaces import interface_name, method_name
+from analyzer.transport.rpc.interface_names import interface_name, method_name
 from analyzer.transport.rpc.rpc_layer import RpcLayer
 from analyzer.transport.tcp.reassembler import Reassembler
 from tests.build.chain import segments, through, to_channels

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from analyzer.core.errors import MalformedError, TruncatedError
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.transport.channel.channel_events import ChannelBatch, ChannelGap, SmbInfo
 from analyzer.transport.rpc import pdu as pdu_module
 from analyzer.transport.rpc import pdu_framing

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from analyzer.core.win32 import win32_name
-from analyzer.transport.rpc.interfaces import PERFLIB_V2, WINREG, interface_name, interface_names, method_name
-from analyzer.transport.rpc.status import bind_nak_reason, bind_result_reason, fault_name, fault_numbers
+from analyzer.core.win32_errors import win32_name
+from analyzer.transport.rpc.fault_names import bind_nak_reason, bind_result_reason, fault_name, fault_numbers
+from analyzer.transport.rpc.interface_names import PERFLIB_V2, WINREG, interface_name, interface_names, method_name
 
 SAMR = "12345778-1234-abcd-ef00-0123456789ac"
 
@@ -65,7 +65,7 @@ def test_the_names_that_may_be_asked_for_are_those_that_are_given():
 def test_names_are_found_without_loading_scapy():
     code = f"""
 import sys
-from analyzer.transport.rpc.interfaces import method_name
+from analyzer.transport.rpc.interface_names import method_name
 assert method_name("{SAMR}", 1)
 print("scapy" in sys.modules, "msrpcs" in sys.modules)
 """
@@ -90,7 +90,7 @@ def test_faults_have_names(status, name):
 
 @pytest.mark.needs("impacket")
 def test_faults_have_the_names_of_the_specification():
-    """C706 appendix E, as another implementation lists it; Win32 codes that faults carry are in `core.win32`."""
+    """C706 appendix E, as another implementation lists it; Win32 codes that faults carry are in `core.win32_errors`."""
     from impacket.dcerpc.v5.rpcrt import rpc_status_codes
 
     ours = {name.lower(): status for name, status in fault_numbers().items() if name.startswith("NCA_S_")}

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 from analyzer.core.byte_log import Log
-from analyzer.core.traced import TracedBytes
-from analyzer.transport.rpc import interfaces
+from analyzer.core.traced_bytes import TracedBytes
+from analyzer.transport.rpc import incoming_pdus as rpc_pdus
+from analyzer.transport.rpc import interface_names
 from analyzer.transport.rpc import pdu as rpc_pdu
-from analyzer.transport.rpc import pdu_list as rpc_pdus
-from analyzer.transport.rpc.pdu_list import PduList
+from analyzer.transport.rpc.incoming_pdus import PduList
 
 
 def test_pdus_have_the_numbers_of_c706_and_ms_rpce() -> None:
@@ -144,14 +144,14 @@ register_dcerpc_interface(
 )
 """
 ALPHA, BETA = "aaaaaaaa-0000-0000-0000-000000000001", "bbbbbbbb-0000-0000-0000-000000000002"
-CACHES = (interfaces._sources, interfaces._foreign, interfaces.interface_names)
+CACHES = (interface_names._sources, interface_names._foreign, interface_names.interface_names)
 
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A package like scapy-rpc, in which one file is no text."""
     spec = SimpleNamespace(submodule_search_locations=[str(tmp_path)])
-    monkeypatch.setattr(interfaces.importlib.util, "find_spec", lambda name: spec if name == "msrpcs" else None)
+    monkeypatch.setattr(interface_names.importlib.util, "find_spec", lambda name: spec if name == "msrpcs" else None)
     (tmp_path / "a.py").write_text(MODULE)
     (tmp_path / "b.py").write_bytes(b"\xff\xfe aaaaaaaa-0000-0000-0000-000000000001")
     (tmp_path / "c.py").write_text(MORE)
@@ -165,7 +165,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.mark.usefixtures("package")
 def test_names_are_read_out_of_the_package_by_uuid_and_version() -> None:
-    name, method = interfaces.interface_name, interfaces.method_name
+    name, method = interface_names.interface_name, interface_names.method_name
     assert [name(ALPHA), name(ALPHA.upper(), (1, 7)), name(ALPHA, (2, 0)), name(ALPHA, (9, 0))] == [
         "alpha",
         "alpha",
@@ -177,7 +177,7 @@ def test_names_are_read_out_of_the_package_by_uuid_and_version() -> None:
     assert (name(BETA), name(BETA, (1, 0)), method(BETA, 0)) == ("IBeta", "IBeta", None)
     assert name("cccccccc-0000-0000-0000-000000000003") is None
     assert method("cccccccc-0000-0000-0000-000000000003", 0) is None
-    found = interfaces.interface_names()
+    found = interface_names.interface_names()
     assert {"alpha", "alpha2", "IBeta", "later", "PerflibV2", "winreg"} <= found
     assert "never" not in found
 
@@ -185,10 +185,10 @@ def test_names_are_read_out_of_the_package_by_uuid_and_version() -> None:
 @pytest.mark.usefixtures("package")
 def test_without_the_package_our_own_names_are_all_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     for spec in (None, SimpleNamespace(submodule_search_locations=None)):
-        monkeypatch.setattr(interfaces.importlib.util, "find_spec", lambda _, spec=spec: spec)
+        monkeypatch.setattr(interface_names.importlib.util, "find_spec", lambda _, spec=spec: spec)
         for cache in CACHES:
             cache.cache_clear()
-        assert interfaces.interface_name(ALPHA) is None
-        assert interfaces.interface_name(interfaces.WINREG) == "winreg"
-        assert interfaces.method_name(interfaces.WINREG, -1) is None
-        assert "alpha" not in interfaces.interface_names()
+        assert interface_names.interface_name(ALPHA) is None
+        assert interface_names.interface_name(interface_names.WINREG) == "winreg"
+        assert interface_names.method_name(interface_names.WINREG, -1) is None
+        assert "alpha" not in interface_names.interface_names()

@@ -10,7 +10,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event, Problem
 from analyzer.results.connection import SmbSession
 from analyzer.results.security import Decryption
-from analyzer.transport.smb.compression import decompress_message
+from analyzer.transport.smb.compressed_messages import decompress_message
 from analyzer.transport.tcp.reassembler import Reassembler
 from analyzer.transport.tcp.stream_events import StreamBatch
 from tests.build.chain import segments, through, to_channels

@@ -16,15 +16,15 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import TruncatedError
 from analyzer.core.events import Problem
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import SmbSession
 from analyzer.transport.channel.channel_events import ChannelBatch
-from analyzer.transport.smb.compression import lz77_huffman
-from analyzer.transport.smb.connection_state import SharedState
+from analyzer.transport.smb.compressed_messages import lz77_huffman
 from analyzer.transport.smb.smb1_message import Smb1Header
 from analyzer.transport.smb.smb1_message import read_header as read_smb1_header
 from analyzer.transport.smb.smb2_header import Smb2Header, read_header
-from analyzer.transport.smb.smb_connection import SmbConnection
+from analyzer.transport.smb.smb_connection_reader import SmbConnection
+from analyzer.transport.smb.smb_connection_state import SharedState
 from analyzer.transport.smb.smb_framing import Framing, Message
 from analyzer.transport.tcp.stream_events import Connection, Gap
 from tests.build.smb import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.core.events import Problem
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.transport.smb.smb_framing import Framed, Framing, Hole, LostMessages, Message, NetbiosNames
 from analyzer.transport.tcp.stream_events import Connection, Gap
 from tests.build.smb import CLIENT, SERVER, framed

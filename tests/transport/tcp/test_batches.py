@@ -10,17 +10,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from analyzer.capture.frame import FrameBlock
+from analyzer.capture.frame_blocks import FrameBlock
+from analyzer.core.byte_origins import FrameExtent
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
-from analyzer.core.origins import FrameExtent
-from analyzer.core.tcpip import ACK, FIN, PSH, RST, SYN
-from analyzer.core.traced import TracedBytes
-from analyzer.results.record import Endpoint
-from analyzer.transport.packet.dissector import Dissector
+from analyzer.core.tcpip_encoding import ACK, FIN, PSH, RST, SYN
+from analyzer.core.traced_bytes import TracedBytes
+from analyzer.results.record_types import Endpoint
+from analyzer.transport.packet.block_dissector import Dissector
 from analyzer.transport.packet.segment import Segment, SegmentBatch
+from analyzer.transport.tcp.protocol_recognition import Recognition
 from analyzer.transport.tcp.reassembler import Reassembler
-from analyzer.transport.tcp.recognition import Recognition
 from analyzer.transport.tcp.stream_events import Gap, Recognised, StreamBatch, StreamClosed
 from tests.build.chain import through
 from tests.build.packet import block, ethernet, ipv4, ipv6, one_by_one, rpc, smb2, tcp, with_checksum

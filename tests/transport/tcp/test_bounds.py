@@ -9,14 +9,14 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
-from analyzer.core.tcpip import ACK, PSH
-from analyzer.core.traced import TracedBytes
-from analyzer.results.record import Endpoint
+from analyzer.core.tcpip_encoding import ACK, PSH
+from analyzer.core.traced_bytes import TracedBytes
+from analyzer.results.record_types import Endpoint
 from analyzer.transport.packet.segment import Segment, SegmentBatch
-from analyzer.transport.tcp.flow import highest, is_before, lowest
-from analyzer.transport.tcp.ordering import Recent
-from analyzer.transport.tcp.recognition import Recognition
+from analyzer.transport.tcp.protocol_recognition import Recognition
 from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, StreamBatch
+from analyzer.transport.tcp.stream_ordering import Recent
+from analyzer.transport.tcp.tcp_states import highest, is_before, lowest
 from tests.build.tcp import CLIENT, SERVER, Streams, Talk
 from tests.transport.tcp.test_reassembler import reported
 

@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
-from analyzer.core.tcpip import ACK, FIN, PSH, SYN
-from analyzer.core.traced import TracedBytes
-from analyzer.results.record import Endpoint
+from analyzer.core.tcpip_encoding import ACK, FIN, PSH, SYN
+from analyzer.core.traced_bytes import TracedBytes
+from analyzer.results.record_types import Endpoint
 from analyzer.transport.packet.segment import Segment
-from analyzer.transport.tcp.flow import TcpTimeouts
 from analyzer.transport.tcp.stream_events import Gap, StreamBatch, StreamClosed
+from analyzer.transport.tcp.tcp_states import TcpTimeouts
 from tests.build.tcp import CLIENT, PAYLOAD_AT, SERVER, Streams, Talk
 from tests.transport.tcp.test_reassembler import run
 

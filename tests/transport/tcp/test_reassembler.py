@@ -6,10 +6,10 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.core.traced import TracedBytes
-from analyzer.results.record import Endpoint
+from analyzer.core.traced_bytes import TracedBytes
+from analyzer.results.record_types import Endpoint
 from analyzer.transport.packet.segment import Segment
-from analyzer.transport.tcp.recognition import Recognition
+from analyzer.transport.tcp.protocol_recognition import Recognition
 from analyzer.transport.tcp.stream_events import Gap, Recognised, StreamBatch, StreamClosed
 from tests.build.packet import smb2
 from tests.build.tcp import CLIENT, Streams, Talk

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from analyzer.core.times import SYSTEMTIME_RANGES, systemtime_culprit, systemtime_moment
+from analyzer.questions.audit.buffer_checks import DATA, of_data
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
-from analyzer.questions.audit.checks import DATA, of_data
 from analyzer.questions.audit.data_answers import DataAnswer
 from analyzer.questions.audit.rule import Level, Watch, of_calls, rule
 from analyzer.questions.audit.verdicts import (

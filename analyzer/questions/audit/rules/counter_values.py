@@ -7,13 +7,20 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from analyzer.interfaces.buffers.layout import COUNTERS, COUNTERSET
+from analyzer.interfaces.buffers.struct_layouts import COUNTERS, COUNTERSET
+from analyzer.questions.audit.buffer_checks import (
+    DATA,
+    NO_REGISTRATION,
+    UNREADABLE,
+    counters_of_set,
+    judgements,
+    of_data,
+)
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
-from analyzer.questions.audit.checks import DATA, NO_REGISTRATION, UNREADABLE, counters_of_set, judgements, of_data
 from analyzer.questions.audit.counter_types import LISTED
 from analyzer.questions.audit.data_answers import Block, DataAnswer, Flaw, FlawKind, value_path
 from analyzer.questions.audit.rule import Level, Watch, of_calls, rule
-from analyzer.questions.audit.value_columns import Unknown, ValueColumn, columns_of, counterset_of
+from analyzer.questions.audit.values_with_counters import Unknown, ValueColumn, columns_of, counterset_of
 from analyzer.questions.audit.verdicts import (
     At,
     Confidence,

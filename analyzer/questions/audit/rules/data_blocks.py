@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.interfaces.buffers.layout import COUNTERS, COUNTERSET, ERROR, INSTANCES, SINGLE
+from analyzer.interfaces.buffers.struct_layouts import COUNTERS, COUNTERSET, ERROR, INSTANCES, SINGLE
 from analyzer.interfaces.buffers.windows_text import utf16_length
+from analyzer.questions.audit.buffer_checks import judgements, of_data, status_violation
 from analyzer.questions.audit.call_evidence import CallEvidence
-from analyzer.questions.audit.checks import judgements, of_data, status_violation
 from analyzer.questions.audit.data_answers import DataAnswer, FlawKind
 from analyzer.questions.audit.rule import Level, rule
 from analyzer.questions.audit.verdicts import Judgement, Severity, Violation, inconclusive, passed

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from types import MappingProxyType
 
+from analyzer.questions.audit.buffer_checks import ASKED_DAMAGED, UNREADABLE, identifiers_of, judgements
 from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, SideEvidence
-from analyzer.questions.audit.checks import ASKED_DAMAGED, UNREADABLE, identifiers_of, judgements
 from analyzer.questions.audit.data_answers import Block
 from analyzer.questions.audit.identifier_lists import ByteOrder, chained, tiles
 from analyzer.questions.audit.rule import Level, Reads, of_calls, of_requests, of_sides, rule

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.interfaces.buffers.layout import COUNTER_INFO, COUNTERSET_INFO, u4s
+from analyzer.interfaces.buffers.struct_layouts import COUNTER_INFO, COUNTERSET_INFO, u4s
+from analyzer.questions.audit.buffer_checks import NO_REGISTRATION, instance_type_of, status_violation
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
-from analyzer.questions.audit.checks import NO_REGISTRATION, instance_type_of, status_violation
 from analyzer.questions.audit.identifier_lists import HEADER, SIZE, STATUS, chained
 from analyzer.questions.audit.rule import Level, Reads, Watch, of_calls, rule
+from analyzer.questions.audit.stub_and_pdu_fields import returned
 from analyzer.questions.audit.verdicts import (
     At,
     Confidence,
@@ -20,7 +21,6 @@ from analyzer.questions.audit.verdicts import (
     passed,
     warned,
 )
-from analyzer.questions.audit.wire_fields import returned
 from analyzer.results.perflib import ERROR_NOT_ENOUGH_MEMORY, INTERFACE, Opnum, RequestCode
 
 OUT_OF_MEMORY, NO_SYSTEM_RESOURCES, INVALID_PARAMETER = 0xE, 0x5AA, 0x57

@@ -11,6 +11,7 @@ from operator import itemgetter
 
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.rule import Level, Reads, Watch, of_calls, of_capture, rule
+from analyzer.questions.audit.stub_and_pdu_fields import ACCESS_DENIED, HANDLING, NULL_HANDLE, returned
 from analyzer.questions.audit.verdicts import (
     At,
     Confidence,
@@ -22,11 +23,10 @@ from analyzer.questions.audit.verdicts import (
     passed,
     warned,
 )
-from analyzer.questions.audit.wire_fields import ACCESS_DENIED, HANDLING, NULL_HANDLE, returned
 from analyzer.questions.statistics.handle_lifetimes import HandleCall, HandleLifetime
 from analyzer.results import winreg
 from analyzer.results.perflib import Opnum
-from analyzer.results.query import Identifier
+from analyzer.results.query_state import Identifier
 from analyzer.results.security import AuthLevel
 
 OPENING = Reads((Opnum.OPEN_QUERY_HANDLE,), ("response",))

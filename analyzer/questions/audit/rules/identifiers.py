@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.interfaces.buffers.windows_text import utf16_length
-from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, SideEvidence
-from analyzer.questions.audit.checks import (
+from analyzer.questions.audit.buffer_checks import (
     ANSWERED_DAMAGED,
     ASKED_DAMAGED,
     NO_REGISTRATION,
@@ -16,6 +15,7 @@ from analyzer.questions.audit.checks import (
     judgements,
     status_violation,
 )
+from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, SideEvidence
 from analyzer.questions.audit.identifier_lists import IdentifierBlock
 from analyzer.questions.audit.rule import Level, Reads, of_calls, of_requests, of_sides, rule
 from analyzer.questions.audit.verdicts import Deviation, Judgement, OfCall, Severity, Violation, inconclusive, passed

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from analyzer.interfaces.buffers.layout import COUNTERSET, INSTANCES
+from analyzer.interfaces.buffers.struct_layouts import COUNTERSET, INSTANCES
 from analyzer.interfaces.buffers.windows_text import utf16_length
-from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, Evidence
-from analyzer.questions.audit.checks import (
+from analyzer.questions.audit.buffer_checks import (
     ASKED,
     DATA,
     NO_REGISTRATION,
@@ -17,11 +16,12 @@ from analyzer.questions.audit.checks import (
     instance_type_of,
     judgements,
 )
+from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, Evidence
 from analyzer.questions.audit.data_answers import Block
 from analyzer.questions.audit.identifier_lists import IdentifierBlock
-from analyzer.questions.audit.knowledge import InstanceList
 from analyzer.questions.audit.rule import Level, Reads, Watch, of_calls, of_requests, rule
-from analyzer.questions.audit.value_columns import NO_LIST, counter_of
+from analyzer.questions.audit.server_statements import InstanceList
+from analyzer.questions.audit.values_with_counters import NO_LIST, counter_of
 from analyzer.questions.audit.verdicts import (
     At,
     Confidence,

@@ -6,9 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from analyzer.interfaces.buffers.layout import COUNTERS, COUNTERSET, ERROR, INSTANCES, SINGLE
-from analyzer.questions.audit.call_evidence import CallEvidence
-from analyzer.questions.audit.checks import (
+from analyzer.interfaces.buffers.struct_layouts import COUNTERS, COUNTERSET, ERROR, INSTANCES, SINGLE
+from analyzer.questions.audit.buffer_checks import (
     DATA,
     INFO,
     NO_REGISTRATION,
@@ -20,11 +19,19 @@ from analyzer.questions.audit.checks import (
     judgements,
     of_data,
 )
+from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.data_answers import Block, DataAnswer, FlawKind
 from analyzer.questions.audit.identifier_lists import IdentifierBlock
-from analyzer.questions.audit.knowledge import InstanceList
 from analyzer.questions.audit.rule import Level, Reads, of_calls, rule
-from analyzer.questions.audit.value_columns import NO_COUNTER, NO_LIST, UNKNOWN_QUERY, counter_of, held_of, why_unknown
+from analyzer.questions.audit.server_statements import InstanceList
+from analyzer.questions.audit.values_with_counters import (
+    NO_COUNTER,
+    NO_LIST,
+    UNKNOWN_QUERY,
+    counter_of,
+    held_of,
+    why_unknown,
+)
 from analyzer.questions.audit.verdicts import (
     At,
     Confidence,
@@ -38,7 +45,7 @@ from analyzer.questions.audit.verdicts import (
     warned,
 )
 from analyzer.results.perflib import NONE_ID, Opnum
-from analyzer.results.query import Identifier, QueryView
+from analyzer.results.query_state import Identifier, QueryView
 
 ADDED, NO_SET, NO_COUNTER_FOUND, NO_INSTANCE = (f"PCQ-3.1.4.1.7-R{number}" for number in (20, 21, 22, 23))
 THERE_ALREADY, CORRUPT, NO_MEMORY, SINGLY = (f"PCQ-3.1.4.1.7-R{number}" for number in (24, 25, 26, 27))

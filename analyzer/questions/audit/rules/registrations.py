@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from analyzer.questions.audit.buffer_checks import NO_REGISTRATION
 from analyzer.questions.audit.call_evidence import CallEvidence
-from analyzer.questions.audit.checks import NO_REGISTRATION
 from analyzer.questions.audit.counter_types import (
     BASE_OF,
     DELTAS,

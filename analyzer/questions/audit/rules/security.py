@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.core.labels import label
+from analyzer.core.number_labels import label
 from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, SideEvidence
 from analyzer.questions.audit.rule import Level, Reads, of_calls, of_requests, rule
+from analyzer.questions.audit.stub_and_pdu_fields import ACCESS_DENIED, SealedPdu, pdus_of, returned
 from analyzer.questions.audit.verdicts import (
     Confidence,
     Deviation,
@@ -19,7 +20,6 @@ from analyzer.questions.audit.verdicts import (
     passed,
     warned,
 )
-from analyzer.questions.audit.wire_fields import ACCESS_DENIED, SealedPdu, pdus_of, returned
 from analyzer.results.perflib import ERROR_NOT_ENOUGH_MEMORY, Opnum
 from analyzer.results.security import AuthLevel, AuthType
 from analyzer.transport.rpc.pdu import HEADER_LEN, Ptype, SecTrailer

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.core.win32 import win32_name
+from analyzer.core.win32_errors import win32_name
 from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, SideEvidence
 from analyzer.questions.audit.rule import Level, Reads, of_calls, of_requests, of_sides, rule
+from analyzer.questions.audit.stub_and_pdu_fields import (
+    HANDLING,
+    ArrayCounts,
+    answer_counts,
+    has_referent,
+    left_over,
+    machine_name,
+    problem_at,
+    validated_count,
+)
 from analyzer.questions.audit.verdicts import (
     Actor,
     At,
@@ -19,19 +29,9 @@ from analyzer.questions.audit.verdicts import (
     passed,
     warned,
 )
-from analyzer.questions.audit.wire_fields import (
-    HANDLING,
-    ArrayCounts,
-    answer_counts,
-    has_referent,
-    left_over,
-    machine_name,
-    problem_at,
-    validated_count,
-)
 from analyzer.results.call import StubProblem
 from analyzer.results.perflib import ERROR_NOT_ENOUGH_MEMORY, Opnum
-from analyzer.transport.rpc.status import fault_name
+from analyzer.transport.rpc.fault_names import fault_name
 
 
 @rule("PCQ120", Level.RPC, Severity.ERROR)

@@ -21,7 +21,7 @@ from analyzer.questions.audit.verdicts import (
     passed,
     warned,
 )
-from analyzer.questions.audit.winperf_blocks import (
+from analyzer.questions.audit.winperf_walk import (
     CUT_OFF,
     OBJECT_LENGTH,
     Definition,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analyzer.questions.observations.attack import Likeness, attack
-from analyzer.questions.observations.scene import Draft, Scene
+from analyzer.questions.observations.attack_patterns import Likeness, attack
+from analyzer.questions.observations.observation_making import Draft, Scene
 
 _WENT_THERE = "ERROR_BAD_NETPATH"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analyzer.questions.observations.attack import Likeness, attack
-from analyzer.questions.observations.logon_drafts import OF_PASSWORD
-from analyzer.questions.observations.scene import Draft, Scene
+from analyzer.questions.observations.attack_patterns import Likeness, attack
+from analyzer.questions.observations.logon_observations import OF_PASSWORD
+from analyzer.questions.observations.observation_making import Draft, Scene
 
 _NAMELESS = ("NT AUTHORITY\\ANONYMOUS LOGON", "unknown user")
 _SPRAYED, _GUESSED = 5, 10

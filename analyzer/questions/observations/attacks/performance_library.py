@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from analyzer.questions.observations.attack import Likeness, attack
-from analyzer.questions.observations.scene import Draft, Scene
+from analyzer.questions.observations.attack_patterns import Likeness, attack
+from analyzer.questions.observations.observation_making import Draft, Scene
 
 _VALUE = re.compile(r"\\Services\\[^\\]+\\Performance\\(?:Library|Open|Collect|Close)\Z", re.I)
 _READS = frozenset({"process-list", "logged-on-sessions", "network", "counters", "enumeration", "attempt"})

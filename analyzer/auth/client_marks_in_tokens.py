@@ -1,0 +1,59 @@
+"""NTLM and SPNEGO tokens of a client in, marks of the program that made them out: what programs do differently and no user chooses.
+
+A mark is `name=value`. What cannot be read gives none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.auth.ntlm import Authenticate, Flag, Negotiate, parse_message
+from analyzer.auth.security_context_type import NTLM_SIGNATURE
+from analyzer.auth.spnego import is_spnego, parse_spnego
+from analyzer.core.errors import DecodeError
+
+# Where the client's challenge lies in an NTLMv2 response ([MS-NLMP] section 2.2.2.7).
+_CLIENT_CHALLENGE = slice(32, 40)
+# What a caller asks for, whatever the program: to sign, to seal, and what the server may do in its name.
+_ASKED = Flag.SIGN | Flag.SEAL | Flag.IDENTIFY
+
+
+def token_marks(token: bytes, by: str) -> Iterator[str]:
+    """The marks of a client's token; `by` says what carried it, `smb` or `rpc`."""
+    try:
+        if is_spnego(token):
+            spnego = parse_spnego(token)
+            if spnego.is_init:
+                yield f"{by}.mechanisms={' '.join(spnego.mechanisms)}"
+            token = spnego.token or b""
+        elif token.startswith(NTLM_SIGNATURE + b"\1"):
+            yield f"{by}.mechanisms=bare ntlm"
+        if token.startswith(NTLM_SIGNATURE):
+            yield from _ntlm_marks(token, by)
+    except DecodeError:
+        return
+
+
+def _ntlm_marks(token: bytes, by: str) -> Iterator[str]:
+    message = parse_message(token)
+    if isinstance(message, Negotiate):
+        yield f"{by}.ntlm_flags={message.flags & ~_ASKED:#010x}"
+        yield f"{by}.ntlm_version={_version(message.os_version)}"
+        named = [name for name, value in (("domain", message.domain), ("workstation", message.workstation)) if value]
+        yield f"{by}.ntlm_names={' '.join(named) or 'none'}"
+    elif isinstance(message, Authenticate) and not message.is_anonymous:
+        yield f"{by}.ntlm_workstation={'named' if message.workstation else 'none'}"
+        yield f"{by}.ntlm_mic={'none' if message.ofs_mic is None else 'there'}"
+        yield f"{by}.ntlm_authenticate_version={_version(message.os_version)}"
+        challenge = message.nt_response[_CLIENT_CHALLENGE] if message.is_v2 else b""
+        if challenge:
+            yield f"{by}.ntlm_client_challenge={'letters' if challenge.isalnum() else 'bytes'}"
+
+
+def _version(stated: str | None) -> str:
+    """`none`, `0.0.0`, or what a system states: its build differs from machine to machine, and is no mark."""
+    if stated is None:
+        return "none"
+    major, _, rest = stated.partition(".")
+    minor, _, build = rest.partition(".")
+    return f"{major}.{minor}.0" if build == "0" else f"{major}.{minor}"

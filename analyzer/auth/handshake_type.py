@@ -1,0 +1,55 @@
+"""What the layers above use of an authentication: its tokens in, the identity, the decryption status and its reason out."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from analyzer.auth.security_context_type import SearchBudget, SecurityContext, Sender
+from analyzer.results.security import Decryption, Identity
+
+
+class Handshake(Protocol):
+    """Follows one authentication exchange token by token. Made by `analyzer.auth.token_handshake.begin(keyring)`.
+
+    Tokens may be raw NTLM, raw Kerberos (with or without the GSS-API 0x60 header) or SPNEGO with either inside; the
+    handshake finds out. The last leg may be given twice. `identity` grows with the tokens.
+    """
+
+    def feed(self, sender: Sender, token: bytes) -> None: ...
+
+    def missed(self, sender: Sender) -> None:
+        """A token of this sender is known to exist and was not captured."""
+        ...
+
+    @property
+    def identity(self) -> Identity: ...
+
+    @property
+    def decryption(self) -> Decryption: ...
+
+    @property
+    def reason(self) -> str | None:
+        """A sentence on why nothing can be decrypted, naming user or ticket (principal, realm, etype, kvno); None where it can."""
+        ...
+
+    @property
+    def decrypted_by(self) -> str | None:
+        """What of the keyring opened it, in words for people (`password of LAB\\perfmon`); None while nothing has."""
+        ...
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether the initiator gave no name and no proof (a null session)."""
+        ...
+
+    @property
+    def session_key(self) -> bytes | None:
+        """The exported session key ([MS-NLMP] ExportedSessionKey; Kerberos subkey as used by [MS-SMB2] 3.2.5.3.1), full length."""
+        ...
+
+    def context(self, search: SearchBudget | None = None) -> SecurityContext:
+        """A new security context in its initial state (keystreams at the start); `search` is shared by all of an analysis.
+
+        Usable also without a key: it then says so for every message.
+        """
+        ...

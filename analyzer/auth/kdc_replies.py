@@ -1,0 +1,152 @@
+"""What a KDC's replies say in clear: which client each ticket was issued to, and the encryption types (RFC 4120 section 5.4.2).
+
+AS-REP and TGS-REP name the client beside the ticket; the ticket itself hides the name from everybody but its service. The AP-REQ
+that the client sends to the service holds this ticket, byte for byte, and so the reply states who sent it. Nothing protects the
+name on its way: it is evidence, not proof. Nothing else of KDC traffic is read.
+
+`KdcLayer` takes TCP streams (RFC 4120 section 7.2.2: a length of four bytes, then the message) and UDP datagrams of port 88.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from typing import ClassVar
+
+from msgspec import Struct
+
+from analyzer.auth.kerberos import KDC_REPLIES, KdcReply, parse_kdc_reply
+from analyzer.core.errors import DecodeError
+from analyzer.core.events import Event
+from analyzer.core.traced_bytes import TracedBytes
+from analyzer.transport.packet.segment import UdpPayload
+from analyzer.transport.tcp.protocol_recognition import KERBEROS_PREFIX_LEN, begins_kerberos
+from analyzer.transport.tcp.stream_events import Direction, Gap, Recognised, StreamBatch, StreamClosed
+
+# A domain controller issues some thousand tickets an hour; a forged capture must not make us hold more. The oldest goes.
+MAX_TICKETS = 65_536
+# The name that stands in a reply whose client asked to be hidden (RFC 6113 section 5.4.2): anybody may be meant.
+HIDDEN_CLIENT = "WELLKNOWN/ANONYMOUS"
+_MAX_CONNECTIONS = 4096
+
+
+class Issued(Struct, frozen=True):
+    """To whom a ticket was issued: `client` as `name@REALM`, the encryption types of the ticket and of the reply's own encrypted
+    part, and the frames of the reply."""
+
+    client: str
+    ticket_etype: int
+    reply_etype: int
+    frames: tuple[int, ...]
+
+
+class Tickets:
+    """The tickets whose issue was seen, by their bytes."""
+
+    def __init__(self, most: int = MAX_TICKETS) -> None:
+        self._most = most
+        self._issued: dict[bytes, Issued] = {}
+
+    def __len__(self) -> int:
+        return len(self._issued)
+
+    def add(self, reply: KdcReply, frames: tuple[int, ...]) -> None:
+        """Notes the ticket of a reply; beyond the limit the one noted first is forgotten."""
+        key = sha256(reply.ticket_raw).digest()
+        self.note(key, Issued(f"{reply.client}@{reply.realm}", reply.ticket_etype, reply.reply_etype, frames))
+
+    def note(self, key: bytes, issued: Issued) -> None:
+        """Notes a ticket by the digest of its bytes."""
+        if key not in self._issued and len(self._issued) >= self._most:
+            del self._issued[next(iter(self._issued))]
+        self._issued[key] = issued
+
+    def find(self, ticket_raw: bytes) -> Issued | None:
+        """To whom exactly this ticket was issued."""
+        return self._issued.get(sha256(ticket_raw).digest())
+
+
+class KdcLayer:
+    """Reads KDC traffic into `tickets`; everything else passes unchanged."""
+
+    takes: ClassVar[frozenset[type[Event]]] = frozenset({UdpPayload, Recognised, StreamBatch, Gap, StreamClosed})
+
+    def __init__(self, tickets: Tickets | None = None) -> None:
+        self.tickets = tickets if tickets is not None else Tickets()
+        self._streams: dict[int, _KdcStream] = {}
+
+    def feed(self, event: Event) -> Sequence[Event]:
+        """Takes one event; gives it back where it is none of a KDC's."""
+        if isinstance(event, UdpPayload):
+            self._message(event.payload)
+            return ()
+        if isinstance(event, Recognised) and event.protocol == "kerberos":
+            if len(self._streams) >= _MAX_CONNECTIONS:
+                del self._streams[next(iter(self._streams))]
+            self._streams[event.connection.number] = _KdcStream(0 if event.client_direction else 1)
+            return ()
+        if not isinstance(event, StreamBatch | Gap | StreamClosed):
+            return (event,)
+        stream = self._streams.get(event.connection.number)
+        if stream is None:
+            return (event,)
+        if isinstance(event, StreamClosed):
+            del self._streams[event.connection.number]
+        else:
+            for part in (event,) if isinstance(event, Gap) else event:
+                for message in stream.feed(part):
+                    self._message(message)
+        return ()
+
+    def finish(self) -> Sequence[Event]:
+        return ()
+
+    def _message(self, message: TracedBytes) -> None:
+        if message.lead(1)[:1] not in KDC_REPLIES:
+            return
+        try:
+            reply = parse_kdc_reply(message.data)
+        except DecodeError:
+            # A reply that cannot be read names nobody; nothing that is analysed depends on it.
+            return
+        if reply.client != HIDDEN_CLIENT:
+            self.tickets.add(reply, message.frames)
+
+
+class _KdcStream:
+    """The KDC's direction of one connection, cut into messages."""
+
+    def __init__(self, direction: Direction) -> None:
+        self._direction = direction
+        self._drop()
+
+    def _drop(self) -> None:
+        # The pieces of a message that is not whole yet, how long they are together, and how long it will be with its prefix.
+        self._held: list[TracedBytes] = []
+        self._size = 0
+        self._wanted = 0
+
+    def feed(self, part: StreamBatch | Gap) -> Iterator[TracedBytes]:
+        """The messages that one part completes. After a loss, the next message is taken up where a part begins with one."""
+        if part.direction != self._direction:
+            return
+        if isinstance(part, Gap):
+            self._drop()
+            return
+        self._held.append(part.data)
+        self._size += len(part.data)
+        while self._size > KERBEROS_PREFIX_LEN:
+            if not self._wanted:
+                length = KERBEROS_PREFIX_LEN + 1
+                head = b"".join(part.lead(length)[:length] for part in self._held)[:length]
+                if not begins_kerberos(head):
+                    self._drop()
+                    return
+                self._wanted = KERBEROS_PREFIX_LEN + int.from_bytes(head[:KERBEROS_PREFIX_LEN], "big")
+            if self._size < self._wanted:
+                return
+            data, stop = TracedBytes.join(self._held), self._wanted
+            self._drop()
+            if stop < len(data):
+                self._held, self._size = [data[stop:]], len(data) - stop
+            yield data[KERBEROS_PREFIX_LEN:stop]

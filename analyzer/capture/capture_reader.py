@@ -1,0 +1,634 @@
+"""Captures as frames: paths, globs, standard input and open files in, blocks of frames in time order and problems out.
+
+Each file is pcap, pcapng or etl, plain or compressed; what kind is found out from its first bytes. Several files are one
+capture: those whose times do not overlap (a ring) are read one after the other, those that do are merged by time, the
+frames of one file always in the file's own order. A file's place in `CaptureInfo.files` is the file part of its frame ids.
+"""
+
+from __future__ import annotations
+
+import select
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import chain, pairwise
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from analyzer.capture.clock_setbacks import Clock
+from analyzer.capture.decompression import ByteStream, DecompressorLimitError, DecompressorMemory, Peeked, open_stream
+from analyzer.capture.file_digest import HashedFile
+from analyzer.capture.foreign_files import foreign_capture, looks_like
+from analyzer.capture.frame_blocks import FrameBlock, PlacedBlock
+from analyzer.capture.pcap import PcapFile, is_pcap
+from analyzer.capture.special_files import refuse_special, special_file
+from analyzer.core.errors import InputError
+from analyzer.core.events import Problem
+from analyzer.core.file_names import text_of_path
+from analyzer.core.frame_ids import frame_id
+from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.results.capture_facts import EventTrace
+from analyzer.results.provenance import FileDigest
+
+if TYPE_CHECKING:
+    from analyzer.capture.etl import EtlFile
+    from analyzer.capture.pcapng import PcapngFile
+
+Source = str | Path | BinaryIO
+
+STANDARD_INPUT = "-"
+# Large enough that array operations outweigh their overhead, small enough to stay in a processor's cache.
+BLOCK_BYTES = 6 * 1024 * 1024
+# The C library of Linux gives memory back to the system beyond twice the largest piece that was freed before, if that had no
+# more than this; each page then costs a fault when it is wanted again, for each block.
+_KEPT_BYTES = 32 * 1024 * 1024 - 64 * 1024
+# What the files of a merge hold together, roughly; each gets its share, but no less than is worth a read.
+MERGE_BYTES = 16 * 1024 * 1024
+FEWEST_BLOCK_BYTES = 64 * 1024
+# What is known of a short frame takes many times its memory while its block is read; blocks of such are given out in parts.
+MOST_FRAMES = 12 * 1024
+_HEAD_BYTES = 512
+# Streaming, blocks grow up to this: more would be read before the first calls of it are printed.
+_MOST_STREAMED = 1024 * 1024
+# A pipe from which nothing came for so long has nothing for the moment.
+_IDLE_SECONDS = 0.2
+_GLOB_CHARACTERS = "*?["
+
+
+class CaptureInfo(Struct, frozen=True):
+    """What was read. `bytes` counts captured bytes of frames, `names` is what the files say of addresses."""
+
+    files: tuple[str, ...] = ()
+    frames: int = 0
+    bytes: int = 0
+    first_time_ns: int | None = None
+    last_time_ns: int | None = None
+    names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def with_block(self, block: FrameBlock) -> CaptureInfo:
+        """What was read once a block was, which has a frame at least."""
+        first, last = int(block.times_ns.min()), int(block.times_ns.max())
+        return replace(
+            self,
+            frames=self.frames + len(block),
+            bytes=self.bytes + int(block.captured.sum()),
+            first_time_ns=first if self.first_time_ns is None else min(first, self.first_time_ns),
+            last_time_ns=last if self.last_time_ns is None else max(last, self.last_time_ns),
+        )
+
+
+class ReadBound(Struct, frozen=True):
+    """Where reading ends, as if the capture did: behind so many frames, or before the first frame later than a time.
+
+    `until` gives that time, in ns since 1970, for the time of the first frame.
+    """
+
+    frames: int | None = None
+    until: Callable[[int], int] | None = None
+
+
+def expand(sources: Sequence[Source], failures: list[InputError] | None = None) -> tuple[Path | BinaryIO, ...]:
+    """The files that paths, globs and `-` stand for, each once. A path that exists is never taken for a glob.
+
+    What stands for no file, where others do, goes to `failures`; without these it is raised. So does a pipe, a socket or a device
+    that is one of several names, which may come out of a directory.
+    """
+    named: dict[object, Path | BinaryIO] = {}
+    failed: list[InputError] = []
+    for source in sources:
+        try:
+            for one in _expanded(source):
+                named.setdefault(one.resolve() if isinstance(one, Path) else id(one), one)
+        except InputError as error:
+            failed.append(error)
+    is_alone = len(named) == 1 and not any(map(_is_pattern, sources))
+    found: list[Path | BinaryIO] = []
+    for one in named.values():
+        try:
+            if isinstance(one, Path) and not is_alone:
+                refuse_special(one)
+            found.append(one)
+        except InputError as error:
+            failed.append(error)
+    if failures is None and failed:
+        raise failed[0]
+    failures = [] if failures is None else failures
+    failures += failed
+    if not found:
+        if failures:
+            raise none_readable(failures)
+        raise InputError(
+            "No capture was named.", hint="Name a file, a glob such as 'ring/*.pcapng', or - for standard input."
+        )
+    return tuple(found)
+
+
+def none_readable(failures: Sequence[InputError]) -> InputError:
+    """The error for a set of files of which none can be read."""
+    first = failures[0]
+    if len(failures) == 1:
+        return first
+    return InputError(f"None of {len(failures)} files can be read. {first}", hint=first.hint)
+
+
+def unreadable(error: InputError) -> Problem:
+    """What becomes of the error for one file of several: the others are read."""
+    return Problem("unreadable", "capture", (), str(error))
+
+
+def _is_pattern(source: Source) -> bool:
+    return any(character in str(source) for character in _GLOB_CHARACTERS)
+
+
+def _expanded(source: Source) -> list[Path | BinaryIO]:
+    if not isinstance(source, str | Path):
+        return [source]
+    if str(source) == STANDARD_INPUT:
+        if sys.stdin is None or sys.stdin.isatty():
+            raise InputError("Standard input is not a capture.", hint="Pipe one in: pcq-analyzer ... - < FILE.")
+        return [sys.stdin.buffer]
+    text = str(source)
+    try:
+        path = Path(source).expanduser()
+        exists = path.exists()
+        path.resolve()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise InputError(f"{text!r} is no usable path ({error}).") from None
+    if not exists and _is_pattern(text):
+        import glob
+
+        matches = sorted(Path(match) for match in glob.glob(str(path), recursive=True))  # noqa: PTH207
+        files = [match for match in matches if not match.is_dir()]
+        if not files:
+            raise InputError(f"{text}: no file matches.", hint="Check the pattern and the directory it starts in.")
+        return list(files)
+    return [path]
+
+
+class _CaptureFile:
+    """One file of a capture: opened when needed, its place among the others by the time of its first frame."""
+
+    def __init__(self, source: Path | BinaryIO, limits: Limits, memory: DecompressorMemory) -> None:
+        self.source = source
+        self._limits = limits
+        self._memory = memory
+        if isinstance(source, Path):
+            self.name = text_of_path(source)
+        elif sys.stdin is not None and source is sys.stdin.buffer:
+            self.name = STANDARD_INPUT
+        else:
+            name = getattr(source, "name", None)
+            self.name = text_of_path(name) if isinstance(name, str) else "<stream>"
+        # A pipe gives its bytes once.
+        self._can_reopen = isinstance(source, Path) and special_file(source) is None
+        self.number = 0
+        # Whether it is read as its bytes come.
+        self.is_live = False
+        self.first_time_ns: int | None = None
+        self.reader: PcapFile | PcapngFile | EtlFile | None = None
+        self._stream: ByteStream | None = None
+        self._items: Iterator[FrameBlock | Problem] = iter(())
+        # What was read of a source that cannot be opened again, while its place among the others was not known.
+        self._seen: list[FrameBlock | Problem] = []
+        self._seen_names: dict[str, str] = {}
+        self._hashed: HashedFile | None = None
+        self._file: BinaryIO | None = None
+        self._position = 0
+        # What the file was, and what it says as an event trace log, known when it has been read to its end.
+        self.digest: FileDigest | None = None
+        self.trace: EventTrace | None = None
+
+    def open(self, block_bytes: int, names: dict[str, str], *, fast: bool, hashing: bool = False) -> None:
+        """Makes `reader` ready; an `InputError` where the source is no capture."""
+        through = partial(self._opened, hashing)
+        stream, wrappings = open_stream(
+            self.source, self.name, self._limits, memory=self._memory, through=through, live=self.is_live
+        )
+        self._stream = stream
+        try:
+            head = stream.read(_HEAD_BYTES)
+            whole = Peeked(head, stream)
+            if is_pcap(head):
+                self.reader = PcapFile(whole, self.number, block_bytes=block_bytes, fast=fast)
+            else:
+                self.reader = self._other(whole, head, block_bytes, names, fast=fast)
+                if self.reader is None:
+                    raise _not_a_capture(self.name, head, wrappings, stream.damage)
+        except BaseException:
+            self.close()
+            raise
+        self._items = iter(self.reader)
+
+    def _other(
+        self, whole: Peeked, head: bytes, block_bytes: int, names: dict[str, str], *, fast: bool
+    ) -> PcapngFile | EtlFile | None:
+        """What reads a file that is no pcap; None where nothing does."""
+        from analyzer.capture.pcapng import PcapngFile, is_pcapng
+
+        if is_pcapng(head):
+            return PcapngFile(whole, self.number, names, block_bytes=block_bytes, fast=fast, limits=self._limits)
+        from analyzer.capture.etl import EtlFile, is_etl
+
+        if is_etl(head):
+            return EtlFile(whole, self.number, names, block_bytes=block_bytes, limits=self._limits)
+        return None
+
+    def _opened(self, hashing: bool, file: BinaryIO) -> BinaryIO | HashedFile:
+        self._file = file
+        if hashing:
+            self._hashed = HashedFile(file)
+        return self._hashed if self._hashed is not None else file
+
+    @property
+    def position(self) -> int:
+        """How many bytes of the file have been read, packed as they may be; 0 where a source does not know."""
+        if self._file is not None:
+            with suppress(OSError, ValueError):  # a pipe, or closed by now
+                self._position = self._file.tell()
+        return self._position
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether nothing is there to be read for the moment, and the end is not there either."""
+        if not self.is_live or self._file is None:
+            return False
+        try:
+            return not select.select([self._file], [], [], _IDLE_SECONDS)[0]
+        except (OSError, ValueError):  # no pipe that could be waited for
+            return False
+
+    def find_first_time(self, *, fast: bool, hashing: bool = False) -> None:
+        """Reads up to the first frame. A file is closed again, for there may be more files than may be open at once."""
+        names: dict[str, str] = {}
+        # A file is opened again, and hashed then.
+        self.open(FEWEST_BLOCK_BYTES, names, fast=fast, hashing=hashing and not self._can_reopen)
+        seen: list[FrameBlock | Problem] = []
+        for item in self._items:
+            seen.append(item)
+            if isinstance(item, FrameBlock):
+                self.first_time_ns = int(item.times_ns[0])
+                break
+        if self._can_reopen:
+            self.close()
+        else:
+            self._seen, self._seen_names = seen, names
+
+    def items(
+        self, block_bytes: int, names: dict[str, str], set_back: list[int], *, fast: bool, hashing: bool = False
+    ) -> Iterator[FrameBlock | Problem]:
+        """What the file holds; its source is closed at the end. The frames before which its clock went back are appended to
+        `set_back` before they come."""
+        if self.reader is None:
+            try:
+                self.open(block_bytes, names, fast=fast, hashing=hashing)
+            except InputError as error:  # it was removed since its first frame was looked at
+                if isinstance(error, DecompressorLimitError):
+                    yield Problem("limit", "capture", (), str(error))
+                yield unreadable(error)
+                return
+        assert self.reader is not None
+        self.reader.file, self.reader.names = self.number, names
+        for address, name in self._seen_names.items():
+            names.setdefault(address, name)
+        clock = Clock(set_back)
+        try:
+            for item in chain((_renumbered(item, self.number) for item in self._seen), self._items):
+                if isinstance(item, FrameBlock):
+                    clock.see(item)
+                yield item
+            yield from clock.problems()
+            self.trace = self._trace()
+            if self._hashed is not None:
+                self.digest = self._hashed.digest(self.name)
+        finally:
+            self.close()
+
+    def _trace(self) -> EventTrace | None:
+        if self.reader is None or isinstance(self.reader, PcapFile):
+            return None
+        from analyzer.capture.etl import EtlFile
+
+        return self.reader.trace_of(self.name) if isinstance(self.reader, EtlFile) else None
+
+    def set_block_bytes(self, block_bytes: int) -> None:
+        if self.reader is not None:
+            self.reader.block_bytes = block_bytes
+
+    def close(self) -> None:
+        self.reader = None
+        self._position, self._file = self.position, None
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+
+def _renumbered(item: FrameBlock | Problem, file: int) -> FrameBlock | Problem:
+    """What was read as file 0, as of another file."""
+    if isinstance(item, Problem):
+        return replace(item, frames=tuple(frame_id(file, number) for number in item.frames))
+    return replace(item, frames=item.frames + frame_id(file, 0))
+
+
+def _not_a_capture(name: str, head: bytes, wrappings: tuple[str, ...], damage: str | None) -> InputError:
+    """The sentence for a file that is no capture."""
+    around = " of ".join(wrappings)
+    if not head:
+        if damage:
+            return InputError(f"{name} cannot be read: {damage}.", hint="Copy or download the file again.")
+        inside = f"{around} of nothing" if around else "empty"
+        return InputError(f"{name} is {inside}.", hint="Was the capture stopped before anything was written?")
+    what = f"{around} of {looks_like(head)}" if around else looks_like(head)
+    if foreign_capture(head) is not None:
+        return InputError(
+            f"{name} is {what}, which only Wireshark's engine reads.",
+            hint="Use --engine tshark, or convert it: editcap -F pcapng IN OUT.",
+        )
+    return InputError(
+        f"{name} is not a capture: it looks like {what}.",
+        hint="A pcap, pcapng or etl file is wanted, plain or compressed with gzip, zstd, lz4, xz or bzip2.",
+    )
+
+
+class CaptureReader:
+    """Iterates over the frames of the sources in time order, as `FrameBlock`, and over what is wrong with the files.
+
+    Where no source is usable, construction raises `InputError`; of several, those that are not usable are problems. `info`
+    grows while iterating and is complete afterwards; with `hashing`, `digests` then states what each file was. What is beyond a
+    `bound` is not read.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        *,
+        block_bytes: int = BLOCK_BYTES,
+        fast: bool = True,
+        hashing: bool = False,
+        limits: Limits = DEFAULTS,
+        bound: ReadBound | None = None,
+        streaming: bool = False,
+    ) -> None:
+        """`streaming`, what was captured first comes soon: in small blocks, and from a pipe as its bytes come."""
+        self._bound = bound
+        self._streaming = streaming
+        block_bytes = min(block_bytes, FEWEST_BLOCK_BYTES) if streaming else block_bytes
+        # Never touched, so it costs no memory.
+        np.empty(_KEPT_BYTES, np.uint8)
+        self._fast = fast
+        self._hashing = hashing
+        self._block_bytes = block_bytes
+        failures: list[InputError] = []
+        memory = DecompressorMemory(limits)
+        files = [_CaptureFile(source, limits, memory) for source in expand(sources, failures)]
+        for file in files:
+            is_pipe = not isinstance(file.source, Path) or file.source.is_fifo()
+            file.is_live = streaming and len(files) == 1 and is_pipe
+        if len(files) == 1 and not failures:
+            files[0].open(block_bytes, {}, fast=fast, hashing=hashing)
+        else:
+            files = _readable(files, failures, fast=fast, hashing=hashing)
+            # Sorted is stable: files that begin together, or hold no frames, keep the order they were named in.
+            files.sort(key=lambda file: (file.first_time_ns is None, file.first_time_ns or 0))
+        for number, file in enumerate(files):
+            file.number = number
+        self._files = files
+        self._unreadable = [unreadable(error) for error in failures]
+        self.info = CaptureInfo(files=tuple(file.name for file in files))
+        self.set_back: list[int] = []
+
+    @property
+    def position(self) -> int:
+        """How many bytes of all files have been read."""
+        return sum(file.position for file in self._files)
+
+    @property
+    def digests(self) -> tuple[FileDigest, ...]:
+        """What the files were that were read to their end, in the order of `info.files`."""
+        return tuple(file.digest for file in self._files if file.digest is not None)
+
+    @property
+    def traces(self) -> tuple[EventTrace, ...]:
+        """What the event trace logs say that were read to their end, in the order of `info.files`."""
+        return tuple(file.trace for file in self._files if file.trace is not None)
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether nothing more is there to be read for the moment."""
+        return any(file.is_drained for file in self._files)
+
+    def __iter__(self) -> Iterator[FrameBlock | Problem]:
+        names: dict[str, str] = {}
+
+        def items(file: _CaptureFile, block_bytes: int) -> Iterator[Item]:
+            return file.items(block_bytes, names, self.set_back, fast=self._fast, hashing=self._hashing)
+
+        self.info = CaptureInfo(files=self.info.files, names=MappingProxyType(names))
+        try:
+            yield from self._unreadable
+            for item in merged(self._files, items, self._block_bytes):
+                if isinstance(item, FrameBlock):
+                    whole, item = item, self._within(item)
+                    if not len(item):
+                        return
+                    self.info = self.info.with_block(item)
+                    yield from _pieces(item)
+                    if item is not whole:
+                        return
+                    if self._streaming and self._block_bytes < _MOST_STREAMED:
+                        self._block_bytes *= 2
+                        for file in self._files:
+                            file.set_block_bytes(self._block_bytes)
+                else:
+                    yield item
+        finally:
+            for file in self._files:
+                file.close()
+
+    def _within(self, block: FrameBlock) -> FrameBlock:
+        """What of a block is within the bound: itself, if nothing is beyond."""
+        if self._bound is None:
+            return block
+        count = len(block)
+        if self._bound.frames is not None:
+            count = min(count, self._bound.frames - self.info.frames)
+        if self._bound.until is not None:
+            first = self.info.first_time_ns
+            later = np.flatnonzero(
+                block.times_ns > self._bound.until(int(block.times_ns[0]) if first is None else first)
+            )
+            count = min(count, int(later[0])) if len(later) else count
+        return block if count == len(block) else block.some(slice(count))
+
+
+class Ordered(Protocol):
+    """A file of a set: its place among the others, and the time of its first frame, if it has any."""
+
+    number: int
+    first_time_ns: int | None
+
+    def set_block_bytes(self, block_bytes: int) -> None: ...
+
+
+_Ordered = TypeVar("_Ordered", bound=Ordered)
+Item = FrameBlock | Problem
+
+
+def merged(
+    files: Sequence[_Ordered], items: Callable[[_Ordered, int], Iterator[Item]], block_bytes: int = BLOCK_BYTES
+) -> Iterator[Item]:
+    """What files hold, their frames in time order. `files` are in the order of their first times and of their numbers; `items`
+    gives what one holds, in blocks of about so many bytes."""
+    waiting = deque(files)
+    active: list[_FileInReading] = []
+    while True:
+        for part in active:
+            yield from part.fill()
+        active = [part for part in active if len(part)]
+        # A file joins when its first frame may be among the next to give out.
+        if waiting and (not active or _begins_by(waiting[0], _horizon(active)[0])):
+            file = waiting.popleft()
+            share = min(block_bytes, max(MERGE_BYTES // (len(active) + 1), FEWEST_BLOCK_BYTES))
+            active.append(_FileInReading(file, items(file, share)))
+            for part in active:
+                part.file.set_block_bytes(share)
+        elif not active:
+            return
+        elif len(active) == 1 and not waiting:
+            yield from active[0].rest()
+            return
+        elif len(active) == 1:
+            yield active[0].take(active[0].keys[-1], inclusive=True)
+        else:
+            yield from _interleaved(active)
+
+
+def _readable(
+    files: Sequence[_CaptureFile], failures: list[InputError], *, fast: bool, hashing: bool
+) -> list[_CaptureFile]:
+    """The files whose first frame can be looked for; why the others cannot is added to `failures`."""
+    found = []
+    for file in files:
+        try:
+            file.find_first_time(fast=fast, hashing=hashing)
+            found.append(file)
+        except InputError as error:
+            failures.append(error)
+    if not found:
+        raise none_readable(failures)
+    return found
+
+
+def _begins_by(file: Ordered, time_ns: int) -> bool:
+    return file.first_time_ns is not None and file.first_time_ns <= time_ns
+
+
+class _FileInReading:
+    """A file that is being read, and what is left of the block it has reached.
+
+    `keys` are the latest times so far in the file, so a frame that is out of order is placed where its predecessors are.
+    """
+
+    def __init__(self, file: Ordered, items: Iterator[Item]) -> None:
+        self.file = file
+        self.keys = np.empty(0, np.int64)
+        self._block: FrameBlock | None = None
+        self._latest = np.iinfo(np.int64).min
+        self._items = items
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def fill(self) -> Iterator[Problem]:
+        """Reads on where nothing is left, giving out the problems on the way."""
+        while not len(self.keys):
+            item = next(self._items, None)
+            if item is None:
+                return
+            if isinstance(item, Problem):
+                yield item
+                continue
+            self._block = item
+            if isinstance(item, PlacedBlock):
+                self.keys = item.keys
+                return
+            self.keys = np.maximum(np.maximum.accumulate(item.times_ns), self._latest)
+            self._latest = self.keys[-1]
+
+    def take(self, time_ns: int, *, inclusive: bool) -> FrameBlock:
+        """The frames before `time_ns`, with those of that very time where `inclusive`."""
+        assert self._block is not None
+        count = int(np.searchsorted(self.keys, time_ns, "right" if inclusive else "left"))
+        taken, self._block = _split(self._block, count)
+        self.keys = self.keys[count:]
+        return taken
+
+    def rest(self) -> Iterator[FrameBlock | Problem]:
+        """All that is left, where nothing else is to come between."""
+        if self._block is not None:
+            yield self._block
+        yield from self._items
+
+
+def _split(block: FrameBlock, count: int) -> tuple[FrameBlock, FrameBlock]:
+    if count == len(block):
+        return block, block.some(slice(count, count))
+    return block.some(slice(count)), block.some(slice(count, None))
+
+
+def _pieces(block: FrameBlock) -> Iterator[FrameBlock]:
+    """The block as blocks of no more than `MOST_FRAMES`, and alike."""
+    if len(block) <= MOST_FRAMES:
+        yield block
+        return
+    parts = -(-len(block) // MOST_FRAMES)
+    bounds = [len(block) * part // parts for part in range(parts + 1)]
+    for start, stop in pairwise(bounds):
+        yield block.some(slice(start, stop))
+
+
+def _horizon(active: list[_FileInReading]) -> tuple[int, int]:
+    """Up to which time all frames are known, and the number of the file that sets the limit."""
+    return min((int(part.keys[-1]), part.file.number) for part in active)
+
+
+def _interleaved(active: list[_FileInReading]) -> Iterator[FrameBlock]:
+    """The frames of several files up to the horizon, by time, then by file, then in the file's own order."""
+    time_ns, limiting = _horizon(active)
+    keys: list[npt.NDArray[np.int64]] = []
+    blocks: list[FrameBlock] = []
+    for part in sorted(active, key=lambda part: part.file.number):
+        # More frames of the limiting time may follow in the limiting file; a file after it has to wait for them.
+        before = part.keys
+        block = part.take(time_ns, inclusive=part.file.number <= limiting)
+        if len(block):
+            keys.append(before[: len(block)])
+            blocks.append(block)
+    if len(blocks) == 1:
+        yield blocks[0]
+        return
+    links = [block.link_type for block in blocks]
+    sizes = [len(block) for block in blocks]
+    base = 0
+    for at, block in enumerate(blocks):
+        data = _frame_bytes(block)
+        blocks[at] = replace(block, data=data, starts=block.starts - int(block.starts[0]) + base)
+        base += len(data)
+    order = np.argsort(np.concatenate(keys), kind="stable")
+    found = FrameBlock.joined(blocks).some(order)
+    of_links = np.repeat(links, sizes)[order]
+    borders = [0, *(np.flatnonzero(np.diff(of_links)) + 1).tolist(), len(of_links)]
+    for start, stop in pairwise(borders):
+        yield replace(found.some(slice(start, stop)), link_type=int(of_links[start]))
+
+
+def _frame_bytes(block: FrameBlock) -> bytes:
+    """The part of the block's buffer in which its frames lie."""
+    return block.data[int(block.starts[0]) : int(block.starts[-1] + block.captured[-1])]

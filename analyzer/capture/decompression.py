@@ -1,0 +1,650 @@
+"""Sources as streams of plain bytes: paths, standard input and open files in, decompressed bytes out.
+
+Compression is recognised by its first bytes, never by the name: gzip (RFC 1952), zstd (RFC 8878), lz4 frames, xz and
+bzip2. Decompressing is incremental, so an archive of any size or ratio costs no more memory than one read.
+"""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from errno import EMFILE
+from io import BytesIO
+from os import SEEK_CUR, fstat
+from pathlib import Path
+from stat import S_ISREG
+from typing import BinaryIO, Protocol
+
+from analyzer.capture.file_digest import HashedFile
+from analyzer.capture.foreign_files import capture_format
+from analyzer.core.errors import InputError
+from analyzer.core.limits import DEFAULTS, Limits
+
+_COMPRESSED_READ = 256 * 1024
+# What a decompressor is given at once: what it leaves of it, because a member ended, is copied.
+_COMPRESSED_PIECE = 16 * 1024
+_DECOMPRESSED_PIECE = 1024 * 1024
+_SNIFF_BYTES = 512
+# RFC 8878 asks decoders for 8 MiB at least; zstd --long makes 128 MiB. More would let a file decide over our memory.
+FEWEST_ZSTD_WINDOW, MAX_ZSTD_WINDOW = 1 << 23, 1 << 27
+# xz -9 takes 65 MiB.
+_FEWEST_XZ_MEMORY, MAX_XZ_MEMORY = 1 << 20, 1 << 27
+
+GZIP, ZSTD, LZ4, XZ, BZIP2 = "gzip", "zstd", "lz4", "xz", "bzip2"
+# What the others take, with the input that is read ahead: 32 KiB of window, blocks of 4 MiB, blocks of 900 kB four times.
+_COSTS = {GZIP: 1 << 19, LZ4: 1 << 23, BZIP2: 1 << 22}
+_COMPRESSION = (
+    (b"\x1f\x8b", GZIP),
+    (b"\x28\xb5\x2f\xfd", ZSTD),
+    (b"\x04\x22\x4d\x18", LZ4),
+    (b"\xfd7zXZ\x00", XZ),
+    (b"BZh", BZIP2),
+)
+
+
+class ByteStream(Protocol):
+    """Bytes from front to end. A short read is the end; `damage` then says why it came too early, or is None."""
+
+    @property
+    def damage(self) -> str | None: ...
+
+    @property
+    def is_live(self) -> bool:
+        """Whether `read_some` gives what is there, rather than all that was asked for."""
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the end came because a limit was reached, not because of damage."""
+
+    def read(self, size: int) -> bytes: ...
+
+    def read_some(self, size: int) -> bytes:
+        """As `read`; of a live stream what is there, once there is something. No bytes are its end."""
+
+    def step_back(self, size: int) -> bool:
+        """Makes the last `size` bytes the next to be read again, where that costs nothing; returns whether that was possible."""
+
+    def any_place(self) -> AnyPlace | None:
+        """These bytes to be read at any place, where that costs nothing."""
+
+    def close(self) -> None: ...
+
+
+def read_on(stream: ByteStream, rest: bytes, size: int) -> tuple[bytes, bool]:
+    """What is left of the bytes before and `size` more or a little less, and whether that is the end."""
+    if rest and len(rest) < size and stream.step_back(len(rest)):
+        rest = b""
+    more = stream.read_some(size)
+    return rest + more if rest else more, len(more) < (1 if stream.is_live else size)
+
+
+class _AsOpened:
+    """A file, up to the length at the time of opening. What is written to its end meanwhile is not read."""
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        self._file = file
+        self._size = size
+        self._at = 0
+        self._furthest = 0
+
+    def read(self, size: int) -> bytes:
+        data = self._file.read(min(size, self._size - self._at))
+        self._at += len(data)
+        return data
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int) -> None:
+        self._at = self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return max(self._at, self._furthest)
+
+    def change(self) -> str | None:
+        """What happened to the file since it was opened, where that changed its length."""
+        now = fstat(self._file.fileno()).st_size
+        if now == self._size:
+            return None
+        what = "grew" if now > self._size else "became shorter"
+        return f"the file {what} while it was read, from {self._size:,} to {now:,} bytes; nothing is read"
+
+    @property
+    def closed(self) -> bool:
+        return self._file.closed
+
+    def at_any_place(self) -> AnyPlace | None:
+        return AnyPlace(self, self._file.fileno(), self._size) if hasattr(os, "pread") else None
+
+    def reached(self, at: int) -> None:
+        """What lies before a place was read, whoever read it."""
+        self._furthest = max(self._furthest, at)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class AnyPlace:
+    """A file that is read at any place. It ends where it ended when it was opened."""
+
+    def __init__(self, file: _AsOpened, descriptor: int, size: int) -> None:
+        self._file = file
+        self._descriptor = descriptor
+        self.size = size
+        self._failed: str | None = None
+
+    @property
+    def damage(self) -> str | None:
+        """Why not all of it could be read, or can be relied on."""
+        return self._failed or self._file.change()
+
+    def read(self, position: int, length: int) -> bytes:
+        """So many bytes from a place on; fewer where the file ends, or where reading fails."""
+        parts: list[bytes] = []
+        left = min(length, self.size - position)
+        while left > 0:
+            try:
+                part = os.pread(self._descriptor, left, position)
+            except OSError as error:
+                self._failed = f"reading failed: {error.strerror or error}"
+                break
+            if not part:
+                break
+            parts.append(part)
+            position, left = position + len(part), left - len(part)
+        self._file.reached(position)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+class _FileStream:
+    """A file without decompression, with its first bytes seen beforehand."""
+
+    def __init__(
+        self,
+        file: BinaryIO | HashedFile,
+        *,
+        owned: bool,
+        live: bool = False,
+        sized: _AsOpened | None = None,
+    ) -> None:
+        """`sized` is the file itself where it has an end."""
+        self._sized = sized
+        self.is_live = live
+        self.damage: str | None = None
+        self._file = file
+        self.is_limited = False
+        # How many bytes were read.
+        self.taken = 0
+        self._owned = owned
+        self._seekable = owned and file.seekable()
+
+    def read(self, size: int) -> bytes:
+        parts: list[bytes] = []
+        while size > 0:
+            try:
+                part = self._file.read(size)
+            except OSError as error:
+                self.damage = f"reading failed: {error.strerror or error}"
+                break
+            if not part:
+                self.damage = self._sized.change() if self._sized is not None else None
+                break
+            parts.append(part)
+            size -= len(part)
+            self.taken += len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def read_some(self, size: int) -> bytes:
+        if not self.is_live:
+            return self.read(size)
+        # A buffered file may hold some already; a raw one gives what there is.
+        read_once = getattr(self._file, "read1", self._file.read)
+        try:
+            part: bytes = read_once(size)
+        except OSError as error:
+            self.damage = f"reading failed: {error.strerror or error}"
+            return b""
+        self.taken += len(part)
+        return part
+
+    def step_back(self, size: int) -> bool:
+        # Only files we opened ourselves: a position in somebody else's is theirs.
+        if not self._seekable:
+            return False
+        self._file.seek(-size, SEEK_CUR)
+        self.taken -= size
+        return True
+
+    def any_place(self) -> AnyPlace | None:
+        return self._sized.at_any_place() if self._sized is not None else None
+
+    def close(self) -> None:
+        if self._owned:
+            self._file.close()
+
+
+class _Filling(ABC):
+    """A stream that always gives all that was asked for, as far as there is so much."""
+
+    is_live = False
+
+    @abstractmethod
+    def read(self, size: int) -> bytes: ...
+
+    def read_some(self, size: int) -> bytes:
+        return self.read(size)
+
+    def step_back(self, size: int) -> bool:
+        return False
+
+    def any_place(self) -> AnyPlace | None:
+        return None
+
+
+class Peeked:
+    """A stream whose first bytes were looked at and are given out again."""
+
+    def __init__(self, head: bytes, stream: ByteStream) -> None:
+        self._head = head
+        self._stream = stream
+
+    @property
+    def damage(self) -> str | None:
+        return self._stream.damage
+
+    @property
+    def is_limited(self) -> bool:
+        return self._stream.is_limited
+
+    @property
+    def is_live(self) -> bool:
+        return self._stream.is_live
+
+    def read_some(self, size: int) -> bytes:
+        if not self.is_live:
+            return self.read(size)
+        head, self._head = self._head[:size], self._head[size:]
+        return head or self._stream.read_some(size)
+
+    def read(self, size: int) -> bytes:
+        if not self._head:
+            return self._stream.read(size)
+        head, self._head = self._head[:size], self._head[size:]
+        return head + self._stream.read(size - len(head)) if size > len(head) else head
+
+    def step_back(self, size: int) -> bool:
+        return not self._head and self._stream.step_back(size)
+
+    def any_place(self) -> AnyPlace | None:
+        return self._stream.any_place()
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class _Bounded(_Filling):
+    """What a compressed stream becomes, as long as that is in proportion to what was read of the file."""
+
+    def __init__(self, stream: ByteStream, file: _FileStream, limits: Limits) -> None:
+        self._stream = stream
+        self._file = file
+        self._limits = limits
+        self._given = 0
+        self.is_limited = False
+
+    @property
+    def damage(self) -> str | None:
+        if self.is_limited:
+            return (
+                f"the file is read no further: it becomes more than {self._limits.decompressed_ratio} times its size "
+                "(--max-ratio allows more)"
+            )
+        return self._stream.damage
+
+    def read(self, size: int) -> bytes:
+        parts: list[bytes] = []
+        while size > 0:
+            left = self._limits.decompressed_free + self._limits.decompressed_ratio * self._file.taken - self._given
+            if left <= 0:
+                self.is_limited = True
+                break
+            wanted = min(size, left, _DECOMPRESSED_PIECE)
+            part = self._stream.read(wanted)
+            self._given += len(part)
+            size -= len(part)
+            parts.append(part)
+            if len(part) < wanted:
+                break
+        return b"".join(parts)
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class _Member(Protocol):
+    """One compressed member: what bz2, lzma and lz4 call a decompressor."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes | None: ...
+
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+class _GzipMember:
+    """ISA-L's object in the manner of the others: it keeps the input that did not fit."""
+
+    def __init__(self) -> None:
+        from isal import isal_zlib  # loaded when a capture needs it
+
+        self._inner = isal_zlib.decompressobj(wbits=31)
+        self._damage: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # its stub has an instance
+        self._held = b""
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inner.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        try:
+            out = self._inner.decompress(self._held + data if self._held else data, max_length)
+        except self._damage as error:
+            raise ValueError(str(error)) from error
+        self._held = self._inner.unconsumed_tail
+        return out
+
+
+def _lz4_member(most: int) -> _Member:
+    from lz4.frame import LZ4FrameDecompressor  # loaded when a capture needs it
+
+    member: _Member = LZ4FrameDecompressor()
+    return member
+
+
+_MEMBERS: dict[str, Callable[[int], _Member]] = {
+    GZIP: lambda most: _GzipMember(),
+    LZ4: _lz4_member,
+    XZ: lambda most: lzma.LZMADecompressor(memlimit=most),
+    BZIP2: lambda most: bz2.BZ2Decompressor(),
+}
+
+
+class _Decompressed(_Filling):
+    """One or more compressed members, one after the other, as plain bytes."""
+
+    def __init__(self, kind: str, stream: ByteStream, most: int) -> None:
+        """The decompressor may take `most` bytes of memory, as far as it can be bounded."""
+        self.damage: str | None = None
+        self.is_limited = False
+        self._kind = kind
+        self._most = most
+        self._magic = next(magic for magic, name in _COMPRESSION if name == kind)
+        self._stream = stream
+        self._member: _Member = _MEMBERS[kind](most)
+        self._ended = False
+        # Compressed bytes that were read, and how many of them the members have taken.
+        self._input = b""
+        self._taken = 0
+
+    def read(self, size: int) -> bytes:
+        parts: list[bytes] = []
+        while size > 0 and not self._ended:
+            try:
+                part = self._more(size)
+            except (OSError, EOFError, ValueError, RuntimeError, lzma.LZMAError) as error:
+                self.damage = f"the {self._kind} data is damaged ({error})"
+                self._ended = True
+                break
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def _more(self, size: int) -> bytes:
+        part = self._member.decompress(b"", size)
+        while not part and not self._member.eof:
+            data = self._next_input()
+            if not data:
+                self._ended = True
+                self.is_limited = self._stream.is_limited
+                self.damage = self._stream.damage or f"the {self._kind} data ends in the middle"
+                return b""
+            part = self._member.decompress(data, size)
+        if self._member.eof:
+            self._next_member(self._member.unused_data or b"")
+        return part
+
+    def _next_input(self) -> bytes:
+        if self._taken >= len(self._input):
+            self._input, self._taken = self._stream.read(_COMPRESSED_READ), 0
+        piece = self._input[self._taken : self._taken + _COMPRESSED_PIECE]
+        self._taken += len(piece)
+        return piece
+
+    def _next_member(self, rest: bytes) -> None:
+        # Between and after members there may be padding (xz: groups of four zero bytes; gzip: what tapes add).
+        rest = rest.lstrip(b"\0")
+        while len(rest) < len(self._magic):
+            more = self._next_input()
+            if not more:
+                break
+            rest = (rest + more).lstrip(b"\0")
+        if rest.startswith(self._magic):
+            if len(rest) <= self._taken:
+                self._taken -= len(rest)
+            else:
+                self._input, self._taken = rest + self._input[self._taken :], 0
+            self._member = _MEMBERS[self._kind](self._most)
+            return
+        self._ended = True
+        self.damage = f"{self._kind} data is followed by something else" if rest else self._stream.damage
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class _ZstdStream(_Filling):
+    """Zstandard frames as plain bytes."""
+
+    def __init__(self, stream: ByteStream, most: int) -> None:
+        """Windows may have `most` bytes."""
+        import zstandard  # loaded when a capture needs it
+
+        self.damage: str | None = None
+        self.is_limited = False
+        self._stream = stream
+        self._error = zstandard.ZstdError
+        decompressor = zstandard.ZstdDecompressor(max_window_size=most)
+        self._reader = decompressor.stream_reader(stream, read_across_frames=True, closefd=False)  # type: ignore[arg-type]
+
+    def read(self, size: int) -> bytes:
+        parts: list[bytes] = []
+        while size > 0:
+            try:
+                part = self._reader.read(size)
+            except self._error as error:
+                self.damage = f"the zstd data is damaged ({error})"
+                break
+            if not part:
+                self.damage, self.is_limited = self._stream.damage, self._stream.is_limited
+                break
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class DecompressorMemory:
+    """What the decompressors of all files that are open at the same time may take together."""
+
+    def __init__(self, limits: Limits = DEFAULTS) -> None:
+        self._most = self._left = limits.decompressors
+
+    def take(self, size: int, name: str) -> None:
+        """So much is for one file; an `InputError` where it is not left."""
+        if size > self._left:
+            raise DecompressorLimitError(
+                f"{name}: the compressed files that overlap in time would take more than {self._most} bytes of memory to "
+                "decompress; this one is not read.",
+                hint="Decompress it beforehand, or read the files one after the other.",
+            )
+        self._left -= size
+
+    def give_back(self, size: int) -> None:
+        """A file is closed."""
+        self._left += size
+
+
+class DecompressorLimitError(InputError):
+    """A file is not read because others take what decompressors may have."""
+
+
+class _Charged(_Filling):
+    """A compressed stream, and what it takes of the memory for all of them until it is closed."""
+
+    def __init__(self, stream: ByteStream, memory: DecompressorMemory, size: int) -> None:
+        self._stream = stream
+        self._memory = memory
+        self._size = size
+
+    @property
+    def damage(self) -> str | None:
+        return self._stream.damage
+
+    @property
+    def is_limited(self) -> bool:
+        return self._stream.is_limited
+
+    def read(self, size: int) -> bytes:
+        return self._stream.read(size)
+
+    def close(self) -> None:
+        self._memory.give_back(self._size)
+        self._size = 0
+        self._stream.close()
+
+
+def _cost_of(kind: str, head: bytes) -> int:
+    """How much memory decompressing takes: a power of two, by what the file's first bytes ask for."""
+    if kind == ZSTD:
+        import zstandard
+
+        try:
+            window = int(zstandard.get_frame_parameters(head).window_size)
+        except zstandard.ZstdError:  # a skippable frame comes first, or it is damaged
+            window = 0
+        return min(max(1 << (window - 1).bit_length(), FEWEST_ZSTD_WINDOW), MAX_ZSTD_WINDOW)
+    if kind == XZ:
+        size = _FEWEST_XZ_MEMORY
+        while size < MAX_XZ_MEMORY:
+            try:
+                lzma.LZMADecompressor(memlimit=size).decompress(head, 1)
+            except lzma.LZMAError as error:
+                if "emory" in str(error):
+                    size *= 2
+                    continue
+            break
+        return size
+    return _COSTS[kind]
+
+
+def _compression_of(head: bytes) -> str | None:
+    for magic, kind in _COMPRESSION:
+        if head.startswith(magic):
+            return kind
+    # A zstd file may begin with a skippable frame (RFC 8878 section 3.1.2); seekable ones do.
+    if len(head) >= 4 and head[0] & 0xF0 == 0x50 and head[1:4] == b"\x2a\x4d\x18":
+        return ZSTD
+    return None
+
+
+def open_stream(
+    source: Path | BinaryIO,
+    name: str,
+    limits: Limits = DEFAULTS,
+    *,
+    memory: DecompressorMemory | None = None,
+    through: Callable[[BinaryIO], BinaryIO | HashedFile] | None = None,
+    live: bool = False,
+) -> tuple[ByteStream, tuple[str, ...]]:
+    """The plain bytes of a source, and the compressions that were taken off, outermost first.
+
+    `memory` is what decompressors may take, shared with other files. `through` is called with the file once it is open, and
+    gives what it is read through. A `live` source that is not compressed is read as its bytes come.
+    """
+    memory = memory if memory is not None else DecompressorMemory(limits)
+    try:
+        opened = source.open("rb", buffering=0) if isinstance(source, Path) else source
+    except OSError as error:
+        raise _unreadable(name, error) from None
+    owned = isinstance(source, Path)
+    sized: _AsOpened | None = None
+    if owned and S_ISREG((found := fstat(opened.fileno())).st_mode) and found.st_size:
+        opened = sized = _AsOpened(opened, found.st_size)  # type: ignore[assignment]
+    file = _FileStream(opened if through is None else through(opened), owned=owned, live=live, sized=sized)
+    stream: ByteStream = file
+    wrappings: list[str] = []
+    try:
+        while True:
+            head = stream.read(_SNIFF_BYTES)
+            failed = stream.damage
+            stream = Peeked(head, stream)
+            if failed and not head and not wrappings:
+                raise InputError(f"{name}: {failed}", hint="Check the disk or share the file lies on.")
+            kind = _compression_of(head)
+            if kind is None:
+                return stream, tuple(wrappings)
+            wrappings.append(kind)
+            if len(wrappings) > limits.wrappings:
+                raise InputError(f"{name} is compressed more than {limits.wrappings} times over.")
+            cost = _cost_of(kind, head)
+            memory.take(cost, name)
+            stream = _Charged(stream, memory, cost)
+            stream = _ZstdStream(stream, cost) if kind == ZSTD else _Decompressed(kind, stream, cost)
+            stream = _Bounded(stream, file, limits)
+    except BaseException:
+        stream.close()
+        raise
+
+
+def capture_in(data: bytes) -> str | None:
+    """What capture these bytes are, `a pcap capture` or `a gzip-compressed pcapng capture`; None where they are none."""
+    try:
+        stream, wrappings = open_stream(BytesIO(data), "these bytes")
+    except InputError:
+        return None
+    try:
+        found = capture_format(stream.read(_SNIFF_BYTES))
+    finally:
+        stream.close()
+    if found is None or not wrappings:
+        return found
+    return f"a {' and '.join(wrappings)}-compressed {found.removeprefix('a ').removeprefix('an ')}"
+
+
+def _unreadable(name: str, error: OSError) -> InputError:
+    if isinstance(error, FileNotFoundError):
+        return InputError(f"{name}: there is no such file.", hint="Check the path; quote it if it has spaces.")
+    if isinstance(error, IsADirectoryError):
+        return InputError(f"{name} is a directory.", hint=f"Name the captures in it: '{name}/*.pcap*'.")
+    if isinstance(error, PermissionError):
+        return InputError(
+            f"{name}: you may not read this file.",
+            hint="Captures are often written by root: copy it or change its owner.",
+        )
+    if error.errno == EMFILE:
+        return InputError(
+            f"{name}: too many files overlap in time to be open at once.",
+            hint="Merge them beforehand (mergecap), or raise the limit (ulimit -n).",
+        )
+    return InputError(f"{name}: {error.strerror or error}.")

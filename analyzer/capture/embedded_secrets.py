@@ -1,0 +1,61 @@
+"""pcapng files in, the secrets that a slice carries for its readers out (draft-ietf-opsawg-pcapng, Decryption Secrets Block).
+
+`pcq export --slice --dsb NAME` puts them in front of the packets, as a JSON document of the form that --secrets reads. No type of
+secrets is registered for NTLM, Kerberos or SMB; Wireshark passes over a type that it does not know.
+"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from struct import unpack_from
+from typing import BinaryIO
+
+from analyzer.capture.decompression import ByteStream, open_stream
+from analyzer.capture.pcap_magics import section_order
+from analyzer.capture.pcapng import (
+    DECRYPTION_SECRETS,
+    ENHANCED_PACKET,
+    OBSOLETE_PACKET,
+    SECRETS_OF_OURS,
+    SIMPLE_PACKET,
+)
+from analyzer.core.errors import InputError
+from analyzer.core.limits import DEFAULTS
+
+# Secrets stand in front of the packets they decrypt; a file whose blocks before them are longer has none of ours.
+_LOOKED_AT = 256 * 1024
+_HEADER = 12
+
+
+def embedded_secrets(source: Path | BinaryIO) -> tuple[bytes, ...]:
+    """The secrets in front of the packets of a capture; none where it cannot be read, which is for the reader to report."""
+    try:
+        stream, _ = open_stream(source, str(source), DEFAULTS)
+    except (InputError, OSError):
+        return ()
+    try:
+        return _in_front(stream)
+    finally:
+        stream.close()
+
+
+def _in_front(stream: ByteStream) -> tuple[bytes, ...]:
+    head = stream.read(_HEADER)
+    if (order := section_order(head)) is None:
+        return ()
+    data = head + stream.read(_LOOKED_AT)
+    found, at = [], 0
+    try:
+        while True:
+            kind, length = unpack_from(f"{order}II", data, at)
+            if kind in (ENHANCED_PACKET, SIMPLE_PACKET, OBSOLETE_PACKET) or length < _HEADER:
+                break
+            if kind == DECRYPTION_SECRETS and at + length <= len(data):
+                what, size = unpack_from(f"{order}II", data, at + 8)
+                if what == SECRETS_OF_OURS and size <= length - 20:
+                    found.append(data[at + 16 : at + 16 + size])
+            at += length
+    except struct.error:
+        pass
+    return tuple(found)

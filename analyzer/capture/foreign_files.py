@@ -1,0 +1,101 @@
+"""What a file that is no pcap looks like, for the sentence that informs the user: its first bytes in, a name out."""
+
+from __future__ import annotations
+
+from codecs import getincrementaldecoder
+from pathlib import Path
+
+from analyzer.capture.pcap_magics import pcap_order, section_order
+
+# Capture formats of other programs, which Wireshark opens.
+_CAPTURES = (
+    (b"GMBU", "a Microsoft Network Monitor 2 capture"),
+    (b"RTSS", "a Microsoft Network Monitor 1 capture"),
+    (b"snoop\0\0\0", "a Solaris snoop capture"),
+    (b"iptrace 1.0", "an AIX iptrace capture"),
+    (b"iptrace 2.0", "an AIX iptrace capture"),
+    (b"TRSNIFF data", "a DOS Sniffer capture"),
+    (b"XCP\0", "a NetXray or Windows Sniffer capture"),
+    (b"\x7fver", "an OmniPeek capture"),
+    (b"\0\0\x02\0\x12\x05\0\x10", "a Tektronix K12 capture"),
+    (b"btsnoop\0", "a Bluetooth btsnoop capture"),
+    (b"NetScanner", "a NetScaler trace"),
+)
+_OTHERS = (
+    (b"\n\r\r\n", "a pcapng file with a damaged section header"),
+    (b"%PDF", "a PDF document"),
+    (b"PK\x03\x04", "a ZIP archive (or an Office document)"),
+    (b"PK\x05\x06", "an empty ZIP archive"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+    (b"Rar!\x1a\x07", "a RAR archive"),
+    (b"\x89PNG\r\n\x1a\n", "a PNG picture"),
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"GIF8", "a GIF picture"),
+    (b"\x7fELF", "an ELF program"),
+    (b"MZ", "a Windows program"),
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"ElfFile\0", "a Windows event log (.evtx)"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document"),
+    (b"PAR1", "a Parquet table"),
+    (b"regf", "a Windows registry hive"),
+    (b"\x05\x02\0\0", "a Kerberos keytab"),
+    (b"\x02\x21\x4c\x18", "lz4 data in the legacy format"),
+    (b"MSCF", "a Windows cabinet archive"),
+    (b"<?xml", "an XML document"),
+    (b"<html", "an HTML page"),
+    (b"<!DOCTYPE", "an HTML page"),
+)
+# So many first bytes of a file decide.
+HEAD_LEN = 512
+_TEXT = bytes(range(0x20, 0x7F)) + b"\t\r\n\f\x1b"
+
+
+def capture_format(head: bytes) -> str | None:
+    """The capture format, of ours or of other programs, that the first bytes (`HEAD_LEN` of them) belong to, or None."""
+    if pcap_order(head) is not None:
+        return "a pcap capture"
+    if section_order(head) is not None:
+        return "a pcapng capture"
+    if (found := foreign_capture(head)) is not None:
+        return found
+    from analyzer.capture.etl_buffers import is_etl
+
+    return "an event trace log of Windows" if is_etl(head) else None
+
+
+def is_event_trace(path: Path) -> bool:
+    """Whether a file is an event trace log of Windows."""
+    from analyzer.capture.etl_buffers import is_etl
+
+    try:
+        with path.open("rb") as file:
+            return is_etl(file.read(HEAD_LEN))
+    except OSError:
+        return False
+
+
+def foreign_capture(head: bytes) -> str | None:
+    """The capture format of another program that the first bytes belong to, or None."""
+    return next((name for magic, name in _CAPTURES if head.startswith(magic)), None)
+
+
+def looks_like(head: bytes) -> str:
+    """What the first bytes of a file look like, as the end of a sentence."""
+    for magic, name in (*_CAPTURES, *_OTHERS):
+        if head[: len(magic)].lower() == magic.lower():
+            return name
+    if len(head) > 262 and head[257:262] == b"ustar":
+        return "a tar archive"
+    if not head.strip(b"\0"):
+        return "nothing but zero bytes"
+    stripped = head.lstrip()
+    if stripped[:1] in (b"{", b"[") and not head.translate(None, _TEXT):
+        return "JSON text"
+    if not head.translate(None, _TEXT):
+        return "text"
+    try:
+        # What was looked at may end within a character.
+        getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return "no format we know"
+    return "text" if b"\0" not in head else "no format we know"

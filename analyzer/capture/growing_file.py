@@ -1,0 +1,138 @@
+"""A capture that is still being written to a pipe: bytes in, a file out that grows by whole frames when it is asked to.
+
+Bytes are taken in a thread of their own, so that who writes them never waits for who reads the file.
+"""
+
+from __future__ import annotations
+
+import struct
+import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from io import RawIOBase
+from pathlib import Path
+
+from analyzer.capture.pcap_magics import MICRO, NANO, Order, pcap_order, section_order
+from analyzer.capture.pcapng import MAX_BLOCK_BYTES
+
+_FILE_HEADER, _RECORD_HEADER, _BLOCK_HEADER = 24, 16, 12
+_PIECE = 1 << 20
+
+
+class FrameCutter:
+    """Cuts bytes of a pcap or pcapng behind whole records. What is neither passes as it comes."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+        self._form: str | None = None
+        self._order: Order = "<"
+
+    def feed(self, data: bytes) -> bytes:
+        """Returns the bytes up to the end of the last whole record."""
+        self._held += data
+        at = self._begin()
+        while self._form in ("pcap", "pcapng") and (stop := self._stop(at)) is not None and stop <= len(self._held):
+            at = stop
+        if self._form == "other":
+            at = len(self._held)
+        found = bytes(self._held[:at])
+        del self._held[:at]
+        return found
+
+    def left(self) -> bytes:
+        """Returns what is left of a record that has no end."""
+        found = bytes(self._held)
+        self._held.clear()
+        return found
+
+    def _begin(self) -> int:
+        """Finds the form; where the first record begins."""
+        if self._form is not None or len(self._held) < _FILE_HEADER:
+            return 0
+        if (order := pcap_order(self._held, (MICRO, NANO))) is not None:
+            self._form, self._order = "pcap", order
+            return _FILE_HEADER
+        self._form = "other" if section_order(self._held) is None else "pcapng"
+        return 0
+
+    def _stop(self, at: int) -> int | None:
+        """Where the record that begins at a place ends; None where that is not known yet. Behind a damaged one, all passes."""
+        least, length_at = (_RECORD_HEADER, 8) if self._form == "pcap" else (_BLOCK_HEADER, 4)
+        if len(self._held) < at + least:
+            return None
+        if self._form == "pcapng":
+            self._order = section_order(self._held, at) or self._order
+        length = int(struct.unpack_from(f"{self._order}I", self._held, at + length_at)[0])
+        if self._form == "pcap":
+            length += _RECORD_HEADER
+        if not least <= length <= MAX_BLOCK_BYTES:
+            self._form = "other"
+            return None
+        return at + length
+
+
+class GrowingCapture:
+    """What a pipe brings, as a file in a folder of its own. `grow` adds what came since; `is_ended` once no more will come.
+
+    `source` is not buffered: a thread that waits for it in a buffer holds that buffer, and the process could not end.
+    """
+
+    def __init__(self, source: RawIOBase, folder: Path) -> None:
+        self.path = folder / "standard-input"
+        self._file = self.path.open("wb")
+        self._incoming = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+        self._cutter = FrameCutter()
+        self._changed = threading.Condition()
+        self._waiting = 0
+        self.is_ended = self._is_closed = False
+        # Signals reach the main thread only: an interrupt never ends the adding half way.
+        self._growing = ThreadPoolExecutor(1)
+        threading.Thread(target=self._take, args=(source,), daemon=True).start()
+
+    def _take(self, source: RawIOBase) -> None:
+        while data := source.read(_PIECE):
+            with self._changed:
+                if self._is_closed:
+                    return
+                self._incoming.write(data)
+                self._waiting += len(data)
+                self._changed.notify_all()
+        with self._changed:
+            self.is_ended = True
+            self._changed.notify_all()
+
+    def wait(self, seconds: float) -> None:
+        """Returns when something came, when the pipe ended, or after some time."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self.is_ended, seconds)
+
+    def rest(self, seconds: float) -> None:
+        """Returns when the pipe ended, or after some time."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.is_ended, seconds)
+
+    def grow(self) -> int:
+        """Adds the whole frames that came; at the end, all that is left. Returns how many bytes that is."""
+        return self._growing.submit(self._grow).result()
+
+    def _grow(self) -> int:
+        before = self._file.tell()
+        with self._changed:
+            self._incoming.seek(0)
+            while data := self._incoming.read(_PIECE):
+                self._file.write(self._cutter.feed(data))
+            self._incoming.seek(0)
+            self._incoming.truncate()
+            self._waiting = 0
+            if self.is_ended:
+                self._file.write(self._cutter.left())
+        self._file.flush()
+        return self._file.tell() - before
+
+    def close(self) -> None:
+        """Lets go of both files."""
+        self._growing.shutdown()
+        with self._changed:
+            self._is_closed = True
+            self._file.close()
+            self._incoming.close()

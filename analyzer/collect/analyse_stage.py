@@ -1,0 +1,182 @@
+"""The second stage: the pieces of a conversation in, its analysis out, as a case in the dataset, with what others have to know.
+
+The pipeline is the one that reads captures. It merges pieces by time, like files. So rotation, overlapping clocks and the
+duplicates of several sensors have the same result as one reading of all files.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+from msgspec.structs import replace
+
+from analyzer.capture.capture_reader import CaptureInfo, merged
+from analyzer.capture.frame_blocks import FrameBlock
+from analyzer.collect.capture_pieces import PieceFile
+from analyzer.collect.capture_sources import shown
+from analyzer.collect.cut_stage import secrets_in
+from analyzer.collect.dataset_manifest import STATE
+from analyzer.collect.held_keys import held
+from analyzer.collect.missing_keys import lacking_of
+from analyzer.collect.stage_results import AnalyseTask, ConversationFacts, KnownAs
+from analyzer.core.errors import InputError
+from analyzer.core.events import Problem
+from analyzer.core.frame_ids import file_of, frame_id, number_of
+from analyzer.core.output.file_store import Store
+from analyzer.pipeline.case import write_case
+from analyzer.pipeline.run import analyze_frames, tickets_in
+from analyzer.results import perflib, scmr, winreg
+from analyzer.results.analysis import Analysis, CaptureFacts
+from analyzer.results.call_rows import STATES
+from analyzer.results.call_table import OrderedCalls
+from analyzer.screens.viewmodel.nothing_to_read import nothing_found
+from analyzer.transport.packet.frame_tallies import Tallies
+
+_FOLLOWED = frozenset((perflib.INTERFACE, winreg.INTERFACE, scmr.INTERFACE))
+
+
+def analyse(task: AnalyseTask) -> ConversationFacts:
+    """Analyses a conversation. Raises `StoreError` where the dataset cannot be written."""
+    began = process_time()
+    store = Store(task.job.dataset)
+    frames = _Frames(task, store)
+    tallies = Tallies()
+    keyring, notes = held(task.job.keys), []
+    for source in task.secret_files:
+        from analyzer.auth.secrets import embedded_keyring
+
+        try:
+            keyring = keyring.merged(embedded_keyring(Path(source.url), secrets_in(source, task.job.retries)))
+        except InputError as error:
+            text = f"the secrets that {shown(source.url)} carries are not used: {error}"
+            notes.append(Problem("note", "capture", (), text))
+    tickets = tickets_in(frames.of_kdc(), task.job.limits)
+    set_back = [frame_id(at, frame) for at, part in enumerate(task.parts) for frame in part.set_back]
+    analysis = analyze_frames(
+        frames.own(), frames.facts, keyring, task.job.limits, tallies=tallies, tickets=tickets, set_back=set_back
+    )
+    analysis = replace(analysis, problems=(*analysis.problems, *notes))
+    sessions, bound = _sessions(analysis)
+    calls = _Calls(analysis.calls)
+    numbers = [part.number for part in task.parts]
+    tallies.renumber(lambda frame: frame_id(numbers[file_of(frame)], number_of(frame)))
+    facts = ConversationFacts(
+        task.number,
+        task.pairs,
+        numbers,
+        frames=analysis.capture.frames,
+        bytes=analysis.capture.bytes,
+        inputs=task.inputs,
+        calls=len(analysis.calls),
+        readable=calls.readable,
+        lacking=lacking_of(analysis),
+        first_time_ns=analysis.capture.first_time_ns,
+        last_time_ns=analysis.capture.last_time_ns,
+        server=calls.server or _server_of_sessions(analysis) or task.pairs[0][1],
+        links=calls.links,
+        sessions=sessions,
+        bound=bound,
+        tallies=tallies,
+        shows=nothing_found(analysis) is None,
+        known_as=_known_as(analysis, numbers),
+    )
+    if len(analysis.calls) or analysis.sessions or analysis.problems:
+        with store.keeping(f"{STATE}/{task.number:06}-{{}}.pcq") as out:
+            write_case(analysis, out.file, limits=task.job.limits)
+        facts.state, facts.state_bytes = out.name, out.size
+    facts.seconds = process_time() - began
+    return facts
+
+
+class _Frames:
+    """The frames of a conversation in time order, and what they come to."""
+
+    def __init__(self, task: AnalyseTask, store: Store) -> None:
+        self._task, self._store = task, store
+        self.info = CaptureInfo(tuple(part.name for part in task.parts))
+
+    def own(self) -> Iterator[FrameBlock | Problem]:
+        for block in self._merged("own"):
+            if isinstance(block, FrameBlock):
+                self.info = self.info.with_block(block)
+            yield block
+
+    def of_kdc(self) -> Iterator[FrameBlock | Problem]:
+        return self._merged("kdc")
+
+    def _merged(self, which: str) -> Iterator[FrameBlock | Problem]:
+        files = [
+            PieceFile(self._store, part.pieces, places, number, part.opens_ns)
+            for number, part in enumerate(self._task.parts)
+            for places in getattr(part, which)
+        ]
+        return merged(files, lambda file, _: file.items())
+
+    def facts(self) -> CaptureFacts:
+        info = self.info
+        return CaptureFacts(info.files, info.frames, info.bytes, info.first_time_ns, info.last_time_ns)
+
+
+class _Calls:
+    """What the calls of a conversation come to. `server` is the address by which most are answered, "" without calls. `links` are
+    numbers of the servers whose counters, registry or services are looked at. What such a server says to one of its clients (names,
+    handles, clocks) serves to read and to judge what it says to others. `readable` counts what is there of requests and responses
+    that are not sealed.
+    """
+
+    def __init__(self, calls: OrderedCalls) -> None:
+        contexts = calls.table.contexts
+        of_contexts = np.bincount(calls.column("context"), minlength=len(contexts)).tolist()
+        servers: Counter[str] = Counter()
+        followed: set[str] = set()
+        for context, count in zip(contexts, of_contexts, strict=True):
+            servers[context.server.ip] += count
+            if count and context.interface.uuid in _FOLLOWED:
+                followed.add(context.server.ip)
+        is_open = calls.column("state") != STATES.index("sealed")
+        sides = (calls.column(f"{side}_side")[is_open] >= 0 for side in ("request", "response"))
+        self.readable = sum(int(side.sum()) for side in sides)
+        self.server = _most(+servers)
+        self.links = sorted(_number(f"server {ip}") for ip in followed)
+
+
+def _server_of_sessions(analysis: Analysis) -> str:
+    """The address of the server of most sessions, "" without sessions."""
+    return _most(Counter(session.server.ip for session in analysis.sessions))
+
+
+def _most(counted: Counter[str]) -> str:
+    return max(sorted(counted), key=counted.__getitem__) if counted else ""
+
+
+def _known_as(analysis: Analysis, numbers: Sequence[int]) -> dict[int, KnownAs]:
+    """What servers state of themselves, by the numbers of the files that show it: GUIDs and names."""
+    found: dict[int, dict[str, set[str]]] = {}
+    for session in analysis.sessions:
+        for what, value in (("guid", session.server_guid), ("name", session.identity.server_name)):
+            if value:
+                for file in {numbers[file_of(frame)] for frame in session.frames}:
+                    found.setdefault(file, {}).setdefault(f"{what} {session.server.ip}", set()).add(value)
+    return {file: {key: sorted(values) for key, values in known.items()} for file, known in found.items()}
+
+
+def _sessions(analysis: Analysis) -> tuple[list[int], list[int]]:
+    """Numbers of the SMB sessions, and of those that a channel asked for and that were not met: their connections are between
+    other addresses of the same machines ([MS-SMB2] section 3.3.5.5). A session is known by its id and the GUIDs of the two, or
+    by its id and the server."""
+    has: set[int] = set()
+    lacks: set[int] = set()
+    for session in analysis.sessions:
+        known_by = (f"{session.client_guid} {session.server_guid}", str(session.server))
+        numbers = {_number(f"session {session.session_id} {one}") for one in known_by}
+        (lacks if session.binds else has).update(numbers)
+    return sorted(has), sorted(lacks)
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(sha256(text.encode()).digest()[:7], "big")

@@ -1,0 +1,159 @@
+"""Pieces: the frames of a capture file that belong to one pair of hosts, as bytes and back.
+
+All pieces of a file lie in one object, written front to back while the file is read; whoever wrote them knows where each lies. A
+piece is a MessagePack record, compressed with zstd: the arrays of a block of frames as bytes, little-endian, and the bytes.
+It keeps the number of each frame in its file, and the latest time in the file so far, by which files are merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import zstandard
+from msgspec import Struct, msgpack
+
+from analyzer.capture.frame_blocks import HEAD_BEFORE, FrameBlock, PlacedBlock, heads_of
+from analyzer.core.frame_ids import frame_id
+from analyzer.core.output.file_store import Store
+from analyzer.transport.packet.host_pair_sorter import FrameKind
+
+# A piece is written when it has so many bytes of frames; the largest are, when all that wait have so many.
+PIECE_BYTES, WAITING_BYTES = 2 * 1024 * 1024, 64 * 1024 * 1024
+_LEVEL = 1
+
+
+class PiecePlace(Struct, frozen=True, array_like=True):
+    """Where a piece lies in the object of its file, how many frames it has, and their captured bytes."""
+
+    start: int
+    length: int
+    frames: int
+    size: int
+
+
+class _PackedPiece(Struct, array_like=True):
+    link_type: int
+    numbers: bytes
+    times_ns: bytes
+    keys: bytes
+    captured: bytes
+    original: bytes
+    data: bytes
+
+
+def pack(blocks: Sequence[PlacedBlock]) -> bytes:
+    """Blocks of one link type as a piece."""
+
+    def column(name: str, kind: str) -> bytes:
+        return np.concatenate([getattr(block, name) for block in blocks]).astype(kind).tobytes()
+
+    packed = _PackedPiece(
+        blocks[0].link_type,
+        column("frames", "<i8"),
+        column("times_ns", "<i8"),
+        column("keys", "<i8"),
+        column("captured", "<u4"),
+        column("original", "<i8"),
+        b"".join([block.data for block in blocks]),
+    )
+    return zstandard.ZstdCompressor(_LEVEL).compress(msgpack.encode(packed))
+
+
+def unpack(piece: bytes, file: int) -> PlacedBlock:
+    """A piece as a block of frames of the file with this number."""
+    packed = msgpack.decode(zstandard.ZstdDecompressor().decompress(piece), type=_PackedPiece)
+
+    def column(data: bytes, kind: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        return np.frombuffer(data, kind).astype(np.int64)
+
+    captured = column(packed.captured, "<u4")
+    starts = HEAD_BEFORE + np.cumsum(captured) - captured
+    data = bytes(HEAD_BEFORE) + packed.data
+    return PlacedBlock(
+        data,
+        packed.link_type,
+        column(packed.numbers, "<i8") + frame_id(file, 0),
+        column(packed.times_ns, "<i8"),
+        starts,
+        captured,
+        column(packed.original, "<i8"),
+        heads_of(data, starts),
+        column(packed.keys, "<i8"),
+    )
+
+
+class _Waiting(Struct):
+    blocks: list[PlacedBlock]
+    size: int = 0
+
+
+class PieceWriter:
+    """Gathers frames by kind, and writes them as pieces to one object."""
+
+    def __init__(self, out: object) -> None:
+        self._out = out
+        self._waiting: dict[FrameKind, _Waiting] = {}
+        self._size = 0
+        self._end = 0
+        self._digests: dict[FrameKind, Any] = {}
+        self.places: dict[FrameKind, list[PiecePlace]] = {}
+
+    def add(self, kind: FrameKind, block: PlacedBlock) -> None:
+        """Takes frames that follow those before of the same kind."""
+        waiting = self._waiting.setdefault(kind, _Waiting([]))
+        if waiting.blocks and waiting.blocks[0].link_type != block.link_type:
+            self._write(kind)
+            waiting = self._waiting.setdefault(kind, _Waiting([]))
+        size = len(block.data) + 32 * len(block)
+        waiting.blocks.append(block)
+        waiting.size += size
+        self._size += size
+        if waiting.size >= PIECE_BYTES:
+            self._write(kind)
+        while self._size > WAITING_BYTES:
+            self._write(max(self._waiting, key=lambda one: self._waiting[one].size))
+
+    def finish(self) -> None:
+        for kind in list(self._waiting):
+            self._write(kind)
+
+    def digest(self, kind: FrameKind) -> bytes:
+        """The digest of the pieces of a kind, as far as they are written."""
+        found: bytes = self._digests[kind].digest()
+        return found
+
+    def put(self, data: bytes) -> tuple[int, int]:
+        """Writes other bytes; where they lie, and how many they are."""
+        start, self._end = self._end, self._end + len(data)
+        self._out.write(data)  # type: ignore[attr-defined]
+        return start, len(data)
+
+    def _write(self, kind: FrameKind) -> None:
+        waiting = self._waiting.pop(kind)
+        self._size -= waiting.size
+        blocks = waiting.blocks
+        piece = pack(blocks)
+        start, length = self.put(piece)
+        self._digests.setdefault(kind, sha256()).update(piece)
+        frames, size = sum(map(len, blocks)), sum(int(block.captured.sum()) for block in blocks)
+        self.places.setdefault(kind, []).append(PiecePlace(start, length, frames, size))
+
+
+class PieceFile:
+    """The pieces of one file that a conversation is read from, as `capture.reader.merged` takes files."""
+
+    def __init__(self, store: Store, name: str, places: Sequence[PiecePlace], number: int, first_time_ns: int) -> None:
+        self._store, self._name = store, name
+        self._places = places
+        self.number = number
+        self.first_time_ns: int | None = first_time_ns
+
+    def items(self) -> Iterator[FrameBlock]:
+        for place in self._places:
+            yield unpack(self._store.read(self._name, place.start, place.start + place.length), self.number)
+
+    def set_block_bytes(self, block_bytes: int) -> None:
+        """Pieces are as large as they are."""

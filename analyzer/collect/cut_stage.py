@@ -1,0 +1,175 @@
+"""The first stage: a capture file in, its frames that are ours out, as pieces by pair of hosts, and what is known of the file.
+
+Nothing is decoded. A file that cannot be read is a problem; of one that cannot be read to its end, what was read stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import process_time
+from typing import BinaryIO, cast
+
+import numpy as np
+from msgspec.structs import asdict, replace
+
+from analyzer.capture.capture_reader import CaptureInfo, CaptureReader, unreadable
+from analyzer.capture.embedded_secrets import embedded_secrets
+from analyzer.capture.frame_blocks import FrameBlock, PlacedBlock
+from analyzer.collect.capture_pieces import PieceWriter
+from analyzer.collect.capture_sources import RetriedFile, SourceFile, shown
+from analyzer.collect.dataset_manifest import PIECES
+from analyzer.collect.stage_results import CutTask, FileFacts, KindFacts, MetTask, Window
+from analyzer.core.errors import InputError
+from analyzer.core.events import Problem
+from analyzer.core.frame_ids import frame_id, number_of
+from analyzer.core.output.file_store import Store
+from analyzer.transport.packet.host_pair_sorter import ChosenFrames, FrameKind, FrameSorter
+
+
+def cut_file(task: CutTask) -> FileFacts:
+    """Cuts a file. Raises `StoreError` where the dataset cannot be written."""
+    began = process_time()
+    facts = FileFacts(
+        task.number, task.source, task.window, "unreadable", [], site=task.site, wanted=sorted(task.wanted)
+    )
+    url = task.source.url
+    try:
+        file = RetriedFile(task.source, task.job.retries)
+    except OSError as error:
+        facts.problems.append(unreadable(InputError(f"{shown(url)} cannot be read: {error.strerror or error}")))
+        return facts
+    except InputError as error:
+        facts.problems.append(unreadable(error))
+        return facts
+    try:
+        reader = CaptureReader([cast(BinaryIO, file)], hashing=True, limits=task.job.limits)
+    except InputError as error:
+        facts.problems.append(unreadable(error))
+        file.close()
+        return facts
+    cutter = _Cutter(task, facts)
+    with Store(task.job.dataset).keeping(f"{PIECES}/{{}}") as out:
+        cutter.run(reader, PieceWriter(out.file))
+    facts.pieces, facts.pieces_bytes, facts.status = out.name, out.size, "read"
+    facts.names = dict(reader.info.names)
+    facts.sha256 = reader.digests[0].sha256 if reader.digests else None
+    for text in _losses(file, facts):
+        facts.status, facts.sha256 = "partial", None
+        facts.problems.append(Problem("unreadable", "capture", (), f"{shown(url)} {text}"))
+    file.close()
+    facts.seconds = process_time() - began
+    return facts
+
+
+def _losses(file: RetriedFile, facts: FileFacts) -> Iterator[str]:
+    """What of a file that was read to its end was not read. Notes whether it carries secrets."""
+    if file.failure is not None:
+        yield f"could be read up to byte {file.tell()} only: {file.failure}"
+        return
+    if (change := file.change()) is not None:
+        yield change
+    file.seek(0)
+    facts.has_secrets = bool(embedded_secrets(cast(BinaryIO, file)))
+    if file.failure is not None:
+        yield f"could not be searched for secrets: {file.failure}"
+
+
+def secrets_in(source: SourceFile, retries: int) -> tuple[bytes, ...]:
+    """The secrets that a file carries in front of its packets. Raises `InputError` where it cannot be read any more."""
+    try:
+        file = RetriedFile(source, retries)
+    except OSError as error:
+        raise InputError(error.strerror or str(error)) from None
+    found = embedded_secrets(cast(BinaryIO, file))
+    file.close()
+    if file.failure is not None:
+        raise InputError(file.failure)
+    return found
+
+
+class _Cutter:
+    """Reads one file through; what is found out of it goes into its facts."""
+
+    def __init__(self, task: CutTask, facts: FileFacts) -> None:
+        self._facts = facts
+        # The frames of the times asked for.
+        self._info = CaptureInfo()
+        self._window = task.window
+        self._base = frame_id(task.number, 0)
+        self._sorter = FrameSorter(limits=task.job.limits, wanted=task.wanted)
+        self._latest = np.iinfo(np.int64).min
+        # Frame numbers ascend in a file: the keys of those that are not given out yet, in blocks.
+        self._keys: dict[int, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
+        self._with_data: set[FrameKind] = set()
+
+    def run(self, reader: CaptureReader, writer: PieceWriter) -> None:
+        facts = self._facts
+        for item in reader:
+            if isinstance(item, Problem):
+                frames = tuple(frame + self._base for frame in item.frames)
+                facts.problems.append(replace(item, frames=frames))
+                continue
+            self._block(item, writer)
+        for block, chosen in self._sorter.rest():
+            self._write(block, chosen, writer)
+        writer.finish()
+        info = self._info
+        facts.frames, facts.bytes = info.frames, info.bytes
+        facts.first_time_ns, facts.last_time_ns = info.first_time_ns, info.last_time_ns
+        facts.met = writer.put(self._sorter.met.astype("<u8").tobytes())
+        facts.recognised = sorted(self._sorter.recognised)
+        facts.flows, facts.begun = self._sorter.ours, self._sorter.begun
+        facts.known_as = {f"mac {ip}": sorted(found) for ip, found in sorted(self._sorter.cards.items())}
+        facts.links = sorted(self._sorter.links)
+        facts.set_back = [number_of(frame) for frame in reader.set_back]
+        facts.tallies = self._sorter.tallies
+        facts.tallies.renumber(lambda frame: frame + self._base)
+        facts.kinds = [
+            KindFacts(kind, kind in self._with_data, places, writer.digest(kind))
+            for kind, places in sorted(writer.places.items(), key=_order)
+        ]
+
+    def _block(self, block: FrameBlock, writer: PieceWriter) -> None:
+        facts = self._facts
+        keys = np.maximum(np.maximum.accumulate(block.times_ns), self._latest)
+        self._latest = keys[-1]
+        inside = _inside(block, self._window)
+        if not inside.all():
+            index = np.flatnonzero(inside)
+            if not len(index):
+                return
+            block, keys = block.only(index), keys[index]
+        if facts.opens_ns is None:
+            facts.opens_ns = int(block.times_ns[0])
+        self._info = self._info.with_block(block)
+        self._keys[int(block.frames[0])] = keys
+        for done, chosen in self._sorter.sort(block):
+            self._write(done, chosen, writer)
+
+    def _write(self, block: FrameBlock, chosen: list[ChosenFrames], writer: PieceWriter) -> None:
+        keys = self._keys.pop(int(block.frames[0]))
+        for one in chosen:
+            writer.add(one.kind, PlacedBlock(**asdict(block.only(one.index)), keys=keys[one.index]))
+            if one.has_data:
+                self._with_data.add(one.kind)
+
+
+def _inside(block: FrameBlock, window: Window) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    since, until = window
+    inside = np.ones(len(block), np.bool_)
+    if since is not None:
+        inside &= block.times_ns >= since
+    if until is not None:
+        inside &= block.times_ns < until
+    return inside
+
+
+def _order(entry: tuple[FrameKind, object]) -> tuple[object, ...]:
+    return entry[0].pair, entry[0].client or ""
+
+
+def flows_met(task: MetTask) -> tuple[int, frozenset[int]]:
+    """The number of the file, and which of the flows have segments in it."""
+    start, length = task.met
+    numbers = np.frombuffer(Store(task.job.dataset).read(task.pieces, start, start + length), "<u8")
+    return task.number, frozenset(np.intersect1d(numbers, np.array(sorted(task.flows), np.uint64)).tolist())

@@ -1,0 +1,150 @@
+"""Stages on a Dask cluster: tasks out, results back as they come, keys in the memory of the workers.
+
+Dask schedules: it puts tasks on workers, repeats those of workers that died, and spills results that are too many. This module
+decides which tasks there are. It also decides that keys travel by a worker plugin: never in a task, key or argument, since Dask
+shows and spills parts of those.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import Any, TypeVar
+
+from distributed import Client, as_completed
+from distributed.client import FutureCancelledError
+from distributed.diagnostics.plugin import WorkerPlugin
+from distributed.scheduler import NoWorkerError
+
+from analyzer.auth.keyring import Keyring
+from analyzer.collect.held_keys import forget, hold
+from analyzer.collect.local_workers import KILLED, Progress, TaskError, Watcher
+from analyzer.core.errors import InputError
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+# What befalls workers is stated by what becomes of their tasks.
+_LOGGERS = ("distributed", "distributed.client", "distributed.http.proxy", "bokeh", "tornado")
+_PATIENCE_S = 30
+# Both ends of such a connection prove who they are by certificates (distributed.comm.tls in the configuration of Dask).
+_TLS = "tls://"
+
+
+class KeysPlugin(WorkerPlugin):  # type: ignore[misc]
+    """Brings the keys to each worker, also to one that joins or is started again later."""
+
+    def __init__(self, keyring: Keyring, keys: str = "") -> None:
+        self._keyring, self._keys = keyring, keys
+        self.name = f"pcq-keys-{keys}"
+
+    def setup(self, worker: Any) -> None:
+        hold(self._keyring, self._keys)
+
+    def teardown(self, worker: Any) -> None:
+        forget(self._keys)
+
+    def __repr__(self) -> str:
+        return f"KeysPlugin({self.name})"
+
+
+class DaskExecutor:
+    """Runs stages on a cluster (`collection.Executor`)."""
+
+    def __init__(self, client: Client, retries: int, watcher: Watcher | None = None) -> None:
+        self._client, self._retries, self._watcher = client, retries, watcher
+        self._run = secrets.token_hex(4)
+        self._count = 0
+        self._waiting: dict[Any, Any] = {}
+
+    def run(
+        self, stage: str, function: Callable[[Task], Result], tasks: Sequence[Task], size: Callable[[Task], int]
+    ) -> Iterator[tuple[Task, Result | Exception]]:
+        """The longest tasks begin first, so that none of them is alone at the end. Raises `InputError` where the scheduler is
+        lost, or all of its workers."""
+        progress = Progress(stage, tasks, size, self._watcher)
+        waiting = self._waiting
+        for task in sorted(tasks, key=size, reverse=True):
+            self._count += 1
+            key = f"{stage}-{self._run}-{self._count}"
+            waiting[self._client.submit(function, task, key=key, retries=self._retries, pure=False)] = task
+        for future in as_completed(list(waiting)):
+            task = waiting.pop(future)
+            result: Result | Exception
+            try:
+                result = future.result()
+            except FutureCancelledError:
+                raise InputError(
+                    "the scheduler was lost", hint="The dataset is unchanged; run again when there is a scheduler."
+                ) from None
+            except NoWorkerError:
+                raise InputError(
+                    "all workers were lost, and none was started again", hint="The dataset is unchanged."
+                ) from None
+            except Exception as error:
+                result = TaskError(KILLED) if type(error).__name__ == "KilledWorker" else error
+            future.release()
+            progress.is_done(task)
+            yield task, result
+
+    def stop(self) -> None:
+        """Cancels the tasks that are left; what runs already goes on."""
+        self._client.cancel(list(self._waiting))
+
+
+@contextmanager
+def cluster(keyring: Keyring, scheduler: str, *, keys: str = "", insecure: bool = False) -> Iterator[Client]:
+    """A client of the scheduler at an address. Its workers have the keys by a name as long as it lives, beside those of others.
+
+    Raises `InputError` where there is no scheduler, where its workers have another version of this program, or where keys would
+    travel over a connection without TLS (unless `insecure`). Whoever can reach such a scheduler can read them out of its workers.
+    """
+    if keyring and not insecure and not scheduler.startswith(_TLS):
+        raise InputError(
+            f"the scheduler {scheduler} has no TLS: whoever can reach it could read the secrets that are given here",
+            hint="Give it certificates and name it by tls://, collect without secrets, or add --insecure.",
+        )
+    for name in _LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        client = Client(scheduler, timeout=_PATIENCE_S)
+    except (OSError, ValueError, TypeError, TimeoutError) as error:
+        raise InputError(
+            f"the scheduler {scheduler} cannot be reached: {str(error).splitlines()[0] if str(error) else 'no answer'}",
+            hint="dask scheduler starts one, dask worker ADDRESS its workers.",
+        ) from None
+    with client, _keys(client, keyring, keys):
+        _check_workers(client, scheduler)
+        yield client
+
+
+@contextmanager
+def _keys(client: Client, keyring: Keyring, keys: str) -> Iterator[None]:
+    """The workers have the keys, and have them no more afterwards."""
+    plugin = KeysPlugin(keyring, keys)
+    client.register_plugin(plugin)
+    try:
+        yield
+    finally:
+        if client.status == "running":
+            client.unregister_worker_plugin(plugin.name)
+
+
+def _check_workers(client: Client, scheduler: str) -> None:
+    found = client.run(program_version)
+    if not found:
+        raise InputError(f"the scheduler {scheduler} has no workers", hint=f"dask worker {scheduler} starts one.")
+    ours = program_version()
+    for worker, theirs in sorted(found.items()):
+        if theirs != ours:
+            raise InputError(
+                f"worker {worker} has pcq-analyzer {theirs}, this is {ours}",
+                hint="Install the same version on each of these.",
+            )
+
+
+def program_version() -> str:
+    """The version of this program where it is called."""
+    return version("pcq-analyzer")

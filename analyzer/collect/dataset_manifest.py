@@ -1,0 +1,171 @@
+"""The manifest of a dataset, which says what it is made of, and the facts of its stages, from which it grows.
+
+`manifest.json` is written last: what it does not list is no part of the dataset. What it lists stands in place by then, and what it
+listed before is removed after. Names of directories that begin with `_` are no tables (as Spark and others have it).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import zstandard
+from msgspec import Struct, field
+
+from analyzer.collect.stage_results import ConversationFacts, FileFacts, RowsFacts, TableFile, Window
+from analyzer.core.errors import CONTRADICTIONS, InputError
+from analyzer.core.output.file_store import StorageError, Store
+
+FORMAT, VERSION = "pcq-dataset", 4
+MANIFEST = "manifest.json"
+STAGING, PIECES, STATE, FACTS = "_staging", "_pieces", "_state", "_facts"
+
+
+class SourceEntry(Struct, frozen=True, kw_only=True):
+    """A capture of the dataset. `number` is what `frame_files` of the tables name; within a `site`, an address is one machine."""
+
+    number: int
+    url: str
+    size: int | None
+    version: str
+    sha256: str | None
+    status: str
+    frames: int
+    bytes: int
+    first_time_ns: int | None
+    last_time_ns: int | None
+    since_ns: int | None
+    until_ns: int | None
+    problems: int
+    site: str = ""
+
+
+class SkippedEntry(Struct, frozen=True):
+    """A capture that was named and of which the last run read nothing, and why."""
+
+    url: str
+    reason: str
+
+
+class TableEntry(Struct, frozen=True):
+    """A table: its rows, its columns with the types polars has for them, and its files."""
+
+    rows: int
+    columns: dict[str, str]
+    files: list[str]
+
+
+class StageEntry(Struct, frozen=True, kw_only=True):
+    """What a stage of the last run cost: tasks, processor seconds of all workers, elapsed seconds, bytes read and written."""
+
+    stage: str
+    tasks: int
+    failed: int
+    cpu_s: float
+    elapsed_s: float
+    bytes_in: int
+    bytes_out: int
+
+
+class Manifest(Struct, kw_only=True):
+    """The manifest of a dataset. `options` are those that rows depend on, `asked` what else the last run was asked for, `fence` the
+    number of the last lock that was taken over from a run that was not heard of (on S3)."""
+
+    format: str = FORMAT
+    version: int = VERSION
+    program: str
+    schema: int
+    run: str
+    first_time_ns: int | None = None
+    last_time_ns: int | None = None
+    frames: int = 0
+    bytes: int = 0
+    conversations: int = 0
+    options: dict[str, str] = field(default_factory=dict)
+    asked: dict[str, str] = field(default_factory=dict)
+    limits: dict[str, int] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+    stages: list[StageEntry] = field(default_factory=list)
+    sources: list[SourceEntry] = field(default_factory=list)
+    skipped: list[SkippedEntry] = field(default_factory=list)
+    tables: dict[str, TableEntry] = field(default_factory=dict)
+    facts: str = ""
+    fence: int = 0
+
+
+class Facts(Struct):
+    """All that later runs need of earlier ones."""
+
+    files: list[FileFacts] = field(default_factory=list)
+    conversations: list[ConversationFacts] = field(default_factory=list)
+    shared: list[TableFile] = field(default_factory=list)
+    # The bounds of time that were asked for, and the number of the next conversation.
+    window: Window = (None, None)
+    next_conversation: int = 1
+
+    @property
+    def rows(self) -> list[RowsFacts]:
+        """What was written of conversations."""
+        return [one.rows for one in self.conversations if one.rows is not None]
+
+    @property
+    def tables(self) -> list[TableFile]:
+        """The files of all tables."""
+        return [*(file for one in self.rows for file in one.files), *self.shared]
+
+
+def is_dataset(path: str | Path) -> bool:
+    """Whether a path or URL is taken for a dataset: a directory with a manifest, which is no case."""
+    if "://" in str(path):
+        return True
+    place = Path(path)
+    return place.is_dir() and (place / MANIFEST).is_file() and not (place / "state").is_dir()
+
+
+def read_dataset(path: str | Path) -> tuple[Store, Manifest]:
+    """A dataset that is there. Raises `InputError` for what is none, of a later version, or cannot be reached."""
+    store = Store(str(path))
+    try:
+        manifest = read_manifest(store)
+    except StorageError as error:
+        raise InputError(str(error)) from None
+    if manifest is None:
+        raise InputError(f"{path} is no dataset: it has no {MANIFEST}", hint="collect writes one.")
+    return store, manifest
+
+
+def read_manifest(store: Store) -> Manifest | None:
+    """The manifest of a dataset; None where there is none yet. Raises `InputError` for what this program does not read."""
+    if not store.exists(MANIFEST):
+        return None
+    try:
+        stated: Any = msgspec.json.decode(store.read(MANIFEST))
+        if not isinstance(stated, dict) or stated.get("format") != FORMAT:
+            raise InputError(f"{store.root} is no dataset: its manifest is of something else")
+        if int(stated.get("version", 0)) < VERSION:
+            raise InputError(
+                f"{store.root} is a dataset of version {stated.get('version')}, which an earlier pcq-analyzer wrote",
+                hint="Collect its captures into a new dataset.",
+            )
+        if int(stated.get("version", 0)) > VERSION:
+            raise InputError(
+                f"{store.root} is a dataset of version {stated['version']}, written by pcq-analyzer {stated.get('program')}",
+                hint=f"This program reads version {VERSION}: take a newer one.",
+            )
+        return msgspec.convert(stated, Manifest)
+    except CONTRADICTIONS as error:
+        raise InputError(f"{store.root} has a damaged manifest: {error}") from None
+
+
+def read_facts(store: Store, manifest: Manifest) -> Facts:
+    try:
+        return msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(store.read(manifest.facts)), type=Facts)
+    except (OSError, zstandard.ZstdError, *CONTRADICTIONS) as error:
+        raise InputError(
+            f"{store.root} cannot grow: {manifest.facts} cannot be read ({error})", hint="Collect into a new dataset."
+        ) from None
+
+
+def packed_facts(facts: Facts) -> bytes:
+    return zstandard.ZstdCompressor(3).compress(msgspec.msgpack.encode(facts))

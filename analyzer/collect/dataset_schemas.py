@@ -1,0 +1,106 @@
+"""The tables of a dataset: the record type of each table, the columns that it has on any capture, and their types in Parquet.
+
+Spark refuses Parquet timestamps in nanoseconds. A time is stored as a timestamp in microseconds, which every reader takes for one,
+and beside it as a number, `*_ns`, nanoseconds since 1970 as in the JSON records: nothing of it is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import polars as pl
+
+from analyzer.results.call import CallRecord
+from analyzer.results.capture_facts import HostRecord, LogonRecord, ProblemRecord, SessionRecord
+from analyzer.results.finding import CoverageRecord, FindingRecord
+from analyzer.results.handle import HandleRecord
+from analyzer.results.metadata import MetadataRecord
+from analyzer.results.record_types import Record
+from analyzer.results.sample import CounterRecord, SampleRecord
+from analyzer.screens.formats.table_schema import reading_schema, table_schema
+
+RECORDS: Mapping[str, type[Record]] = {
+    "calls": CallRecord,
+    "samples": SampleRecord,
+    "counters": CounterRecord,
+    "sessions": SessionRecord,
+    "logons": LogonRecord,
+    "hosts": HostRecord,
+    "handles": HandleRecord,
+    "problems": ProblemRecord,
+    "findings": FindingRecord,
+    "coverage": CoverageRecord,
+    "metadata": MetadataRecord,
+}
+# Those whose files lie in directories of a day and a server.
+PARTITIONED = ("calls", "samples", "counters", "sessions", "logons", "handles", "problems", "findings")
+# Names that come again and again are kept once in memory; in a file they are text.
+TABLES: Mapping[str, Mapping[str, pl.DataType]] = {
+    name: {
+        column: pl.String() if kind == pl.Categorical else kind
+        for column, kind in pl.Schema(
+            reading_schema(exact=False) if record is CounterRecord else table_schema(record)
+        ).items()
+    }
+    # Only within a site an address is one host.
+    | ({"site": pl.String()} if name == "hosts" else {})
+    for name, record in RECORDS.items()
+}
+
+
+# What gives a column of a table, or a field of a struct, by its name; and what takes its place, nothing where it stays.
+Get = Callable[[str], pl.Expr]
+Change = Callable[[Get, str, pl.DataType], list[pl.Expr]]
+_EXACT, _SHOWN = pl.Datetime("ns", "UTC"), pl.Datetime("us", "UTC")
+
+
+def rebuilt(schema: Mapping[str, Any], change: Change, get: Get = pl.col) -> list[pl.Expr]:
+    """These columns after a change of some of them, also of fields of structs and lists within them."""
+    return [part for name, kind in schema.items() for part in _changed(get, name, kind, change) or [get(name)]]
+
+
+def _changed(get: Get, name: str, kind: Any, change: Change) -> list[pl.Expr]:
+    if parts := change(get, name, kind):
+        return parts
+    value = _value(get(name), kind, change)
+    return [] if value is None else [value.alias(name)]
+
+
+def _value(value: pl.Expr, kind: Any, change: Change) -> pl.Expr | None:
+    """A value of several parts after a change; None where it stays as it is."""
+    if isinstance(kind, pl.List):
+        inner = _value(pl.element(), kind.inner, change)
+        return None if inner is None else value.list.eval(inner)
+    if isinstance(kind, pl.Struct):
+        get, schema = value.struct.field, {field.name: field.dtype for field in kind.fields}
+        if any(_changed(get, name, part, change) for name, part in schema.items()):
+            return pl.struct(rebuilt(schema, change, get))
+    return None
+
+
+def _in_both(get: Get, name: str, kind: pl.DataType) -> list[pl.Expr]:
+    if kind != _EXACT:
+        return []
+    return [get(name).dt.cast_time_unit("us").alias(name), get(name).to_physical().alias(f"{name}_ns")]
+
+
+def _exact(get: Get, name: str, kind: pl.DataType) -> list[pl.Expr]:
+    return [get(f"{name}_ns").cast(_EXACT).alias(name)] if kind == _EXACT else []
+
+
+def stored(table: pl.DataFrame) -> pl.DataFrame:
+    """A table with its columns as they stand in Parquet."""
+    return table.select(rebuilt(table.schema, _in_both))
+
+
+def restored(table: pl.LazyFrame, name: str) -> pl.LazyFrame:
+    """The table of this name, read from Parquet, with the columns of its records; what it has besides them stays."""
+    schema = TABLES[name]
+    return table.with_columns(rebuilt(schema, _exact)).drop(f"{one}_ns" for one in schema if schema[one] == _EXACT)
+
+
+# The columns of the tables as they stand in Parquet.
+STORED: Mapping[str, Mapping[str, pl.DataType]] = {
+    name: stored(pl.DataFrame(schema=dict(schema))).schema for name, schema in TABLES.items()
+}

@@ -1,0 +1,255 @@
+"""The third stage: the case of a conversation in, its rows of the dataset's tables out, as Parquet by day and server.
+
+Numbers of calls, sessions, handles, series and channels are those of the conversation, with its own number in front, so that they
+are unique in the dataset, and stay what they are when it grows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import process_time
+from typing import TypeVar
+from urllib.parse import quote
+
+import polars as pl
+from msgspec import Struct, UnsetType
+from msgspec.structs import replace
+
+from analyzer.collect.dataset_schemas import Get, rebuilt, stored
+from analyzer.collect.stage_results import ConversationFacts, Job, Judged, RenderTask, RowsFacts, TableFile
+from analyzer.core.output.file_store import Store
+from analyzer.interfaces.contents.call_records import CallRecords
+from analyzer.interfaces.contents.timeline_records import logon_record, problem_record, shown_problems
+from analyzer.pipeline.case import open_case
+from analyzer.questions.audit.engine import Audit, Profile
+from analyzer.questions.audit.findings import finding_record
+from analyzer.questions.statistics.handle_records import handle_records
+from analyzer.questions.statistics.hosts import host_records
+from analyzer.results.analysis import Analysis
+from analyzer.results.call import CallRecord
+from analyzer.results.capture_facts import HostMark, HostProgram, HostRecord, LogonRecord, ProblemRecord
+from analyzer.results.dataset_origin import NUMBER_SHIFT
+from analyzer.results.finding import FindingRecord
+from analyzer.results.handle import HandleRecord
+from analyzer.results.metadata import MetadataRecord, filled, metadata_record
+from analyzer.results.record_types import Record
+from analyzer.screens.formats.table_schema import table_of_records
+from analyzer.screens.formats.table_writer import tables_of
+from analyzer.screens.views.counters import Counters
+from analyzer.screens.views.samples import Samples
+from analyzer.screens.views.sessions import Sessions
+
+# Rows of a table that wait to be written, and a Parquet file is of.
+ROWS_OF_FILE = 100_000
+# Rows of one table that are worked on at a time: text takes several times what names do.
+_ROWS_AT_ONCE, _RECORDS_AT_ONCE = 10_000, 2_000
+# What has frames and the files that they are of.
+_Shown = TypeVar("_Shown", HostMark, HostProgram)
+# What rows of no day or server are in: pandas refuses the name that other readers take for null.
+NO_DAY, NO_SERVER = "1970-01-01", "none"
+_NUMBERS = {
+    "number",
+    "call",
+    "session",
+    "series",
+    "previous_call",
+    "read_number",
+    "opened",
+    "closed",
+    "channel",
+    "channels",
+}
+# Names of a letter or word with a number behind it.
+_NAMES = {"handle", "logon", "auth_logon", "auth_later_logon"}
+# Where calls are named in words, and how.
+_IN_WORDS: Mapping[str, Mapping[re.Pattern[str], tuple[str, ...]]] = {
+    "problems": {re.compile(r"(?<=\bcall #)\d+"): ("text",)},
+    "findings": {re.compile(r"(?<=\bcall )\d+"): ("message", "expected", "seen")},
+}
+_TIME = pl.Datetime("ns", "UTC")
+
+
+def render(task: RenderTask) -> RowsFacts:
+    """Writes the rows of a conversation. Raises `StoreError` where the dataset cannot be written."""
+    began = process_time()
+    store, one = Store(task.job.dataset), task.conversation
+    assert one.state is not None, "what has no case has no rows"
+    facts = RowsFacts(task.key)
+    with opened(store, one.state) as analysis:
+        analysis = replace(analysis, capture=replace(analysis.capture, first_time_ns=task.first_time_ns))
+        out = _ConversationTables(store, task.job, one, facts)
+        stated = metadata_record(analysis.catalogs, analysis.name_tables)
+        for server in stated.servers:
+            out.add("metadata", "", server.ip, table_of_records(MetadataRecord, [replace(stated, servers=(server,))]))
+        if task.metadata:
+            analysis = filled(analysis, task.metadata, task.metadata_from)
+        for name, tables in _tables(analysis, task.job.profile, facts):
+            out.take(name, tables, analysis)
+        out.finish()
+        facts.hosts = [in_dataset(host, one.files) for host in host_records(analysis)]
+    facts.seconds = process_time() - began
+    return facts
+
+
+def in_dataset(host: HostRecord, files: Sequence[int]) -> HostRecord:
+    """A host whose frames are of the files of the dataset with these numbers."""
+
+    def placed(one: _Shown) -> _Shown:
+        given = one.frame_files
+        numbers = (files[0],) * len(one.frames) if isinstance(given, UnsetType) else tuple([files[at] for at in given])
+        return replace(one, frame_files=numbers)
+
+    return replace(host, marks=tuple(map(placed, host.marks)), programs=tuple(map(placed, host.programs)))
+
+
+@contextmanager
+def opened(store: Store, state: str) -> Iterator[Analysis]:
+    """The case of a conversation, fetched where it lies in object storage."""
+    if store.local is not None:
+        yield open_case(store.local / state)
+        return
+    with TemporaryDirectory(prefix="pcq-") as directory:
+        yield open_case(store.fetch(state, Path(directory) / "case.pcq"))
+
+
+def _tables(analysis: Analysis, profile: str, facts: RowsFacts) -> Iterator[tuple[str, Iterator[pl.DataFrame]]]:
+    """The tables of a conversation, each in pieces. What its audit counts is noted when its findings were read."""
+    calls = CallRecords(analysis, for_json=True)
+    yield "calls", _in_pieces(CallRecord, calls.of(range(1, len(analysis.calls) + 1)))
+    yield "samples", tables_of(Samples(analysis))
+    yield "counters", tables_of(Counters(analysis))
+    yield "sessions", tables_of(Sessions(analysis))
+    yield "logons", _in_pieces(LogonRecord, (logon_record(one, analysis.capture) for one in analysis.logons))
+    yield "handles", _in_pieces(HandleRecord, handle_records(analysis))
+    problems = (problem_record(one, analysis.capture) for one in shown_problems(analysis))
+    yield "problems", _in_pieces(ProblemRecord, problems)
+    audit = Audit(analysis, profile=Profile(profile))
+    yield "findings", _in_pieces(FindingRecord, findings_of(audit, analysis))
+    add_judged(facts.coverage, audit)
+
+
+def _in_pieces(kind: type[Record], records: Iterator[Record]) -> Iterator[pl.DataFrame]:
+    """A table of records, some rows at a time: what waits to become columns takes ten times what they do."""
+    while (table := table_of_records(kind, islice(records, _RECORDS_AT_ONCE))).height:
+        yield table
+
+
+def findings_of(audit: Audit, analysis: Analysis) -> Iterator[FindingRecord]:
+    """The records of what an audit finds."""
+    return (finding_record(one, analysis.capture) for one in audit.findings())
+
+
+def add_judged(judged: dict[str, Judged], audit: Audit) -> None:
+    """Adds what an audit counted of each requirement, once its findings were read."""
+    for requirement, found in audit.coverage.items():
+        if found.counts or found.excused or found.accepted or found.reasons:
+            counts = {outcome.name: count for outcome, count in found.counts.items()}
+            one = Judged(counts, found.excused, found.accepted, dict(found.reasons))
+            judged.setdefault(requirement, Judged()).add(one)
+
+
+class Numbering(Struct, frozen=True):
+    """The numbers of a conversation as those of the dataset: its own number, and the numbers of the files its frames are of."""
+
+    number: int
+    files: list[int]
+
+    def of(self, name: str, table: pl.DataFrame) -> pl.DataFrame:
+        """The table of this name with numbers of the dataset; names are text."""
+        table = table.cast({pl.Categorical: pl.String})
+        for pattern, columns in _IN_WORDS.get(name, {}).items():
+            named = pl.col(*columns).map_elements(partial(pattern.sub, self._shifted), pl.String)
+            table = table.with_columns(named)
+        return table.select(rebuilt(table.schema, self._changed))
+
+    def _shifted(self, found: re.Match[str]) -> str:
+        return str(int(found[0]) + self._base)
+
+    @property
+    def _base(self) -> int:
+        return self.number << NUMBER_SHIFT
+
+    def _changed(self, get: Get, name: str, kind: pl.DataType) -> list[pl.Expr]:
+        if name in _NUMBERS:
+            is_list = isinstance(kind, pl.List)
+            return [get(name).list.eval(pl.element() + self._base) if is_list else get(name) + self._base]
+        if name in _NAMES:
+            return [get(name).str.replace(r"^([a-z]+)(\d+)$", f"${{1}}{self.number}-${{2}}")]
+        if name.endswith("frame_files"):
+            # They are left out where there is but one.
+            alone = get(f"{name.removesuffix('frame_files')}frames").list.eval(pl.element() * 0 + self.files[0])
+            if len(self.files) == 1:
+                return [alone.alias(name)]
+            numbered = pl.element().replace_strict(
+                range(len(self.files)), self.files, default=None, return_dtype=pl.Int64
+            )
+            return [pl.coalesce(get(name).list.eval(numbered), alone).alias(name)]
+        return []
+
+
+class _ConversationTables:
+    """Gathers the rows of a conversation by table, day and server, and writes them."""
+
+    def __init__(self, store: Store, job: Job, conversation: ConversationFacts, facts: RowsFacts) -> None:
+        self._store, self._job, self._of, self._facts = store, job, conversation, facts
+        self._numbers = Numbering(conversation.number, conversation.files)
+        self._waiting: dict[tuple[str, str, str], list[pl.DataFrame]] = {}
+        self._rows: dict[tuple[str, str, str], int] = {}
+
+    def take(self, name: str, tables: Iterator[pl.DataFrame], analysis: Analysis) -> None:
+        """Adds the rows of a table, some at a time."""
+        for table in tables:
+            for rows in table.iter_slices(_ROWS_AT_ONCE):
+                self._divide(name, rows, analysis)
+
+    def _divide(self, name: str, table: pl.DataFrame, analysis: Analysis) -> None:
+        """Adds rows with the numbers of the dataset, by the day and server that they are of."""
+        moment = pl.lit(self._of.first_time_ns or 0).cast(_TIME)
+        if name == "findings":
+            times = pl.Series(analysis.calls.column("first_time")).cast(_TIME)
+            moment = pl.lit(times.gather(table["call"] - 1)).fill_null(moment)
+        elif column := next((one for one in ("time", "first_time") if one in table.columns), None):
+            moment = pl.col(column)
+        server = pl.col("server_ip") if "server_ip" in table.columns else pl.lit(self._of.server)
+        keys = moment.dt.strftime("%Y-%m-%d").alias("__day"), server.alias("__server")
+        table = self._numbers.of(name, table).with_columns(keys)
+        for (day, ip), rows in table.partition_by("__day", "__server", as_dict=True, include_key=False).items():
+            self.add(name, str(day or NO_DAY), str(ip or NO_SERVER), rows)
+
+    def add(self, table: str, day: str, server: str, rows: pl.DataFrame) -> None:
+        key = table, day, server
+        self._waiting.setdefault(key, []).append(rows)
+        self._rows[key] = self._rows.get(key, 0) + rows.height
+        if self._rows[key] >= ROWS_OF_FILE:
+            self._write(key)
+        while sum(self._rows.values()) > 2 * ROWS_OF_FILE:
+            self._write(max(self._rows, key=self._rows.__getitem__))
+
+    def finish(self) -> None:
+        for key in list(self._waiting):
+            self._write(key)
+
+    def _write(self, key: tuple[str, str, str]) -> None:
+        rows = pl.concat(self._waiting.pop(key))
+        del self._rows[key]
+        table, day, server = key
+        pattern = f"{table}/{partition(day, server)}/{self._of.number:06}-{{}}.parquet"
+        self._facts.files.append(write_table(self._store, self._job, table, pattern, rows))
+
+
+def partition(day: str, server: str) -> str:
+    """The directories of a day (none for what is of no day) and server, as readers of partitioned tables know them."""
+    return f"{f'day={day}/' if day else ''}server={quote(server, safe='._-')}"
+
+
+def write_table(store: Store, job: Job, table: str, pattern: str, rows: pl.DataFrame) -> TableFile:
+    """Writes a Parquet file of the dataset, to where the run keeps what is not committed; its digest takes the place of `{}`."""
+    with store.keeping(f"{job.staging}/{pattern}") as out:
+        stored(rows).write_parquet(out.file)
+    return TableFile(table, out.name.removeprefix(f"{job.staging}/"), rows.height, out.size)

@@ -1,0 +1,181 @@
+"""The tables that are of no one conversation: hosts, coverage, metadata, and problems of files and of the whole."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import polars as pl
+from msgspec import UnsetType
+from msgspec.structs import replace
+
+from analyzer.collect.dataset_manifest import Facts
+from analyzer.collect.dataset_schemas import TABLES
+from analyzer.collect.render_stage import NO_DAY, NO_SERVER, partition, write_table
+from analyzer.collect.stage_results import ConversationFacts, FileFacts, Job, Judged, TableFile
+from analyzer.core.events import Problem
+from analyzer.core.frame_ids import file_of, frame_id, number_of
+from analyzer.core.output.file_store import Store
+from analyzer.interfaces.contents.client_programs import shows_most
+from analyzer.questions.audit.findings import Coverage, coverage_record
+from analyzer.questions.audit.requirements import catalogue
+from analyzer.questions.audit.rule import every_rule
+from analyzer.questions.audit.verdicts import Outcome
+from analyzer.questions.statistics.machine_addresses import MOST_FRAMES, contradiction, marks_in, numbered_hosts
+from analyzer.results.capture_facts import HostMark, HostName, HostProgram, HostRecord, ProblemRecord
+from analyzer.results.finding import CoverageRecord
+from analyzer.screens.formats.table_schema import table_of_records
+from analyzer.transport.packet.frame_tallies import Tallies
+
+_IN_A_FILE = "name resolution in the capture file"
+# As an audit keeps them.
+_MOST_REASONS = 5
+
+
+def write_shared(
+    store: Store,
+    job: Job,
+    facts: Facts,
+    sites: Mapping[int, int],
+    names: Mapping[int, str],
+    problems: Sequence[Problem],
+) -> list[TableFile]:
+    """Writes these tables, each as one file of the run. `sites` has the site of each file, `names` what each is called."""
+    hosts = [
+        table_of_records(HostRecord, of_site).with_columns(pl.lit(names[site]).alias("site"))
+        for site, of_site in hosts_of(facts, sites).items()
+    ]
+    tables = {
+        "hosts": pl.concat(hosts) if hosts else pl.DataFrame(schema=dict(TABLES["hosts"])),
+        "coverage": table_of_records(CoverageRecord, coverage_of(one.coverage for one in facts.rows)),
+        f"problems/{partition(NO_DAY, NO_SERVER)}": table_of_records(
+            ProblemRecord, map(_problem_record, [*problems_of(facts.files, facts.conversations), *problems])
+        ),
+    }
+    return [
+        write_table(store, job, name.partition("/")[0], f"{name}/all-{{}}.parquet", table)
+        for name, table in tables.items()
+    ]
+
+
+def hosts_of(facts: Facts, sites: Mapping[int, int]) -> dict[int, list[HostRecord]]:
+    """The hosts of each site, one record an address: what any conversation states of it, then the names that capture files
+    carry."""
+    found: dict[int, list[HostRecord]] = {}
+    for one in facts.conversations:
+        if one.rows is not None:
+            found.setdefault(sites[one.files[0]], []).extend(one.rows.hosts)
+    for file in facts.files:
+        if file.names:
+            found.setdefault(sites[file.number], []).extend(_named_in(file.names))
+    return {site: list(merged_hosts(found[site])) for site in sorted(found)}
+
+
+def merged_hosts(hosts: Iterable[HostRecord]) -> Iterator[HostRecord]:
+    """One record a machine at an address, with all that is stated of it; those whose marks contradict each other stay apart."""
+    found: dict[str, list[HostRecord]] = {}
+    for host in sorted(hosts, key=lambda host: (host.first_time_ns is None, host.first_time_ns or 0)):
+        known = found.setdefault(host.ip, [])
+        marks = marks_in(host)
+        at = next((at for at in reversed(range(len(known))) if contradiction(marks_in(known[at]), marks) is None), None)
+        if at is not None:
+            known[at] = _both(known[at], host)
+        else:
+            apart = contradiction(marks_in(known[-1]), marks) if known else None
+            known.append(replace(host, apart=apart))
+    return numbered_hosts(host for ip in sorted(found) for host in found[ip])
+
+
+def _named_in(names: Mapping[str, str]) -> Iterator[HostRecord]:
+    for ip, name in names.items():
+        yield HostRecord(
+            ip=ip, roles=(), names=(HostName(name, _IN_A_FILE),), users=(), claims=(), os_versions=(), dialects=()
+        )
+
+
+def _both(one: HostRecord, other: HostRecord) -> HostRecord:
+    listed = (
+        name
+        for name in HostRecord.__struct_fields__
+        if isinstance(getattr(one, name), tuple) and name not in ("marks", "programs")
+    )
+    times = [time for time in (one.first_time_ns, other.first_time_ns) if time is not None]
+    lasts = [time for time in (one.last_time_ns, other.last_time_ns) if time is not None]
+    marks: dict[tuple[str, str], HostMark] = {}
+    for mark in (*one.marks, *other.marks):
+        known = marks.get((mark.kind, mark.value))
+        marks[mark.kind, mark.value] = mark if known is None else _shown_by_both(known, mark)
+    return replace(
+        one,
+        **{name: tuple(dict.fromkeys((*getattr(one, name), *getattr(other, name)))) for name in listed},
+        first_time_ns=min(times, default=None),
+        last_time_ns=max(lasts, default=None),
+        marks=tuple(marks.values()),
+        programs=tuple(_joined((*one.programs, *other.programs))),
+    )
+
+
+def _joined(programs: Iterable[HostProgram]) -> Iterator[HostProgram]:
+    """Each program once, as the connection shows it that shows most, the first of these."""
+    found: dict[str, list[HostProgram]] = {}
+    for one in programs:
+        found.setdefault(one.name, []).append(one)
+    for name in sorted(found):
+        most = min(found[name], key=lambda one: shows_most(one.alike, one.marks, _frame_ids(one)))
+        yield replace(most, connections=sum(one.connections for one in found[name]))
+
+
+def _frame_ids(program: HostProgram) -> tuple[int, ...]:
+    assert not isinstance(program.frame_files, UnsetType)
+    return tuple(map(frame_id, program.frame_files, program.frames))
+
+
+def _shown_by_both(one: HostMark, other: HostMark) -> HostMark:
+    """A mark with the first frames of either."""
+    places: set[tuple[int, int]] = set()
+    for mark in (one, other):
+        assert not isinstance(mark.frame_files, UnsetType)
+        places.update(zip(mark.frame_files, mark.frames, strict=True))
+    first = sorted(places)[:MOST_FRAMES]
+    return replace(one, frames=tuple(frame for _, frame in first), frame_files=tuple(file for file, _ in first))
+
+
+def coverage_of(counted: Iterable[Mapping[str, Judged]]) -> Iterator[CoverageRecord]:
+    """Every requirement, with what was counted of it here and there."""
+    judged: dict[str, Judged] = {}
+    for one in counted:
+        for requirement, found in one.items():
+            judged.setdefault(requirement, Judged()).add(found)
+    rules: dict[str, list[str]] = {}
+    for rule in every_rule():
+        for requirement in rule.requirements:
+            rules.setdefault(requirement, []).append(rule.code)
+    for number, requirement_of in catalogue().items():
+        found = judged.get(number, Judged())
+        yield coverage_record(
+            Coverage(
+                requirement_of,
+                Counter({Outcome[name]: count for name, count in found.counts.items()}),
+                found.excused,
+                found.accepted,
+                Counter(dict(Counter(found.reasons).most_common(_MOST_REASONS))),
+                tuple(rules.get(number, ())),
+            )
+        )
+
+
+def problems_of(files: Sequence[FileFacts], conversations: Iterable[ConversationFacts]) -> Iterator[Problem]:
+    """What is wrong with files, then what is counted over the whole."""
+    whole = Tallies()
+    for file in files:
+        yield from file.problems
+        whole.add(file.tallies)
+    for one in conversations:
+        whole.add(one.tallies)
+    yield from whole.problems()
+
+
+def _problem_record(problem: Problem) -> ProblemRecord:
+    frames = tuple(number_of(frame) for frame in problem.frames)
+    files = tuple(file_of(frame) for frame in problem.frames)
+    return ProblemRecord(kind=problem.kind, layer=problem.layer, frames=frames, frame_files=files, text=problem.text)

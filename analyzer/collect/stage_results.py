@@ -1,0 +1,240 @@
+"""What the stages of a collection state, and what each of them is given: plain values that travel between processes and are stored.
+
+Frames are ids (`core.frame_ids`) whose file is the number of the source in the dataset, which it keeps for ever.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Literal
+
+import msgspec
+from msgspec import Struct, field
+
+from analyzer.collect.capture_pieces import PiecePlace
+from analyzer.collect.capture_sources import SourceFile
+from analyzer.core.events import Problem
+from analyzer.core.limits import Limits
+from analyzer.results.capture_facts import HostRecord
+from analyzer.results.metadata import Metadata
+from analyzer.transport.packet.frame_tallies import Tallies
+from analyzer.transport.packet.host_pair_sorter import FrameKind, Pair
+
+# What machines of a file state of themselves: by what it is and whose (`mac 10.0.0.1`), all values that were met.
+KnownAs = dict[str, list[str]]
+# From this time on, and before that one, in nanoseconds since 1970 UTC; None is no bound.
+Window = tuple[int | None, int | None]
+
+
+class Job(Struct, frozen=True):
+    """What all tasks of a run share: the URL of the dataset, what the run is called, limits, how often a read is tried again, the
+    profile of the audit, and by what name workers hold the keys (`keys`)."""
+
+    dataset: str
+    run: str
+    limits: Limits
+    retries: int
+    profile: str = "windows"
+    keys: str = ""
+
+    @property
+    def staging(self) -> str:
+        """The directory in the dataset where the tables of the run are, until they take their place: other programs read
+        all that is
+        in the directories of tables."""
+        return f"_staging/{self.run}"
+
+
+# ---------------------------------------------------------------------------------------------------------------- files
+
+
+class CutTask(Struct, frozen=True):
+    """A file to be cut. `wanted` are flows that are ours by what other files hold; `site` is the given place of the capture."""
+
+    job: Job
+    number: int
+    source: SourceFile
+    window: Window
+    wanted: frozenset[int] = frozenset()
+    site: str = ""
+
+
+class KindFacts(Struct, frozen=True):
+    """The frames of one kind in a file: where their pieces lie, whether any has TCP data, and the digest of these pieces."""
+
+    kind: FrameKind
+    has_data: bool
+    places: list[PiecePlace]
+    digest: bytes = b""
+
+
+class FileFacts(Struct):
+    """What reading a file gave. `pieces` is the name of the object with its pieces, `met` where in it the numbers of the TCP flows
+    lie that are not ours by port, `recognised` those that are ours by content. `opens_ns` is the time of its first frame. What
+    shows whether two files have the same machines (`sites`). `site` is what was given. `flows` are the numbers of its flows that
+    are ours. `begun` are the flows whose first segment is among its frames. `known_as` is what machines state of themselves.
+    `set_back` are the numbers of the frames before which the clock went back.
+    """
+
+    number: int
+    source: SourceFile
+    window: Window
+    status: Literal["read", "partial", "unreadable"]
+    problems: list[Problem]
+    site: str = ""
+    pieces: str | None = None
+    pieces_bytes: int = 0
+    sha256: str | None = None
+    frames: int = 0
+    bytes: int = 0
+    opens_ns: int | None = None
+    first_time_ns: int | None = None
+    last_time_ns: int | None = None
+    names: dict[str, str] = field(default_factory=dict)
+    tallies: Tallies = field(default_factory=Tallies)
+    kinds: list[KindFacts] = field(default_factory=list)
+    recognised: list[int] = field(default_factory=list)
+    wanted: list[int] = field(default_factory=list)
+    met: tuple[int, int] = (0, 0)
+    links: list[tuple[Pair, Pair]] = field(default_factory=list)
+    flows: list[int] = field(default_factory=list)
+    begun: list[int] = field(default_factory=list)
+    known_as: KnownAs = field(default_factory=dict)
+    has_secrets: bool = False
+    set_back: list[int] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+class MetTask(Struct, frozen=True):
+    """A question: which of these flows have segments in a file?"""
+
+    job: Job
+    number: int
+    pieces: str
+    met: tuple[int, int]
+    flows: frozenset[int]
+
+
+# -------------------------------------------------------------------------------------------------------- conversations
+
+
+class FilePart(Struct, frozen=True):
+    """What a conversation has of a file: pieces by kind, and those of KDCs that its hosts asked; `content` is the digest
+    of both. `set_back` as for `FileFacts`."""
+
+    number: int
+    name: str
+    opens_ns: int
+    pieces: str
+    own: list[list[PiecePlace]]
+    kdc: list[list[PiecePlace]]
+    content: bytes = b""
+    set_back: list[int] = field(default_factory=list)
+
+
+class AnalyseTask(Struct, frozen=True):
+    """A conversation to be analysed; `parts` in the order of files. `secret_files` are those that carry secrets."""
+
+    job: Job
+    number: int
+    pairs: tuple[Pair, ...]
+    parts: list[FilePart]
+    secret_files: tuple[SourceFile, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return sum(place.size for part in self.parts for places in part.own for place in places)
+
+    @property
+    def inputs(self) -> str:
+        """The digest of what it is analysed from."""
+        parts = [(part.number, part.opens_ns, part.content) for part in self.parts]
+        return sha256(msgspec.msgpack.encode((self.pairs, parts))).hexdigest()
+
+
+class ConversationFacts(Struct):
+    """The analysis of a conversation from `inputs`. `state` is the name of its case (None: there is nothing in it), `files` the
+    numbers of the sources its frames are of, in the order that its own frame ids have. `links` are numbers of what pairs of hosts
+    may share (`analyse_stage`): those that share one are one conversation. `sessions` are numbers of the SMB sessions it has,
+    `bound` of those that its channels asked for and that it has not: with the conversations that have them it is one. `readable`
+    counts the requests and responses whose stubs are not sealed, `lacking` says what no key opened, and `tried` whose keys there
+    were (module `lacking`). `known_as` is what servers state of themselves, by the number of the file. `rows` is what was written
+    of it in the tables, None until it is.
+    """
+
+    number: int
+    pairs: tuple[Pair, ...]
+    files: list[int]
+    frames: int = 0
+    bytes: int = 0
+    inputs: str = ""
+    calls: int = 0
+    readable: int = 0
+    lacking: list[str] = field(default_factory=list)
+    tried: str = ""
+    first_time_ns: int | None = None
+    last_time_ns: int | None = None
+    server: str = ""
+    state: str | None = None
+    state_bytes: int = 0
+    links: list[int] = field(default_factory=list)
+    sessions: list[int] = field(default_factory=list)
+    bound: list[int] = field(default_factory=list)
+    tallies: Tallies = field(default_factory=Tallies)
+    # Whether there is a performance call in it, or something that may hide one.
+    shows: bool = False
+    known_as: dict[int, KnownAs] = field(default_factory=dict)
+    failure: str | None = None
+    seconds: float = 0.0
+    rows: RowsFacts | None = None
+
+
+# --------------------------------------------------------------------------------------------------------------- tables
+
+
+class RenderTask(Struct, frozen=True):
+    """A conversation whose rows are to be written. `first_time_ns` is the time of the first frame of the dataset; `key` changes
+    with whatever its rows depend on."""
+
+    job: Job
+    conversation: ConversationFacts
+    first_time_ns: int
+    metadata: tuple[Metadata, ...] = ()
+    metadata_from: str | None = None
+    key: str = ""
+
+
+class TableFile(Struct, frozen=True):
+    """A Parquet file of the dataset."""
+
+    table: str
+    name: str
+    rows: int
+    bytes: int
+
+
+class Judged(Struct):
+    """What an audit counted of one requirement."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    excused: int = 0
+    accepted: int = 0
+    reasons: dict[str, int] = field(default_factory=dict)
+
+    def add(self, other: Judged) -> None:
+        for mine, others in ((self.counts, other.counts), (self.reasons, other.reasons)):
+            for key, count in others.items():
+                mine[key] = mine.get(key, 0) + count
+        self.excused += other.excused
+        self.accepted += other.accepted
+
+
+class RowsFacts(Struct):
+    """What was written of a conversation under a key: files of rows, and what goes into tables of the whole."""
+
+    key: str
+    files: list[TableFile] = field(default_factory=list)
+    hosts: list[HostRecord] = field(default_factory=list)
+    coverage: dict[str, Judged] = field(default_factory=dict)
+    failure: str | None = None
+    seconds: float = 0.0

@@ -1,0 +1,347 @@
+"""A directory of files, on this machine or in object storage: the one way out for what many processes write (fsspec).
+
+A file appears whole or not at all: locally it is written beside its place and renamed, object storage keeps nothing of an upload
+that was not completed. Names are relative to the root, with `/` between their parts.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from hashlib import file_digest
+from pathlib import Path
+from shutil import copyfileobj
+from tempfile import NamedTemporaryFile
+from typing import Any, BinaryIO, cast
+from urllib.parse import urlsplit
+
+from analyzer.core.errors import InputError
+from analyzer.core.file_names import without_raw_bytes
+from analyzer.core.output.gate import PartFile
+
+# What fsspec needs for the URLs of other storage, by their scheme.
+_PACKAGES = {
+    "s3": "s3fs",
+    "s3a": "s3fs",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "abfs": "adlfs",
+    "abfss": "adlfs",
+    "az": "adlfs",
+    "ssh": "paramiko",
+    "sftp": "paramiko",
+}
+
+
+# Hexadecimal digits of a SHA-256 in the name of a file.
+_DIGEST = 32
+# What is done alone takes milliseconds.
+_ALONE_WITHIN_S, _ASKED_AGAIN_S = 10.0, 0.01
+
+
+class StorageError(OSError):
+    """Storage that gave no answer, in a sentence. (Its pickle is its text: it comes from other processes.)"""
+
+
+class StoreError(StorageError):
+    """What could not be written, in a sentence."""
+
+
+def file_system(url: str) -> tuple[Any, str]:
+    """The file system (fsspec) of a URL or a path of this machine, and the path in it.
+
+    Raises `InputError` where there is none of the scheme, its package is not installed, or it cannot be reached.
+    """
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise InputError("datasets need fsspec", hint="pip install 'pcq-analyzer[cluster]'") from None
+    scheme = url.partition("://")[0]
+    try:
+        if urlsplit(url).password is not None:
+            raise InputError(
+                f"{scheme}://... has a password in it, which would be stored in the dataset",
+                hint="Put it in the configuration of fsspec, or use keys.",
+            )
+        fs, path = url_to_fs(url)
+    except ImportError:
+        package = _PACKAGES.get(scheme, f"of fsspec for {scheme}://")
+        raise InputError(
+            f"{url} needs the package {package}",
+            hint=f"pip install {package}, on every machine that reads or writes." if scheme in _PACKAGES else None,
+        ) from None
+    except (ValueError, OSError) as error:
+        raise InputError(f"{url} cannot be used: {error}") from None
+    return fs, str(path)
+
+
+def _synced(out: BinaryIO) -> None:
+    """Sees to it that what was written is on the disk."""
+    out.flush()
+    os.fsync(out.fileno())
+
+
+@contextmanager
+def _spooled() -> Iterator[tuple[Path, BinaryIO]]:
+    """A temporary file, for what is sent elsewhere when it is whole."""
+    with NamedTemporaryFile(prefix="pcq-") as out:
+        yield Path(out.name), cast(BinaryIO, out)
+
+
+class NamedByContent:
+    """A file that is named by its content: open for bytes first, then its name and size."""
+
+    file: BinaryIO
+    name = ""
+    size = 0
+
+
+class Store:
+    """The files below a URL, or below a path of this machine."""
+
+    def __init__(self, root: str) -> None:
+        if without_raw_bytes(root) != root:
+            raise InputError(f"{root} cannot be a dataset: readers of Parquet open no path that is not UTF-8")
+        self.root = root
+        self._fs, self._base = file_system(root)
+        # The directory, where it is one of this machine.
+        self.local = Path(self._base) if self._fs.protocol[0] == "file" else None
+        self._is_conditional = "s3" in self._fs.protocol
+
+    def _path(self, name: str) -> str:
+        return f"{self._base}/{name}"
+
+    def url(self, name: str) -> str:
+        """A file for a program that opens it by itself: a path, or a URL."""
+        return str(self.local / name) if self.local is not None else str(self._fs.unstrip_protocol(self._path(name)))
+
+    @contextmanager
+    def _asked(self) -> Iterator[None]:
+        """What befalls object storage (its file systems have exceptions of their own) as a `StorageError`."""
+        try:
+            yield
+        except OSError:
+            raise
+        except Exception as error:
+            if self.local is not None:
+                raise
+            raise StorageError(f"{self.root} gives no answer: {error}") from None
+
+    def exists(self, name: str) -> bool:
+        with self._asked():
+            return bool(self._fs.exists(self._path(name)))
+
+    def names(self, below: str) -> list[str]:
+        """The files below a name, at any depth; none where there is no such directory."""
+        return sorted(self.sizes(below))
+
+    def sizes(self, below: str) -> dict[str, int]:
+        """These files, each with its size in bytes."""
+        start = len(self._base.rstrip("/")) + 1
+        with suppress(FileNotFoundError), self._asked():
+            self._fs.invalidate_cache()  # others write there too
+            found = self._fs.find(self._path(below), detail=True)
+            return {path[start:]: int(about["size"] or 0) for path, about in found.items()}
+        return {}
+
+    def digest(self, name: str) -> str:
+        """What a file that is named by its content has in its name."""
+        with self._asked(), self._fs.open(self._path(name), "rb") as file:
+            return file_digest(file, "sha256").hexdigest()[:_DIGEST]
+
+    def read(self, name: str, start: int | None = None, stop: int | None = None) -> bytes:
+        """The bytes of a file, or some of them."""
+        with self._asked():
+            return cast(bytes, self._fs.cat_file(self._path(name), start=start, end=stop))
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[BinaryIO]:
+        """A file open for bytes, which takes its place when all is written. Raises `StoreError`."""
+        try:
+            with self._asked(), self._local_file(name) if self.local is not None else self._object(name) as out:
+                yield out
+        except StorageError as error:
+            raise StoreError(str(error)) from error
+        except OSError as error:
+            raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
+
+    def write(self, name: str, data: bytes) -> None:
+        with self.writing(name) as out:
+            out.write(data)
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Writes a file if there is none of its name; whether there was none. If many try, one succeeds. Raises `StoreError`."""
+        try:
+            if self.local is None:
+                with self._asked():
+                    self._fs.pipe_file(self._path(name), data, mode="create")
+                return True
+            with self._part(name) as (path, out):
+                out.write(data)
+                _synced(out)
+                os.link(path, self.local / name)
+            return True
+        except FileExistsError:
+            return False
+        except StorageError as error:
+            raise StoreError(str(error)) from error
+        except OSError as error:
+            raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
+
+    @contextmanager
+    def keeping(self, pattern: str) -> Iterator[NamedByContent]:
+        """A file open for bytes that takes its place when all is written, with the digest of its content in its name, where the
+        pattern has `{}`. Raises `StoreError`."""
+        kept = NamedByContent()
+        try:
+            with self._part(pattern) if self.local is not None else _spooled() as (path, out):
+                kept.file = out
+                yield kept
+                _synced(out)
+                kept.size = path.stat().st_size
+                with path.open("rb") as written:
+                    kept.name = pattern.format(file_digest(written, "sha256").hexdigest()[:_DIGEST])
+                if self.local is not None:
+                    path.replace(self.local / kept.name)
+                else:
+                    with self._asked(), path.open("rb") as written, self._object(kept.name) as there:
+                        copyfileobj(written, there)
+        except StorageError as error:
+            raise StoreError(str(error)) from error
+        except OSError as error:
+            raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
+
+    def stamp(self, name: str) -> str | None:
+        """The ETag of an object, by which S3 replaces it on condition; None where there is no such object, and elsewhere."""
+        if not self._is_conditional:
+            return None
+        with suppress(FileNotFoundError), self._asked():
+            self._fs.invalidate_cache()
+            return str(self._fs.info(self._path(name))["ETag"])
+        return None
+
+    def replace(self, name: str, data: bytes, stamp: str | None) -> bool:
+        """Writes a file; on S3 if it is still the one of this stamp, or there is still none. Whether it was.
+
+        Raises `StoreError`."""
+        if not self._is_conditional:
+            self.write(name, data)
+            return True
+        if stamp is None:
+            return self.create(name, data)
+        try:
+            with self._asked():
+                self._fs.pipe_file(self._path(name), data, IfMatch=stamp)
+        except OSError as error:
+            if self.stamp(name) != stamp:
+                return False
+            raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
+        return True
+
+    @contextmanager
+    def alone(self, name: str) -> Iterator[None]:
+        """Meanwhile no other process of this machine is in here, for a directory of the store. Object storage has no such thing,
+        nor have some file systems of networks. Raises `StoreError` where another process stays in here."""
+        if self.local is None:
+            yield
+            return
+        try:
+            (self.local / name).mkdir(parents=True, exist_ok=True)
+            directory = os.open(self.local / name, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError as error:
+            raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
+        try:
+            self._locked(directory)
+            yield
+        finally:
+            os.close(directory)
+
+    def _locked(self, directory: int) -> None:
+        for _ in range(int(_ALONE_WITHIN_S / _ASKED_AGAIN_S)):
+            try:
+                fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(_ASKED_AGAIN_S)
+            except OSError:
+                return
+            else:
+                return
+        raise StoreError(f"{self.root} is being written by another process, which does not go on")
+
+    def fetch(self, name: str, to: Path) -> Path:
+        """A copy of a file on this machine."""
+        with self._asked():
+            self._fs.get_file(self._path(name), str(to))
+        return to
+
+    @contextmanager
+    def _local_file(self, name: str) -> Iterator[BinaryIO]:
+        assert self.local is not None
+        with self._part(name) as (path, out):
+            yield out
+            _synced(out)
+            path.replace(self.local / name)
+
+    @contextmanager
+    def _part(self, name: str) -> Iterator[tuple[Path, BinaryIO]]:
+        """A new file in the directory of a file, for its owner only, since what is decrypted is in it. It is removed
+        afterwards, where
+        it has not taken another place."""
+        assert self.local is not None
+        directory = (self.local / name).parent
+        directory.mkdir(parents=True, exist_ok=True)
+        part = PartFile(directory, private=True)
+        try:
+            with part.opened() as out:
+                yield part.path, out
+        finally:
+            with suppress(OSError):
+                part.path.unlink()
+            part.close()
+
+    @contextmanager
+    def _object(self, name: str) -> Iterator[BinaryIO]:
+        out: Any = self._fs.open(self._path(name), "wb")
+        try:
+            yield out
+        except BaseException:
+            with suppress(Exception):
+                out.discard()
+            raise
+        out.close()
+
+    def move(self, names: Mapping[str, str]) -> None:
+        """Renames files, each to the name beside its own; object storage copies them, many at a time."""
+        try:
+            if self.local is None:
+                with self._asked():
+                    self._fs.mv([self._path(name) for name in names], [self._path(name) for name in names.values()])
+                return
+            for name, to in names.items():
+                (self.local / to).parent.mkdir(parents=True, exist_ok=True)
+                (self.local / name).replace(self.local / to)
+        except StorageError as error:
+            raise StoreError(str(error)) from error
+        except OSError as error:
+            raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
+
+    def remove(self, name: str) -> None:
+        """Removes a file, or a directory with all that is in it; what is not there is removed already. Raises `StoreError`."""
+        try:
+            with suppress(FileNotFoundError), self._asked():
+                self._fs.rm(self._path(name), recursive=True)
+        except StorageError as error:
+            raise StoreError(str(error)) from error
+        except OSError as error:
+            raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
+
+    def prune(self) -> None:
+        """Removes directories that are empty; object storage has none."""
+        if self.local is not None:
+            for path, _, _ in os.walk(self.local, topdown=False):
+                if Path(path) != self.local:
+                    with suppress(OSError):
+                        Path(path).rmdir()

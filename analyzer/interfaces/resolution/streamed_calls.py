@@ -1,0 +1,196 @@
+"""Calls in order while a capture is read. The layers emit calls in any order. Each call is given out with its number and the state
+of its query handle once nothing that is still to come can have a place before it.
+
+`until` is a moment that the reading of the capture has passed: no call before it is open. A call is given out when all that
+concerns query handles and happened before its end was followed, and all calls before it were given out. A call that is open for too
+long is not waited for: it keeps its number, and is given out when it ends. A call that is not known to be open and began before
+what has its place already (frames are not in the order of their times) gets the next number: it is `late`.
+
+Calls without a captured bind are recognised by the calls of their context so far (`unbound_calls`): from the first one that proves
+the interface, as long as none contradicts it. Names are learnt from calls in the order in which they are given out.
+
+Calls that wait are packed like those of a whole capture. Those that were given out are left behind with their log now and then.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from analyzer.core.events import Moment, Problem
+from analyzer.interfaces.pcq.handle_following import Following
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Loss
+from analyzer.interfaces.resolution.second_reading import call_order
+from analyzer.interfaces.resolution.unbound_calls import (
+    NAMES,
+    ContextGuess,
+    ContextReadings,
+    frames_noted,
+    note_of,
+    recognised,
+)
+from analyzer.interfaces.winperf.winreg_layer import KeyFollower
+from analyzer.results.call import Call
+from analyzer.results.call_table import CallTable, Tally, tally_of
+from analyzer.transport.rpc.exchange import OpenCall
+
+# So many calls, at least, lie in a log before those that wait are moved to another.
+_MOVED = 4096
+
+
+class _Context:
+    """A presentation context whose bind was not captured."""
+
+    def __init__(self) -> None:
+        self.readings = ContextReadings()
+        self.taken_for: ContextGuess | None = None
+        self.frames: set[int] = set()
+        # How many calls came before the first that proved what they are.
+        self.unknown = 0
+
+
+class CallStream:
+    """Takes calls as they are completed, gives them in order."""
+
+    def __init__(self, losses: list[Loss], learner: CatalogLearner, follower: KeyFollower, most: int) -> None:
+        """Little more than `most` calls wait. `losses` are taken out as they are looked at."""
+        self._learner, self._follower, self._most = learner, follower, most
+        self._calls = CallTable()
+        self._following = Following(self._calls, losses)
+        self._contexts: dict[tuple[int, int], _Context] = {}
+        # Positions of calls that have no place yet: those that were bound, and those that were not.
+        self._fresh = {False: array("I"), True: array("I")}
+        # When the last call began that has its place, how many have one, and the numbers of those that were not given out.
+        self._last: Moment = (-1, -1)
+        self._placed = 0
+        self._numbers = array("q")
+        self._next = 1
+        # The numbers of calls that were passed over, by channel and call id.
+        self._passed_over: dict[tuple[int, int], int] = {}
+        self.given = 0
+        # How many calls had a place behind one that began later.
+        self.late = 0
+        self.tally: Counter[Tally] = Counter()
+
+    def take(self, call: Call) -> Iterator[Problem]:
+        """A call that was completed."""
+        is_unbound = call.interface.uuid is None
+        if is_unbound:
+            context = self._contexts.setdefault((call.channel, call.context_id), _Context())
+            yield from self._read(context, call)
+            if context.taken_for is not None:
+                call = recognised(call, context.taken_for, self._follower)
+        self._fresh[is_unbound].append(self._calls.append(call))
+        self.tally[tally_of(call)] += 1
+
+    def _read(self, context: _Context, call: Call) -> Iterator[Problem]:
+        """What the calls of a context so far, this one among them, can be read as."""
+        before = context.taken_for
+        context.readings.take(call)
+        guess = context.taken_for = context.readings.only
+        if guess is not None:
+            frames_noted(context.frames, call)
+        elif before is None:
+            context.unknown += 1
+        else:
+            text = (
+                f"taken for {NAMES[before.interface]} so far; the bind was not captured, and this call is no such call"
+            )
+            yield Problem("note", "timeline", call.frames, f"the calls of its context were {text}")
+
+    def until(self, before: Moment | None, still_open: Iterable[OpenCall] = ()) -> Iterator[Call]:
+        """The calls that are in order now that all before a moment was read (None: everything). `still_open` are calls that began
+        before it and are under way."""
+        self._place(before, still_open)
+        self._following.until(before)
+        if self._waiting - (self._following.settled - self.given) > self._most:
+            self._place(None, ())
+            self._following.until(None)
+        first = self.given
+        for place in range(first, self._following.settled):
+            number = self._numbers[place - first]
+            call = self._calls.read(self._following.position(place), number, self._following.view(place))
+            self._learner.learn(call)
+            self._follower.learn(call)
+            self.given = place + 1
+            yield call
+        del self._numbers[: self.given - first]
+        if len(self._calls) >= max(_MOVED, 2 * self._waiting):
+            self._move()
+
+    def notes(self) -> Iterator[Problem]:
+        """What is to be stated at the end: what was recognised, and what was late."""
+        for context in self._contexts.values():
+            if (guess := context.taken_for) is None:
+                continue
+            note = note_of(context.readings.count, guess, context.frames)
+            if context.unknown:
+                more = f"the first {context.unknown} of them were printed before that was known"
+                note = Problem(note.kind, note.layer, note.frames, f"{note.text}; {more}")
+            yield note
+        if self.late:
+            why = "frames are not in the order of their times, or more calls waited than may"
+            text = f"{self.late} calls began before calls that are printed before them ({why})"
+            yield Problem("note", "timeline", (), f"{text}; numbers from there on are not those of the whole capture")
+
+    @property
+    def _waiting(self) -> int:
+        """How many calls were taken and not given out."""
+        return self._placed - self.given + sum(map(len, self._fresh.values()))
+
+    def _place(self, before: Moment | None, still_open: Iterable[OpenCall]) -> None:
+        """Gives places and numbers to the calls that began before the moment, and numbers to those that are passed over."""
+        due = array("I")
+        for is_unbound, positions in self._fresh.items():
+            taken, self._fresh[is_unbound] = self._split(positions, before)
+            due.extend(taken)
+        passed = sorted(
+            (one for one in still_open if (one.channel, one.call_id) not in self._passed_over),
+            key=lambda one: one.began,
+        )
+        if not due and not passed:
+            return
+        calls, order = self._calls, call_order(self._calls, due)
+        for at in order:
+            began = calls.number("first_time", at), calls.number("first_frame", at)
+            while passed and passed[0].began < began:
+                self._pass_over(passed.pop(0))
+            number = self._passed_over.pop((calls.context(at).channel, calls.number("call_id", at)), None)
+            if number is None:
+                self.late += began < self._last
+                self._last = max(self._last, began)
+                number, self._next = self._next, self._next + 1
+            self._numbers.append(number)
+        for one in passed:
+            self._pass_over(one)
+        self._placed += len(order)
+        self._following.add(order)
+
+    def _pass_over(self, one: OpenCall) -> None:
+        """A call is not waited for: its number is kept for it."""
+        self._passed_over[one.channel, one.call_id] = self._next
+        self._next += 1
+        self._last = max(self._last, one.began)
+
+    def _split(self, positions: array[int], before: Moment | None) -> tuple[array[int], array[int]]:
+        """Those of calls that began before the moment, and the others."""
+        if before is None or not positions:
+            return positions, array("I")
+        calls, at = self._calls, np.array(positions)
+        times, frames = calls.column("first_time")[at], calls.column("first_frame")[at]
+        due = (times < before[0]) | ((times == before[0]) & (frames < before[1]))
+        return array("I", at[due].tobytes()), array("I", at[~due].tobytes())
+
+    def _move(self) -> None:
+        """Moves the calls that wait to a log of their own; the others are not needed any more."""
+        moved = CallTable()
+        order = [moved.append(self._calls[self._following.position(at)]) for at in range(self.given, self._placed)]
+        self._fresh = {
+            is_unbound: array("I", [moved.append(self._calls[at]) for at in positions])
+            for is_unbound, positions in self._fresh.items()
+        }
+        self._calls = moved
+        self._following.moved(self.given, moved, order)

@@ -1,0 +1,161 @@
+"""A capture while it is read: what the layers emit in; calls in order, problems, and the ends of what was read at a time out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec.structs import replace
+
+from analyzer.core.errors import InputError
+from analyzer.core.events import BlockEnds, Conflict, Event, Moment, Problem
+from analyzer.core.limits import Limits
+from analyzer.core.times import NS_PER_S
+from analyzer.interfaces.resolution.conflicting_bytes import Marks
+from analyzer.interfaces.resolution.streamed_calls import CallStream
+from analyzer.results.analysis import Analysis, CaptureFacts
+from analyzer.results.call import Call
+from analyzer.results.call_table import CallTable, OrderedCalls, Tally
+from analyzer.results.metadata import fill
+from analyzer.transport.rpc.exchange import Exchange, OpenCall
+from analyzer.transport.rpc.undecoded_call import plain_call
+
+if TYPE_CHECKING:
+    from analyzer.results.counter_name_tables import NameTables
+    from analyzer.results.counterset_catalog import Catalogs
+    from analyzer.results.metadata import Metadata
+
+
+class Collector(Protocol):
+    """Collects what is not a call (`pipeline.run`)."""
+
+    problems: list[Problem]
+    conflicts: list[Conflict]
+
+    def take(self, event: Event) -> None: ...
+
+    def ends_early(self, error: Exception, frames: int) -> None: ...
+
+    def unlisted(self) -> Iterator[Problem]: ...
+
+    def analysis(
+        self, capture: CaptureFacts, calls: OrderedCalls, catalogs: Catalogs, names: NameTables, *, secrets_given: bool
+    ) -> Analysis: ...
+
+
+class Stream:
+    """A capture that is read while it is iterated over.
+
+    `analysis` holds what is known so far, and no calls; of the capture itself, before its end, no more than the files and the time
+    of the first frame. `tally` counts calls.
+    """
+
+    analysis: Analysis
+
+    def __init__(
+        self,
+        events: Generator[Event],
+        open_since: Callable[[int], int | None],
+        open_before: Callable[[int], Iterable[OpenCall]],
+        calls: CallStream,
+        collected: Collector,
+        facts: Callable[[], CaptureFacts],
+        catalogs: Catalogs,
+        names: NameTables,
+        limits: Limits,
+        *,
+        metadata: Sequence[Metadata] = (),
+        metadata_from: str | None = None,
+        notes: Iterable[Problem] = (),
+        failed: Callable[[Exception], None] | None = None,
+    ) -> None:
+        """`events` come from the top of the layers. `open_since` is when the first of what began at a time or later, and is not
+        complete, began; `open_before` are the calls under way that began before a time; `notes` are stated at the end. All else is
+        as for `pipeline.run.analyze`."""
+        self._events, self._calls = events, calls
+        self._open_since, self._open_before = open_since, open_before
+        self._collected, self._facts, self._limits = collected, facts, limits
+        self._catalogs, self._names = catalogs, names
+        self._metadata, self._metadata_from, self._notes, self._failed = metadata, metadata_from, notes, failed
+        self._servers: set[str] = set()
+        self._marks = Marks()
+        self._stated = 0
+        self.is_finished = False
+
+    @property
+    def tally(self) -> Mapping[Tally, int]:
+        """How many calls there are of each state, interface and method."""
+        return self._calls.tally
+
+    def __iter__(self) -> Iterator[Call | Problem | BlockEnds]:
+        facts = self._facts()
+        self.analysis = self._analysis(CaptureFacts(facts.files, 0, 0, None, None))
+        try:
+            with closing(self._events):
+                for event in self._events:
+                    if isinstance(event, BlockEnds):
+                        yield from self._until(self._before(event.before))
+                        yield event
+                    else:
+                        self._take(event)
+        except Exception as error:
+            if self._failed is None or isinstance(error, InputError):
+                raise
+            self._failed(error)
+            self._collected.ends_early(error, self._facts().frames)
+        yield from self._until(None)
+        self._collected.problems += [
+            *self._calls.notes(),
+            *self._notes,
+            *self._filled(self._servers),
+            *self._collected.unlisted(),
+        ]
+        yield from self._problems()
+        self.analysis = self._analysis(self._facts())
+        self.is_finished = True
+
+    def _analysis(self, facts: CaptureFacts) -> Analysis:
+        none = OrderedCalls(CallTable(), ())
+        return self._collected.analysis(facts, none, self._catalogs, self._names, secrets_given=False)
+
+    def _take(self, event: Event) -> None:
+        if isinstance(event, Call | Exchange):
+            call = event if isinstance(event, Call) else plain_call(event)
+            for problem in self._calls.take(call):
+                self._collected.take(problem)
+        else:
+            self._collected.take(event)
+
+    def _before(self, read: Moment) -> Moment:
+        """The moment before which nothing is open, now that everything before another was read. What is open is not waited for
+        longer than the limit."""
+        since = read[0] - self._limits.order_time * NS_PER_S
+        first_open = self._open_since(since)
+        return read if first_open is None else min(read, (first_open, 0))
+
+    def _until(self, before: Moment | None) -> Iterator[Call | Problem]:
+        """What can be stated now that everything before a moment is there."""
+        if self.analysis.capture.first_time_ns is None:
+            facts = self._facts()
+            known = CaptureFacts(facts.files, 0, 0, facts.first_time_ns, None, facts.names)
+            self.analysis = replace(self.analysis, capture=known)
+        yield from self._problems()
+        passed_over = self._open_before(before[0]) if before is not None else ()
+        for call in self._calls.until(before, passed_over):
+            if (call.is_perflib or call.is_winreg) and call.server.ip not in self._servers:
+                self._servers.add(call.server.ip)
+                # What is to be stated of it is stated at the end, when the capture has said what it says.
+                list(self._filled({call.server.ip}))
+            self._marks.add(self._collected.conflicts)
+            yield self._marks.marked(call) if self._marks.frames else call
+
+    def _problems(self) -> Iterator[Problem]:
+        """The problems that were listed since the last time."""
+        problems = self._collected.problems
+        stated, self._stated = self._stated, len(problems)
+        yield from problems[stated:]
+
+    def _filled(self, servers: Iterable[str]) -> Iterator[Problem]:
+        if self._metadata:
+            yield from fill(self._catalogs, self._names, servers, self._metadata, instead=self._metadata_from)

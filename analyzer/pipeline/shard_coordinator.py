@@ -1,0 +1,355 @@
+"""One capture, read by several processes: the same result, in less time.
+
+The streams are sharded by pair of hosts, as `collect` cuts captures (by connection, where there is only one pair). Each process
+reads the files, finds packets and puts TCP streams in order, which costs little, and makes calls of the streams of its shard
+(`shard`). Then the first process, which has a shard too, puts the tables together.
+
+What comes of an event has the event's moment, its place among all events. By their moments, events and calls of all shards are in
+the order in which one process finds them. What each shard has numbered by itself (sessions, logons, channels, handles, reads) gets
+the number that one process gives it. What servers state of their counters is learnt in that order, too.
+
+Some captures are no sum of their shards: a session that is bound from other hosts, an open or a handle that others use, a limit of
+the whole analysis that may have been reached. Then `read` gives nothing, and one process has to read the capture. Nobody can tell
+from the result how many did.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analyzer.auth.kdc_replies import Tickets
+from analyzer.auth.keyring import Keyring
+from analyzer.core.child_processes import ONE_THREAD, StartedProcess
+from analyzer.core.errors import InputError
+from analyzer.core.events import Event, Problem
+from analyzer.core.limits import Limits
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Lesson, Loss
+from analyzer.interfaces.winperf.winreg_layer import KeyFollower
+from analyzer.pipeline.shard_worker import FIRST_NUMBERS, Dealer, Place, Shard, ShardFacts, ShardTask, pair_of, work
+from analyzer.results.analysis import CaptureFacts
+from analyzer.results.call_table import CallTable
+from analyzer.results.calls_of_shards import CallMerger, MergedTable, MovedCalls
+from analyzer.results.shard_renumbering import Renumbering
+from analyzer.transport.tcp.stream_events import StreamBatch
+
+if TYPE_CHECKING:
+    from analyzer.capture.capture_reader import ReadBound
+
+Group = Collection[Event]
+_Numbers = npt.NDArray[np.int64]
+# What costs time is PDUs of DCERPC, some 60 us each to the end, and with keys twice as much, and messages to be decrypted; the
+# contents of files cost next to nothing. A process that is no copy takes a quarter of a second to start. Of captures that show so
+# many of them, and will have so many to their end, two processes are quicker than one.
+_COSTLY = re.compile(rb"\x05[\0\1][\0-\x13][\0-\xff]\x10\0\0\0")
+_TO_DECRYPT = re.compile(rb"\xfdSMB")
+_LEAST_COSTLY, _LEAST_IN_ALL = 2000, 15_000
+# Before that is known, no more is kept.
+_MOST_HELD = 16 << 20
+# Of the bytes of a capture that is worth several processes, one pair of hosts has no more.
+_MOST_OF_ONE = 0.8
+# So many more handles than a layer remembers are forgotten by it.
+_MOST_HANDLES = 1 << 16
+
+
+class FoundInShards(Struct, frozen=True):
+    """What all shards found, as one process would have."""
+
+    events: list[Event]
+    closed: list[int]
+    calls: CallTable
+    losses: list[Loss]
+    jobs: int
+
+
+class ProcessReader(StartedProcess):
+    """Reads a shard in a process of its own."""
+
+    def __init__(self, task: ShardTask) -> None:
+        """Raises `OSError` where no process can be started."""
+        super().__init__(work, task, variables=ONE_THREAD)
+
+    def facts(self) -> ShardFacts | None:
+        """What it found; None where it failed."""
+        found = self._receive()
+        return found if isinstance(found, ShardFacts) else None
+
+    def blocks(self) -> Iterator[MovedCalls]:
+        while (block := self._receive()) is not None:
+            yield block
+
+    def _receive(self) -> Any:
+        try:
+            return self.pipe.recv()
+        except (EOFError, OSError):
+            raise InputError(
+                "a process that decodes calls has ended before its time (out of memory, perhaps)",
+                hint="With --jobs 1, one process does it all, in less memory.",
+            ) from None
+
+
+def cores() -> int:
+    """How many processes can work at the same time."""
+    with suppress(AttributeError):  # not everywhere
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Preview(Struct, frozen=True):
+    """The first groups of events of a capture, until it is known whether several processes pay."""
+
+    groups: deque[Group]
+    pays: bool
+    # Shards are connections; otherwise pairs of hosts.
+    by_connection: bool = False
+
+    def then(self, groups: Generator[Group]) -> Generator[Group]:
+        """Those that were taken, and all that follow."""
+        with closing(groups):
+            while self.groups:
+                yield self.groups.popleft()
+            yield from groups
+
+
+def preview(groups: Iterator[Group], share_read: Callable[[], float], *, has_keys: bool, always: bool) -> Preview:
+    """Takes as many groups as it needs. `share_read` is which part of the capture was read so far; `has_keys`, encrypted messages
+    may be decrypted. `always`, several processes read the capture however small it is."""
+    held: deque[Group] = deque()
+    sizes, connections = Counter[object](), Counter[object]()
+    costly = size = 0
+    share = share_read()
+    for group in groups:
+        held.append(group)
+        if not group:
+            continue
+        # Captures are read a block at a time: what was counted is of all blocks before the one that begins here.
+        if (now := share_read()) != share:
+            if costly >= _LEAST_COSTLY or size >= _MOST_HELD:
+                break
+            share = now
+        for event in group:
+            if isinstance(event, StreamBatch):
+                data = event.data.data
+                found = len(_COSTLY.findall(data))
+                costly += 2 * (found + len(_TO_DECRYPT.findall(data))) if has_keys else found
+                size += len(data)
+                sizes[pair_of(event.connection)] += len(data)
+                connections[event.connection.number] += len(data)
+    by_connection = len(sizes) == 1
+    largest = max((connections if by_connection else sizes).values(), default=0)
+    pays = costly >= _LEAST_COSTLY and costly >= _LEAST_IN_ALL * share and largest <= _MOST_OF_ONE * size
+    return Preview(held, pays or always, by_connection)
+
+
+class Sharing:
+    """How the processes of an analysis share a capture: so many (`jobs`), or one for each core if not given, where the capture is
+    large enough for that to pay."""
+
+    def __init__(
+        self,
+        files: Sequence[Path],
+        size: int,
+        bound: ReadBound | None,
+        keyring: Keyring,
+        limits: Limits,
+        jobs: int | None,
+    ) -> None:
+        self._files, self._size, self._bound = files, size, bound
+        self._keyring, self._limits = keyring, limits
+        self._jobs = jobs
+
+    def read(
+        self,
+        groups: Generator[Group],
+        tickets: Tickets,
+        facts: Callable[[], CaptureFacts],
+        learner: CatalogLearner,
+        follower: KeyFollower,
+    ) -> FoundInShards | Generator[Group] | None:
+        """What is found in the streams of a capture; the streams themselves where one process has to go on with them; None where
+        one process has to read them from the beginning."""
+        keyring, limits, count = self._keyring, self._limits, self._jobs or cores()
+        seen = preview(
+            groups, lambda: facts().bytes / self._size, has_keys=bool(keyring), always=self._jobs is not None
+        )
+        if seen.pays and count > 1:
+            tasks = [
+                ShardTask(self._files, self._bound, keyring, limits, number, count, seen.by_connection)
+                for number in range(1, count)
+            ]
+            with Shards() as shards:
+                if shards.start(tasks):
+                    own = Shard(keyring, limits, count, tickets)
+                    dealer = Dealer(count, by_connection=seen.by_connection)
+                    with closing(groups):
+                        events = list(dealer.deal(seen.then(groups), 0, own))
+                    read = facts()
+                    return shards.read(own, (read.frames, read.bytes), events, learner, follower)
+        return seen.then(groups)
+
+
+class Shards:
+    """The other processes that read a capture. Ends what it has started when it is left."""
+
+    def __init__(self) -> None:
+        self._readers: list[ProcessReader] = []
+
+    def start(self, tasks: Sequence[ShardTask]) -> bool:
+        """Starts a process for each. Whether they could be started."""
+        for task in tasks:
+            try:
+                self._readers.append(ProcessReader(task))
+            except OSError:  # no more processes are allowed
+                return False
+        return True
+
+    def __enter__(self) -> Shards:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for reader in self._readers:
+            reader.end()
+
+    def read(
+        self,
+        own: Shard,
+        read: tuple[int, int],
+        events: Sequence[tuple[int, Event]],
+        learner: CatalogLearner,
+        follower: KeyFollower,
+    ) -> FoundInShards | None:
+        """What the capture holds; None where that is not the sum of its shards. This process has read its `own` shard and so many
+        frames and bytes (`read`), and has the events of no shard. Names are learnt by `learner` and `follower`. Raises
+        `InputError` where a process has ended."""
+        found = [own.finish(read), *(reader.facts() for reader in self._readers)]
+        facts = [one for one in found if one is not None]
+        if len(facts) < len(found) or not _are_a_sum(facts):
+            return None
+        blocks = [own.blocks(), *(reader.blocks() for reader in self._readers)]
+        return _together(facts, blocks, events, learner, follower)
+
+
+def _are_a_sum(facts: Sequence[ShardFacts]) -> bool:
+    """Whether one process would have found the same."""
+    # A file that grows is not the same for all.
+    if len({(one.ended_at, one.read) for one in facts}) > 1:
+        return False
+    if any(one.is_partial for one in facts):
+        return False
+    if any(isinstance(event, Problem) and event.kind == "limit" for one in facts for _, event in one.events):
+        return False
+    # What only the end completes comes layer by layer, and so do channels that are met there.
+    if sum(one.has_end for one in facts) > 1:
+        return False
+    if sum(moment > one.ended_at for one in facts for moment in one.numbered["channels"]) > 1:
+        return False
+    if sum(len(one.shared.handles) for one in facts) > _MOST_HANDLES:
+        return False
+    # Calls without a bind may turn out to use handles of others.
+    if any(one.has_unbound for one in facts) and any(one.numbered["keys"] for one in facts):
+        return False
+    return not any(_meet(one, other) or _meet(other, one) for one, other in combinations(facts, 2))
+
+
+def _together(
+    facts: Sequence[ShardFacts],
+    blocks: Sequence[Iterator[MovedCalls]],
+    own: Sequence[tuple[int, Event]],
+    learner: CatalogLearner,
+    follower: KeyFollower,
+) -> FoundInShards:
+    places = _places_of([one.numbered for one in facts])
+    renumbered = [Renumbering(place) for place in places]
+    events = [*own]
+    for one, numbers in zip(facts, renumbered, strict=True):
+        events += [(moment, numbers.event(event)) for moment, event in one.events]
+    events.sort(key=lambda found: found[0])
+    calls = MergedTable()
+    merger = CallMerger(
+        calls,
+        [numbers.values(one.values) for one, numbers in zip(facts, renumbered, strict=True)],
+        [{name: place[name] for name in ("keys", "services", "reads")} for place in places],
+    )
+    school = _School(facts, calls, learner, follower)
+    for merged in merger.merge(blocks):
+        school.take(merged.begin, merged.tables, merged.rows)
+    return FoundInShards(
+        [event for _, event in events],
+        [int(place["channels"][channel]) for one, place in zip(facts, places, strict=True) for channel in one.closed],
+        calls,
+        [
+            replace(loss, channel=int(place["channels"][loss.channel]))
+            for one, place in zip(facts, places, strict=True)
+            for loss in one.losses
+        ],
+        len(facts),
+    )
+
+
+def _meet(one: ShardFacts, other: ShardFacts) -> bool:
+    """Whether two shards have something in common."""
+    ids = {session_id for session_id, _, _ in other.shared.sessions}
+    return bool(
+        one.shared.sessions & other.shared.sessions
+        or one.shared.bound & ids
+        or one.shared.reopened & other.shared.granted
+        or one.shared.handles & other.shared.handles
+    )
+
+
+def _places_of(numbered: Sequence[Mapping[str, Sequence[int]]]) -> list[dict[str, _Numbers]]:
+    """For each shard, and each kind of number: the numbers of the whole capture by those that the shard gave, counted from 0."""
+    found: list[dict[str, _Numbers]] = [{} for _ in numbered]
+    for kind, first in FIRST_NUMBERS.items():
+        moments = [np.array(one[kind], np.int64) for one in numbered]
+        order = np.argsort(np.concatenate(moments), kind="stable")
+        numbers = np.empty(len(order), np.int64)
+        numbers[order] = np.arange(len(order)) + first
+        for of_shard, part in zip(found, np.split(numbers, np.cumsum([len(one) for one in moments])[:-1]), strict=True):
+            of_shard[kind] = part
+    return found
+
+
+class _School:
+    """Has what calls teach learnt in the order of the calls."""
+
+    def __init__(
+        self, facts: Sequence[ShardFacts], calls: CallTable, learner: CatalogLearner, follower: KeyFollower
+    ) -> None:
+        self._calls, self._learner, self._follower = calls, learner, follower
+        self._lessons = [one.lessons for one in facts]
+        # The rows that teach something, in each table, and which lesson that is.
+        self._taught = [np.array(one.taught, np.int64).reshape(-1, 2) for one in facts]
+        # The table of names that a server stated last: once more it teaches nothing.
+        self._names: dict[Place, bytes] = {}
+
+    def take(self, begin: int, tables: _Numbers, rows: _Numbers) -> None:
+        """Rows were put into the table."""
+        found = []
+        for table, taught in enumerate(self._taught):
+            places = np.flatnonzero(tables == table)
+            own = rows[places]
+            is_here = np.isin(taught[:, 0], own)
+            at = places[np.searchsorted(own, taught[is_here, 0])]
+            found += [
+                (place, table, lesson) for place, lesson in zip(at.tolist(), taught[is_here, 1].tolist(), strict=True)
+            ]
+        for place, table, number in sorted(found):
+            lesson = self._lessons[table][number]
+            if isinstance(lesson, Lesson):
+                if not self._learner.knows(lesson):
+                    self._learner.learn(self._calls[begin + place])
+            elif self._names.get((lesson.server, lesson.language)) != lesson.digest:
+                self._names[lesson.server, lesson.language] = lesson.digest
+                self._follower.learn(self._calls[begin + place])

@@ -1,0 +1,431 @@
+"""A shard of a capture: the streams of some pairs of hosts in, what they carry out, as one of several processes reads it.
+
+Every process reads the whole capture up to the streams, which costs a tenth of the time, and takes those of its shard (`Dealer`):
+nothing has to be passed on. What a shard hands back is numbered by itself; `pipeline.shard_coordinator` gives it the numbers that
+it has in the whole capture. For that, each event has a moment, its place among all events of the capture, and all that comes of an
+event has its moment.
+"""
+
+from __future__ import annotations
+
+import gc
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from analyzer.auth import token_handshake
+from analyzer.auth.kdc_replies import Tickets
+from analyzer.auth.keyring import Keyring
+from analyzer.auth.security_context_type import SearchBudget
+from analyzer.capture.capture_reader import ReadBound
+from analyzer.core.absence import Missing
+from analyzer.core.events import CaptureEnds, ClockSetBack, Event
+from analyzer.core.guid import guid_text
+from analyzer.core.limits import Limits
+from analyzer.core.numbering import Numbers
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Lesson, Loss, PerflibLayer, lesson_of
+from analyzer.interfaces.svcctl.service_layer import ServiceLayer
+from analyzer.interfaces.winperf.winreg_layer import KeyFollower, WinregLayer, holds_names
+from analyzer.pipeline.layer_chain import LayerChain
+from analyzer.pipeline.run import stream_layers
+from analyzer.pipeline.segment_sources import own_segments
+from analyzer.results import scmr, winreg
+from analyzer.results.call import Call, handle_of
+from analyzer.results.call_rows import SharedValues
+from analyzer.results.call_table import CallTable
+from analyzer.results.calls_of_shards import MovedCalls, blocks_of
+from analyzer.results.counter_name_tables import table_language
+from analyzer.transport.channel.channel_events import ChannelClosed
+from analyzer.transport.channel.channels import Channels, TcpChannels
+from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.rpc_layer import RpcLayer
+from analyzer.transport.rpc.undecoded_call import plain_call
+from analyzer.transport.smb.durable_opens import DurableKey, DurableOpens
+from analyzer.transport.smb.session import Session
+from analyzer.transport.smb.sessions_of_capture import KnownSessions
+from analyzer.transport.smb.smb_connection_state import ConnectionState
+from analyzer.transport.smb.smb_layer import SmbLayer
+from analyzer.transport.smb.trees_and_opens import Open
+from analyzer.transport.tcp.stream_events import Connection, Gap, Recognised, StreamBatch, StreamClosed
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection as Pipe
+
+# The moment of what only the end of the capture completes.
+AT_END = 1 << 62
+# More events than this are not handed back: limits of the whole capture decide which of them are listed.
+_MOST_EVENTS = 200_000
+# What is part of a name: which method gives a handle, and which ask with one.
+_KEY_HANDLES, _SERVICE_HANDLES = ("hKey",), ("hService", "hSCObject")
+_KEYS_GIVEN, _SERVICES_GIVEN = ("phKey", "phkResult"), ("lpServiceHandle", "lpScHandle")
+_GUID_AT, _HANDLE_BYTES = 4, 20
+# What all connections of an analysis share.
+_SHARED_LIMITS = ("opens_in_all", "smb_memory", "smb_decompressed_free", "search_tries", "search_keystream")
+# Server and handle.
+Place = tuple[str, str]
+
+
+class Dealer:
+    """Deals out the events of a capture to shards. Each process deals alike, and takes what is its own."""
+
+    def __init__(self, count: int, *, by_connection: bool) -> None:
+        """So many shards are of pairs of hosts, or of connections."""
+        self._by_connection = by_connection
+        # Which shard each pair of hosts, or connection, is in, and how many bytes each shard had.
+        self._shards: dict[object, int] = {}
+        self._loads = [0] * count
+
+    def deal(self, groups: Iterable[Collection[Event]], number: int, shard: Shard) -> Iterator[tuple[int, Event]]:
+        """Feeds the shard of that number the events that belong to it; gives those that belong to no shard, with their moments."""
+        moment = 0
+        for group in groups:
+            for event in group:
+                moment += 1
+                match event:
+                    case StreamBatch(connection=connection, data=data, replies=replies):
+                        taker = self._shard_of(connection)
+                        self._loads[taker] += len(data) + 100 * len(replies)
+                        if taker == number:
+                            shard.feed(moment, event)
+                    case (
+                        Gap(connection=connection)
+                        | Recognised(connection=connection)
+                        | StreamClosed(connection=connection)
+                    ):
+                        if self._shard_of(connection) == number:
+                            shard.feed(moment, event)
+                    case ClockSetBack() | CaptureEnds():
+                        shard.feed(moment, event)
+                    case _:
+                        yield moment, event
+
+    def _shard_of(self, connection: Connection) -> int:
+        """The shard of a connection: of a new one that which had the fewest bytes."""
+        key = connection.number if self._by_connection else pair_of(connection)
+        if (shard := self._shards.get(key)) is None:
+            shard = self._shards[key] = self._loads.index(min(self._loads))
+            self._loads[shard] += 1
+        return shard
+
+
+def pair_of(connection: Connection) -> tuple[str, str]:
+    """The hosts of a connection, in the same order whoever began it."""
+    a, b = connection.a.ip, connection.b.ip
+    return (a, b) if a <= b else (b, a)
+
+
+class EventClock:
+    """The moment of the event that is being taken."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+
+class NotedNumbers(Iterator[int]):
+    """Numbers from `first` on, and the moment at which each was given."""
+
+    def __init__(self, clock: EventClock, first: int) -> None:
+        self._clock, self._first = clock, first
+        self.moments = array("q")
+
+    def __next__(self) -> int:
+        self.moments.append(self._clock.now)
+        return self._first + len(self.moments) - 1
+
+
+class SharedMatter(Struct, frozen=True):
+    """What a shard has met or looked for that others may have too. A capture where any of the following is in two shards is no sum
+    of them. These are sessions (by id, server and client), ids of sessions that connections bind themselves to, opens that were
+    granted to last or asked for again, and handles of keys and services.
+    """
+
+    sessions: set[tuple[int, str, str]] = field(default_factory=set)
+    bound: set[int] = field(default_factory=set)
+    granted: set[DurableKey] = field(default_factory=set)
+    reopened: set[DurableKey] = field(default_factory=set)
+    handles: set[Place] = field(default_factory=set)
+
+
+class _Sessions(KnownSessions):
+    """Notes what may be a session of others too."""
+
+    def __init__(self, shared: SharedMatter) -> None:
+        super().__init__()
+        self._shared = shared
+
+    def register(self, session: Session) -> None:
+        self._shared.sessions.add((session.session_id, session.server.ip, session.client.ip))
+        super().register(session)
+
+    def bound(self, session_id: int, state: ConnectionState) -> Session | None:
+        self._shared.bound.add(session_id)
+        return super().bound(session_id, state)
+
+
+class _Durable(DurableOpens):
+    """Notes which opens may be taken up elsewhere."""
+
+    def __init__(self, shared: SharedMatter) -> None:
+        super().__init__()
+        self._shared = shared
+
+    def granted(self, session: Session, file_id: bytes, opened: Open) -> None:
+        super().granted(session, file_id, opened)
+        if opened.durable is not None:
+            self._shared.granted.add(opened.durable)
+
+    def take(self, session: Session, file_id: bytes) -> Open | None:
+        self._shared.reopened.add(self.key_of(session, file_id))
+        return super().take(session, file_id)
+
+
+class _ShardSearch(SearchBudget):
+    """Knows whether more was wanted of it than there was."""
+
+    def __init__(self, tries: int, keystream: int) -> None:
+        super().__init__(tries, keystream)
+        self._has_refused = False
+
+    def makes(self, size: int) -> bool:
+        if super().makes(size):
+            return True
+        self._has_refused = True
+        return False
+
+    @property
+    def is_exhausted(self) -> bool:
+        return self._has_refused or self.given_up > 0
+
+
+class NameLesson(Struct, frozen=True):
+    """What an answer says of a server's names: the language of its table, and its digest."""
+
+    server: str
+    language: str
+    digest: bytes
+
+
+class ShardFacts(Struct, frozen=True):
+    """What a shard has found, but for its calls.
+
+    `events` have their moments; `numbered` has for each kind of `Numbers` the moments at which it gave them; `taught` are rows of
+    calls with the position of their lesson in `lessons`. `closed` are channels that were closed before the capture ended, which was
+    at `ended_at`, behind so many frames and bytes (`read`). `has_unbound`: there are calls without a bind; `has_end`: the end of
+    the capture completed some of what was found; `is_partial`: it depends on what all shards share.
+    """
+
+    events: list[tuple[int, Event]]
+    ended_at: int
+    read: tuple[int, int]
+    closed: list[int]
+    losses: list[Loss]
+    numbered: dict[str, Sequence[int]]
+    values: SharedValues
+    lessons: list[Lesson | NameLesson]
+    taught: Sequence[int]
+    shared: SharedMatter
+    has_unbound: bool
+    has_end: bool
+    is_partial: bool
+
+
+class Shard:
+    """Reads the streams of a shard. So many shards share the limits of the analysis."""
+
+    def __init__(self, keyring: Keyring, limits: Limits, shares: int, tickets: Tickets) -> None:
+        of_each = limits_of_shard(limits, shares)
+        self._clock = EventClock()
+        self._noted = {name: NotedNumbers(self._clock, first) for name, first in FIRST_NUMBERS.items()}
+        numbers = Numbers(**self._noted)
+        self._shared = SharedMatter()
+        self._search = _ShardSearch(of_each.search_tries, of_each.search_keystream)
+        channels = Channels(numbers.channels)
+        smb = SmbLayer(
+            keyring,
+            channels,
+            tickets=tickets,
+            limits=of_each,
+            numbers=numbers,
+            sessions=_Sessions(self._shared),
+            durable=_Durable(self._shared),
+        )
+        rpc = RpcLayer(
+            keyring,
+            limits=of_each,
+            begin=partial(token_handshake.begin, tickets=tickets),
+            search=self._search,
+            pdus=False,
+            logons=numbers.rpc_logons,
+            shares=shares,
+        )
+        self._pcq = PerflibLayer(CatalogLearner(), learning=False)
+        self._chain = LayerChain(
+            [
+                smb,
+                TcpChannels(channels),
+                rpc,
+                self._pcq,
+                WinregLayer(KeyFollower(learning=False, numbers=numbers)),
+                ServiceLayer(numbers),
+            ]
+        )
+        self._table = CallTable()
+        self._moments, self._ends = array("q"), array("q")
+        self._events: list[tuple[int, Event]] = []
+        self._closed: list[int] = []
+        self._has_ended = self._has_end = self._is_overfull = False
+        self._ended_at = AT_END
+        self._lessons: dict[Lesson | NameLesson, int] = {}
+        self._taught = array("q")
+
+    def feed(self, moment: int, event: Event) -> None:
+        """Takes the event of a moment."""
+        self._clock.now = moment
+        if isinstance(event, CaptureEnds):
+            self._ended_at = moment
+        for higher in self._chain.climb((event,)):
+            self._take(higher)
+
+    def finish(self, read: tuple[int, int]) -> ShardFacts:
+        """The capture ends, behind so many frames and bytes: what was found."""
+        self._clock.now = AT_END
+        for group in self._chain.finish():
+            for higher in group:
+                self._take(higher)
+        return ShardFacts(
+            self._events,
+            self._ended_at,
+            read,
+            self._closed,
+            self._pcq.losses,
+            {name: noted.moments for name, noted in self._noted.items()},
+            self._table.shared,
+            list(self._lessons),
+            self._taught,
+            self._shared,
+            bool(self._table.unbound),
+            self._has_end,
+            self._is_overfull or self._search.is_exhausted,
+        )
+
+    def blocks(self) -> Iterator[MovedCalls]:
+        """Its calls."""
+        return blocks_of(self._table, np.array(self._moments, np.int64), np.array(self._ends, np.int64))
+
+    def _take(self, event: Event) -> None:
+        self._has_end |= self._clock.now == AT_END
+        if isinstance(event, Call):
+            self._add(event)
+        elif isinstance(event, Exchange):
+            self._add(plain_call(event))
+        elif isinstance(event, ChannelClosed):
+            if not self._has_ended:
+                self._closed.append(event.channel.number)
+        elif isinstance(event, CaptureEnds):
+            self._has_ended = True
+        elif len(self._events) < _MOST_EVENTS:
+            self._events.append((self._clock.now, event))
+        else:
+            self._is_overfull = True
+
+    def _add(self, call: Call) -> None:
+        row = self._table.append(call)
+        self._moments.append(self._clock.now)
+        self._ends.append(self._table.log.end)
+        match call.interface.uuid:
+            case winreg.INTERFACE:
+                self._shared.handles.update(_places(call, _KEY_HANDLES, _KEYS_GIVEN))
+                if (lesson := _names_of(call)) is not None:
+                    self._teaches(row, lesson)
+            case scmr.INTERFACE:
+                self._shared.handles.update(_places(call, _SERVICE_HANDLES, _SERVICES_GIVEN))
+            case _:
+                if call.is_perflib and (taught := lesson_of(call)) is not None:
+                    self._teaches(row, taught)
+
+    def _teaches(self, row: int, lesson: Lesson | NameLesson) -> None:
+        self._taught.extend((row, self._lessons.setdefault(lesson, len(self._lessons))))
+
+
+# What each kind of number begins with.
+FIRST_NUMBERS = {"sessions": 0, "smb_logons": 0, "rpc_logons": 0, "channels": 0, "keys": 1, "services": 1, "reads": 1}
+
+
+def limits_of_shard(limits: Limits, shares: int) -> Limits:
+    """The limits of one of so many shards. Where one reaches its part, the whole capture may reach the limit or not: one process
+    has to find out."""
+    return replace(limits, **{name: getattr(limits, name) // shares for name in _SHARED_LIMITS})
+
+
+def _places(call: Call, used: Iterable[str], given: Iterable[str]) -> Iterator[Place]:
+    """The handles that a call uses and gives out."""
+    server = call.server.ip
+    sides = ((call.request, used), *(((call.response, given),) if call.status == 0 else ()))
+    for side, names in sides:
+        for name in names:
+            if (handle := handle_of(side, name)) is not None:
+                yield server, handle
+    side = call.request
+    if side is None or side.params or isinstance(stub := side.stub, Missing) or len(stub) < _HANDLE_BYTES:
+        return
+    # A request that is not decoded begins with the handle that it uses.
+    yield server, guid_text(stub.part(_GUID_AT, _HANDLE_BYTES))
+
+
+def _names_of(call: Call) -> NameLesson | None:
+    if not holds_names(call):
+        return None
+    assert call.read is not None
+    assert call.response is not None
+    table = table_language(call.read.value_name, call.read.key)
+    if table is None or table[0] != "counter":
+        return None
+    return NameLesson(call.server.ip, table[1], sha256(call.response.buffer_data).digest())
+
+
+class ShardTask(Struct, frozen=True):
+    """What a process has to do: it reads files up to a bound, and takes one of so many shards, by its number."""
+
+    files: Sequence[Path]
+    bound: ReadBound | None
+    keyring: Keyring
+    limits: Limits
+    number: int
+    count: int
+    by_connection: bool
+
+
+def read_shard(task: ShardTask) -> tuple[ShardFacts, Iterator[MovedCalls]]:
+    """What a shard holds, and its calls, a block at a time."""
+    segments, read = own_segments(task.files, None, task.limits, bound=task.bound)
+    layers, tickets = stream_layers(task.limits)
+    shard = Shard(task.keyring, task.limits, task.count, tickets)
+    dealer = Dealer(task.count, by_connection=task.by_connection)
+    for _ in dealer.deal(LayerChain(layers).groups(segments), task.number, shard):
+        pass  # what belongs to no shard is for the first process
+    return shard.finish((read().frames, read().bytes)), shard.blocks()
+
+
+def work(pipe: Pipe, task: ShardTask) -> None:
+    """What a process does: it gives what a shard holds, then its calls; the type of the error that it meets before."""
+    from analyzer.core.child_processes import works_for_parent
+
+    works_for_parent()
+    gc.freeze()
+    gc.set_threshold(10_000, 10, 10)
+    try:
+        facts, blocks = read_shard(task)
+    except Exception as error:
+        pipe.send(type(error).__name__)
+        return
+    pipe.send(facts)
+    for block in blocks:
+        pipe.send(block)
+    pipe.send(None)

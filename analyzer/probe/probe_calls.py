@@ -1,0 +1,345 @@
+"""The calls of the probe: methods with parameters in, answers and an entry in the log out.
+
+A `Lab` opens associations to one server and keeps the log; a `Talk` is one association at one authentication level. Each entry says
+what was sent in words, what came back, and which triggers of requirements (`analyzer.questions.audit.requirements`) that was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal, Protocol, TypedDict, Unpack
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analyzer.core.dcerpc import NDR, NDR64, NdrWriter
+from analyzer.probe.dcerpc_client import BoundStream, Credentials, LostError, OfferedContext, Reply, handle_of
+from analyzer.probe.request_stubs import MACHINE, query_value
+from analyzer.results import perflib, winreg
+from analyzer.results.perflib import Opnum
+from analyzer.results.security import AuthLevel
+
+PERFLIB, WINREG = (perflib.INTERFACE, 1, 0), (winreg.INTERFACE, 1, 0)
+# The range of dwInSize of EnumerateCounterSet, in GUIDs ([MS-PCQ] section 6).
+MOST_GUIDS = 256
+NOT_ENOUGH_MEMORY, ACCESS_DENIED = 8, 5
+METHODS = {
+    0: "EnumerateCounterSet",
+    1: "QueryCounterSetRegistrationInfo",
+    2: "EnumerateCounterSetInstances",
+    3: "OpenQueryHandle",
+    4: "CloseQueryHandle",
+    5: "QueryCounterInfo",
+    6: "QueryCounterData",
+    7: "ValidateCounters",
+}
+Impersonation = Literal["impersonation", "identification"]
+
+
+class Triggers(TypedDict, total=False):
+    """The triggers a call counts for: once answered, once successful; and whether its handle is unknown to the server."""
+
+    causes: tuple[str, ...]
+    returns: tuple[str, ...]
+    never_given_out: bool
+
+
+class Connector(Protocol):
+    """Opens streams to the server that the user named."""
+
+    def open(self, credentials: Credentials, pipe: str, impersonation: Impersonation) -> BoundStream: ...
+
+
+class LogEntry(Struct, frozen=True):
+    """One call of the log: the step it belongs to, what was sent in words, at which level, and what came back.
+
+    `triggers` are those that were brought about, as the catalogue words them.
+    """
+
+    step: str
+    association: int
+    level: int
+    words: str
+    answer: Reply
+    triggers: tuple[str, ...]
+
+
+class Lab:
+    """One run against one server. `pause` is called before every call: it keeps the rate. `tell` is given lines for people: how
+    far the run has come, and what got no answer."""
+
+    def __init__(
+        self,
+        connector: Connector,
+        credentials: Credentials,
+        pause: Callable[[], None],
+        tell: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self.connector, self.credentials, self._pause, self.tell = connector, credentials, pause, tell
+        self.log: list[LogEntry] = []
+        self.failures: list[str] = []
+        self.step = ""
+        self._open: list[Talk] = []
+        self.associations = 0
+
+    def join(
+        self,
+        level: int = AuthLevel.PRIVACY,
+        *,
+        interface: tuple[str, int, int] = PERFLIB,
+        transfer: tuple[str, int] = NDR,
+        pipe: str = "winreg",
+        impersonation: Impersonation = "impersonation",
+        credentials: Credentials | None = None,
+    ) -> Talk | None:
+        """A new association; None, and a line among the failures, where there is none to be had."""
+        self._pause()
+        who = self.credentials if credentials is None else credentials
+        self.associations += 1
+        words = f"bind at level {level}"
+        try:
+            association = self.connector.open(who, pipe, impersonation)
+            talk = Talk(self, association, self.associations)
+            self._open.append(talk)
+            context = talk.add(OfferedContext(interface, transfer), level)
+        except (LostError, OSError, ConnectionError) as error:
+            self.fail(f"{words}: {error}")
+            return None
+        if context is None:
+            self.fail(f"{words}: the server rejected the presentation context")
+            return None
+        return talk
+
+    @property
+    def calls(self) -> int:
+        """How many requests were sent; the log has binds too."""
+        return sum(entry.answer.opnum >= 0 for entry in self.log)
+
+    def fail(self, why: str) -> None:
+        """Notes what went wrong in this step, and says so."""
+        self.failures.append(f"{self.step}: {why}")
+        self.tell(self.failures[-1])
+
+    def note(self, entry: LogEntry) -> None:
+        self.log.append(entry)
+
+    def add(self, *triggers: str) -> None:
+        """Further triggers of the last call, known from its answer."""
+        last = self.log[-1]
+        self.log[-1] = replace(last, triggers=tuple(dict.fromkeys((*last.triggers, *triggers))))
+
+    def before_call(self) -> None:
+        self._pause()
+
+    def end_step(self) -> None:
+        """Closes what the step left open."""
+        for talk in self._open:
+            talk.close()
+        self._open.clear()
+
+
+class Talk:
+    """One association. Calls go over the context that was bound last, unless `at` names another."""
+
+    def __init__(self, lab: Lab, association: BoundStream, number: int) -> None:
+        self._lab, self._association, self.number = lab, association, number
+        self._levels: dict[int, int] = {}
+        self._ndr64: dict[int, bool] = {}
+        self._interfaces: dict[int, str] = {}
+        self._last = 0
+
+    def add(self, context: OfferedContext, level: int) -> int | None:
+        """One more context, with a security context of its own."""
+        number = self._association.bind(context, level)
+        triggers = ["The interface was called or bound.", "The interface was bound.", *_TRAILERS[level > 1]]
+        if number is not None:
+            self._last = number
+            self._levels[number] = level
+            self._ndr64[number] = context.transfer == NDR64
+            self._interfaces[number] = context.interface[0]
+            triggers.append("The interface was bound and the bind answered.")
+        elif context.transfer not in (NDR, NDR64):
+            triggers.append("Bind-time features were offered.")
+        if context.interface == PERFLIB:
+            words = f"bind of PerflibV2 at level {level}{', NDR64' if context.transfer == NDR64 else ''}"
+            self._lab.note(LogEntry(self._lab.step, self.number, level, words, Reply(b"", None, None), tuple(triggers)))
+        return number
+
+    @property
+    def last(self) -> int:
+        """The context that was bound last, over which calls go."""
+        return self._last
+
+    def use(self, context: int) -> None:
+        """Lets calls go over this context from now on."""
+        self._last = context
+
+    def stub(self) -> NdrWriter:
+        """An empty stub in the transfer syntax of the context that calls go over."""
+        return NdrWriter(ndr64=self._ndr64[self._last])
+
+    def close(self) -> None:
+        self._association.close()
+
+    def send(
+        self,
+        opnum: int,
+        stub: bytes | NdrWriter,
+        words: str,
+        *,
+        causes: tuple[str, ...] = (),
+        returns: tuple[str, ...] = (),
+        never_given_out: bool = False,
+    ) -> Reply:
+        """One call. It `causes` these triggers by being answered at all, and what it `returns` by success; on the handle of a
+        `never_given_out` the server did not give it out."""
+        context = self._last
+        data = stub.data if isinstance(stub, NdrWriter) else stub
+        self._lab.before_call()
+        answer = self._association.call(context, opnum, data)
+        if not answer.is_sent:
+            return answer
+        if answer.lost is not None:
+            self._lab.tell(f"{self._lab.step}: {words}: {answer.lost}")
+        triggers: list[str] = []
+        level = self._levels[context]
+        if self._interfaces[context] == perflib.INTERFACE:
+            triggers += _of_any(answer, level)
+            triggers += _of_method(opnum, answer, level, never_given_out=never_given_out)
+        if answer.is_answered:
+            triggers += causes
+        if answer.status == 0:
+            triggers += returns
+        entry = LogEntry(self._lab.step, self.number, level, words, answer, tuple(dict.fromkeys(triggers)))
+        self._lab.note(entry)
+        return answer
+
+    # --- the methods of PerflibV2 ---------------------------------------------------------------------------------
+
+    def enumerate(self, in_size: int = MOST_GUIDS, **triggers: Unpack[Triggers]) -> Reply:
+        return self.send(
+            0, self.stub().string(MACHINE).uint(in_size), f"EnumerateCounterSet, dwInSize {in_size}", **triggers
+        )
+
+    def register(
+        self, guid: str, code: int, language: int = 0, in_size: int = 1 << 16, **triggers: Unpack[Triggers]
+    ) -> Reply:
+        stub = self.stub().string(MACHINE).uuid(guid).uint(code).uint(language).uint(in_size)
+        words = f"QueryCounterSetRegistrationInfo of {guid}, RequestCode {code}, RequestLCID {language:#x}, dwInSize {in_size}"
+        return self.send(1, stub, words, **triggers)
+
+    def instances(self, guid: str, in_size: int = 1 << 16, **triggers: Unpack[Triggers]) -> Reply:
+        stub = self.stub().string(MACHINE).uuid(guid).uint(in_size)
+        return self.send(2, stub, f"EnumerateCounterSetInstances of {guid}, dwInSize {in_size}", **triggers)
+
+    def open(self, **triggers: Unpack[Triggers]) -> bytes | None:
+        return handle_of(self.send(3, self.stub().string(MACHINE), "OpenQueryHandle", **triggers))
+
+    def close_query(self, handle: bytes, whose: str = "the handle", **triggers: Unpack[Triggers]) -> Reply:
+        return self.send(4, self.stub().handle(handle), f"CloseQueryHandle of {whose}", **triggers)
+
+    def info(
+        self, handle: bytes, in_size: int = 1 << 16, whose: str = "the handle", **triggers: Unpack[Triggers]
+    ) -> Reply:
+        stub = self.stub().handle(handle).uint(in_size)
+        return self.send(5, stub, f"QueryCounterInfo of {whose}, dwInSize {in_size}", **triggers)
+
+    def data(
+        self, handle: bytes, in_size: int = 1 << 16, whose: str = "the handle", **triggers: Unpack[Triggers]
+    ) -> Reply:
+        stub = self.stub().handle(handle).uint(in_size)
+        return self.send(6, stub, f"QueryCounterData of {whose}, dwInSize {in_size}", **triggers)
+
+    def validate(
+        self,
+        handle: bytes,
+        identifiers: bytes,
+        words: str,
+        *,
+        add: int = 1,
+        size: int | None = None,
+        whose: str = "the handle",
+        **triggers: Unpack[Triggers],
+    ) -> Reply:
+        stub = self.stub().handle(handle).uint(len(identifiers) if size is None else size)
+        stub.conformant(identifiers).uint(add)
+        sent = f"ValidateCounters of {whose}, dwAdd {add}: {words}"
+        return self.send(7, stub, sent, **triggers)
+
+    def handled(self, opnum: int, handle: bytes, whose: str, **triggers: Unpack[Triggers]) -> Reply:
+        """The method of opnum 4 to 7 on this handle."""
+        match opnum:
+            case 4:
+                return self.close_query(handle, whose, **triggers)
+            case 5:
+                return self.info(handle, whose=whose, **triggers)
+            case 6:
+                return self.data(handle, whose=whose, **triggers)
+            case _:
+                return self.validate(handle, b"", "no identifier", whose=whose, **triggers)
+
+    # --- winreg -------------------------------------------------------------------------------------------------------
+
+    def open_performance_data(self) -> bytes | None:
+        stub = self.stub().count(0).uint(0x02000000)
+        return handle_of(self.send(3, stub, "OpenPerformanceData of winreg"))
+
+    def query_value(self, handle: bytes, name: str, size: int, **triggers: Unpack[Triggers]) -> Reply:
+        stub = query_value(handle, name, size, ndr64=self._ndr64[self._last])
+        return self.send(17, stub, f'BaseRegQueryValue of "{name}", room for {size} bytes', **triggers)
+
+    def close_key(self, handle: bytes) -> Reply:
+        return self.send(5, self.stub().handle(handle), "BaseRegCloseKey")
+
+
+_TRAILERS = {False: (), True: ("A PDU with a security trailer was sent.",)}
+
+
+def _of_any(answer: Reply, level: int) -> Iterator[str]:
+    """What any call of PerflibV2 is a trigger of."""
+    yield "A request was sent."
+    if level < AuthLevel.PRIVACY:
+        yield "A request below authentication level 6 was sent."
+    if not answer.is_answered:
+        return
+    yield "A call was answered."
+    if level == AuthLevel.PRIVACY:
+        yield "A call at authentication level 6 was answered."
+    if answer.fault is not None:
+        yield "A call was answered by a fault."
+    if answer.status is not None:
+        yield "A call was answered with a return value."
+    if level == AuthLevel.PRIVACY and ACCESS_DENIED in (answer.status, answer.fault):
+        yield "A caller at authentication level 6 was refused by error 5."
+
+
+def _of_method(opnum: int, answer: Reply, level: int, *, never_given_out: bool) -> Iterator[str]:
+    """What a call of a method is a trigger of."""
+    if opnum not in METHODS:
+        yield "A method above opnum 7 was called."
+        return
+    name = METHODS[opnum]
+    yield f"{name} was called."
+    if opnum <= Opnum.ENUMERATE_COUNTER_SET_INSTANCES:
+        yield "Opnum 0, 1 or 2 was called."
+    if level < AuthLevel.PRIVACY:
+        yield f"{name} was called below authentication level 6."
+    if never_given_out:
+        yield f"{name} was called on a handle that the server had not given out."
+        yield "A handle that another interface had given out, or none, was sent."
+    if not answer.is_answered:
+        return
+    yield f"{name} was answered."
+    if answer.status is None:
+        return
+    yield f"{name} was answered with a return value."
+    yield f"{name} was answered with an array."
+    if answer.status in (0, NOT_ENOUGH_MEMORY):
+        yield f"{name} was answered with success or ERROR_NOT_ENOUGH_MEMORY."
+    if answer.status == NOT_ENOUGH_MEMORY:
+        yield f"{name} was offered a buffer that is too small."
+    elif opnum == Opnum.QUERY_COUNTER_DATA and answer.status:
+        yield "QueryCounterData failed by another error than ERROR_NOT_ENOUGH_MEMORY."
+    if answer.status == 0:
+        yield f"{name} was answered with success."
+        yield f"{name} succeeded."

@@ -1,0 +1,121 @@
+"""What rules about buffers have in common: which calls carry them, and how many violations alike become one finding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import wraps
+from typing import Any, Literal
+
+from analyzer.core.win32_errors import win32_name
+from analyzer.questions.audit.call_evidence import CallEvidence, SideEvidence
+from analyzer.questions.audit.data_answers import DataAnswer, Flaw
+from analyzer.questions.audit.identifier_lists import IdentifierBlock
+from analyzer.questions.audit.rule import Look, OfMethods, Reads, of_calls
+from analyzer.questions.audit.verdicts import (
+    At,
+    Judgement,
+    OfCall,
+    Requirements,
+    Violation,
+    failed,
+    inconclusive,
+    passed,
+    warned,
+)
+from analyzer.results.perflib import Opnum
+
+# Data answers, damaged or not: each block says by itself whether it can be read.
+DATA = Reads((Opnum.QUERY_COUNTER_DATA,), ("response.lpData",), success=True, damaged=True)
+# Identifiers: of the answer of QueryCounterInfo, of the request of ValidateCounters, and of both sides of it.
+INFO = Reads((Opnum.QUERY_COUNTER_INFO,), ("response.lpData",), success=True)
+ASKED = Reads((Opnum.VALIDATE_COUNTERS,), ("request.lpData",))
+ASKED_DAMAGED = Reads((Opnum.VALIDATE_COUNTERS,), ("request.lpData",), damaged=True)
+ANSWERED_DAMAGED = Reads(
+    (Opnum.QUERY_COUNTER_INFO, Opnum.VALIDATE_COUNTERS), ("response.lpData",), success=True, damaged=True
+)
+VALIDATED = Reads((Opnum.VALIDATE_COUNTERS,), ("request.lpData", "response.lpData"), success=True)
+
+
+def judgements(
+    call: OfCall,
+    looked_at: int,
+    violations: Sequence[Violation | Flaw],
+    message: str,
+    *,
+    of: Requirements = (),
+    warn: bool = False,
+    note: bool = False,
+    **facts: Any,
+) -> Iterator[Judgement]:
+    """Yields the verdict on `looked_at` things of which some are `violations`: the first is shown, the others are counted.
+
+    A `note` is a warning that only informs; `facts` are what `Judgement` has besides.
+    """
+    of = of if isinstance(of, tuple) else (of,)
+    if looked_at > len(violations):
+        yield passed(*of, count=looked_at - len(violations))
+    if violations:
+        first = violations[0]
+        message = f"{message}, the first of several" if len(violations) > 1 else message
+        at = At(call.judged_side, first.path, first.span)
+        say = warned if warn or note else failed
+        yield say(call, at, message, first.expected, first.seen, of=of, note=note, **facts)
+
+
+OfAnswers = Callable[[CallEvidence, DataAnswer], Iterable[Judgement]]
+
+
+def of_data(requirements: OfMethods, *, of_each: bool = False) -> Callable[[OfAnswers], Look[CallEvidence]]:
+    """Decorates what judges data answers, whether damaged or not; where the stub itself is, nothing can be stated."""
+
+    def take(check: OfAnswers) -> Look[CallEvidence]:
+        @of_calls(requirements, DATA, of_each=of_each)
+        @wraps(check)
+        def look(call: CallEvidence) -> Iterator[Judgement]:
+            if call.reply.is_readable:
+                yield from check(call, call.reply.answer)
+            else:
+                yield inconclusive(UNREADABLE, call)
+
+        return look
+
+    return take
+
+
+def status_violation(code: int) -> Literal["warn", "fail"] | None:
+    """Whether a status is none: HRESULT and NTSTATUS values are not of the Win32 space ([MS-PCQ] section 1.8), and [MS-ERREF]
+    section 2.2 assigns no codes from 16000 on. Which codes below are assigned does not matter: a provider's own pass through."""
+    if code & 0x80000000:
+        return "fail"
+    return "warn" if code >= 16000 and win32_name(code) is None else None
+
+
+def instance_type_of(call: OfCall, counterset: str) -> int | None:
+    """Returns what a counterset was registered as ([MS-PCQ] section 2.2.4.1); None where that is not in the capture."""
+    entry = call.catalog.countersets.get(counterset)
+    return entry.instance_type if entry is not None else None
+
+
+def has_instances(call: OfCall, counterset: str) -> bool | None:
+    """Whether a counterset has instances with names, by its registration; None where that is not in the capture, or leaves it open:
+    aggregates over all instances."""
+    return {0: False, 2: True, 6: True, 0x16: True, None: None}.get(instance_type_of(call, counterset))
+
+
+def counters_of_set(call: OfCall, counterset: str) -> frozenset[int] | None:
+    """Returns the ids of the counters of a set; None where its registration is not in the capture."""
+    if instance_type_of(call, counterset) is None:
+        return None
+    counters = call.catalog.countersets[counterset].counters
+    return frozenset(number for number, counter in counters.items() if counter.info is not None)
+
+
+NO_REGISTRATION = "the registration of the counterset is not in the capture"
+UNREADABLE = "the response stub does not decode"
+
+
+def identifiers_of(side: SideEvidence | None) -> Sequence[IdentifierBlock]:
+    """The identifiers of a side that can be read, as far as their sizes lead."""
+    if side is None or not side.is_readable or side.side.buffer_kind != "identifiers":
+        return ()
+    return side.identifiers.blocks

@@ -1,0 +1,126 @@
+"""What servers stated over a capture that rules compare other calls with.
+
+It has the countersets they listed (EnumerateCounterSet), the instances they listed (EnumerateCounterSetInstances), and query
+handles to which the same counter was added twice."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from operator import attrgetter
+
+from msgspec import Struct
+
+from analyzer.interfaces.contents.damaged_buffers import decoded_buffer
+from analyzer.interfaces.pcq.perflib_layer import identifiers_of
+from analyzer.results.analysis import Numbered
+from analyzer.results.call import Call
+from analyzer.results.perflib import Opnum
+
+
+class InstanceList(Struct, frozen=True):
+    """The instances of a counterset at one moment: `call` is the number of the call that listed them."""
+
+    call: int
+    time_ns: int
+    names: tuple[str, ...]
+    ids: tuple[int, ...]
+
+    @property
+    def folded(self) -> frozenset[str]:
+        """The names as they are compared, without case."""
+        return frozenset(name.casefold() for name in self.names)
+
+
+_time = attrgetter("time_ns")
+# The methods whose answers state any of it.
+STATING = (Opnum.ENUMERATE_COUNTER_SET, Opnum.ENUMERATE_COUNTER_SET_INSTANCES, Opnum.VALIDATE_COUNTERS)
+
+
+class Knowledge:
+    """Collected once out of the calls of these methods, before rules ask."""
+
+    def __init__(self, calls: Iterable[Numbered]) -> None:
+        self._countersets: dict[str, set[str]] = {}
+        self._instances: dict[tuple[str, str], list[InstanceList]] = {}
+        # The same in the order of their times, as far as they were asked for.
+        self._sorted: dict[tuple[str, str], list[InstanceList]] = {}
+        self._ids: dict[tuple[str, str], frozenset[int]] = {}
+        # By number of the handle: what was added with success, and the first call that added one of these again.
+        self._added: dict[int, set[tuple[str, int, int, str | None]]] = {}
+        self._doubled: dict[int, int] = {}
+        for number, call in calls:
+            if call.state == "complete" and call.status == 0:
+                self._take(number, call)
+
+    def _take(self, number: int, call: Call) -> None:
+        side, server = call.response, call.server.ip
+        if side is None:
+            return
+        opnum = call.opnum
+        if opnum == Opnum.VALIDATE_COUNTERS:
+            self._follow(number, call)
+        if opnum not in (Opnum.ENUMERATE_COUNTER_SET, Opnum.ENUMERATE_COUNTER_SET_INSTANCES):
+            return
+        decoded = decoded_buffer(side)
+        if decoded is not None and decoded.problem is not None:
+            return
+        tree = decoded.tree if decoded is not None else {}
+        if opnum == Opnum.ENUMERATE_COUNTER_SET:
+            self._countersets.setdefault(server, set()).update(tree.get("guids", ()))
+        elif call.counterset is not None:
+            rows = tree.get("instances", ())
+            names = tuple(row.get("name") or "" for row in rows)
+            ids = tuple(row["instance_id"] for row in rows)
+            listed = InstanceList(number, call.time_ns, names, ids)
+            self._instances.setdefault((server, call.counterset), []).append(listed)
+
+    def _follow(self, number: int, call: Call) -> None:
+        if call.query is None or call.request is None:
+            return
+        added = self._added.setdefault(call.query.number, set())
+        for identifier in identifiers_of(call.response) or ():
+            if identifier.status:
+                continue
+            if not call.request.params.get("dwAdd"):
+                added.discard(identifier.key)
+            elif identifier.key in added:
+                self._doubled.setdefault(call.query.number, number)
+            else:
+                added.add(identifier.key)
+
+    def lists_counterset(self, server: str, guid: str) -> bool | None:
+        """Whether a server listed a counterset; None where it listed none in the capture."""
+        listed = self._countersets.get(server)
+        return guid in listed if listed is not None else None
+
+    def instances(self, server: str, guid: str) -> list[InstanceList]:
+        """Every list of the instances of a counterset, in the order of the calls."""
+        return self._instances.get((server, guid), [])
+
+    def instance_ids(self, server: str, guid: str) -> frozenset[int] | None:
+        """Every instance id that was listed for a counterset; None where no list is in the capture."""
+        key = server, guid
+        if key in self._instances and key not in self._ids:
+            self._ids[key] = frozenset(number for one in self._instances[key] for number in one.ids)
+        return self._ids.get(key)
+
+    def instances_about(self, server: str, guid: str, time_ns: int) -> InstanceList | None:
+        """The list nearest in time, None where none is within a minute."""
+        lists = self._by_time(server, guid)
+        at = bisect_left(lists, time_ns, key=_time)
+        near = lists[at : at + 1]
+        if at > 0:  # of several of the same time the first
+            near.append(lists[bisect_left(lists, lists[at - 1].time_ns, key=_time)])
+        nearest = min(near, key=lambda item: (abs(item.time_ns - time_ns), item.call), default=None)
+        return nearest if nearest is not None and abs(nearest.time_ns - time_ns) <= 60_000_000_000 else None
+
+    def _by_time(self, server: str, guid: str) -> list[InstanceList]:
+        found = self._sorted.get((server, guid))
+        if found is None:
+            found = self._sorted[server, guid] = sorted(self.instances(server, guid), key=_time)
+        return found
+
+    def is_doubled(self, handle: int, call: int) -> bool:
+        """Whether the same counter had been added twice to a handle before a call: it may be held once or twice."""
+        return self._doubled.get(handle, call) < call

@@ -1,0 +1,235 @@
+"""A baseline: what a machine usually runs and who usually asks it, as captures showed it; and what of a capture is not in it.
+
+The file is JSON: the machines by their names and addresses, and of each what was seen, with the values that its properties had.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from analyzer.core.errors import CONTRADICTIONS, InputError
+from analyzer.core.output.json import document
+from analyzer.questions.differences.conversation_comparison import occurrence_of
+from analyzer.questions.differences.machine_facts import (
+    CaptureView,
+    ShownFact,
+    by_identity,
+    facts_of,
+    process_fact,
+    processes_by_name,
+)
+from analyzer.questions.differences.machine_matching import Peer, Peers, paired_peers, peers_of
+from analyzer.questions.processes.process_records import process_records
+from analyzer.results.analysis import Analysis
+from analyzer.results.difference import (
+    DifferenceRecord,
+    DiffOutcome,
+    DiffSummaryRecord,
+    NotComparedRecord,
+    PropertyDifference,
+    Subject,
+)
+
+_SCHEMA = 1
+NOT_USUAL = "not in the baseline"
+_MOST_BYTES = 256 << 20
+# What has several values at once.
+_LISTS = frozenset({"from", "asks"})
+_BETWEEN = ", "
+
+
+class UsualMachine(Struct, frozen=True):
+    """A machine of a baseline."""
+
+    label: str
+    addresses: tuple[str, ...]
+    names: tuple[str, ...]
+    is_server: bool
+
+
+class UsualThing(Struct, frozen=True):
+    """Something that was seen of a machine, and the values that each of its properties had."""
+
+    about: Subject
+    machine: str | None
+    key: str
+    name: str
+    properties: dict[str, tuple[str, ...]]
+
+
+class Baseline(Struct, frozen=True):
+    """What is usual. `made_of` are the files that showed it."""
+
+    schema: int
+    made_of: tuple[str, ...]
+    machines: tuple[UsualMachine, ...]
+    usual: tuple[UsualThing, ...]
+
+
+def read_usual(path: Path) -> Baseline:
+    """The baseline of a file. Raises `InputError` for what is none."""
+    hint = "`diff --write-baseline` writes one"
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise InputError(f"{path} is longer than a baseline may be: {_MOST_BYTES} bytes", hint=hint)
+        found = msgspec.json.decode(path.read_bytes(), type=Baseline)
+    except OSError as error:
+        raise InputError(f"the baseline {path} cannot be read: {error.strerror}", hint=hint) from None
+    except CONTRADICTIONS:
+        raise InputError(f"{path} is no baseline of a machine", hint=hint) from None
+    if found.schema != _SCHEMA:
+        raise InputError(f"{path} is a baseline of schema {found.schema}; this program knows {_SCHEMA}", hint=hint)
+    return found
+
+
+def usual_json(analysis: Analysis) -> tuple[bytes, int]:
+    """What an analysis shows, as a file, and how many things are in it."""
+    peers = peers_of(analysis)
+    labels = paired_peers(peers, {}).labels_a
+    machines = tuple(UsualMachine(labels[ip], (ip,), one.names, one.is_server) for ip, one in peers.items())
+    usual = tuple(_usual(CaptureView(analysis, labels, process_records(analysis))))
+    made = Baseline(_SCHEMA, analysis.sources, machines, usual)
+    return f"{json.dumps(document(made), indent=1)}\n".encode(), len(usual)
+
+
+def _usual(view: CaptureView) -> Iterator[UsualThing]:
+    known: dict[tuple[Subject, str | None, str], UsualThing] = {}
+    for fact in _facts(view):
+        before = known.get(fact.identity)
+        values = {key: before.properties.get(key, ()) if before is not None else () for key in fact.properties}
+        properties = {key: tuple(dict.fromkeys([*had, *_values(key, fact)])) for key, had in values.items()}
+        known[fact.identity] = UsualThing(fact.about, fact.machine, fact.key, fact.name, properties)
+    return iter(known.values())
+
+
+def _facts(view: CaptureView) -> Iterable[ShownFact]:
+    """What a capture shows; processes of one name are one, whatever their ids."""
+    processes = (
+        process_fact(one, machine, 0) for (machine, _), alike in processes_by_name(view).items() for one in alike
+    )
+    return [*facts_of(view), *processes]
+
+
+def _values(key: str, fact: ShownFact) -> Sequence[str]:
+    text = fact.properties[key]
+    return text.split(_BETWEEN) if key in _LISTS else [text]
+
+
+class NewThings:
+    """What of an analysis is not in a baseline."""
+
+    def __init__(self, baseline: Baseline, source: str, analysis: Analysis) -> None:
+        """`source` is the name of the baseline's file."""
+        self._baseline, self._source, self._analysis = baseline, source, analysis
+        self.sides = (("B", analysis),)
+        usual = {
+            address: Peer(address, one.names, one.is_server, {})
+            for one in baseline.machines
+            for address in one.addresses
+        }
+        self._peers: Peers = paired_peers(usual, peers_of(analysis))
+        labels = {address: one.label for one in baseline.machines for address in one.addresses}
+        # The labels of a baseline stand in it.
+        own = {self._peers.labels_a[address]: label for address, label in labels.items()}
+        self._labels: Mapping[str, str] = {ip: own.get(label, label) for ip, label in self._peers.labels_b.items()}
+        self.found: Sequence[DifferenceRecord] = [*self._machines(), *self._things()]
+        self.uncompared: Sequence[NotComparedRecord] = list(self._sealed())
+
+    @property
+    def summary(self) -> DiffSummaryRecord:
+        """The baseline, the capture, and what came of it."""
+        outcome: DiffOutcome = "different" if self.found else "incomplete" if self.uncompared else "equal"
+        count = len(self.found)
+        words = {
+            "different": f"{count:,} thing{'s' if count > 1 else ''} that {'are' if count > 1 else 'is'} not usual",
+            "incomplete": "nothing new in what could be read; not all could be",
+            "equal": "nothing new",
+        }
+        differences: dict[str, int] = {}
+        for one in self.found:
+            differences[one.about] = differences.get(one.about, 0) + 1
+        return DiffSummaryRecord(
+            a=(self._source,),
+            b=self._analysis.sources,
+            a_calls=0,
+            b_calls=len(self._analysis.shown),
+            outcome=outcome,
+            text=words[outcome],
+            differences=differences,
+            compared_calls=0,
+            values=0,
+            values_different=0,
+            volatile={},
+        )
+
+    def records(self) -> Iterator[DifferenceRecord | NotComparedRecord | DiffSummaryRecord]:
+        """All records, the summary last."""
+        yield from self.found
+        yield from self.uncompared
+        yield self.summary
+
+    def _machines(self) -> Iterator[DifferenceRecord]:
+        usual = {one.label for one in self._baseline.machines}
+        for ip, label in self._labels.items():
+            if label not in usual:
+                yield self._new(ShownFact("machine", label, label, self._peers.b[ip].words, {}))
+
+    def _things(self) -> Iterator[DifferenceRecord]:
+        usual = {(one.about, one.machine, one.key): one for one in self._baseline.usual}
+        facts = _facts(CaptureView(self._analysis, self._labels, process_records(self._analysis)))
+        for identity, fact in by_identity(facts).items():
+            known = usual.get(identity)
+            if known is None:
+                yield self._new(fact)
+                continue
+            new = [
+                PropertyDifference(key, _BETWEEN.join(known.properties[key]), _BETWEEN.join(more))
+                for key in fact.properties
+                if key in known.properties
+                and (more := [one for one in _values(key, fact) if one not in known.properties[key]])
+            ]
+            if new:
+                yield self._changed(fact, new)
+
+    def _new(self, fact: ShownFact) -> DifferenceRecord:
+        return DifferenceRecord(
+            about=fact.about,
+            kind="only-b",
+            machine=fact.machine,
+            name=fact.name,
+            text=NOT_USUAL,
+            a=None,
+            b=occurrence_of(self._analysis, fact.calls) if fact.calls else None,
+        )
+
+    def _changed(self, fact: ShownFact, new: Sequence[PropertyDifference]) -> DifferenceRecord:
+        return DifferenceRecord(
+            about=fact.about,
+            kind="changed",
+            machine=fact.machine,
+            name=fact.name,
+            text=f"{'; '.join(f'{one.name}: {one.b}' for one in new)}: {NOT_USUAL}",
+            properties=tuple(new),
+            a=None,
+            b=occurrence_of(self._analysis, fact.calls) if fact.calls else None,
+        )
+
+    def _sealed(self) -> Iterator[NotComparedRecord]:
+        """Calls that nobody could read say nothing of what ran."""
+        shown = self._analysis.shown
+        states = self._analysis.calls.states_of(shown.numbers)
+        if states["sealed"]:
+            count = states["sealed"]
+            numbers = [number for number, call in shown if call.state == "sealed"]
+            yield NotComparedRecord(
+                why="sealed",
+                method="calls",
+                text=f"{count:,} call{'s' if count != 1 else ''}: no key opens them",
+                a=None,
+                b=occurrence_of(self._analysis, numbers),
+            )

@@ -1,0 +1,230 @@
+"""What one side shows of its machines: accounts, countersets, counters, processes and services, each with its properties as text.
+
+Two sides are compared by these, and a baseline is made of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from analyzer.questions.statistics.shown_call_columns import ShownCalls
+from analyzer.questions.statistics.summary import who_of
+from analyzer.results import perflib, scmr, winreg
+from analyzer.results.analysis import Analysis
+from analyzer.results.call_rows import STATES
+from analyzer.results.counterset_catalog import CountersetEntry, Described
+from analyzer.results.difference import Subject
+from analyzer.results.process import ProcessRecord
+from analyzer.results.security import who_words
+from analyzer.results.service_of_call import service_facts
+
+# In the order in which they are told.
+SUBJECTS: tuple[Subject, ...] = ("machine", "account", "counterset", "counter", "process", "service")
+
+
+class ShownFact(Struct, frozen=True):
+    """Something that a side shows. `key` tells it from others of its subject and machine, `name` is for people. `calls` are the
+    known numbers of the calls that show it.
+    """
+
+    about: Subject
+    machine: str | None
+    key: str
+    name: str
+    properties: Mapping[str, str]
+    calls: tuple[int, ...] = ()
+
+    @property
+    def identity(self) -> tuple[Subject, str | None, str]:
+        return self.about, self.machine, self.key
+
+
+class CaptureView(Struct, frozen=True):
+    """An analysis, the labels of its machines by address, its processes, and what the GUIDs of its countersets are called in A."""
+
+    analysis: Analysis
+    labels: Mapping[str, str]
+    processes: Sequence[ProcessRecord]
+    guids: Mapping[str, str] = {}
+
+    def label(self, ip: str) -> str:
+        return self.labels.get(ip, ip)
+
+
+def facts_of(view: CaptureView) -> list[ShownFact]:
+    """All that a side shows but its machines and processes."""
+    return [*_accounts(view), *_countersets(view), *_titles(view), *_services(view)]
+
+
+def _accounts(view: CaptureView) -> Iterator[ShownFact]:
+    """Who asked which machine, from where, through which interfaces."""
+    analysis = view.analysis
+    shown = ShownCalls(analysis)
+    found: dict[tuple[str, str], tuple[set[str], set[str], list[int]]] = {}
+    for who, places in shown.by(who_of, np.ones(len(shown), np.bool_)).items():
+        user, client, server, claimed, later = who
+        clients, interfaces, calls = found.setdefault(
+            (view.label(server), who_words(user, claimed, later)), (set(), set(), [])
+        )
+        clients.add(view.label(client))
+        interfaces.update(one.interface.name or one.interface.uuid or "unknown" for one in shown.contexts(places))
+        calls.append(int(shown.numbers[places[0]]))
+    for (server, user), (clients, interfaces, calls) in found.items():
+        properties = {"from": ", ".join(sorted(clients)), "asks": ", ".join(sorted(interfaces))}
+        yield ShownFact("account", server, user, user, properties, tuple(sorted(calls)))
+
+
+def _servers(view: CaptureView, interface: str) -> set[str]:
+    """The addresses that the calls which are shown ask through an interface."""
+    contexts = view.analysis.calls.contexts_of(view.analysis.shown.numbers)
+    return {context.server.ip for context, _ in contexts if context.interface.uuid == interface}
+
+
+def sealed_calls(view: CaptureView) -> dict[str, list[int]]:
+    """The numbers of the calls that no key opened, by the machine that they ask."""
+    calls = view.analysis.calls
+    found: dict[str, list[int]] = {}
+    shown = np.asarray(view.analysis.shown.numbers, np.int64)
+    sealed = shown[calls.column("state")[shown - 1] == STATES.index("sealed")]
+    contexts = calls.table.contexts
+    for number, context in zip(sealed.tolist(), calls.column("context")[sealed - 1].tolist(), strict=True):
+        found.setdefault(view.label(contexts[context].server.ip), []).append(number)
+    return found
+
+
+def _countersets(view: CaptureView) -> Iterator[ShownFact]:
+    asked = _servers(view, perflib.INTERFACE)
+    for ip, catalog in view.analysis.catalogs:
+        if ip not in asked:
+            continue
+        for own, entry in catalog.countersets.items():
+            guid = view.guids.get(own, own)
+            yield ShownFact(
+                "counterset", view.label(ip), guid, entry.label or own, _of_counterset(entry) | {"GUID": own}
+            )
+            for number, counter in entry.counters.items():
+                properties = _described(counter) | {
+                    str(key): str(value) for key, value in (counter.info or {}).items() if key != "counter_id"
+                }
+                name = f"{entry.label or own}: {counter.label or number}"
+                yield ShownFact("counter", view.label(ip), f"{guid} {number}", name, properties)
+
+
+def guids_of_the_same(a: CaptureView, b: CaptureView) -> dict[str, str]:
+    """By the GUID of B, the GUID in A of countersets of one name that have different ones on the same machine."""
+    of_a, of_b = _names(a), _names(b)
+    kept = set(of_a.values()) & set(of_b.values())
+    pairs = ((of_b[key], guid) for key, guid in of_a.items() if key in of_b)
+    return {other: guid for other, guid in pairs if kept.isdisjoint((other, guid))}
+
+
+def _names(view: CaptureView) -> dict[tuple[str, str], str]:
+    """GUIDs of countersets by machine and name, of names that one has alone."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for ip, catalog in view.analysis.catalogs:
+        for guid, entry in catalog.countersets.items():
+            if entry.label is not None:
+                found.setdefault((view.label(ip), entry.label), []).append(guid)
+    return {key: guids[0] for key, guids in found.items() if len(guids) == 1}
+
+
+def _of_counterset(entry: CountersetEntry) -> dict[str, str]:
+    stated = {
+        "provider": entry.provider_name,
+        "provider GUID": entry.provider_guid,
+        "instance type": str(entry.instance_type) if entry.instance_type is not None else None,
+    }
+    return _described(entry) | {key: text for key, text in stated.items() if text is not None}
+
+
+def _described(one: Described) -> dict[str, str]:
+    found = {"English name": one.english.text} if one.english is not None else {}
+    for what, texts in (("name", one.names), ("help", one.helps)):
+        for language, text in texts:
+            found[f"{what} in {language:#06x}"] = text.text
+    return found
+
+
+def _titles(view: CaptureView) -> Iterator[ShownFact]:
+    """What the name tables of the registry call objects and counters."""
+    asked = _servers(view, winreg.INTERFACE)
+    for ip, table in view.analysis.name_tables:
+        if ip not in asked:
+            continue
+        by_index: dict[int, dict[str, str]] = {}
+        for language, entries in table.reported.items():
+            for index, text in entries.items():
+                by_index.setdefault(index, {})[f"text in {language}"] = text
+        for index, properties in by_index.items():
+            name = next(iter(properties.values()))
+            yield ShownFact("counter", view.label(ip), f"title {index}", f"title index {index} {name}", properties)
+
+
+def _services(view: CaptureView) -> Iterator[ShownFact]:
+    """The services that calls made, changed, asked about, started or stopped, as the last of these state them."""
+    analysis = view.analysis
+    found: dict[tuple[str, str], tuple[dict[str, str], list[int]]] = {}
+    shown = ShownCalls(analysis)
+    for at in shown.numbers[shown.is_of(scmr.INTERFACE)].tolist():
+        call = analysis.calls[at - 1]
+        facts = service_facts(call)
+        if facts is None or facts.name is None or call.outcome != "answered":
+            continue
+        properties, calls = found.setdefault((view.label(call.server.ip), facts.name), ({}, []))
+        calls.append(at)
+        for key, value in (
+            ("shown as", facts.display_name),
+            ("runs", facts.image_path),
+            ("account", facts.account),
+            ("start", facts.start),
+            ("arguments", " ".join(facts.arguments) if facts.arguments is not None else None),
+        ):
+            if value is not None:
+                properties[key] = value
+    for (server, name), (properties, calls) in found.items():
+        yield ShownFact("service", server, name.casefold(), name, properties, tuple(calls))
+
+
+def process_facts(a: CaptureView, b: CaptureView) -> tuple[list[ShownFact], list[ShownFact]]:
+    """The processes of both sides. One of B has the key of one of A that is its like: of the same name, and of the same id where
+    there is one; of the others of a name the n-th is like the n-th."""
+    of_a, of_b = processes_by_name(a), processes_by_name(b)
+    found: tuple[list[ShownFact], list[ShownFact]] = ([], [])
+    for key in dict.fromkeys([*of_a, *of_b]):
+        ones, others = of_a.get(key, []), of_b.get(key, [])
+        both = {one.pid for one in ones} & {one.pid for one in others}
+        for records, facts in ((ones, found[0]), (others, found[1])):
+            ordered = sorted(records, key=lambda one: (one.pid not in both, one.pid if one.pid in both else 0))
+            facts += [process_fact(one, key[0], number) for number, one in enumerate(ordered)]
+    return found
+
+
+def processes_by_name(view: CaptureView) -> dict[tuple[str, str], list[ProcessRecord]]:
+    """The processes of a side by machine and name."""
+    found: dict[tuple[str, str], list[ProcessRecord]] = {}
+    for one in view.processes:
+        found.setdefault((view.label(one.server_ip), one.name.casefold()), []).append(one)
+    return found
+
+
+def process_fact(one: ProcessRecord, machine: str, number: int) -> ShownFact:
+    """What a process is known by; its id is none of its properties."""
+    properties = {"parent": one.parent_name} if one.parent_name is not None else {}
+    properties["odd"] = ", ".join(sorted(mark.kind for mark in one.oddities)) or "no"
+    pid = f" (pid {one.pid})" if one.pid is not None else ""
+    return ShownFact(
+        "process", machine, f"{one.name.casefold()} {number}", f"{one.name}{pid}", properties, (one.first_call,)
+    )
+
+
+def by_identity(facts: Iterable[ShownFact]) -> dict[tuple[Subject, str | None, str], ShownFact]:
+    """Facts by what tells them apart, in the order in which they are told."""
+    return {one.identity: one for one in sorted(facts, key=lambda one: SUBJECTS.index(one.about))}
+
+
+def properties_that_differ(a: Mapping[str, str], b: Mapping[str, str]) -> Sequence[tuple[str, str, str]]:
+    """Name and both values of each property that is not the same. Nothing can be said of what only one side states."""
+    return [(key, a[key], b[key]) for key in a if key in b and a[key] != b[key]]

@@ -1,0 +1,291 @@
+"""Which calls of a capture are shown: of a time, machine, user, interface, handle or session, that pass a filter, the last of them.
+
+In: what the user asked for. Out: calls with their numbers, which stay those of the whole capture.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analyzer.core.errors import InputError
+from analyzer.questions.filters.bound_expression import Asked, Expression, Joined
+from analyzer.questions.filters.filterable_fields import FilterField, call_fields
+from analyzer.questions.filters.machines_and_accounts import Account, Parties, Party
+from analyzer.questions.filters.time_bounds import TimeBound
+from analyzer.results.analysis import Analysis, Part, Selected
+from analyzer.results.call import Call
+from analyzer.results.connection import SmbSession
+from analyzer.results.record_types import Kind
+from analyzer.transport.rpc.interface_names import interface_names
+
+if TYPE_CHECKING:
+    from analyzer.questions.filters.filter import CallFilter
+
+
+# Fields that are known once the whole capture is read, by their paths.
+_OF_THE_WHOLE = {"time_delta_ns": "time_delta", "program": "program"}
+# So many calls are named where one is to be chosen.
+_CHOICES = 12
+# What calls were carried by, as the analysis counts it.
+_CHANNEL = FilterField("channel", Kind.NUMBER, "number of the channel", ("channel",))
+_SESSION = FilterField("session", Kind.NUMBER, "number of the SMB session", ("session",))
+
+
+class Selection(Struct, frozen=True):
+    """What is to be shown; each part that is given must hold, and of the interfaces, servers, clients and users one. `handle` and
+    `session` are as the user wrote them. `since` and `until` bound the time of a call's request, and are within the bounds."""
+
+    interfaces: tuple[str, ...] = ()
+    handle: str | None = None
+    session: str | None = None
+    filter: CallFilter | None = None
+    head: int | None = None
+    tail: int | None = None
+    since: TimeBound | None = None
+    until: TimeBound | None = None
+    servers: tuple[Party, ...] = ()
+    clients: tuple[Party, ...] = ()
+    users: tuple[Account, ...] = ()
+
+    def calls(self, analysis: Analysis) -> Selected:
+        """The calls selected, in their order, before `head` and `tail`."""
+        shown = Selected(analysis.calls, range(1, len(analysis.calls) + 1))
+        if replace(self, head=None, tail=None) == EVERYTHING:
+            return shown
+        from analyzer.questions.filters.fields_as_columns import CallColumns  # as a rule everything is shown
+
+        numbers = np.array(shown.numbers)
+        return shown.only(numbers[self._expression(analysis).passing(CallColumns(analysis), numbers)].tolist())
+
+    def test(self, analysis: Analysis) -> Callable[[Call], bool]:
+        """Whether a call is selected, before `head` and `tail`. No more of the analysis is needed than `needs_all` leaves."""
+        from analyzer.interfaces.contents.call_records import CallRecords
+        from analyzer.questions.filters.fields_of_records import LookedAt
+
+        wanted, records = self._expression(analysis), CallRecords(analysis)
+        return lambda call: wanted.passes(LookedAt(call, records))
+
+    def _expression(self, analysis: Analysis) -> Expression:
+        """What is asked of a call, before `head` and `tail`."""
+        parts: list[Expression] = list(_Ends(self, analysis).of_calls()) if self._asks_for_ends else []
+        if (wanted := frozenset(one.strip("{}").casefold() for one in self.interfaces)) != frozenset():
+            interface = _field("interface")
+            parts.append(Asked((interface,), lambda values: any(one.casefold() in wanted for one in values(interface))))
+        if self.handle is not None:
+            parts.append(_is_one("handle", self.handle))
+        if self.session is not None:
+            parts.append(_in_session(self.session, analysis))
+        if self.filter is not None:
+            parts.append(self.filter.expression)
+        return Joined("and", tuple(parts))
+
+    @property
+    def needs_all(self) -> str | None:
+        """Which of the options needs the whole capture before it can select a call; None where none does."""
+        if self.tail is not None:
+            return "--tail"
+        if self.session is not None and self.session.startswith("#"):
+            return "--follow-session with the number of a call"
+        for field in self.filter.fields if self.filter is not None else ():
+            if (path := field.paths[0]) in _OF_THE_WHOLE:
+                return f"the field {_OF_THE_WHOLE[path]}"
+        names = [one.text for one in (*self.servers, *self.clients) if one.network is None]
+        return f"the name {names[0]}" if names else None
+
+    def ends_of(self, calls: Selected) -> Selected:
+        """The first or the last of these calls, where only those are asked for; of both, the last of the first."""
+        calls = calls[: self.head]
+        return calls if self.tail is None else calls[max(len(calls) - self.tail, 0) :]
+
+    def shown(self, analysis: Analysis) -> Selected:
+        """The calls selected, in their order."""
+        return self.ends_of(self.calls(analysis))
+
+    def one(self, analysis: Analysis) -> int:
+        """The number of the one call that is selected. Raises `InputError` where none is, or several are."""
+        shown = self.shown(analysis)
+        if len(shown) == 1:
+            return shown.numbers[0]
+        if not shown:
+            raise InputError(f"no call passes: {self.words}")
+        first = ", ".join(f"#{number}" for number in shown.numbers[:_CHOICES])
+        more = f" and {len(shown) - _CHOICES:,} more" if len(shown) > _CHOICES else ""
+        raise InputError(f"{len(shown):,} calls pass: {self.words}", hint=f"choose one by --call: {first}{more}")
+
+    def finds(self, analysis: Analysis) -> bool:
+        """Whether it asks for calls of some kind, and there are some."""
+        return self.is_asking and len(self.calls(analysis)) > 0
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether it asks for calls of some kind."""
+        return bool(self.interfaces or self.handle or self.session) or self.filter is not None
+
+    def of(self, analysis: Analysis) -> Analysis:
+        """The analysis with only what is selected shown; the analysis itself where everything is selected."""
+        if self.words is None:
+            return analysis
+        calls = self.shown(analysis)
+        return replace(analysis, part=Part(calls.numbers, tuple(self._sessions(analysis, calls)), self.words))
+
+    def _sessions(self, analysis: Analysis, calls: Selected) -> Iterator[SmbSession]:
+        """The SMB sessions of the machines, users and time asked for; where more is asked of calls, those that carry one."""
+        numbers = None
+        if self.interfaces or self.handle is not None or self.session is not None or self.filter is not None:
+            numbers = {call.session for _, call in calls}
+        ends = _Ends(self, analysis)
+        for session in analysis.sessions:
+            if (numbers is None or session.number in numbers) and ends.of_session(session):
+                yield session
+
+    @property
+    def _asks_for_ends(self) -> bool:
+        """Whether it asks for a time, a machine or a user."""
+        return bool(self.servers or self.clients or self.users or self.since or self.until)
+
+    @property
+    def words(self) -> str | None:
+        """What selects, in words; None where everything is shown."""
+        parts = []
+        if self.since is not None:
+            parts.append(f"since {self.since.text}")
+        if self.until is not None:
+            parts.append(f"until {self.until.text}")
+        for noun, wanted in (("server", self.servers), ("client", self.clients), ("user", self.users)):
+            if wanted:
+                parts.append(f"{noun} {' or '.join(one.text for one in wanted)}")
+        if self.interfaces:
+            parts.append(f"interface {' or '.join(self.interfaces)}")
+        if self.handle is not None:
+            parts.append(f"handle {self.handle}")
+        if self.session is not None:
+            parts.append(f"session {'of call ' if self.session.startswith('#') else ''}{self.session}")
+        if self.filter is not None:
+            parts.append(f"filter {self.filter}")
+        if self.head is not None:
+            parts.append(f"the first {self.head}")
+        if self.tail is not None:
+            parts.append(f"the last {self.tail}")
+        return ", ".join(parts) or None
+
+
+class _Ends:
+    """The time, machines and users that a selection asks for, in one capture."""
+
+    def __init__(self, selection: Selection, analysis: Analysis) -> None:
+        facts = analysis.capture
+        self._since = selection.since.at(facts) if selection.since is not None else None
+        self._until = selection.until.at(facts) if selection.until is not None else None
+        machines = (*selection.servers, *selection.clients)
+        names: dict[str, tuple[str, ...]] = {}
+        if any(one.network is None for one in machines):
+            from analyzer.interfaces.contents.machine_names import machine_names
+
+            names = machine_names(analysis)
+        self._servers = Parties.of(selection.servers, names) if selection.servers else None
+        self._clients = Parties.of(selection.clients, names) if selection.clients else None
+        self._users = selection.users
+
+    def of_calls(self) -> Iterator[Asked]:
+        """What is asked of a call."""
+        time = _field("time_ns")
+        # Of a session that has several connections, the ends of either.
+        server, client = [(_field(f"{end}.ip"), _field(f"smb.{end}.ip")) for end in ("server", "client")]
+        yield Asked((time,), lambda values: all(self._is_between(one, one) for one in values(time)))
+        if (servers := self._servers) is not None:
+            yield Asked(server, lambda values: any(servers.has(ip) for one in server for ip in values(one)))
+        if (clients := self._clients) is not None:
+            yield Asked(client, lambda values: any(clients.has(ip) for one in client for ip in values(one)))
+        if self._users:
+            user, anonymous = _field("user"), _field("auth.anonymous")
+            yield Asked(
+                (user, anonymous), lambda values: self._is_of_user(values(user), is_anonymous=any(values(anonymous)))
+            )
+
+    def of_session(self, session: SmbSession) -> bool:
+        """Whether a session is of them."""
+        accounts = [name for one in session.identities for name in (one.account, one.claimed_otherwise)]
+        is_anonymous = any(one.is_anonymous for one in session.identities)
+        return (
+            self._is_between(session.first_time_ns, session.last_time_ns)
+            and (self._servers is None or self._servers.has(session.server.ip))
+            and (self._clients is None or self._clients.has(session.client.ip))
+            and (not self._users or self._is_of_user(accounts, is_anonymous=is_anonymous))
+        )
+
+    def _is_between(self, first_ns: int, last_ns: int) -> bool:
+        return (self._since is None or last_ns >= self._since) and (self._until is None or first_ns <= self._until)
+
+    def _is_of_user(self, accounts: Sequence[str | None], *, is_anonymous: bool) -> bool:
+        """Whether one of the accounts is a user who is asked for; an anonymous caller may have none."""
+        return any(user.is_of(one, anonymous=is_anonymous) for user in self._users for one in accounts or (None,))
+
+
+EVERYTHING = Selection()
+_UUID = re.compile(r"\{?([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\}?")
+
+
+def _field(name: str) -> FilterField:
+    return call_fields()[name]
+
+
+def _is_one(name: str, wanted: str | int) -> Asked:
+    """Whether a field has this value."""
+    field = _field(name)
+    return Asked((field,), lambda values: wanted in values(field))
+
+
+def known_interface(text: str) -> str:
+    """The name or UUID of an interface that the user wrote. Raises `ValueError` for what is neither."""
+    wanted = text.strip("{}").casefold()
+    if _UUID.fullmatch(text):
+        return wanted
+    names = {name.casefold(): name for name in interface_names()}
+    if wanted in names:
+        return names[wanted]
+    near = [names[name] for name in get_close_matches(wanted, names)]
+    raise ValueError(
+        f"{text} is no interface that is known by name: write its UUID"
+        + (f", or {' or '.join(near)}, if that is meant" if near else "")
+    )
+
+
+def handle_name(text: str) -> str:
+    """`q2`, `k1`, `s1` or a UUID, as reports write them, of what a user wrote; a number alone is a query handle's."""
+    if match := _UUID.fullmatch(text):
+        return match[1].lower()
+    if match := re.fullmatch(r"([qksQKS]?)(\d{1,9})", text):
+        return f"{match[1].lower() or 'q'}{int(match[2])}"
+    raise ValueError(
+        f"{text} is no handle: write q2 or 2 for a query handle, k1 for a registry key, s1 for a service, or a UUID"
+    )
+
+
+def session_name(text: str) -> str:
+    """`0x1d`, the id of an SMB session, or `#12`, a call in it, of what a user wrote; a number alone is a call's."""
+    if re.fullmatch(r"0[xX][0-9a-fA-F]{1,16}", text):
+        return f"{int(text, 16):#x}"
+    if match := re.fullmatch(r"#?(\d{1,9})", text):
+        return f"#{int(match[1])}"
+    raise ValueError(f"{text} is no session: write its id as 0x1d, or the number of a call in it")
+
+
+def _in_session(session: str, analysis: Analysis) -> Asked:
+    """Whether a call is of an SMB session, or of the TCP connection of a call that came without SMB."""
+    if not session.startswith("#"):
+        return _is_one("session", int(session, 16))
+    number = int(session[1:])
+    if not 1 <= number <= len(analysis.calls):
+        count = len(analysis.calls)
+        raise InputError(f"there is no call {session}; the capture has {count} call{'s' if count != 1 else ''}")
+    call = analysis.calls[number - 1]
+    if call.session is None:
+        return Asked((_CHANNEL, _SESSION), lambda values: not values(_SESSION) and call.channel in values(_CHANNEL))
+    return Asked((_SESSION,), lambda values: call.session in values(_SESSION))

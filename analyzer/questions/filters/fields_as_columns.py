@@ -1,0 +1,261 @@
+"""The values of fields of all calls of an analysis, as columns: numbers of calls in, what each has of a field out.
+
+A field is a column where the table of calls has what it is made of (`CallTable`). Fields that are no columns have values for some
+calls only. The table states which calls have no value at all; only the rest is looked at (`LookedAt`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from analyzer.core.absence import Missing
+from analyzer.core.array_functions import distinct
+from analyzer.interfaces.contents.call_records import CallRecords
+from analyzer.interfaces.contents.client_programs import client_programs
+from analyzer.questions.filters.bound_expression import Expression, Resolve
+from analyzer.questions.filters.fields_of_records import LookedAt, values_at
+from analyzer.questions.filters.filterable_fields import BOTH_SIDES, FilterField
+from analyzer.results import scmr, winreg
+from analyzer.results.analysis import Analysis
+from analyzer.results.call_rows import latencies_in, return_kinds_in
+from analyzer.results.return_kinds import ReturnKind
+from analyzer.transport.rpc.fault_names import fault_name
+
+if TYPE_CHECKING:
+    from analyzer.questions.filters.bound_expression import Mask, Numbers
+
+_Values = tuple[Any, ...]
+# What calls of one context have in common (`Context`).
+_OF_CONTEXT = frozenset(
+    ("client", "server", "transport", "pipe", "session", "auth", "interface", "syntax", "channel"),
+)
+
+
+class _Column(NamedTuple):
+    """A number for each call, what a number stands for, and where there is one."""
+
+    numbers: Numbers
+    values: Callable[[int], _Values]
+    is_there: Mask | None = None
+
+
+class CallColumns:
+    """The fields of the calls of an analysis. Columns are read when they are asked for, and kept."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis, self._calls = analysis, analysis.calls
+        self._read: dict[str, Any] = {}
+        self._made: dict[str, _Column | None] = {}
+
+    def holds(self, fields: Sequence[FilterField]) -> bool:
+        """Whether all of these fields are columns."""
+        return all(self._column(field, path) is not None for field in fields for path in field.paths)
+
+    def values(self, fields: Sequence[FilterField], numbers: Numbers) -> tuple[Numbers, list[Resolve]]:
+        """What these fields have together, each combination once, and for each call which of them it has."""
+        codes = np.zeros(len(numbers), np.int64)
+        found: list[dict[FilterField, _Values]] = [{}]
+        for field in fields:
+            for path in field.paths:
+                codes, found = self._joined(codes, found, field, path, numbers)
+        return codes, [partial(dict.__getitem__, one) for one in found]
+
+    def _joined(
+        self, codes: Numbers, before: list[dict[FilterField, _Values]], field: FilterField, path: str, numbers: Numbers
+    ) -> tuple[Numbers, list[dict[FilterField, _Values]]]:
+        """The same with what is at one more path."""
+        column = self._column(field, path)
+        assert column is not None
+        chosen = numbers - 1
+        own = column.numbers[chosen]
+        is_there = column.is_there[chosen] if column.is_there is not None else np.ones(len(own), np.bool_)
+        different = distinct(own[is_there])
+        values: list[_Values] = [(), *map(column.values, different.tolist())]
+        places = np.where(is_there, np.searchsorted(different, own) + 1, 0)
+        both = codes * len(values) + places
+        pairs = distinct(both)
+        found = []
+        for one, other in zip(*np.divmod(pairs, len(values)), strict=True):
+            known = before[one]
+            found.append({**known, field: known.get(field, ()) + values[other]})
+        return np.searchsorted(pairs, both), found
+
+    def looked_at(self, expression: Expression, numbers: Numbers) -> Mask:
+        """Whether these calls pass, by the calls themselves."""
+        may = np.zeros(len(numbers), np.bool_)
+        for field in expression.fields:
+            for path in field.paths:
+                may |= self._may_have(path)[numbers - 1]
+        # Calls that can have a value of none of the fields are alike.
+        passed = np.full(len(numbers), expression.passes(lambda _: ()))
+        records = CallRecords(self._analysis)
+        for at in np.flatnonzero(may).tolist():
+            passed[at] = expression.passes(LookedAt(self._calls[numbers[at] - 1], records))
+        return passed
+
+    def numbers_of(self, name: str) -> Any:
+        """A column of the table, in the order of the calls."""
+        if name not in self._read:
+            self._read[name] = self._calls.column(name)
+        return self._read[name]
+
+    def _column(self, field: FilterField, path: str) -> _Column | None:
+        if path not in self._made:
+            self._made[path] = self._made_of(field, path)
+        return self._made[path]
+
+    def _made_of(self, field: FilterField, path: str) -> _Column | None:
+        """The column of a path, None where the table has none."""
+        first, _, rest = path.partition(".")
+        facts, numbers_of = self._analysis.capture, self.numbers_of
+        if first in BOTH_SIDES:
+            return self._of_side(first, rest)
+        if first in _OF_CONTEXT:
+            meaning = self._calls.table.meaning("context")
+            return _Column(numbers_of("context"), lambda number: tuple(values_at(field, meaning(number), path)))
+        match first:
+            case "number":
+                return _Column(np.arange(1, len(self._calls) + 1), _one)
+            case "time_ns":
+                return _Column(numbers_of("first_time"), _one)
+            case "time_relative_ns":
+                begun = facts.first_time_ns
+                return _Column(numbers_of("first_time"), lambda time: (time - begun,) if begun is not None else ())
+            case "time_delta_ns":
+                times = numbers_of("first_time").astype(np.int64)
+                return _Column(np.diff(times, prepend=0), _one, np.arange(len(times)) > 0)
+            case "latency_ns":
+                is_known, latency = latencies_in(numbers_of)
+                return _Column(latency, _one, is_known)
+            case "call_id" | "context_id" | "opnum" | "status" | "fault" | "state" | "method":
+                return self._of_table(first)
+            case "status_name":
+                return self._status_names()
+            case "fault_name":
+                return self._of_table("fault", fault_name)
+            case "smb":
+                meant = self._calls.table.meaning("smb")
+                return _Column(numbers_of("smb"), lambda number: tuple(values_at(field, {first: meant(number)}, path)))
+            case "program":
+                contexts, programs = self._calls.table.contexts, client_programs(self._analysis)
+                likeness = [programs.between(one.client, one.server) for one in contexts]
+                return _Column(numbers_of("context"), lambda number: _some(likeness[number], lambda found: found.name))
+            case "handle":
+                return self._handles()
+            case "handle_uuid":
+                return self._uuids_of_handles()
+        return None
+
+    def _of_table(self, name: str, word: Callable[[Any], Any] = lambda value: value) -> _Column:
+        """A column of the table, or what its numbers are called."""
+        meaning = self._calls.table.meaning(name)
+        return _Column(self.numbers_of(name), lambda number: _some(meaning(number), word))
+
+    def _status_names(self) -> _Column:
+        """What the statuses of calls are called: the same number is another name with another method."""
+        kinds, statuses = return_kinds_in(self.numbers_of, self._calls.table.contexts), self.numbers_of("status")
+        codes = statuses.astype(np.int64) * len(ReturnKind) + kinds
+
+        def name(code: int) -> _Values:
+            status, kind = divmod(code, len(ReturnKind))
+            return _some(ReturnKind(kind).name_of(status))
+
+        return _Column(codes, name, statuses >= 0)
+
+    def _handles(self) -> _Column:
+        """The names of handles: those of queries, `k1` of keys, `s1` of services."""
+        views, states, keys = self._views, self._calls.states, self.numbers_of("key_number")
+        is_svcctl = self._is_of(scmr.INTERFACE)
+
+        def name(number: int) -> _Values:
+            if number >= 0:
+                return (f"q{states[number].number}",)
+            key, is_of_service = divmod(-number - 1, 2)
+            return (f"{'s' if is_of_service else 'k'}{key}",)
+
+        return _Column(np.where(views >= 0, views, -1 - 2 * keys - is_svcctl), name, (views >= 0) | (keys >= 0))
+
+    def _uuids_of_handles(self) -> _Column:
+        """The UUIDs of handles: those of queries by their states, those of keys and services by the calls on them."""
+        found, uuids = self._views, [state.handle for state in self._calls.states]
+        for at in np.flatnonzero((found < 0) & (self.numbers_of("key_number") >= 0)).tolist():
+            if (uuid := self._calls[at].handle_uuid) is not None:
+                found[at] = len(uuids)
+                uuids.append(uuid)
+        return _Column(found, lambda number: (uuids[number],), found >= 0)
+
+    def _of_side(self, side: str, path: str) -> _Column | None:
+        """What a side has, by columns of its own."""
+        table, is_there = self._calls.table, self._has(side)
+        match path:
+            case "":
+                return _Column(is_there.astype(np.int64), lambda _: (True,), is_there)
+            case "wire_length":
+                return _Column(self.numbers_of(f"{side}_wire_length"), _one, is_there)
+            case "stub_length":
+                is_read = (self.numbers_of(f"{side}_side") == 0) & (self.numbers_of("opnum") >= 0)
+                return _Column(self.numbers_of(f"{side}_stub_length"), _one, is_read)
+            case "why_missing":
+                # Of an unknown method nothing can be stated of what a stub means.
+                missing, meaning = self.numbers_of(f"{side}_side").astype(np.int64), table.meaning(f"{side}_side")
+                missing[self.numbers_of("opnum") < 0] = -1
+                return _Column(missing, lambda one: _why(Missing.UNDECODABLE if one < 0 else meaning(one)), is_there)
+            case "params":
+                return _Column(is_there.astype(np.int64), lambda _: (True,), self.numbers_of(f"{side}_params") > 0)
+            case "buffer_kind":
+                return self._of_table(f"{side}_buffer_kind")
+            case "verification_trailer":
+                meaning = table.meaning(f"{side}_flags")
+                return _Column(self.numbers_of(f"{side}_flags"), lambda one: _some(meaning(one)), is_there)
+        return None
+
+    def _may_have(self, path: str) -> Mask:
+        """Which calls may have a value at a path."""
+        first, _, rest = path.partition(".")
+        if first in BOTH_SIDES:
+            part = rest.partition(".")[0]
+            if part == "params":
+                return np.asarray(self.numbers_of(f"{first}_params") > 0)
+            if part in ("buffer", "buffer_notes", "buffer_problem"):
+                return np.asarray(self.numbers_of(f"{first}_buffer_kind") >= 0)
+            return self._has(first)
+        match first:
+            case "reason" | "read":
+                return np.asarray(self.numbers_of("rare") > 0)
+            case "registry":
+                return self._is_of(winreg.INTERFACE)
+            case "service":
+                return self._is_of(scmr.INTERFACE)
+            case "counterset":
+                return np.asarray(self.numbers_of("request_params") > 0)
+        return np.ones(len(self._calls), np.bool_)
+
+    def _has(self, side: str) -> Mask:
+        return np.asarray(self.numbers_of(f"{side}_side") >= 0)
+
+    @property
+    def _views(self) -> Numbers:
+        return np.array(self._calls.views, np.int64)
+
+    def _is_of(self, interface: str) -> Mask:
+        """Which calls are of an interface."""
+        known = np.array([context.interface.uuid == interface for context in self._calls.table.contexts], np.bool_)
+        found: Mask = known[self.numbers_of("context")]
+        return found
+
+
+def _why(missing: Missing | None) -> _Values:
+    return (missing.value,) if missing is not None else ()
+
+
+def _one(number: int) -> _Values:
+    return (number,)
+
+
+def _some(value: Any, word: Callable[[Any], Any] = lambda value: value) -> _Values:
+    found = word(value) if value is not None else None
+    return () if found is None else (found,)

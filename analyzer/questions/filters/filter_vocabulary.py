@@ -1,0 +1,71 @@
+"""What a filter can name besides fields of calls and samples: fields of decoded buffers, methods, and numbers that have names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from analyzer.core.ntstatus import nt_status_numbers
+from analyzer.core.times import UNITS_NS
+from analyzer.core.win32_errors import hresult_numbers, win32_numbers
+from analyzer.questions.filters.filterable_fields import call_fields
+from analyzer.questions.filters.grammar import tables
+from analyzer.results.perflib import RequestCode
+from analyzer.results.record_types import Kind
+from analyzer.transport.rpc.fault_names import fault_numbers
+from analyzer.transport.rpc.interface_names import PERFLIB_V2_METHODS
+
+NAMED = (Kind.STATUS, Kind.FAULT, Kind.REQUEST_CODE, Kind.COUNTER_TYPE)
+
+
+def numbers_of(kind: Kind) -> Mapping[str, int]:
+    """The names of a kind of numbers, in capitals; none of a kind without names."""
+    match kind:
+        case Kind.STATUS:
+            return hresult_numbers() | nt_status_numbers() | win32_numbers()
+        case Kind.FAULT:
+            return fault_numbers()
+        case Kind.REQUEST_CODE:
+            return {code.name: code.value for code in RequestCode}
+        case Kind.COUNTER_TYPE:
+            from analyzer.interfaces.buffers.wire_value_names import counter_type_numbers
+
+            return counter_type_numbers()
+    return {}
+
+
+def buffer_names() -> frozenset[str]:
+    """The keys of decoded buffers, at any depth."""
+    from analyzer.interfaces.buffers.wire_value_names import buffer_field_names
+
+    return buffer_field_names()
+
+
+def named_methods() -> Mapping[str, str]:
+    """The methods of PerflibV2 by their names in small letters, which filters may give without the interface's."""
+    return {name.removeprefix("PerflibV2").lower(): name for name in PERFLIB_V2_METHODS}
+
+
+def with_article(kind: Kind) -> str:
+    """A kind as messages name it: `a number`, `text`, `in seconds`."""
+    if kind in (Kind.TEXT, Kind.SECONDS, Kind.FLAG, Kind.ANY):
+        return {Kind.SECONDS: "in seconds"}.get(kind, str(kind))
+    return f"an {kind}" if str(kind)[0] in "aeiou" else f"a {kind}"
+
+
+def vocabulary() -> dict[str, Any]:
+    """The whole vocabulary, for a program that reads filters itself: the fields of calls with kind, paths, choices and meaning, and
+    the grammar.
+    """
+    return {
+        "fields": [
+            [field.name, field.kind.name, list(field.paths), list(field.choices), field.meaning]
+            for field in call_fields().values()
+        ],
+        "buffers": sorted(buffer_names()),
+        "methods": list(PERFLIB_V2_METHODS),
+        "numbers": {kind.name: numbers_of(kind) for kind in NAMED},
+        "kinds": {kind.name: with_article(kind) for kind in Kind},
+        "units": UNITS_NS,
+        "grammar": tables(),
+    }

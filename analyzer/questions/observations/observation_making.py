@@ -1,0 +1,234 @@
+"""What observations are made of: the view of an analysis that all of them share, and one observation before it has its rank."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from msgspec import Struct
+
+from analyzer.core.cached_properties import cached_property
+from analyzer.interfaces.contents.damaged_buffers import Damages
+from analyzer.interfaces.contents.machine_names import machine_names
+from analyzer.questions.processes.process_records import ProcessTable, process_table
+from analyzer.questions.statistics.activity import findings
+from analyzer.questions.statistics.shown_call_columns import ShownCalls
+from analyzer.questions.statistics.summary import who_of
+from analyzer.results.analysis import Analysis
+from analyzer.results.call import Call, CallOutcome
+from analyzer.results.call_rows import Context
+from analyzer.results.next_command import next_command
+from analyzer.results.observation import Confidence, ObservationKind, Severity
+from analyzer.results.return_kinds import ReturnKind
+from analyzer.results.statistics import Who
+from analyzer.transport.rpc.fault_names import fault_name
+
+if TYPE_CHECKING:
+    from analyzer.questions.statistics.shown_call_columns import Mask, Numbers
+
+_MOST_NAMES = 5
+# What was refused matters less than what was done.
+LESS: Mapping[Severity, Severity] = {"high": "medium", "medium": "info", "info": "info"}
+OUTCOMES: tuple[CallOutcome, ...] = ("answered", "refused", "asked", "unreadable")
+
+
+class Draft(Struct, kw_only=True):
+    """An observation before it has its rank. Without `frames`, they are those of its `calls`."""
+
+    severity: Severity
+    kind: ObservationKind
+    text: str
+    command: str
+    who: Who | None = None
+    objects: Sequence[str] = ()
+    detail: str | None = None
+    outcome: CallOutcome | None = None
+    reason: str | None = None
+    count: int = 0
+    calls: Sequence[int] = ()
+    frames: Sequence[int] | None = None
+    stub_bytes: int | None = None
+    logons: Sequence[str] = ()
+    first_time_ns: int | None = None
+    last_time_ns: int | None = None
+    # What it looks like: codes of attacks, with their techniques, and why.
+    attacks: tuple[str, ...] = ()
+    techniques: tuple[str, ...] = ()
+    whys: tuple[str, ...] = ()
+    confidence: Confidence = "certain"
+
+
+class Deed(Struct, frozen=True):
+    """What calls of a method do: `created the service`, `create the service`, and what stands before the name of the machine."""
+
+    kind: ObservationKind
+    severity: Severity
+    done: str
+    to_do: str
+    where: str = "on"
+
+
+class Scene:
+    """An analysis as all observations of it look at it: the calls that are shown, which of them are about performance, their
+    outcomes, what was found of counters, and what machines are called."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis, self.damages = analysis, Damages()
+        # What was polled shows which answers are damaged, so that no buffer is decoded twice.
+        self.found = findings(analysis, self.damages)
+        self.calls = ShownCalls(analysis)
+        self.performance = self.calls.may_be_performance()
+        self.outcomes = _outcomes(self.calls)
+        self.names = {ip: names[0] for ip, names in machine_names(analysis).items()}
+        # Calls that are none of performance, and that no observation is about yet.
+        self.left: Mask = ~self.performance
+
+    @cached_property
+    def processes(self) -> ProcessTable:
+        """The processes that were to be seen, machine by machine."""
+        return process_table(self.analysis, self.found)
+
+    @cached_property
+    def processes_seen(self) -> Counter[tuple[str, str | None, str]]:
+        """How many processes of a machine somebody saw: by its address, the account and the client."""
+        found: Counter[tuple[str, str | None, str]] = Counter()
+        for seen_by, count in Counter(self.processes.seen_by).items():
+            for key in {(seen.server_ip, seen.user, seen.client_ip) for seen in seen_by}:
+                found[key] += count
+        return found
+
+    def command(self, command: str, *words: str, filter: str | None = None, interfaces: Sequence[str] = ()) -> str:
+        """A command that shows more."""
+        return next_command(self.analysis, command, *words, filter=filter, interfaces=interfaces)
+
+    def host(self, ip: str) -> str:
+        """A machine by its name and address."""
+        name = self.names.get(ip)
+        return f"{name} ({ip})" if name and name != ip else ip
+
+    def caller(self, who: Who) -> str:
+        """An account, and the machine that it is at."""
+        return f"{who.name if who.user is not None else 'an unknown user'} from {self.host(who.client_ip)}"
+
+    def of_calls(
+        self,
+        severity: Severity,
+        kind: ObservationKind,
+        text: str,
+        command: str,
+        numbers: Iterable[int],
+        who: Who | None,
+    ) -> Draft:
+        """An observation of some calls."""
+        calls = sorted(set(numbers))
+        places = np.searchsorted(self.calls.numbers, calls)
+        lengths = self.calls.column("request_wire_length"), self.calls.column("response_wire_length")
+        times = self.calls.column("first_time")
+        logons = dict.fromkeys(one.auth.logon for one in self.calls.contexts(places) if one.auth.logon is not None)
+        return Draft(
+            severity=severity,
+            kind=kind,
+            text=text,
+            command=command,
+            who=who,
+            count=len(calls),
+            calls=calls,
+            stub_bytes=sum(int(column[places].sum()) for column in lengths),
+            logons=tuple(logons),
+            first_time_ns=int(times[places[0]]),
+            last_time_ns=int(times[places[-1]]),
+        )
+
+    def deed(
+        self,
+        deed: Deed,
+        outcome: CallOutcome,
+        who: Who,
+        places: Numbers,
+        objects: Sequence[str],
+        command: str,
+        *,
+        detail: str | None = None,
+        words: str | None = None,
+    ) -> Draft:
+        """An observation of calls by which somebody did something, with one outcome. `words` say to what it was done, where the
+        names of the `objects` do not."""
+        what = listed(objects) if words is None else words
+        what = f" {what}" if what else ""
+        is_known = deed.kind == "other-calls" or bool((self.calls.column("status")[places] >= 0).any())
+        reason = self._reason(outcome, places)
+        verb = deed.done
+        if outcome == "refused":
+            verb = f"tried to {deed.to_do}"
+        elif outcome != "answered" and deed.kind != "other-calls":
+            verb = f"asked to {deed.to_do}"
+        elif not is_known:
+            verb, reason = f"asked to {deed.to_do}", "what the server answered is not decoded"
+        text = f"{self.caller(who)} {verb}{what} {deed.where} {self.host(who.server_ip)}"
+        text += f", {detail}" if detail is not None else ""
+        text += f", in {len(places):,} calls" if len(places) > 1 else ""
+        text += f": {reason}" if reason is not None else ""
+        # Without its answer it may have been done.
+        severity = deed.severity if outcome != "refused" else LESS[deed.severity]
+        made = self.of_calls(severity, deed.kind, text, command, self.calls.numbers[places].tolist(), who)
+        made.objects, made.detail, made.outcome, made.reason = tuple(objects), detail, outcome, reason
+        self.left[places] = False
+        return made
+
+    def _reason(self, outcome: CallOutcome, places: Numbers) -> str | None:
+        """Why calls with this outcome were refused or could not be read, None for those that were answered."""
+        match outcome:
+            case "answered":
+                return None
+            case "asked":
+                return "no answer was captured"
+            case "unreadable":
+                states = (self._lack(places) if one == "partial" else one for one in self.calls.values("state", places))
+                return f"the answer could not be read ({listed(states)})"
+        columns = self.calls.column("status"), self.calls.return_kinds, self.calls.column("fault")
+        codes = Counter(zip(*(column[places].tolist() for column in columns), strict=True))
+        return listed(_refusal(*code) for code, _ in codes.most_common())
+
+    def _lack(self, places: Numbers) -> str:
+        """What was not captured of calls that are there in part."""
+        if all(one.interface.uuid is None for one in self.calls.contexts(places)):
+            return "the interface is not known, for its bind was not captured"
+        if bool((self.calls.column("request_side")[places] < 0).all()):
+            return "the request was not captured"
+        return "a part of the call was not captured"
+
+    def looked_at(self, places: Numbers) -> list[Call]:
+        """The calls at some places."""
+        which = np.zeros(len(self.calls), np.bool_)
+        which[places] = True
+        return [call for _, call in self.calls.looked_at(which)]
+
+
+def _outcomes(calls: ShownCalls) -> Numbers:
+    """What became of each call (`Call.outcome`), by its place in `OUTCOMES`."""
+    is_asked = (calls.column("response_side") < 0) & calls.is_one("state", "request-only", "sealed")
+    found = np.where(is_asked, OUTCOMES.index("asked"), OUTCOMES.index("unreadable"))
+    found[calls.is_one("state", "complete")] = OUTCOMES.index("answered")
+    found[calls.refused] = OUTCOMES.index("refused")
+    return found
+
+
+def _refusal(status: int, kind: int, fault: int) -> str:
+    """The name of what a call was refused with."""
+    if fault >= 0:
+        return f"fault {fault_name(fault) or hex(fault)}"
+    return ReturnKind(kind).words_of(status)
+
+
+def who_in(context: Context) -> Who:
+    """Who made the calls that have this in common."""
+    return Who(*who_of(context))
+
+
+def listed(names: Iterable[str]) -> str:
+    """The first of different names, and how many more there are."""
+    distinct = list(dict.fromkeys(names))
+    more = len(distinct) - _MOST_NAMES
+    return ", ".join(distinct[:_MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")

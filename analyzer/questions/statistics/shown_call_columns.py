@@ -1,0 +1,195 @@
+"""The calls that are shown, as columns: what statistics ask of all of them without looking at each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from analyzer.core.array_functions import distinct
+from analyzer.interfaces.contents.damaged_buffers import Damages
+from analyzer.results import perflib, winreg
+from analyzer.results.analysis import Analysis, Selected
+from analyzer.results.call_rows import Context, latencies_in, return_kinds_in
+from analyzer.results.return_kinds import ReturnKind
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Mask = npt.NDArray[np.bool_]
+    Numbers = npt.NDArray[Any]
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+class ShownCalls:
+    """The columns of the calls that are shown, or of those with these numbers, in their order. Each is read when asked for."""
+
+    def __init__(self, analysis: Analysis, numbers: Sequence[int] | None = None) -> None:
+        self._calls = analysis.calls
+        self.numbers: Numbers = np.array(analysis.shown.numbers if numbers is None else numbers, np.int64)
+        self._read: dict[str, Numbers] = {}
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def column(self, name: str) -> Numbers:
+        """The numbers of a column of the table of calls."""
+        if name not in self._read:
+            self._read[name] = self._calls.column(name)[self.numbers - 1]
+        return self._read[name]
+
+    @property
+    def views(self) -> Numbers:
+        """Where the states of query handles are, -1 for none."""
+        found: Numbers = np.array(self._calls.views, np.int64)[self.numbers - 1]
+        return found
+
+    def context(self, at: int) -> Context:
+        """What the call at a place has in common with others."""
+        found: Context = self._calls.table.contexts[self.column("context")[at]]
+        return found
+
+    def looked_at(self, which: Mask) -> Selected:
+        """Some of the calls."""
+        return Selected(self._calls, self.numbers[which].tolist())
+
+    # What columns state together
+
+    def by_handle(self, which: Mask) -> dict[int, Numbers]:
+        """The places of some calls on query handles by the number of the handle, in the order of these numbers."""
+        places = np.flatnonzero(which)
+        handles = np.array([state.number for state in self._calls.states], np.int64)[self.views[places]]
+        different = distinct(handles)
+        groups = _split(places, np.searchsorted(different, handles), len(different))
+        return dict(zip(different.tolist(), groups, strict=True))
+
+    def in_context(self, test: Callable[[Context], bool]) -> Mask:
+        """Whether a test holds for what a call has in common with others."""
+        known = np.array([test(context) for context in self._calls.table.contexts], np.bool_)
+        found: Mask = known[self.column("context")]
+        return found
+
+    def by(self, key: Callable[[Context], _Key], which: Mask) -> dict[_Key, Numbers]:
+        """The places of some calls by what they have in common, in the order of the first of each."""
+        contexts = self._calls.table.contexts
+        places, codes = np.flatnonzero(which), self.column("context")[which]
+        keys: dict[_Key, int] = {}
+        numbers = np.zeros(len(contexts), np.int64)
+        for code in _in_order(codes):
+            numbers[code] = keys.setdefault(key(contexts[code]), len(keys))
+        groups = _split(places, numbers[codes], len(keys))
+        return dict(zip(keys, groups, strict=True))
+
+    def alike(self, *names: str) -> list[Numbers]:
+        """The places of calls that have the same numbers in some columns, in the order of the first of each."""
+        codes = np.zeros(len(self), np.int64)
+        for name in names:
+            column = self.column(name)
+            different = distinct(column)
+            codes = codes * len(different) + np.searchsorted(different, column)
+            codes = np.searchsorted(distinct(codes), codes)
+        groups = _split(np.arange(len(self)), codes, int(codes.max(initial=-1)) + 1)
+        return sorted(groups, key=lambda places: int(places[0]))
+
+    def contexts(self, places: Numbers) -> Iterator[Context]:
+        """What calls at some places have in common with others, each once, in the order of the first of each."""
+        contexts = self._calls.table.contexts
+        return (contexts[code] for code in _in_order(self.column("context")[places]))
+
+    def values(self, name: str, places: Numbers) -> Iterator[Any]:
+        """What stands in a column at some places, each once, in the order of the first of each."""
+        return map(self._calls.table.meaning(name), _in_order(self.column(name)[places]))
+
+    @property
+    def refused(self) -> Mask:
+        """As `Call.outcome` has it."""
+        codes = self.column("status").astype(np.int64) * len(ReturnKind) + self.return_kinds
+        codes[self.column("status") < 0] = -1
+        different = distinct(codes)
+        pairs = (divmod(code, len(ReturnKind)) for code in different.tolist())
+        is_failure = np.array([status >= 0 and ReturnKind(kind).is_failure(status) for status, kind in pairs], np.bool_)
+        found: Mask = (self.column("fault") >= 0) | is_failure[np.searchsorted(different, codes)]
+        return found
+
+    @property
+    def return_kinds(self) -> Numbers:
+        """As `Call.return_kind` has it."""
+        found: Numbers = return_kinds_in(self.column, self._calls.table.contexts)
+        return found
+
+    @property
+    def answered(self) -> Mask:
+        """As `Call.outcome` has it."""
+        return ~self.refused & self.is_one("state", "complete")
+
+    @property
+    def asking_size(self) -> Mask:
+        """As `Call.asks_size` has it."""
+        status, of_perflib = self.column("status"), self.is_of(perflib.INTERFACE)
+        is_plain = self.column("fault") < 0
+        found: Mask = is_plain & ~of_perflib & (status == winreg.ERROR_MORE_DATA)
+        # Whether an answer states the size is among its parameters.
+        may_state = is_plain & of_perflib & (status == perflib.ERROR_NOT_ENOUGH_MEMORY)
+        found[may_state] = [call.asks_size for _, call in self.looked_at(may_state)]
+        return found
+
+    @property
+    def latencies(self) -> tuple[Mask, Numbers]:
+        """Which calls have a latency, and the latency of each (`Call.latency_ns`)."""
+        return latencies_in(self.column)
+
+    @property
+    def polls(self) -> Mask:
+        """Which calls were answered with performance data."""
+        by_query = self.is_of(perflib.INTERFACE) & (self.column("opnum") == perflib.Opnum.QUERY_COUNTER_DATA)
+        by_value = self.is_of(winreg.INTERFACE) & self.is_one("response_buffer_kind", "winperf")
+        found: Mask = self.answered & (by_query | by_value)
+        return found
+
+    def unread(self, damages: Damages) -> Mask:
+        """Which calls have a part that is missing, damaged, or could not be read. That there is no answer is counted for itself."""
+        found = self.is_one("state", "partial", "sealed", "malformed", "response-only")
+        may_be = ~found & ((self.column("request_buffer_kind") >= 0) | (self.column("response_buffer_kind") >= 0))
+        damages.note_without_buffers(self._calls)
+        for at, number in zip(np.flatnonzero(may_be).tolist(), self.numbers[may_be].tolist(), strict=True):
+            if not damages.is_sound(number):
+                found[at] = any(damage is not None for damage in damages.of_call(self._calls[number - 1]))
+        return found
+
+    def is_of(self, interface: str) -> Mask:
+        """Which calls are of an interface."""
+        return self.in_context(lambda context: context.interface.uuid == interface)
+
+    def is_one(self, name: str, *values: Any) -> Mask:
+        """Whether the numbers of a column stand for one of some values."""
+        column, meaning = self.column(name), self._calls.table.meaning(name)
+        return np.isin(column, [number for number in distinct(column).tolist() if meaning(number) in values])
+
+    def buffers(self, side: str) -> tuple[Numbers, Numbers]:
+        """As `CallTable.buffers` has it."""
+        rows = np.asarray(self._calls.order, np.int64)[self.numbers - 1]
+        places, lengths = self._calls.table.buffers(side)
+        return places[rows], lengths[rows]
+
+    def may_be_performance(self) -> Mask:
+        """Whether a call is about performance counters, or may be as far as the capture states it (`Call.is_performance`)."""
+        found, of_winreg = self.is_of(perflib.INTERFACE), self.is_of(winreg.INTERFACE)
+        unread = of_winreg & (self.column("request_side") != 0)
+        may_be = of_winreg & ~unread & (self.column("rare") > 0)
+        found |= unread
+        for at, (_, call) in zip(np.flatnonzero(may_be), self.looked_at(may_be), strict=True):
+            found[at] = call.key is not None or call.read is not None
+        return found
+
+
+def _in_order(codes: Numbers) -> Sequence[int]:
+    """The different codes, in the order of the first of each."""
+    return list(dict.fromkeys(codes.tolist()))
+
+
+def _split(places: Numbers, codes: Numbers, count: int) -> list[Numbers]:
+    """Places by their codes, from 0."""
+    order = np.argsort(codes, kind="stable")
+    return np.split(places[order], np.searchsorted(codes[order], np.arange(1, count))) if count else []

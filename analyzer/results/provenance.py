@@ -1,0 +1,68 @@
+"""What a result was made from, and how: enough to decide whether it belongs to a capture, and to make it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from msgspec import Struct
+
+from analyzer.results.record_types import Record, Value, doc
+
+
+class FileDigest(Struct, frozen=True):
+    """What a file was when it was read: its size in bytes and its SHA-256 in hexadecimal, both None where it could not be read."""
+
+    name: str
+    size: int | None
+    sha256: str | None
+
+
+class Input(Value, frozen=True, kw_only=True):
+    """A file that went into a result. Files of secrets are not among them: their digests would help to guess them."""
+
+    role: Annotated[str, doc("`capture`, `metadata`, `baseline` or `triggered`")]
+    name: Annotated[str, doc("as given; `-` is standard input")]
+    size: Annotated[int | None, doc("null where it could not be read", unit="bytes")]
+    sha256: Annotated[str | None, doc("of the file as it is, compressed or not; null likewise", source="FIPS 180-4")]
+
+
+class EvidenceRecord(Record, frozen=True, kw_only=True, tag="evidence"):
+    """What a result was made from: the first record, with `--hash`."""
+
+    tool: Annotated[str, doc("name of this program")]
+    version: Annotated[str, doc("its version")]
+    command: Annotated[str, doc("the command")]
+    options: Annotated[
+        dict[str, str], doc("options that were given, by name, but for secrets and where the result went")
+    ]
+    inputs: Annotated[tuple[Input, ...], doc("the files it was made from, captures in the order of `files`")]
+    limits_reached: Annotated[tuple[str, ...], doc("each limit that was reached, once, as its problem says it")]
+    result: Annotated[
+        str | None,
+        doc(
+            "of all bytes of the result, with these 64 digits as zeros; null on a terminal",
+            source="SHA-256, FIPS 180-4",
+        ),
+    ]
+
+
+# Where the record stands in Parquet's metadata, and the name of the property that holds it in JUnit XML.
+EVIDENCE_KEY = "pcq-analyzer.evidence"
+# What stands before the record in text, where the last line of this kind is ours whatever names a capture holds.
+TEXT_MARK = "evidence: "
+# What stands before the digest of a text.
+TEXT_RESULT = "  result  sha256 "
+
+
+def evidence_lines(record: EvidenceRecord) -> Iterator[str]:
+    """The record for people: one line, then one a file and limit."""
+    options = "".join(f" --{name} {value}".rstrip() for name, value in record.options.items())
+    yield f"{TEXT_MARK}{record.tool} {record.version}, {record.command}{options}"
+    for item in record.inputs:
+        size = f"{item.size} bytes" if item.size is not None else "unreadable"
+        yield f"  {item.role}  sha256 {item.sha256 or '-'}  {size}  {item.name}"
+    for text in record.limits_reached:
+        yield f"  limit  {text}"
+    if record.result is not None:
+        yield f"{TEXT_RESULT}{record.result}"

@@ -1,0 +1,65 @@
+"""Values of the remote registry: a call in, the value it is about out, its data by its type ([MS-RRP] section 3.1.1.5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from analyzer.core.number_labels import label
+from analyzer.core.traced_bytes import TracedBytes
+from analyzer.results.call import Call
+from analyzer.results.winreg import ERROR_SUCCESS, ValueType, WinregOpnum
+
+
+class RegistryValue(Struct, frozen=True):
+    """A value that a call reads, enumerates or sets: its name, type and data, None where the call does not carry them."""
+
+    name: str | None
+    kind: int | None
+    data: TracedBytes | None
+
+    def content(self) -> Any:
+        """The data by its type: text, a list of texts, a number; bytes where it does not fit its type or has none."""
+        if self.data is None:
+            return None
+        raw = self.data.data
+        match self.kind:
+            case ValueType.REG_SZ | ValueType.REG_EXPAND_SZ | ValueType.REG_LINK if len(raw) % 2 == 0:
+                return raw.decode("utf-16-le", "replace").rstrip("\0")
+            case ValueType.REG_MULTI_SZ if len(raw) % 2 == 0:
+                text = raw.decode("utf-16-le", "replace").rstrip("\0")
+                return text.split("\0") if text else []
+            case ValueType.REG_DWORD if len(raw) == 4:
+                return int.from_bytes(raw, "little")
+            case ValueType.REG_DWORD_BIG_ENDIAN if len(raw) == 4:
+                return int.from_bytes(raw, "big")
+            case ValueType.REG_QWORD if len(raw) == 8:
+                return int.from_bytes(raw, "little")
+        return raw
+
+    @property
+    def type_name(self) -> str | None:
+        return label(ValueType, self.kind) if self.kind is not None else None
+
+
+def registry_value(call: Call) -> RegistryValue | None:
+    """The value that a winreg call is about; None for performance keys and calls about no value."""
+    if not call.is_winreg or call.key is not None or call.read is not None:
+        return None
+    asked = call.request.params if call.request is not None else {}
+    given = call.response.params if call.response is not None else {}
+    has_answer = call.status == ERROR_SUCCESS
+    answer = call.response.buffer if call.response is not None and has_answer else None
+    match call.opnum:
+        case WinregOpnum.BASE_REG_QUERY_VALUE:
+            return RegistryValue(asked.get("lpValueName"), given.get("lpType") if has_answer else None, answer)
+        case WinregOpnum.BASE_REG_ENUM_VALUE:
+            name, kind = (given.get("lpValueNameOut"), given.get("lpType")) if has_answer else (None, None)
+            return RegistryValue(name, kind, answer)
+        case WinregOpnum.BASE_REG_SET_VALUE:
+            data = call.request.buffer if call.request is not None else None
+            return RegistryValue(asked.get("lpValueName"), asked.get("dwType"), data)
+        case WinregOpnum.BASE_REG_DELETE_VALUE:
+            return RegistryValue(asked.get("lpValueName"), None, None)
+    return None

@@ -1,0 +1,64 @@
+"""The timeline as JSON Lines, which several processes make of a long one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from analyzer.core.child_processes import Copies, may_copy
+from analyzer.core.output.json import line, lines
+from analyzer.interfaces.contents.call_records import CallRecords
+from analyzer.interfaces.contents.damaged_buffers import Damages
+from analyzer.interfaces.contents.timeline_records import capture_record, records_behind_calls
+from analyzer.results.analysis import Analysis
+from analyzer.screens.views.timeline import Timeline
+
+# One part of the text are so many calls, or as many kilobytes of answers. A copy does not wait for others with so much.
+_CALLS = 256
+
+
+def call_lines(view: Timeline) -> Iterator[bytes]:
+    """The lines, any number of them at a time, or a long one in pieces."""
+    analysis, selection = view.analysis, view.selection
+    shown = selection.shown(analysis).numbers
+    if analysis.jobs == 1 or len(shown) <= _CALLS or not may_copy():
+        return lines(view.records(for_json=True))
+    return _lines_of_copies(analysis, shown, selection.words)
+
+
+def _lines_of_copies(analysis: Analysis, shown: Sequence[int], selected_by: str | None) -> Iterator[bytes]:
+    yield line(capture_record(analysis.capture))
+    damages = Damages()
+    parts = _LineParts(analysis, shown)
+    copies = Copies(parts.make, len(parts.firsts), analysis.jobs)
+    for first, pieces in zip(parts.firsts, copies.parts(), strict=True):
+        # What is known of the buffers comes last.
+        last = b""
+        for piece in pieces:
+            if last:
+                yield last
+            last = piece
+        damages.note_known(shown[first], last)
+    yield from lines(records_behind_calls(analysis, damages, len(shown), selected_by))
+
+
+class _LineParts:
+    """Makes the lines of calls with some numbers, a part at a time."""
+
+    def __init__(self, analysis: Analysis, shown: Sequence[int]) -> None:
+        self._calls, self._shown = analysis.calls, shown
+        self._records = CallRecords(analysis, for_json=True)
+        kilobytes = analysis.calls.column("response_stub_length")[np.asarray(shown) - 1] >> 10
+        part_of = np.cumsum(1 + kilobytes.astype(np.int64)) // _CALLS
+        # Where in the calls shown each part begins.
+        self.firsts: list[int] = [0, *(np.flatnonzero(np.diff(part_of)) + 1).tolist()]
+
+    def make(self, part: int) -> Iterator[bytes]:
+        """The lines of a part, then what is known of the buffers of its calls."""
+        first, *others = self.firsts[part : part + 2]
+        numbers = self._shown[first : others[0] if others else None]
+        self._records.go_on_after(self._calls[self._shown[first - 1] - 1].time_ns if first else None)
+        damages = Damages(numbers[0])
+        yield from lines(self._records.of(numbers, damages))
+        yield damages.sound_between(numbers[0], numbers[-1])

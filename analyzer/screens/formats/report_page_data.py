@@ -1,0 +1,464 @@
+"""The data of the page that `report` writes: the view model as blocks of JSON, most of them compressed (docs/report.md).
+
+The page has no other source: what it shows is decoded here, but for the values of fields that a form says how to read. A block is
+JSON, deflated (RFC 1951) and in base64, so that it is text without a meaning in HTML; those of details have bytes behind it.
+Integers beyond 2**53, which JavaScript's numbers do not hold, are `{"$int": "..."}`.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import chain, pairwise, zip_longest
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from analyzer.core.frame_ids import file_of, number_of
+from analyzer.core.output.json import Pieces, document, dumps
+from analyzer.interfaces.contents.call_records import CallRecords
+from analyzer.questions.films.film import Film, Films, moments
+from analyzer.questions.films.varints import deflated
+from analyzer.results.analysis import Analysis
+from analyzer.results.call import Call
+from analyzer.results.display_records import FindingView, Form, Node, Row, SeriesView
+from analyzer.screens.formats.report_page_sides import LaidSide, PageSides, Template, WordsOf
+from analyzer.screens.viewmodel.call_layers import frame_facts, id_fact, shared_facts
+from analyzer.screens.viewmodel.call_list import rows
+from analyzer.screens.viewmodel.task_manager import panel_of, usual_columns
+from analyzer.screens.views.report import Report
+
+_SAFE_INTEGER = 2**53 - 1
+# Most values are of these types.
+_AS_IT_IS = frozenset({str, bool, float})
+# Calls in a block: of records, which a filter reads one block after the other, and of details, which are read for one call.
+HEADS_IN_BLOCK, DETAILS_IN_BLOCK = 500, 50
+# What blocks of details share begins anew where it is longer, which a browser reads for one call.
+MAX_SHARED_BYTES = 1 << 20
+_OF_AN_OUTLINE, _OF_A_TEMPLATE = 200, 40
+
+# How the columns of rows are named in the page, and the fields of `Row` that are texts.
+_TEXTS = (
+    "user",
+    "claimed_user",
+    "interface",
+    "method",
+    "handle",
+    "asked",
+    "answered",
+    "status",
+    "outcome",
+    "state",
+    "reason",
+)
+
+
+def packed(parts: Iterable[bytes]) -> bytes:
+    """A block's text; its content comes in parts."""
+    # Level 6 takes twice the time for a twentieth less: most bytes are those of frames.
+    return b64encode(deflated(parts, 4))
+
+
+def exact(value: Any) -> Any:
+    """A value as JSON that JavaScript reads without a loss."""
+    if value is None or type(value) in _AS_IT_IS:
+        return value
+    if isinstance(value, int):
+        return value if -_SAFE_INTEGER <= value <= _SAFE_INTEGER else {"$int": str(value)}
+    if isinstance(value, dict):
+        return {key: exact(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [exact(item) for item in value]
+    return exact(document(value)) if isinstance(value, Struct) else value
+
+
+class _NumberedTexts:
+    """Texts by number, each once."""
+
+    def __init__(self) -> None:
+        self.all: dict[str, int] = {}
+
+    def number(self, text: str | None) -> int:
+        return -1 if text is None else self.all.setdefault(text, len(self.all))
+
+
+def rows_block(analysis: Analysis) -> dict[str, Any]:
+    """The call list by columns: texts are positions in `texts`, -1 for none; times count from the first frame."""
+    texts = _NumberedTexts()
+    base = analysis.capture.first_time_ns or 0
+    columns: dict[str, list[Any]] = {
+        name: []
+        for name in (
+            "time",
+            "client",
+            "server",
+            *_TEXTS,
+            "latency",
+            "frames",
+            "opnum",
+            "code",
+            "fault",
+            "full",
+            "uuid",
+            "name",
+            "key",
+        )
+    }
+    calls, table = analysis.calls, analysis.calls.table
+    contexts, methods = table.contexts, table.meaning("method")
+    # What filters ask about most often, as the record has it.
+    numbers = (calls.column(name).tolist() for name in ("opnum", "status", "fault", "method", "context", "key_number"))
+    for row, opnum, status, fault, method, context, key in zip(rows(analysis), *numbers, strict=True):
+        _add(columns, row, base, texts)
+        for name, number in (("opnum", opnum), ("code", status), ("fault", fault)):
+            columns[name].append(number if number >= 0 else None)
+        interface, view = contexts[context].interface, calls.views[row.number - 1]
+        handle = calls.states[view].handle if view >= 0 else calls[row.number - 1].handle_uuid if key >= 0 else None
+        for name, text in (
+            ("full", methods(method)),
+            ("uuid", interface.uuid),
+            ("name", interface.name),
+            ("key", handle),
+        ):
+            columns[name].append(texts.number(text))
+    return {"base": str(base), "texts": list(texts.all), **columns}
+
+
+def _add(columns: dict[str, list[Any]], row: Row, base: int, texts: _NumberedTexts) -> None:
+    columns["time"].append(row.time_ns - base)
+    columns["client"].append(texts.number(str(row.client)))
+    columns["server"].append(texts.number(str(row.server)))
+    for name in _TEXTS:
+        columns[name].append(texts.number(getattr(row, name)))
+    columns["latency"].append(row.latency_ns)
+    columns["frames"].append(", ".join(row.frames))
+
+
+def record_blocks(analysis: Analysis, with_buffers: int) -> Iterator[tuple[list[bytes], list[bytes]]]:
+    """The records of calls as JSON, as `timeline` prints them, a block of them at a time: first without buffers, then these. There
+    are none of calls behind number `with_buffers`: the buffers of a long poll are longer than all else."""
+    made = CallRecords(analysis, for_json=True)
+    numbers = range(1, len(analysis.calls) + 1)
+    for at in range(0, len(numbers), HEADS_IN_BLOCK):
+        heads, buffers = [], []
+        for number, record in enumerate(made.of(numbers[at : at + HEADS_IN_BLOCK]), at + 1):
+            sides = record.request, record.response
+            request, response = (None if side is None else replace(side, buffer=_MARK) for side in sides)
+            pieces = dumps(replace(record, request=request, response=response)).split(_MARKED)
+            # The page asks whether a buffer is there without reading it.
+            has_buffer = [_has_content(side.buffer) for side in sides if side is not None]
+            says = [b'"has_buffer":true' if has else b'"has_buffer":false' for has in has_buffer]
+            heads.append(exact_text(b"".join(chain.from_iterable(zip_longest(pieces, says, fillvalue=b"")))))
+            if number <= with_buffers:
+                texts = [_NONE if side is None else _text_of(side.buffer) for side in sides]
+                buffers.append(b"[" + b",".join(map(exact_text, texts)) + b"]")
+        yield heads, buffers
+
+
+# Stands for a buffer in a record: no other field of that name is a text.
+_MARK, _MARKED, _NONE = Raw(b'"\\u0001"'), b'"buffer":"\\u0001"', b"null"
+# JavaScript's numbers hold all whole numbers of fewer digits. In a text where each digit is 0 and all else a space, longer ones are
+# found much quicker than by a regular expression.
+_DIGITS_ALONE, _LONG_NUMBER = bytes([48 if chr(byte) in "0123456789" else 32 for byte in range(256)]), b"0" * 16
+
+
+def _has_content(buffer: Any) -> bool:
+    """Whether a buffer is there and holds anything. One that comes in pieces does."""
+    return isinstance(buffer, Pieces) or dumps(buffer) not in (_NONE, b"{}")
+
+
+def _text_of(buffer: Any) -> bytes:
+    """The JSON of a buffer, which may be JSON already."""
+    return b"".join(buffer.made()) if isinstance(buffer, Pieces) else dumps(buffer)
+
+
+def exact_text(text: bytes) -> bytes:
+    """JSON that JavaScript reads without a loss, of JSON."""
+    if text[:1] not in b'[{"':
+        return exact_text(b"[%b]" % text)[1:-1]
+    plain = text
+    if b"\\" in text:
+        # Then each quotation mark begins or ends a text. There are no such bytes in JSON, and every byte keeps its place.
+        plain = text.replace(b"\\\\", b"\x02\x02").replace(b'\\"', b"\x02\x03")
+    out: list[bytes] = []
+    done, at, quotes = 0, 0, 0
+    for start, stop in _long_numbers(plain):
+        quotes += plain.count(b'"', at, start)
+        at = start
+        number = plain[start:stop]
+        if quotes % 2 == 0 and not -_SAFE_INTEGER <= int(number) <= _SAFE_INTEGER:
+            out += text[done:start], b'{"$int":"%b"}' % number
+            done = stop
+    return b"".join((*out, text[done:])) if out else text
+
+
+def _long_numbers(text: bytes) -> Iterator[tuple[int, int]]:
+    """Where whole numbers of many digits begin and end in JSON; they may be part of a text."""
+    digits = text.translate(_DIGITS_ALONE)
+    stop = 0
+    while (at := digits.find(_LONG_NUMBER, stop)) >= 0:
+        stop = digits.find(b" ", at)
+        stop = len(digits) if stop < 0 else stop
+        start = at - 1 if text[at - 1 : at] == b"-" else at
+        before = start - 1 if text[start - 1 : start] == b" " else start
+        if text[before - 1 : before] in (b":", b",", b"[") and text[stop : stop + 1] not in (b".", b"e", b"E"):
+            yield start, stop
+
+
+class DetailBlock(Struct, frozen=True):
+    """A block of calls taken apart, and what they share with those of other blocks.
+
+    `frames` has four numbers for each frame: file, number, place in the data (-1: not there), length. `data` has the bytes of
+    frames, and those that are in no frame, one behind the other.
+    """
+
+    shared: Shared
+    frames: list[int]
+    calls: list[Any]
+    data: bytes
+
+    @property
+    def content(self) -> tuple[bytes, ...]:
+        """The block before it is packed: how long the JSON of it is, its JSON, its bytes."""
+        head = dumps({"shared": self.shared.number, "frames": self.frames, "calls": self.calls})
+        return len(head).to_bytes(4, "little"), head, self.data
+
+
+def detail_blocks(analysis: Analysis, numbers: Sequence[int]) -> Iterator[DetailBlock]:
+    """The layers of calls, a block of them at a time. What they share is whole once a block shares something else."""
+    sides, shapes = PageSides(analysis.packets), Shapes()
+    shared = Shared(0, shapes)
+    for at in range(0, len(numbers), DETAILS_IN_BLOCK):
+        if shared.size > MAX_SHARED_BYTES:
+            shared = Shared(shared.number + 1, shapes)
+        made = _Block(shared, sides)
+        calls = [made.call(analysis.calls[one - 1], analysis) for one in numbers[at : at + DETAILS_IN_BLOCK]]
+        yield DetailBlock(shared, made.frames, calls, b"".join(made.data))
+
+
+# The JSON of the tree of each form. A form that is forgotten elsewhere is not held here.
+Shapes = WeakKeyDictionary[Form, bytes]
+
+
+class Shared:
+    """What calls share, each once and by its number: texts, the forms of trees, what is equal of facts, sides, layers, meanings."""
+
+    def __init__(self, number: int, shapes: Shapes) -> None:
+        self.number, self._shapes = number, shapes
+        self.size = 0
+        self._numbers: dict[Any, int] = {}
+        self._texts = _NumberedTexts()
+        # Of calls that have the same, by what they have in common: the outline, and the numbers of texts.
+        self._facts: dict[Hashable, tuple[int, list[int], list[int]]] = {}
+        self._templates: dict[Template, int] = {}
+        self._words: dict[tuple[Form, Hashable], int] = {}
+        self._numbers_of_texts: dict[tuple[Form, int, bytes], int] = {}
+        self._form_numbers: WeakKeyDictionary[Form, int] = WeakKeyDictionary()
+        self._forms: list[bytes] = []
+        self._outlines: list[Any] = []
+
+    @property
+    def content(self) -> tuple[bytes, ...]:
+        """The block before it is packed."""
+        head = dumps({"texts": list(self._texts.all), "outlines": self._outlines})
+        return head[:-1], b',"forms":[', b",".join(self._forms), b"]}"
+
+    def facts(self, call: Call, analysis: Analysis) -> list[Any]:
+        """The outline of the facts of a call, and the text of each, or its number."""
+        own = tuple(frame_facts(call, analysis))
+        key = (*analysis.calls.shared(call.number), *[fact.label for fact in own])
+        id = id_fact(call)
+        if (known := self._facts.get(key)) is None:
+            before, after = shared_facts(call)
+            outline = tuple([(fact.layer, fact.label) for fact in (*own, *before, id, *after)])
+            texts = [self._text(fact.text) for fact in before], [self._text(fact.text) for fact in after]
+            known = self._facts[key] = self.outline(outline), *texts
+        number, texts_before, texts_after = known
+        return [number, *[fact.text for fact in own], *texts_before, id.text, *texts_after]
+
+    def side(self, template: Template) -> int:
+        """The number of what sides have in common."""
+        if (known := self._templates.get(template)) is None:
+            layers = [
+                (self.outline(layer.outline), -1 if layer.form is None else self._form(layer.form), *layer.place)
+                for layer in template.layers
+            ]
+            known = self._templates[template] = self.outline((self.outline(template.outline), tuple(layers)))
+            self.size += _OF_A_TEMPLATE * len(layers)
+        return known
+
+    def words(self, of: WordsOf, data: bytes) -> int:
+        """The number of the meanings that follow from the bytes of a layer: position and text of each."""
+        key = of.form, of.bytes_of_spots(data)
+        if (known := self._words.get(key)) is None:
+            known = self._words[key] = self.outline(tuple(self._meanings(of.form, data[of.start : of.stop])))
+        return known
+
+    def _meanings(self, form: Form, data: bytes) -> Iterator[int]:
+        for spot in form.spots:
+            # Most are addresses and names of values, the same again and again.
+            spotted = form, spot.position, data[spot.start : spot.stop]
+            if (number := self._numbers_of_texts.get(spotted)) is None:
+                meaning = spot.meaning(data)
+                number = self._numbers_of_texts[spotted] = -1 if meaning is None else self._text(meaning)
+            if number >= 0:
+                yield from (spot.position, number)
+
+    def _text(self, text: str) -> int:
+        """The number of a text."""
+        before = len(self._texts.all)
+        number = self._texts.all.setdefault(text, before)
+        if number == before:
+            self.size += len(text)
+        return number
+
+    def outline(self, outline: tuple[Any, ...]) -> int:
+        """The number of what is equal of several facts, sides, layers or meanings."""
+        if (known := self._numbers.get(outline)) is None:
+            known = self._numbers[outline] = len(self._outlines)
+            self._outlines.append(outline)
+            self.size += _OF_AN_OUTLINE
+        return known
+
+    def _form(self, form: Form) -> int:
+        """The number of a form."""
+        if (known := self._form_numbers.get(form)) is None:
+            known = self._form_numbers[form] = len(self._forms)
+            if (shape := self._shapes.get(form)) is None:
+                shape = self._shapes[form] = dumps(_shape(form.tree))
+            self._forms.append(shape)
+            self.size += len(shape)
+        return known
+
+
+def _shape(node: Node) -> list[Any]:
+    """A field of a form: without a value where it reads one, without the meaning that follows from it."""
+    follows = node.words is not None and bool(node.reads or node.children)
+    return [
+        node.name,
+        node.spelling,
+        node.type,
+        node.start,
+        node.length,
+        node.reference,
+        node.reads,
+        None if node.reads or node.type == "bytes" else exact(node.value),
+        None if follows else node.meaning,
+        [_shape(child) for child in node.children],
+    ]
+
+
+class _Block:
+    """What is made of the calls of a block."""
+
+    def __init__(self, shared: Shared, sides: PageSides) -> None:
+        self._shared, self._sides = shared, sides
+        self.frames: list[int] = []
+        self.data: list[bytes] = []
+        self._known: dict[int, int] = {}
+        self._at = 0
+
+    def call(self, call: Call, analysis: Analysis) -> list[Any]:
+        """A call taken apart: its facts, then its sides."""
+        return [self._shared.facts(call, analysis), *[self._side(side) for side in self._sides.of(call)]]
+
+    def _side(self, side: LaidSide) -> list[Any]:
+        """Template, frames, where the bytes of its own are in the data, and the meanings in each layer that has some."""
+        shared, data = self._shared, side.data
+        return [
+            shared.side(side.template),
+            [self._frame(frame, captured) for frame, captured in side.frames],
+            [self._put(one) for one in side.own],
+            [shared.words(one, data) for one in side.template.words],
+        ]
+
+    def _frame(self, frame: int, data: bytes | None) -> int:
+        """The position of a frame among those of the block; without its bytes, it has no place in the data."""
+        if (known := self._known.get(frame)) is None or (data is not None and self.frames[4 * known + 2] < 0):
+            known = self._known[frame] = len(self.frames) // 4
+            place, length = (-1, 0) if data is None else (self._put(data), len(data))
+            self.frames += (file_of(frame), number_of(frame), place, length)
+        return known
+
+    def _put(self, data: bytes) -> int:
+        place = self._at
+        self.data.append(data)
+        self._at += len(data)
+        return place
+
+
+def audit_block(report: Report) -> Iterator[bytes]:
+    """What an audit found and how far it could judge, as the JSON of the block in parts: findings may be several a call.
+
+    A finding is the position of what it has in common with others among `alike`, its call, and its frames.
+    """
+    numbers: dict[FindingView, int] = {}
+    before = b'{"findings":['
+    for view, call, frames in report.findings():
+        yield before + dumps((numbers.setdefault(view, len(numbers)), call, frames))
+        before = b","
+    if not numbers:
+        yield before
+    rest = {
+        "alike": list(numbers),
+        "coverage": report.coverage(),
+        "nothing": None if numbers else report.nothing_found(),
+    }
+    yield b"]," + dumps(rest)[1:]
+
+
+def series_block(series: Iterable[SeriesView], left_out: int, base: int) -> Iterator[bytes]:
+    """Series as the JSON of their block in parts, behind the number of readings left out; times count from the first frame."""
+    before = b'{"left_out":%d,"series":[' % left_out
+    # Series that were read in the same answers have the same numbers of calls and times, and as a rule follow each other.
+    calls: tuple[int, ...] | None = None
+    times: tuple[int, ...] | None = None
+    shown_calls = shown_times = Raw()
+    for one in series:
+        if one.calls is not calls:
+            calls, shown_calls = one.calls, Raw(dumps(one.calls))
+        if one.times_ns is not times:
+            times, shown_times = one.times_ns, Raw(dumps([time - base for time in one.times_ns]))
+        yield before + dumps(replace(one, calls=shown_calls, times_ns=shown_times))
+        before = b","
+    yield b"]}" if before == b"," else before + b"]}"
+
+
+def films_block(films: Films, base: int) -> dict[str, Any]:
+    """The films of machines without their blocks, which have numbers over all films. Calls, times and moments are differences,
+    times from the first frame on."""
+    numbers = {id(film): number for number, film in enumerate(films.films)}
+    machines = [
+        {"ip": ip, "films": [numbers[id(film)] for film in some], "moments": _differences(moments(some), base)}
+        for ip, some in films.machines().items()
+    ]
+    taken, shown = 0, []
+    for film in films.films:
+        shown.append(_film(film, taken, base))
+        taken += len(film.blocks)
+    return {"machines": machines, "films": shown, "says": films.says, "left_out": films.left_out}
+
+
+def _film(film: Film, first_block: int, base: int) -> dict[str, Any]:
+    panel = panel_of(film)
+    return {
+        "panel": panel.id,
+        "title": panel.title,
+        "name": film.names[0],
+        "client": film.client,
+        "handles": film.handles,
+        "usual": usual_columns(film),
+        "columns": film.columns,
+        "rows": [[row.name, row.identity, [poll for span in row.spans for poll in span]] for row in film.rows],
+        "calls": _differences(film.calls),
+        "times": _differences(film.times_ns, base),
+        "whole": film.whole,
+        "blocks": [[block.first, block.polls] for block in film.blocks],
+        "first_block": first_block,
+    }
+
+
+def _differences(numbers: Sequence[int], base: int = 0) -> list[int]:
+    return [number - before for before, number in pairwise((base, *numbers))]

@@ -1,0 +1,326 @@
+"""Tables derived from record types: the columns of a type, and records as rows of them.
+
+A column has the name of the record's key. Parts of a single value follow it (`server_ip`, `auth_user`). A time or duration loses
+its `_ns`, since its type has the unit. Words of a fixed set are an Enum, several values a List, of parts a Struct. What has no
+fixed shape (parameters, decoded buffers) is JSON text. The text of a value that is a number or a text has a column of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import msgspec.inspect as inspect
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from msgspec import UNSET, Struct
+
+from analyzer.core.output.json import json_ready
+from analyzer.results.record_types import INSTANT, Record
+from analyzer.results.sample import CounterRecord
+
+Row = list[Any]
+# How texts of numbers-or-texts are called.
+_TEXT_OF = {"raw": "text", "base_raw": "base_text"}
+_INSTANT, _DURATION = pl.Datetime("ns", "UTC"), pl.Duration("ns")
+_UINT64, _INT64, _TEXT = pl.UInt64(), pl.Int64(), pl.String()
+
+
+class Column(Struct, frozen=True):
+    """A column: the way to its value from the record, and what makes a cell of that."""
+
+    name: str
+    path: tuple[str, ...]
+    kind: pl.DataType
+    cell: Callable[[Any], Any]
+
+    def of(self, record: Any) -> Any:
+        """The cell of a record; None for what is absent or left out."""
+        value = _at(record, self.path)
+        return self.cell(value) if value is not None else None
+
+
+@cache
+def columns_of(kind: type[Record]) -> tuple[Column, ...]:
+    """The columns of a record type, in the order of its fields."""
+    found = inspect.type_info(kind)
+    assert isinstance(found, inspect.StructType)
+    return tuple(_columns(found, (), (kind,)))
+
+
+@cache
+def table_schema(kind: type[Record]) -> Mapping[str, pl.DataType]:
+    """The columns of a record type and their types: those of every table of such records, on any capture."""
+    return {column.name: column.kind for column in columns_of(kind)}
+
+
+def merged_schema(kinds: Iterable[type[Record]]) -> Mapping[str, pl.DataType]:
+    """The columns of a table of several types: `record` says which a row is of, and what its type has not is null."""
+    chosen = list(kinds)
+    schema: dict[str, pl.DataType] = {"record": pl.Enum([str(kind.__struct_config__.tag) for kind in chosen])}
+    for kind in chosen:
+        for name, column in table_schema(kind).items():
+            known = schema.get(name, column)
+            if isinstance(known, pl.Enum) and isinstance(column, pl.Enum):
+                schema[name] = pl.Enum(sorted({*known.categories, *column.categories}))
+            elif known != column:
+                raise TypeError(f"{name} is {known} and {column}")
+            else:
+                schema[name] = column
+    return schema
+
+
+def table_of_records(kind: type[Record], records: Iterable[Record]) -> pl.DataFrame:
+    """Records of one type as a table with the columns of the type, whatever the records are."""
+    columns = columns_of(kind)
+    cells: list[Row] = [[] for _ in columns]
+    plan = _Plan.of(columns)
+    for record in records:
+        plan.take(record, cells)
+    return frame_of(cells, table_schema(kind))
+
+
+def table_of_several(kinds: Sequence[type[Record]], records: Iterable[Record]) -> pl.DataFrame:
+    """Records of several types as one table, in their order."""
+    schema = merged_schema(kinds)
+    places = {name: number for number, name in enumerate(schema)}
+    cells: list[Row] = [[] for _ in schema]
+    known = {kind: columns_of(kind) for kind in kinds}
+    for record in records:
+        row: Row = [None] * len(schema)
+        row[0] = record.__struct_config__.tag
+        for column in known[type(record)]:
+            row[places[column.name]] = column.of(record)
+        for cell, out in zip(row, cells, strict=True):
+            out.append(cell)
+    return frame_of(cells, schema)
+
+
+def frame_of(cells: Sequence[Row], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """Columns of cells as a table."""
+    return pl.DataFrame(
+        [_series(name, kind, values) for (name, kind), values in zip(schema.items(), cells, strict=True)]
+    )
+
+
+def _series(name: str, kind: pl.DataType, cells: Row) -> pl.Series:
+    """A column of cells. polars takes 10 to 50 us for each list that it is given: their items become a column of their own, which
+    is divided."""
+    if isinstance(kind, pl.List):
+        sizes = np.array([len(cell) if cell is not None else 0 for cell in cells], np.int64)
+        items = [item for cell in cells if cell is not None for item in cell]
+        if items and None not in items:
+            return _divided(name, kind, _series("", kind.inner, items), sizes, cells)  # type: ignore[arg-type]
+    elif isinstance(kind, pl.Struct) and cells and None not in cells:
+        parts = [_series(part.name, part.dtype, [cell[part.name] for cell in cells]) for part in kind.fields]  # type: ignore[arg-type]
+        return pl.DataFrame(parts).to_struct(name)
+    return pl.Series(name, cells, dtype=_physical(kind)).cast(kind)
+
+
+def _divided(name: str, kind: pl.DataType, items: pl.Series, sizes: npt.NDArray[np.int64], cells: Row) -> pl.Series:
+    """A column of lists of so many items."""
+    rows = pl.Series("row", np.repeat(np.arange(len(sizes)), sizes)).set_sorted()
+    lists = pl.DataFrame([rows, items.alias("items")]).group_by("row", maintain_order=True).agg("items")["items"]
+    if not sizes.all():
+        places = np.cumsum(sizes > 0) - 1
+        places[sizes == 0] = [len(lists) + (cells[row] is None) for row in np.flatnonzero(sizes == 0).tolist()]
+        lists = pl.concat([lists, pl.Series("items", [[], None], dtype=kind)]).gather(places)
+    return lists.alias(name)
+
+
+def cells_of(kind: type[Record], record: Record) -> Iterator[tuple[str, Any]]:
+    """The cells of one record by their columns; what it leaves out is left out."""
+    for column in columns_of(kind):
+        value = _at(record, column.path, UNSET)
+        if value is not UNSET:
+            yield column.name, column.cell(value) if value is not None else None
+
+
+def _at(record: Any, path: tuple[str, ...], default: Any = None) -> Any:
+    for name in path:
+        record = getattr(record, name)
+        if record is None:
+            return None
+        if record is UNSET:
+            return default
+    return record
+
+
+# Columns of the record of a displayed value that its table has not: `display` is the value as text, the others are of the
+# sample (`call`, `block`, ...).
+LEFT_OUT = ("display", "exact", "base_raw", "object_perf_time", "object_perf_freq")
+
+
+@cache
+def reading_schema(*, exact: bool) -> Mapping[str, pl.DataType]:
+    """The columns of a table of readings: those of `CounterRecord`, with names as categories and flags in one word; the value as
+    a fraction where that is asked for."""
+    from analyzer.questions.series.formatted_columns import FLAGS  # not needed for records, and slow to load
+
+    left_out = [name for name in LEFT_OUT if name != "exact" or not exact]
+    schema = {
+        name: pl.Categorical() if kind == pl.String and name not in ("text", "exact") else kind
+        for name, kind in table_schema(CounterRecord).items()
+        if name not in left_out
+    }
+    return schema | {"flags": pl.Enum([" ".join(flags) for flags in FLAGS])}
+
+
+class _Plan(Struct):
+    """The columns of a type, those of one part together, so that a part is looked up once a record."""
+
+    leaves: list[tuple[str, Callable[[Any], Any], int]]
+    parts: dict[str, _Plan]
+
+    @classmethod
+    def of(cls, columns: Sequence[Column]) -> _Plan:
+        plan = cls([], {})
+        for number, column in enumerate(columns):
+            at = plan
+            for name in column.path[:-1]:
+                at = at.parts.setdefault(name, cls([], {}))
+            at.leaves.append((column.path[-1], column.cell, number))
+        return plan
+
+    def take(self, value: Any, cells: list[Row]) -> None:
+        for name, cell, number in self.leaves:
+            found = getattr(value, name) if value is not None else None
+            cells[number].append(cell(found) if found is not None and found is not UNSET else None)
+        for name, part in self.parts.items():
+            found = getattr(value, name) if value is not None else None
+            part.take(found if found is not UNSET else None, cells)
+
+
+# ----------------------------------------------------------------------------------------------------- from types
+
+
+def _columns(found: inspect.StructType, path: tuple[str, ...], within: tuple[type, ...]) -> Iterator[Column]:
+    names = {field.name for field in found.fields}
+    for field in found.fields:
+        if f"{field.name}_ns" in names:
+            continue  # the same in words
+        kind, unit = _plain(field.type)
+        way = (*path, field.name)
+        name = "_".join(way)
+        choices = choices_of(kind)
+        if len(choices) == 1 and isinstance(choices[0], inspect.StructType) and choices[0].cls not in within:
+            yield from _columns(choices[0], way, (*within, choices[0].cls))
+        elif len(choices) == 2 and _is_unsigned(choices[0]) and isinstance(choices[1], inspect.StrType):
+            yield Column(name, way, _UINT64, number_cell(_UINT64))
+            yield Column(_TEXT_OF[field.name], way, _TEXT, _text_alone)
+        else:
+            made, cell = _of_type(kind, unit, within)
+            yield Column(name.removesuffix("_ns") if made in (_INSTANT, _DURATION) else name, way, made, cell)
+
+
+def _of_type(
+    kind: inspect.Type, unit: str | None, within: tuple[type, ...]
+) -> tuple[pl.DataType, Callable[[Any], Any]]:
+    """The type of a column, and what makes its cells."""
+    choices = choices_of(kind)
+    names = {type(choice) for choice in choices}
+    first = choices[0]
+    if names == {inspect.IntType}:
+        made = _UINT64 if _is_unsigned(first) else _INT64
+        number = number_cell(made)
+        return (_INSTANT if unit == INSTANT else _DURATION if unit == "ns" else made), number
+    if names <= {inspect.IntType, inspect.FloatType}:
+        return pl.Float64(), float
+    if names == {inspect.BoolType}:
+        return pl.Boolean(), _same
+    if names == {inspect.LiteralType}:
+        return pl.Enum(sorted({value for each in choices for value in each.values})), str  # type: ignore[attr-defined]
+    if names == {inspect.EnumType}:
+        words = (word.value for each in choices for word in each.cls)  # type: ignore[attr-defined]
+        return pl.Enum(sorted(words)), str
+    if names <= {inspect.StrType, inspect.IntType}:
+        return _TEXT, lambda value: storable(str(value))
+    if len(choices) == 1 and (several := _several(first, within)) is not None:
+        return several
+    return _TEXT, json_ready
+
+
+def _several(kind: inspect.Type, within: tuple[type, ...]) -> tuple[pl.DataType, Callable[[Any], Any]] | None:
+    """The type of what has several parts; None where it has no fixed shape."""
+    if isinstance(kind, inspect.VarTupleType | inspect.TupleType):
+        item = kind.item_type if isinstance(kind, inspect.VarTupleType) else kind.item_types[0]
+        inner, unit = _plain(item)
+        made, cell = _of_type(inner, unit, within)
+        return pl.List(made), lambda values: [cell(value) for value in values]
+    if isinstance(kind, inspect.DictType):
+        inner, unit = _plain(kind.value_type)
+        if isinstance(choices_of(inner)[0], inspect.AnyType | inspect.StructType | inspect.DictType):
+            return None
+        made, cell = _of_type(inner, unit, within)
+        pair = pl.List(pl.Struct({"key": _TEXT, "value": made}))
+        return pair, lambda values: [{"key": storable(str(key)), "value": cell(one)} for key, one in values.items()]
+    if isinstance(kind, inspect.StructType) and kind.cls not in within:
+        columns = tuple(_columns(kind, (), (*within, kind.cls)))
+        return pl.Struct({column.name: column.kind for column in columns}), lambda value: {
+            column.name: column.of(value) for column in columns
+        }
+    return None
+
+
+def _plain(kind: inspect.Type) -> tuple[inspect.Type, str | None]:
+    """A type without its annotation, and the unit that the annotation names."""
+    unit = None
+    while isinstance(kind, inspect.Metadata):
+        unit = (kind.extra_json_schema or {}).get("unit", unit)
+        kind = kind.type
+    return kind, unit
+
+
+def choices_of(kind: inspect.Type) -> list[inspect.Type]:
+    """The types a value may have, but for none."""
+    kinds = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
+    return [plain for each in kinds if not isinstance(plain := _plain(each)[0], inspect.NoneType)]
+
+
+def _is_unsigned(kind: inspect.Type) -> bool:
+    return isinstance(kind, inspect.IntType) and kind.ge == 0
+
+
+def _physical(kind: pl.DataType) -> pl.DataType:
+    """What the cells of a column are before they are made of its type."""
+    if isinstance(kind, pl.Datetime | pl.Duration):
+        return _INT64
+    if isinstance(kind, pl.Enum):
+        return _TEXT
+    if isinstance(kind, pl.List):
+        return pl.List(_physical(kind.inner))  # type: ignore[arg-type]
+    if isinstance(kind, pl.Struct):
+        return pl.Struct({field.name: _physical(field.dtype) for field in kind.fields})  # type: ignore[arg-type]
+    return kind
+
+
+# ------------------------------------------------------------------------------------------------------------ cells
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _text_alone(value: Any) -> str | None:
+    return storable(value) if isinstance(value, str) else None
+
+
+def number_cell(kind: pl.DataType) -> Callable[[Any], int | None]:
+    """What makes cells of numbers. One that the column cannot hold (a forged clock below zero) is null there; the JSON record has
+    it."""
+    # Types of polars are compared in Python: once a column, not once a cell.
+    low, high = (0, (1 << 64) - 1) if kind == pl.UInt64 else (-(1 << 63), (1 << 63) - 1)
+
+    def cell(value: Any) -> int | None:
+        return value if isinstance(value, int) and low <= value <= high else None
+
+    return cell
+
+
+def storable(value: str | None) -> str | None:
+    """A string with a lone surrogate has no UTF-8 form; it is kept readable as an escape."""
+    if value is None or value.isascii():
+        return value
+    return value.encode("utf-8", "backslashreplace").decode()

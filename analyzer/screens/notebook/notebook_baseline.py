@@ -1,0 +1,28 @@
+"""`pcq.write_baseline`: what a capture or dataset shows as usual, as a file for `pcq.diff`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analyzer.core.file_names import path_of_text
+from analyzer.core.output.gate import Destination, write_document
+from analyzer.questions.differences.baseline import usual_json
+from analyzer.screens.notebook.notebook_diff import analysis_of
+
+if TYPE_CHECKING:
+    from analyzer.screens.notebook.notebook_capture import Capture
+    from analyzer.screens.notebook.notebook_dataset import Dataset
+
+
+def write_baseline(a: Capture | Dataset, path: str | Path, *, force: bool = False) -> Path:
+    """Writes what a capture or dataset shows as usual: what machines run, and who asks them, for `diff`. Raises `InputError` where
+    the file cannot be written, or where one is there and `force` is not.
+
+        pcq.write_baseline(pcq.open("dataset"), "host.json")
+    """
+    analysis = analysis_of(a)
+    document_of_usual, _ = usual_json(analysis)
+    reads = map(path_of_text, analysis.capture.files)
+    write_document(document_of_usual, Destination(Path(path), force=force).sparing(reads))
+    return Path(path)

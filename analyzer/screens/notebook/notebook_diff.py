@@ -1,0 +1,105 @@
+"""`pcq.diff`: what differs between two captures, datasets or moments, or is new, as tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from analyzer.core.cached_properties import cached_property
+from analyzer.core.errors import InputError
+from analyzer.core.output.json import document
+from analyzer.questions.differences.baseline import NewThings, read_usual
+from analyzer.questions.differences.difference_records import Differences
+from analyzer.questions.differences.state_at_moment import moments
+from analyzer.results.difference import DifferenceRecord, NotComparedRecord
+from analyzer.screens.formats.table_schema import table_of_records
+from analyzer.screens.notebook.notebook_capture import Capture, bound_of
+from analyzer.screens.views.diff import DifferencesView
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from analyzer.results.analysis import Analysis
+    from analyzer.screens.notebook.notebook_capture import Moment
+    from analyzer.screens.notebook.notebook_dataset import Dataset
+
+
+class Comparison:
+    """What differs between two captures, datasets or moments, or is new in one. Shown, it is the text of `diff`.
+
+    found = pcq.diff(before, after)
+    found.differences.filter(pl.col("about") == "process")
+    """
+
+    def __init__(self, found: Differences | NewThings, baseline: tuple[str, ...] = ()) -> None:
+        self._found, self._baseline = found, baseline
+
+    def __repr__(self) -> str:
+        from rich.text import Text
+
+        return "\n".join(
+            Text.from_markup(line).plain for line in DifferencesView(self._found, self._baseline).lines(None)
+        )
+
+    @cached_property
+    def differences(self) -> pl.DataFrame:
+        """One row a difference: what it is about, on which side, and of calls the fields that differ. Raises nothing.
+
+        found.differences.explode("fields")
+        """
+        return table_of_records(DifferenceRecord, self._found.found)
+
+    @cached_property
+    def not_compared(self) -> pl.DataFrame:
+        """One row for each kind of calls of which nothing can be said, and why. Raises nothing.
+
+        found.not_compared.select("why", "method")
+        """
+        return table_of_records(NotComparedRecord, self._found.uncompared)
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """Both sides and what came of it, as the last record of `diff --format jsonl`. Raises nothing.
+
+        found.summary["outcome"]
+        """
+        return document(self._found.summary)
+
+
+def diff(
+    a: Capture | Dataset,
+    b: Capture | Dataset | None = None,
+    *,
+    values: bool = False,
+    at: tuple[Moment, Moment] | None = None,
+    baseline: str | Path | None = None,
+) -> Comparison:
+    """Compares two captures or datasets, or parts of them (`filter`, `between`): machines, accounts, countersets, counters,
+    processes, services, and calls field by field. In the place of `b`, `at` names two moments of `a`, as for `Capture.between`, and
+    `baseline` is a file of `write_baseline`: then only what is new is told.
+
+    With `values`, values of counters are told one by one, too. All conversations of a dataset are read, and its calls have the
+    numbers of its tables. Raises `InputError` for what cannot be read, is no moment or no baseline, or where there is not one thing
+    to compare with.
+
+        pcq.diff(pcq.analyze("before.pcapng"), pcq.analyze("after.pcapng"))
+        pcq.diff(pcq.open("dataset"), pcq.analyze("today.pcapng"))
+        pcq.diff(cap, at=("13:50", "13:55"))
+        pcq.diff(cap, baseline="host.json")
+    """
+    if sum(one is not None for one in (b, at, baseline)) != 1:
+        raise InputError("diff compares with one thing", hint="Give a second capture, or `at`, or `baseline`.")
+    analysis = analysis_of(a)
+    if b is not None:
+        return Comparison(Differences(analysis, analysis_of(b), counts_values=values))
+    if baseline is not None:
+        usual = read_usual(Path(baseline))
+        return Comparison(NewThings(usual, str(baseline), analysis), (str(baseline),))
+    before, after = moments(analysis, [bound for one in at or () if (bound := bound_of(one)) is not None])
+    running = before.processes, after.processes
+    return Comparison(Differences(before.analysis, after.analysis, counts_values=values, running=running))
+
+
+def analysis_of(side: Capture | Dataset) -> Analysis:
+    """The analysis of a capture, or one of all conversations of a dataset."""
+    return side.analysis if isinstance(side, Capture) else side.joined()

@@ -1,0 +1,112 @@
+"""A buffer that somebody holds without a capture: what it is, its record, its samples, and its bytes as a layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Self
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analyzer.capture.decompression import capture_in
+from analyzer.core.errors import InputError
+from analyzer.core.traced_bytes import untraced
+from analyzer.interfaces.buffers import (
+    BufferDecode,
+    Guess,
+    decode_buffer,
+    guess_kind,
+    map_fields,
+    perf_data_rows,
+    winperf_rows,
+)
+from analyzer.interfaces.contents.call_field_maps import status_name
+from analyzer.interfaces.contents.sample_records import sample_record
+from analyzer.interfaces.pcq.perflib_samples import samples_of as perflib_samples_of
+from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
+from analyzer.interfaces.redaction.redacted_stubs import redacted_buffer
+from analyzer.interfaces.winperf.winperf_samples import samples_of as winperf_samples_of
+from analyzer.results.buffer_kinds import BufferKind
+from analyzer.results.counter_name_tables import NameTable
+from analyzer.results.counterset_catalog import Catalog
+from analyzer.results.display_records import LayerBytes
+from analyzer.results.field_tree import BufferProblem, BufferRecord
+from analyzer.results.sample import SampleRecord
+from analyzer.screens.viewmodel.call_layers import buffer_layer
+
+
+class LoneBuffer(Struct, frozen=True):
+    """A buffer of `kind`; `guess` says why the kind was chosen and how sure that is, None where the user named it. `others` are
+    the kinds that would fit as well."""
+
+    data: bytes
+    kind: BufferKind
+    guess: Guess | None
+    samples: bool = False
+    source: str | None = None
+    others: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, data: bytes, kind: str, *, samples: bool = False, source: str | None = None) -> Self:
+        """The buffer at hand. Raises `InputError` for what is not to be had of it.
+
+        That is: `kind` is `auto` and nothing fits, or a kind without samples is asked for them.
+        """
+        guess = None
+        others: tuple[str, ...] = ()
+        chosen = kind
+        if kind == "auto":
+            if (capture := capture_in(data)) is not None:
+                raise InputError(
+                    f"{source or 'this'} is {capture}, not a buffer",
+                    hint="timeline shows the calls in it; decode reads what one of them carried (or name the kind with --as)",
+                )
+            guesses = guess_kind(data)
+            if not guesses:
+                raise InputError(
+                    f"these {len(data)} bytes look like no buffer of ours",
+                    hint="name the kind with --as, or the place where it begins with --at",
+                )
+            guess, *more = guesses
+            chosen, others = guess.kind, tuple(other.kind for other in more)
+        if samples and chosen not in ("perf-data", "winperf"):
+            raise InputError(f"a buffer of kind {chosen} holds no samples", hint="perf-data and winperf do")
+        return cls(data, chosen, guess, samples, source, others)  # type: ignore[arg-type]  # the command allows only these names
+
+    def redacted(self, names: Pseudonyms) -> Self:
+        """This buffer with pseudonyms for names; what no field describes is zero."""
+        return replace(self, data=redacted_buffer(self.kind, self.data, names))
+
+    def inputs(self) -> tuple[str, ...]:
+        return () if self.source is None else (self.source,)
+
+    def decoded(self) -> BufferDecode:
+        return decode_buffer(self.kind, self.data)
+
+    def records(self) -> Iterator[BufferRecord | SampleRecord]:
+        if self.samples:
+            yield from self.sample_records()
+            return
+        decoded = self.decoded()
+        problem = decoded.problem
+        yield BufferRecord(
+            kind=self.kind,
+            guess=self.guess.why if self.guess is not None else None,
+            confidence=self.guess.confidence if self.guess is not None else None,
+            others=self.others,
+            length=len(self.data),
+            consumed=decoded.consumed,
+            buffer=decoded.tree,
+            notes=tuple(decoded.notes),
+            problem=BufferProblem(problem.field, problem.start, problem.reason) if problem is not None else None,
+        )
+
+    def sample_records(self) -> Iterator[SampleRecord]:
+        if self.kind == "perf-data":
+            return map(sample_record, perflib_samples_of(perf_data_rows(self.data), None, Catalog()))
+        return map(sample_record, winperf_samples_of(winperf_rows(self.data), NameTable()))
+
+    def layer(self) -> LayerBytes:
+        """Its bytes with the fields in them."""
+        mapped = map_fields(self.kind, self.data, status_name=status_name)
+        return buffer_layer(untraced(self.data), self.kind, mapped)

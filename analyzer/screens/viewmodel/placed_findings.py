@@ -1,0 +1,91 @@
+"""Findings of an audit with the layer and range that show each, and the coverage of each section."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from msgspec.structs import replace
+
+from analyzer.questions.audit.engine import Audit
+from analyzer.questions.audit.findings import JUDGED, Finding, FindingPattern
+from analyzer.results.analysis import Analysis
+from analyzer.results.display_records import FindingView, SectionCoverage
+from analyzer.screens.viewmodel.call_list import frame_label
+from analyzer.screens.viewmodel.call_words import section_words
+
+# Patterns of findings that are remembered.
+_MOST_PATTERNS = 1024
+
+
+def finding_views(analysis: Analysis, audit: Audit) -> Iterator[FindingView]:
+    """What the audit found, in the order of the calls; it is exhausted by this."""
+    return (replace(view, call=call, frames=frames) for view, call, frames in findings_of_calls(analysis, audit))
+
+
+def findings_of_calls(analysis: Analysis, audit: Audit) -> Iterator[tuple[FindingView, int | None, tuple[str, ...]]]:
+    """Each finding without call and frames, of findings that are alike the same again and again; then its call and frames."""
+    facts, known = analysis.capture, dict[FindingPattern, FindingView]()
+    # Several findings of a call are in the same frames.
+    last: tuple[int, ...] = ()
+    labels: tuple[str, ...] = ()
+    for finding in audit.findings():
+        # Calls of a pattern are alike: what shows it is at the same place in each.
+        if (view := known.get(finding.pattern)) is None:
+            if len(known) >= _MOST_PATTERNS:
+                known.clear()
+            view = known[finding.pattern] = _view(finding, audit)
+        if (frames := finding.frames) != last:
+            last, labels = frames, tuple([frame_label(frame, facts) for frame in frames])
+        yield view, finding.call, labels
+
+
+def coverage_views(audit: Audit) -> tuple[SectionCoverage, ...]:
+    """What an exhausted audit says of each section."""
+    sections: dict[str, Counter[str]] = {}
+    for coverage in audit.coverage.values():
+        sections.setdefault(section_words(coverage.requirement), Counter())[coverage.verdict] += 1
+    return tuple(SectionCoverage(section, dict(verdicts)) for section, verdicts in sections.items())
+
+
+def nothing_found(verdicts: Mapping[str, int]) -> str:
+    """What an audit without a finding says of the requirements with these verdicts."""
+    judged = sum(verdicts.get(verdict, 0) for verdict in JUDGED)
+    unjudged = verdicts.get("inconclusive", 0)
+    if not judged:
+        why = "what they bind could not be read" if unjudged else "nothing put one to the test"
+        return f"no requirement could be judged: {why}"
+    more = f"; {unjudged} could not be judged" if unjudged else ""
+    return f"nothing was found in the {judged} requirement{'s' if judged != 1 else ''} that could be judged{more}"
+
+
+def _view(finding: Finding, audit: Audit) -> FindingView:
+    """A finding without call and frames."""
+    judgement, place, rule = finding.judgement, finding.place, finding.rule
+    requirement = audit.coverage[judgement.requirement].requirement
+    return FindingView(
+        rule=rule.code,
+        name=rule.name,
+        severity=finding.severity.value,
+        verdict=judgement.outcome.value,
+        confidence=judgement.confidence.name.lower(),
+        requirements=judgement.requirements,
+        section=section_words(requirement),
+        statement=requirement.statement,
+        actor=finding.actor.value,
+        message=judgement.message,
+        expected=judgement.expected,
+        seen=judgement.seen,
+        call=None,
+        layer=_layer_id(place.part) if place is not None else None,
+        start=place.start if place is not None else 0,
+        stop=place.stop if place is not None else 0,
+        field=judgement.at.spelled if judgement.at is not None and place is not None else None,
+        frames=(),
+        excused=finding.is_excused,
+    )
+
+
+def _layer_id(part: str) -> str:
+    """`request.pdu1` of the part `request PDU 1`, `response.stub` of `response stub`."""
+    return part.lower().replace(" ", ".", 1).replace(" ", "")

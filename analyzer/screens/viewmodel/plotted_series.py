@@ -1,0 +1,127 @@
+"""Series with all their readings, for plots: what `counters` prints one reading at a time, series by series."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct, field
+
+from analyzer.core.array_functions import distinct, first_places
+from analyzer.questions.films.film_maker import said_of_reading
+from analyzer.questions.series.formatted_columns import FLAGS, WHYS
+from analyzer.questions.series.formulas import type_name
+from analyzer.questions.series.readings import Batch, readings
+from analyzer.questions.series.series_points import Series
+from analyzer.results.analysis import Analysis
+from analyzer.results.display_records import SeriesView
+
+_Column = npt.NDArray[Any]
+
+
+class _PlottedReadings(Struct):
+    """Readings in columns, batch after batch: the number of the series, call, time, value, whether there is one, and the number
+    of what there is to say of the reading, 0 for nothing."""
+
+    series: dict[int, Series] = field(default_factory=dict)
+    batches: list[tuple[_Column, ...]] = field(default_factory=list)
+    words: dict[str, int] = field(default_factory=lambda: {"": 0})
+
+    def take(self, batch: Batch, count: int) -> None:
+        """Takes the first readings of a batch."""
+        numbers = batch.ids[:count].astype(np.int32)
+        for row in first_places(numbers).tolist():
+            if (number := int(numbers[row])) not in self.series:
+                self.series[number] = batch.series(row)
+        calls = np.array([answer.call for answer in batch.answers], np.int32)[batch.answer[:count]]
+        times = np.array([answer.time_ns for answer in batch.answers], np.int64)[batch.answer[:count]]
+        has_value = batch.why[:count] == 0
+        self.batches.append((numbers, calls, times, batch.value[:count].copy(), has_value, self._said(batch, count)))
+
+    def _said(self, batch: Batch, count: int) -> _Column:
+        """The number of what there is to say of each of the first readings."""
+        missed = np.where(batch.previous_call[:count] != 0, batch.missed[:count], 0)
+        keys: _Column = missed * len(batch.reasons) + batch.reason[:count]
+        keys = (keys * len(FLAGS) + batch.flags[:count]) * len(WHYS) + batch.why[:count]
+        different = distinct(keys)
+        numbers = np.zeros(len(different), np.int32)
+        for place, key in enumerate(different.tolist()):
+            key, why = divmod(key, len(WHYS))
+            key, flags = divmod(key, len(FLAGS))
+            lost, reason = divmod(key, len(batch.reasons))
+            text = said_of_reading(WHYS[why], batch.reasons[reason], FLAGS[flags], lost)
+            numbers[place] = self.words.setdefault(text, len(self.words))
+        said: _Column = numbers[np.searchsorted(different, keys)]
+        return said
+
+    def views(self) -> Iterator[SeriesView]:
+        """The series in the order of their first readings, with their readings in the order of the calls."""
+        if not self.batches:
+            return
+        words = list(self.words)
+        numbers, *columns = map(np.concatenate, zip(*self.batches, strict=True))
+        self.batches.clear()
+        order = np.argsort(numbers, kind="stable")
+        columns = [column[order] for column in columns]
+        ends = np.flatnonzero(np.diff(numbers[order], append=-1)) + 1
+        start = 0
+        calls, times = (), ()
+        which: tuple[bytes, bytes] = b"", b""
+        for stop, number in zip(ends.tolist(), numbers[order[ends - 1]].tolist(), strict=True):
+            of_calls, of_times, *rest = [column[start:stop] for column in columns]
+            # Most series were read in the same answers as the series before.
+            if which != (found := (of_calls.tobytes(), of_times.tobytes())):
+                which, calls, times = found, tuple(of_calls.tolist()), tuple(of_times.tolist())
+            yield _view(self.series.pop(number), calls, times, rest, words)
+            start = stop
+
+
+def series_views(
+    analysis: Analysis, most_readings: int | None = None, also: Callable[[Batch], None] | None = None
+) -> tuple[Iterator[SeriesView], int]:
+    """The series in the order of their first readings, and how many readings were left out.
+
+    With `most_readings`, readings beyond so many, over all series, are only counted. `also` takes all of them, batch by batch.
+    """
+    columns = _PlottedReadings()
+    taken = left_out = 0
+    for batch in readings(analysis):
+        if also is not None:
+            also(batch)
+        count = len(batch) if most_readings is None else min(len(batch), most_readings - taken)
+        columns.take(batch, count)
+        taken += count
+        left_out += len(batch) - count
+    return columns.views(), left_out
+
+
+def _view(
+    series: Series, calls: tuple[int, ...], times: tuple[int, ...], columns: Sequence[_Column], words: Sequence[str]
+) -> SeriesView:
+    """A series with its readings: calls, times, values, whether there is one, and the number of what there is to say."""
+    values, has_value, said = columns
+    shown: list[float | None] = values.tolist()
+    for at in np.flatnonzero(~has_value).tolist():
+        shown[at] = None
+    remarked = np.flatnonzero(said).tolist()
+    return SeriesView(
+        number=series.number,
+        source=series.source,
+        server=series.server.ip,
+        client=str(series.client),
+        handle=series.handle,
+        group=series.objects[0],
+        instance=series.instance,
+        counter=series.counters[0],
+        path=series.path,
+        added=series.added,
+        type=type_name(series.counter_type) if series.counter_type is not None else None,
+        unit=series.unit,
+        hidden=series.is_hidden,
+        calls=calls,
+        times_ns=times,
+        values=tuple(shown),
+        reasons=tuple([(at, words[said[at]]) for at in remarked]),
+    )

@@ -1,0 +1,344 @@
+"""The text reports: a header, one line a call, then what could not be read and why.
+
+Lines carry rich's markup for colours; everything that came from the wire is escaped first. Where a width is given, long lines
+fold with the details indented below their column.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import groupby, pairwise
+
+from rich.markup import escape as escape_markup
+
+from analyzer.core.events import Problem
+from analyzer.core.frame_ids import file_of, number_of
+from analyzer.core.times import NS_PER_S, NS_PER_US, shown_time
+from analyzer.interfaces.contents.damaged_buffers import Damages
+from analyzer.interfaces.contents.timeline_records import all_problems
+from analyzer.results.analysis import Analysis, CaptureFacts
+from analyzer.results.call import Call
+from analyzer.results.display_records import Outcome
+from analyzer.results.next_command import next_command
+from analyzer.results.security import AuthLevel, Decryption
+from analyzer.screens.viewmodel.call_list import outcome_of
+from analyzer.screens.viewmodel.call_words import answer_words, handle_words, method_words, request_words, status_words
+from analyzer.screens.viewmodel.overview import alike, decrypted, incomplete, key_hint, session_groups, sessions_words
+from analyzer.screens.views.call_runs import CallRun
+from analyzer.screens.views.view_type import Clock
+
+# Of the 16 colours that every terminal has; the lists of `browse` use them too.
+OUTCOME_STYLES: dict[Outcome, str] = {
+    "ok": "green",
+    "size": "yellow",
+    "failed": "red",
+    "sealed": "yellow",
+    "one-sided": "yellow",
+    "damaged": "red",
+}
+_FRAMES_SHOWN = 8
+# So many sessions, ways of calling and kinds of problems are listed, the others counted.
+_HEADER_LINES = 12
+_SHOWN_PROBLEMS = 24
+_UNBROKEN = "\u00a0"  # keeps a number and its unit on one line
+
+
+def safe(text: str) -> str:
+    """Text from the wire, safe as markup and on a terminal: control characters are shown, not sent.
+
+    No markup may follow at once, see `styled`.
+    """
+    body, slashes = _escaped(text)
+    return body + slashes
+
+
+def styled(style: str, text: str) -> str:
+    """Text from the wire in a style. A backslash before markup would escape it, so it takes two to show one."""
+    body, slashes = _escaped(text)
+    return f"[{style}]{body}{2 * slashes}[/]"
+
+
+def _escaped(text: str) -> tuple[str, str]:
+    """The text as markup, and the backslashes at its end."""
+    shown = text if text.isprintable() else "".join(c if c.isprintable() else _shown(c) for c in text)
+    body = shown.rstrip("\\")
+    return escape_markup(body), shown[len(body) :]
+
+
+def _shown(control: str) -> str:
+    return control.encode("unicode_escape").decode()
+
+
+ITEM = "- "
+
+
+def parts_of(block: str) -> list[str]:
+    """Returns a paragraph, or the items of a list, each on one line."""
+    return [" ".join(part.split()) for part in re.split(rf"\n(?={ITEM})", block)]
+
+
+def page_lines(page: str, width: int | None) -> Iterator[str]:
+    """The paragraphs and lists of a page, folded, with an empty line behind each."""
+    for block in page.split("\n\n"):
+        for part in parts_of(block):
+            yield from folded(part, len(ITEM) if part.startswith(ITEM) else 0, width)
+        yield ""
+
+
+def folded(line: str, indent: int, width: int | None) -> Iterator[str]:
+    """The plain line, folded at `width` with the later lines indented."""
+    if width is None or len(line) <= width:
+        yield line
+        return
+    yield from textwrap.wrap(
+        line, max(width, indent + 20), subsequent_indent=" " * indent, break_long_words=True, drop_whitespace=True
+    )
+
+
+def header_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
+    facts = analysis.capture
+    for name in facts.files[:_HEADER_LINES]:
+        yield styled("bold", name)
+    yield from _more(len(facts.files) - _HEADER_LINES, "files")
+    yield from folded(f"{facts.frames:,} frames, {facts.bytes:,} bytes{_span(facts)}", 4, width)
+    for trace in facts.traces[:_HEADER_LINES]:
+        of = f"of {trace.computer}, " if trace.computer is not None else ""
+        yield from (safe(line) for line in folded(f"trace {of}Windows build {trace.os_build}", 4, width))
+    yield from _more(len(facts.traces) - _HEADER_LINES, "traces")
+    groups = session_groups(analysis.shown_sessions)
+    for group in groups[:_HEADER_LINES]:
+        yield from (safe(line) for line in folded(sessions_words(group), 4, width))
+    yield from _more(sum(map(len, groups[_HEADER_LINES:])), f"sessions: {next_command(analysis, 'sessions')}")
+    words = sorted(_rpc_words(analysis).items())
+    for name, count in words[:_HEADER_LINES]:
+        yield from (safe(text) for text in folded(f"{name}: {count:,} call{'s' if count != 1 else ''}", 4, width))
+    yield from _more(len(words) - _HEADER_LINES, f"ways of calling: {next_command(analysis, 'stats')}")
+    yield from opening_lines(analysis, width)
+    yield from part_lines(analysis, width)
+
+
+def part_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
+    """What is shown, where that is not all of the capture."""
+    if analysis.part is not None:
+        words = f"shown: {len(analysis.shown):,} of {len(analysis.calls):,} calls ({analysis.part.words})"
+        yield from (styled("bold", text) for text in folded(words, 4, width))
+
+
+def nothing_passes(analysis: Analysis) -> tuple[str, ...]:
+    """That none of the calls there are was asked for; nothing where one was, or there are none."""
+    if analysis.part is None or analysis.shown or not analysis.calls:
+        return ()
+    return tuple(nothing_passes_words(analysis, analysis.part.words))
+
+
+def nothing_passes_words(analysis: Analysis, words: str) -> Iterator[str]:
+    """That no call passes what these words ask for. Where an account was asked for, those that there are."""
+    yield safe(f"no call passes: {words}; without that all calls are shown")
+    if re.search(r"\b(user|auth\.user)\b", words):
+        users = {one.auth.user for one in analysis.calls.contexts_by_last_call() if one.auth.user is not None}
+        if users:
+            some = ", ".join(sorted(users)[:_HEADER_LINES])
+            yield safe(f"accounts of this capture: {some}; a filter needs the domain too, or contains")
+
+
+def _more(count: int, what: str) -> Iterator[str]:
+    if count > 0:
+        yield f"and {count:,} more {what}"
+
+
+def opening_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
+    for sentence in decrypted(analysis):
+        yield from (safe(line) for line in folded(sentence, 4, width))
+
+
+def _span(facts: CaptureFacts) -> str:
+    if facts.first_time_ns is None or facts.last_time_ns is None:
+        return ""
+    seconds = (facts.last_time_ns - facts.first_time_ns) / NS_PER_S
+    return f", from {shown_time(facts.first_time_ns)} over {seconds:,.3f} s"
+
+
+def _rpc_words(analysis: Analysis) -> Counter[str]:
+    words: Counter[str] = Counter()
+    for common, count in analysis.calls.contexts_of(analysis.shown.numbers):
+        auth = common.security
+        name = common.interface.name or common.interface.uuid or "unknown interface"
+        if common.session is None:
+            # No SMB session above states who talked to whom.
+            name += f" over TCP, {common.client.ip} → {common.server.ip},"
+        if auth.level <= AuthLevel.NONE:
+            words[f"{name} without RPC security"] += count
+            continue
+        identity = auth.caller(common.smb_identity)
+        who = identity.who if identity is not None else "unknown user"
+        decryption = (
+            "" if auth.decryption in (Decryption.DECRYPTED, Decryption.NOT_SEALED) else f" ({auth.decryption.value})"
+        )
+        words[f"{name} with {auth.mechanism}, level {common.auth.level}, as {who}{decryption}"] += count
+    return words
+
+
+def time_words(time_ns: int, facts: CaptureFacts, clock: Clock, before_ns: int | None) -> str:
+    """The time of a call: of day, or seconds since the first frame of the capture or the call shown before."""
+    if clock == "absolute":
+        return shown_time(time_ns // NS_PER_US * NS_PER_US)
+    if clock == "delta":
+        since = before_ns if before_ns is not None else time_ns
+    else:
+        since = facts.first_time_ns if facts.first_time_ns is not None else time_ns
+    return f"{(time_ns - since) / NS_PER_S:12.6f}"
+
+
+def call_lines(
+    number: int,
+    call: Call,
+    analysis: Analysis,
+    width: int | None,
+    *,
+    all_attempts: bool = False,
+    time: str | None = None,
+    damages: Damages | None = None,
+    ends: str | None = None,
+) -> Iterator[str]:
+    """One call: time, number, who, handle, method, what was asked, what came back, how long it took.
+
+    What is wrong with the buffer of the answer is noted in `damages`. `ends` names client and server in place of their addresses;
+    where it is empty, they go without saying.
+    """
+    if time is None:
+        time = time_words(call.time_ns, analysis.capture, "relative", None)
+    where = f"{call.client} → {call.server}" if ends is None else ends
+    prefix = f"{time}  #{number:<5} {where}{'  ' if where else ' '}"
+    words = f"{handle_words(call)}{method_words(call)} {request_words(call, analysis)}".rstrip()
+    if call.is_winreg and call.read is not None and call.read.attempt > 1:
+        before = call.read.attempt - 1
+        tries = "1 try with a buffer" if before == 1 else f"{before} tries with buffers"
+        words += f" (try {call.read.attempt})" if all_attempts else f" (after {tries} too small)"
+    reported = answer_words(call, analysis, damages)
+    outcome = _outcome(call, reported)
+    if damages is not None:
+        damages.note_absent(call.number, "request", call.request)
+        damages.note_absent(call.number, "response", call.response)
+    if call.state not in ("complete", "sealed"):
+        outcome += f" [{call.state}: {call.reason}]"
+    elif call.state == "complete" and call.reason is not None:
+        outcome += f" [{call.reason}]"
+    latency = call.latency_ns
+    if latency is not None:
+        outcome += f"  {latency / 1_000_000:.3f}{_UNBROKEN}ms"
+    yield from _coloured(folded(prefix + words + outcome, len(time) + 10, width), _style(call))
+
+
+def _outcome(call: Call, reported: str) -> str:
+    """What came of a call: that it succeeded goes without saying where there is more to say."""
+    if call.status == 0 and call.fault is None:
+        return f" ⇒ {reported or 'ok'}"
+    return f" ⇒ {status_words(call)}" + (f", {reported}" if reported else "")
+
+
+def _style(call: Call) -> str:
+    return OUTCOME_STYLES[outcome_of(call)]
+
+
+def call_run_lines(
+    run: CallRun, call: Call, analysis: Analysis, width: int | None, *, time: str, ends: str, damages: Damages
+) -> Iterator[str]:
+    """A run of calls in one line: how many, how often, what the first answer was, and the last where that is another."""
+    gaps = sorted(later - earlier for earlier, later in pairwise(run.times))
+    spread = f"every {_seconds(gaps[len(gaps) // 2])}"
+    if gaps[-1] - gaps[0] > gaps[len(gaps) // 2] // 10:
+        spread += f" ({_seconds(gaps[0])} to {_seconds(gaps[-1])})"
+    count = f"{len(run.numbers):,} {'polls' if run.is_polls else 'times'}"
+    words = f"{handle_words(call)}{method_words(call)} {request_words(call, analysis)}".rstrip()
+    first = answer_words(call, analysis, damages)
+    outcome = _outcome(call, first)
+    last_call = analysis.calls[run.numbers[-1] - 1]
+    last = answer_words(last_call, analysis, damages)
+    if run.is_polls and last != first:
+        outcome += f"; last: {last}"
+    prefix = f"{time}  #{run.numbers[0]}…{run.numbers[-1]}  {ends}{'  ' if ends else ''}"
+    line = f"{prefix}{words}, {count} {spread} over {_seconds(run.times[-1] - run.times[0])}{outcome}"
+    yield from _coloured(folded(line, len(time) + 10, width), _style(call))
+
+
+def _seconds(time_ns: int) -> str:
+    if time_ns < NS_PER_S // 10:
+        return f"{time_ns / 1_000_000:.3f} ms"
+    return f"{time_ns / NS_PER_S:,.3f} s"
+
+
+def _coloured(lines: Iterable[str], style: str) -> Iterator[str]:
+    """Lines of a call, from its outcome on in a style."""
+    is_outcome = False
+    for line in lines:
+        if line.endswith(f"{_UNBROKEN}ms"):
+            line = line.removesuffix(f"{_UNBROKEN}ms") + " ms"
+        if is_outcome:
+            yield styled(style, line)
+            continue
+        # Where a line ends in the arrow, the outcome is on the next. The space before the arrow keeps what was asked apart from
+        # the markup.
+        cut = f"{line} ".rfind(" ⇒ ") + 1
+        if cut:
+            yield safe(line[:cut]) + styled(style, line[cut:])
+            is_outcome = True
+        else:
+            yield safe(line)
+
+
+def frames_words(frames: tuple[int, ...], facts: CaptureFacts) -> str:
+    """`frame 12`, `frames 3, 4, 5`, with the file named where there are several."""
+    if not frames:
+        return ""
+    shown = frames[:_FRAMES_SHOWN]
+    if len(facts.files) > 1:
+        words = "; ".join(
+            f"{facts.files[file]}: {', '.join(str(number_of(frame)) for frame in group)}"
+            for file, group in groupby(shown, key=file_of)
+        )
+    else:
+        words = ", ".join(str(number_of(frame)) for frame in shown)
+    more = len(frames) - len(shown)
+    return f"frame{'s' if len(frames) > 1 else ''} {words}" + (f" and {more} more" if more else "")
+
+
+def problem_lines(analysis: Analysis, width: int | None, damages: Damages | None = None) -> Iterator[str]:
+    """What could not be read, and why. `damages` as for `all_problems`."""
+    facts = analysis.capture
+    problems = list(all_problems(analysis, damages))
+    unread = incomplete(analysis)
+    if not problems and not unread:
+        return
+    yield ""
+    yield "[bold]What could not be read, and why[/]"
+    for one in unread:
+        line = f"  {one.count} call{'s' if one.count != 1 else ''} {one.state}: {one.reason}"
+        yield from (styled("yellow", text) for text in folded(line, 4, width))
+    if hint := key_hint(analysis):
+        yield from (styled("yellow", text) for text in folded(f"  {hint}", 4, width))
+    grouped = alike(problems)
+    for group in grouped[:_SHOWN_PROBLEMS]:
+        words = problem_words(group[0], facts)
+        if len(group) > 1:
+            words += f" (and {len(group) - 1:,} more like it)"
+        yield from (styled("yellow", text) for text in folded(words, 4, width))
+    command = next_command(analysis, "timeline", "--format", "jsonl")
+    for text in _more(len(grouped) - _SHOWN_PROBLEMS, f"kinds of problems: {command}"):
+        yield styled("yellow", f"  {text}")
+
+
+def total_words(states: Counter[str], count: int) -> str:
+    """How many calls ended how; `count` are all that there are."""
+    detail = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
+    shown = states.total()
+    total = f"{shown} of {count} call" if shown != count else f"{count} call"
+    return total + ("s" if count != 1 else "") + (f": {detail}" if detail else "")
+
+
+def problem_words(problem: Problem, facts: CaptureFacts) -> str:
+    """A problem in a line."""
+    where = frames_words(problem.frames, facts)
+    return f"  {problem.kind} ({problem.layer}{', ' + where if where else ''}): {problem.text}"

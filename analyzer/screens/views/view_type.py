@@ -1,0 +1,38 @@
+"""What every view has: records for programs, lines for people. How they are written is for `formats` to know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, Protocol
+
+from analyzer.results.analysis import Analysis
+from analyzer.results.record_types import Record
+
+# What the time of a call is counted from: 1970, the capture's first frame, the call shown before it.
+Clock = Literal["absolute", "relative", "delta"]
+
+
+class View(Protocol):
+    """One command's result."""
+
+    def records(self) -> Iterator[Record]:
+        """One record a line, as documented in docs/output.md."""
+        ...
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        """Text for people, folded at `width` columns (None: not folded), with rich's markup for colours."""
+        ...
+
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the files it was made from, which must not be written over."""
+        ...
+
+
+class OfCapture:
+    """What every view of a capture shares."""
+
+    __slots__ = ()
+    analysis: Analysis
+
+    def inputs(self) -> tuple[str, ...]:
+        return self.analysis.capture.files

@@ -1,0 +1,446 @@
+"""From frames to TCP segments of the flows that interest us: blocks of frames in, segments and problems out.
+
+One result in two ways: common shapes are handled by the block with arrays (`common_frame_shapes`), everything else, and with
+`fast=False` everything, frame by frame (`frame_dissector`). A flow may show only in the middle that it is ours; so a block is given
+out when enough of what follows was looked at, and segments leave in the order of their frames. Flows that are not ours
+are dropped without a word.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from functools import partial
+from ipaddress import ip_address
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analyzer.capture.frame_blocks import Frame, FrameBlock
+from analyzer.core.events import Conflict, Problem, ProblemKind
+from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.traced_bytes import TracedBytes
+from analyzer.results.connection import FlowLink
+from analyzer.results.record_types import Endpoint
+from analyzer.transport.packet.coalesced_blocks import FEW_FRAMES, Coalesced
+from analyzer.transport.packet.common_frame_shapes import NO_FRAMES, TcpFrames, is_common, may_begin_like_ours, sort_out
+from analyzer.transport.packet.flow_candidates import FlowKey, Flows, begins_like_ours, flow_key, is_by_port
+from analyzer.transport.packet.frame_dissector import IPV6_LEN, Found, FrameDissector, Item, LostSegment
+from analyzer.transport.packet.frame_tallies import FRAMES_NAMED, Tallies, Tally
+from analyzer.transport.packet.segment import Segment, SegmentBatch, UdpPayload
+from analyzer.transport.packet.segment_batches import find_batches
+from analyzer.transport.packet.segment_columns import SegmentColumns, columns_of, payloads_of
+from analyzer.transport.packet.segment_reordering import most_waiting
+from analyzer.transport.packet.segment_runs import find_runs
+from analyzer.transport.packet.sender_mac_and_ttl import FlowLinks
+from analyzer.transport.packet.tunnels import IntArray, Views
+from analyzer.transport.packet.waiting_segments import (
+    NO_FLOWS,
+    Hashes,
+    WaitingSegments,
+    flow_hash,
+    flow_hashes,
+    may_be_ours,
+)
+
+# A block waits until this many bytes of frames after it were looked at, so that a flow which is recognised late does
+# not lose what came shortly before (the handshake, and a first message cut in pieces).
+LOOK_BEHIND_BYTES = 2 * 1024 * 1024
+# What each frame adds to them, its record in the file: frames without any bytes do not wait for ever.
+FRAME_COST = 16
+_MOST_ENDPOINTS = 100_000
+_MOST_OF_A_KIND = 16
+
+
+class DissectedBlock(Struct, eq=False):
+    """A block that was looked at: TCP in common shapes, and what was found frame by frame, with positions in the block.
+
+    These columns are about TCP in common shapes that is ours by port. `waiting` are the positions of segments whose flows had sent
+    nothing that may be ours when the block was looked at. `waiting_flows` are the numbers of these flows, and `waiting_sizes` the
+    sizes of the payloads.
+    """
+
+    block: FrameBlock
+    views: Views
+    common: TcpFrames
+    plain: deque[tuple[int, Item]]
+    size: int
+    waiting: IntArray
+    waiting_flows: Hashes
+    waiting_sizes: IntArray
+
+
+class Dissector:
+    """Takes frames apart. `fast=False` goes frame by frame, with the same result."""
+
+    def __init__(
+        self,
+        *,
+        fast: bool = True,
+        limits: Limits = DEFAULTS,
+        tallies: Tallies | None = None,
+        most_passed: int | None = None,
+    ) -> None:
+        """What is counted goes to `tallies`, for who has them to report; without them, `finish` does. A few frames of ours wait no
+        longer than for `most_passed` bytes of others (None: until there are more)."""
+        self._most_passed, self._passed = most_passed, 0
+        self._fast = fast
+        self._reports = tallies is None
+        self.tallies = tallies if tallies is not None else Tallies()
+        self._frames = FrameDissector(limits)
+        self._most_waiting = most_waiting(limits)
+        self._flows = Flows(limits.flows)
+        self._held: deque[DissectedBlock] = deque()
+        self._held_size = 0
+        self._waiting = WaitingSegments()
+        self._thin = Coalesced()
+        self._links = FlowLinks(limits.flow_links)
+        self._endpoints: dict[tuple[bytes, int], Endpoint] = {}
+        self._pairs: dict[bytes, tuple[Endpoint, Endpoint, FlowKey, bool]] = {}
+        self._repeated: dict[tuple[ProblemKind, str], Tally] = {}
+
+    def feed(self, block: FrameBlock) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
+        """Looks at a block; gives out what no later block can change any more."""
+        for held in self._settled(block):
+            yield from self._give_out(held)
+
+    @property
+    def since_ns(self) -> int | None:
+        """The time of the first frame that was looked at and not given out; None where there is none."""
+        blocks = [held.block for held in self._held]
+        return min((int(block.times_ns.min()) for block in (*blocks, *self._thin.blocks)), default=None)
+
+    def flush(self) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
+        """Gives out all that was looked at: of flows that are recognised later, what came before is not there then."""
+        for held in self._last_held():
+            yield from self._give_out(held)
+        yield from self._give_out_thin()
+
+    def finish(self) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict | FlowLink]:
+        """Gives out the rest, then what frames show of their senders and the sums of what could not be read."""
+        yield from self.flush()
+        for lost in self._frames.finish():
+            self._count_lost(lost)
+        for (kind, text), stated in self._repeated.items():
+            if stated.count > _MOST_OF_A_KIND:
+                yield Problem(kind, "packet", stated.frames, f"{stated.count - _MOST_OF_A_KIND} times more: {text}")
+        self.tallies.unknown_links = self._frames.unknown_links
+        self.tallies.forgotten = self._flows.forgotten
+        yield from self._links.found()
+        yield from self._links.problems()
+        if self._reports:
+            yield from self.tallies.problems()
+
+    def _look_at(self, block: FrameBlock) -> DissectedBlock:
+        """First pass: sorts the frames, and learns which flows are ours."""
+        views = Views(block.data)
+        common, others = NO_FRAMES, np.arange(len(block))
+        if self._fast and is_common(block):
+            common, others = sort_out(block, views)
+        plain: deque[tuple[int, Item]] = deque()
+        empty = others[block.captured[others] == 0]
+        if len(empty) > FRAMES_NAMED:
+            others = others[block.captured[others] > 0]
+            plain.extend(self._without_bytes(block, empty))
+        for index in others.tolist():
+            for item in self._frames.dissect(block.frame(index)):
+                plain.append((index, item))
+        if len(empty) > FRAMES_NAMED:
+            plain = deque(sorted(plain, key=lambda entry: entry[0]))
+        # Flows are learned in the order of frames in both ways, so that the limit forgets the same ones.
+        ours = [
+            (index, item)
+            for index, item in plain
+            if isinstance(item, Found) and begins_like_ours(item.payload.data[:16])
+        ]
+        for index in self._hits(block, views, common):
+            for item in self._frames.dissect(block.frame(index)):
+                if isinstance(item, Found) and begins_like_ours(item.payload.data[:16]):
+                    ours.append((index, item))
+        for _, found in sorted(ours, key=lambda entry: entry[0]):
+            key = flow_key(found.src, found.dst)
+            if key not in self._flows:
+                self._flows.add(key)
+        size = int(block.captured.sum()) + FRAME_COST * len(block)
+        return DissectedBlock(block, views, common, plain, size, *self._start_flows(block, views, common, plain))
+
+    def _start_flows(
+        self, block: FrameBlock, views: Views, common: TcpFrames, plain: Iterable[tuple[int, Item]]
+    ) -> tuple[IntArray, Hashes, IntArray]:
+        """Learns which flows that are ours by port send what may be ours. Of the others: the common frames, the numbers of their
+        flows, and the sizes of the payloads."""
+        # In the order of frames in both ways, so that the limit forgets the same ones.
+        started = [
+            (index, flow_hash(item.src, item.dst))
+            for index, item in plain
+            if isinstance(item, Found) and is_by_port(item.src, item.dst) and _may_be_ours(item)
+        ]
+        positions = np.flatnonzero(common.by_port)
+        chosen = common.chosen(positions)
+        flows, payloads = flow_hashes(views, chosen.ip, chosen.tcp), payloads_of(block, views, chosen)
+        unknown = np.flatnonzero(~self._waiting.are_started(flows) & payloads.good)
+        with_data = unknown[payloads.stops[unknown] > payloads.begins[unknown]]
+        begun: set[int] = set()
+        for index, flow, begin, stop, captured in zip(
+            chosen.index[with_data].tolist(),
+            flows[with_data].tolist(),
+            payloads.begins[with_data].tolist(),
+            payloads.stops[with_data].tolist(),
+            payloads.captured[with_data].tolist(),
+            strict=True,
+        ):
+            if flow not in begun and (stop > captured or may_be_ours(block.data, begin, stop)):
+                begun.add(flow)
+                started.append((index, flow))
+        self._waiting.start(flow for _, flow in sorted(started))
+        sizes = np.maximum(np.minimum(payloads.stops, payloads.captured) - payloads.begins, 0)
+        return positions[unknown], flows[unknown], sizes[unknown]
+
+    def _without_bytes(self, block: FrameBlock, empty: npt.NDArray[np.int64]) -> Iterator[tuple[int, Item]]:
+        """What frames without bytes come to, of which a small file can have many: the first ones stand for the rest."""
+        items: list[Item] = []
+        for place, index in enumerate(empty.tolist()):
+            items = list(self._frames.dissect(block.frame(index)))
+            more = len(empty) - place - 1
+            if place >= FRAMES_NAMED and more and len(items) == 1 and isinstance(items[0], LostSegment):
+                yield index, replace(items[0], more=more)
+                return
+            for item in items:
+                yield index, item
+
+    def _hits(self, block: FrameBlock, views: Views, common: TcpFrames) -> list[int]:
+        """Positions of the frames that may make their flow ours and are not of a flow that is."""
+        if not len(common):
+            return []
+        hits = common.chosen(may_begin_like_ours(block, views, common))
+        return [
+            index
+            for index, ip, tcp in zip(hits.index.tolist(), hits.ip.tolist(), hits.tcp.tolist(), strict=True)
+            if self._ends(block.data, ip, tcp)[2] not in self._flows
+        ]
+
+    def _settled(self, block: FrameBlock) -> Iterator[DissectedBlock]:
+        """Looks at a block; the blocks that no later one can change any more."""
+        self._held.append(self._look_at(block))
+        self._held_size += self._held[-1].size
+        while self._held_size - self._held[0].size >= LOOK_BEHIND_BYTES:
+            self._held_size -= self._held[0].size
+            yield self._held.popleft()
+
+    def _last_held(self) -> Iterator[DissectedBlock]:
+        """The blocks that are left."""
+        self._held_size = 0
+        while self._held:
+            yield self._held.popleft()
+
+    def _give_out(self, held: DissectedBlock) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
+        """Second pass over a block: the segments of our flows, in the order of frames."""
+        released = self._waiting.released()
+        if released:
+            yield from self._give_out_thin()
+            for waited in released:
+                for item in self._frames.dissect(waited) if isinstance(waited, Frame) else (waited,):
+                    yield from self._item(item)
+        chosen = self._ours(held)
+        # Few frames wait, if nothing is between them and nothing that is learned later can make others ours.
+        is_thin = len(chosen) < FEW_FRAMES and not held.plain and not len(self._flows)
+        if self._thin.enough or not is_thin or self._thin.link_type not in (None, held.block.link_type):
+            yield from self._give_out_thin()
+        if is_thin:
+            if len(chosen):
+                self._thin.add(held.block, chosen)
+            self._passed += held.size
+            if self._most_passed is not None and self._passed >= self._most_passed:
+                yield from self._give_out_thin()
+            return
+        if len(chosen):
+            yield from self._common(held, columns_of(held.block, held.views, chosen))
+        yield from self._plain_before(held, len(held.block))
+
+    def _give_out_thin(self) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
+        """The segments of the frames that waited for more."""
+        self._passed = 0
+        if len(self._thin):
+            block, chosen = self._thin.take()
+            held = DissectedBlock(
+                block, Views(block.data), chosen, deque(), 0, NO_FRAMES.index, NO_FLOWS, NO_FRAMES.index
+            )
+            yield from self._common(held, columns_of(block, held.views, chosen))
+
+    def _plain_before(
+        self, held: DissectedBlock, index: int
+    ) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
+        """What was found frame by frame before this position, and was not given out yet."""
+        while held.plain and held.plain[0][0] < index:
+            yield from self._item(held.plain.popleft()[1])
+
+    def _common(
+        self, held: DissectedBlock, columns: SegmentColumns
+    ) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
+        """What the frames in common shapes hold of our flows, and before each of them what was found frame by frame."""
+        data, index, plain = columns.data, columns.index, held.plain
+        between = np.array([at for at, item in plain if not isinstance(item, LostSegment)], np.int64)
+        cuts = np.searchsorted(index, between)
+        runs = find_runs(columns, held.views, cuts[cuts < len(columns)], self._most_waiting)
+        batches = find_batches(runs)
+        self._links.note_runs(held.block, held.views, runs, self._ends, self._flows)
+        positions = np.append(runs.positions, runs.positions[-1] + runs.sizes[-1]).tolist()
+        replies = batches.replies.tolist()
+        begins, ends, frames = runs.data_begins.tolist(), runs.data_ends.tolist(), runs.data_frames.tolist()
+        segments = partial(columns.segments, self._ends)
+        opens = batches.first
+        for row, at, pair, ip, tcp, time_ns, latest_ns in zip(
+            batches.rows(),
+            index[opens].tolist(),
+            runs.columns.pairs(opens),
+            runs.columns.ip[opens].tolist(),
+            runs.columns.tcp[opens].tolist(),
+            columns.times_ns[batches.stop - 1].tolist(),
+            np.maximum.reduceat(columns.times_ns, opens).tolist(),
+            strict=True,
+        ):
+            first, stop, is_regular, run_first, run_stop, seq, reply_seq, ack, low, high, last, reply_last = row
+            src, dst, key, by_port = self._pairs.get(pair) or self._ends(data, ip, tcp)
+            if not (by_port or key in self._flows):
+                continue
+            if plain and plain[0][0] < at:
+                yield from self._plain_before(held, at)
+            if not is_regular:
+                yield from self._one_by_one(held, columns, first, stop)
+                continue
+            if high - low == 1:
+                payload = data[begins[low] : ends[low]]
+            else:
+                payload = b"".join(
+                    [data[begin:end] for begin, end in zip(begins[low:high], ends[low:high], strict=True)]
+                )
+            position = positions[run_first]
+            yield SegmentBatch(
+                src,
+                dst,
+                True,
+                seq,
+                reply_seq,
+                ack,
+                TracedBytes(payload, runs.table, position),
+                [border - position for border in positions[run_first : run_stop + 1]],
+                replies[run_first:run_stop],
+                high - low,
+                frames[last] if high > low else 0,
+                frames[reply_last] if reply_last >= 0 else 0,
+                time_ns,
+                latest_ns,
+                segments,
+                first,
+                stop,
+            )
+
+    def _one_by_one(
+        self, held: DissectedBlock, columns: SegmentColumns, first: int, stop: int
+    ) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
+        """The segments of a stretch that is no run; what is wrong with them is counted."""
+        for at, segment in zip(range(first, stop), columns.segments(self._ends, first, stop), strict=True):
+            index = int(columns.index[at])
+            yield from self._plain_before(held, index)
+            if not columns.good[at]:
+                for item in self._frames.dissect(held.block.frame(index)):
+                    yield from self._item(item)
+                continue
+            if columns.bad_tcp_checksum[at]:
+                self.tallies.bad_tcp_checksums.note(segment.frame, segment.time_ns)
+            if columns.bad_ip_checksum[at]:
+                self.tallies.bad_checksums.note(segment.frame, segment.time_ns)
+            yield SegmentBatch.of(segment)
+
+    def _ours(self, held: DissectedBlock) -> TcpFrames:
+        """The common frames that may belong to our flows; by port for certain, the others by their pair of ports.
+
+        Those of flows that have sent nothing yet that may be ours wait.
+        """
+        common, ours = held.common, held.common.by_port
+        if len(held.waiting):
+            wait = ~self._waiting.are_started(held.waiting_flows)
+            waiting = held.waiting[wait]
+            if len(waiting):
+                self._waiting.hold(
+                    held.waiting_flows[wait], held.waiting_sizes[wait], held.block, common.index[waiting]
+                )
+                ours = ours.copy()
+                ours[waiting] = False
+        if len(self._flows) and len(common):
+            ours = ours | ~common.by_port & np.isin(common.port_pairs(held.views), self._flows.port_pairs())
+        return common.chosen(np.flatnonzero(ours))
+
+    def _item(self, item: Item) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
+        """What an item found frame by frame amounts to."""
+        if isinstance(item, Problem):
+            stated = self._repeated.setdefault((item.kind, item.text), Tally())
+            stated.note(item.frames[-1], 0)
+            if stated.count <= _MOST_OF_A_KIND:
+                yield item
+        elif isinstance(item, LostSegment):
+            self._count_lost(item)
+        elif isinstance(item, UdpPayload | Conflict):
+            yield item
+        elif is_by_port(item.src, item.dst) and self._waits(item):
+            self._waiting.hold_one(flow_hash(item.src, item.dst), item)
+        elif flow_key(item.src, item.dst) in self._flows:
+            if item.bad_checksum:
+                self.tallies.bad_checksums.note(item.frame, item.time_ns)
+            if item.bad_tcp_checksum:
+                self.tallies.bad_tcp_checksums.note(item.frame, item.time_ns)
+            src, dst = self._endpoint(item.src), self._endpoint(item.dst)
+            self._links.note(src, dst, item.address, item.hops, item.time_ns, item.frame)
+            yield SegmentBatch.of(
+                Segment(
+                    src,
+                    dst,
+                    item.seq,
+                    item.ack,
+                    item.flags,
+                    item.window,
+                    item.payload,
+                    item.missing,
+                    item.frame,
+                    item.time_ns,
+                )
+            )
+
+    def _waits(self, item: Found) -> bool:
+        """Whether nothing that its flow has sent may be ours."""
+        return not self._waiting.is_started(flow_hash(item.src, item.dst))
+
+    def _count_lost(self, lost: LostSegment) -> None:
+        if lost.ends is None or flow_key(*lost.ends) in self._flows:
+            self.tallies.lost.setdefault(lost.kind, Tally()).note(lost.frame, lost.time_ns, lost.more)
+
+    def _ends(self, data: bytes, ip: int, tcp: int) -> tuple[Endpoint, Endpoint, FlowKey, bool]:
+        """Both ends of a frame in a common shape, from memory where they were seen before, and whether a port makes it ours."""
+        addresses = data[ip + 12 : ip + 20] if data[ip] >> 4 == 4 else data[ip + 8 : ip + IPV6_LEN]
+        raw = addresses + data[tcp : tcp + 4]
+        known = self._pairs.get(raw)
+        if known is None:
+            if len(self._pairs) >= _MOST_ENDPOINTS:
+                self._pairs.clear()
+            half = len(addresses) // 2
+            src = (addresses[:half], int.from_bytes(raw[-4:-2], "big"))
+            dst = (addresses[half:], int.from_bytes(raw[-2:], "big"))
+            ends = self._endpoint(src), self._endpoint(dst)
+            known = self._pairs[raw] = *ends, flow_key(src, dst), is_by_port(src, dst)
+        return known
+
+    def _endpoint(self, end: tuple[bytes, int]) -> Endpoint:
+        known = self._endpoints.get(end)
+        if known is None:
+            if len(self._endpoints) >= _MOST_ENDPOINTS:
+                self._endpoints.clear()
+            known = self._endpoints[end] = Endpoint(str(ip_address(end[0])), end[1])
+        return known
+
+
+def _may_be_ours(item: Found) -> bool:
+    """Whether a segment has data that may be ours, as far as it was captured."""
+    payload = item.payload.data
+    return item.missing > 0 or (len(payload) > 0 and may_be_ours(payload, 0, len(payload)))

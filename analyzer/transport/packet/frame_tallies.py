@@ -1,0 +1,96 @@
+"""What is counted over a whole capture of frames that were not read, or read with a reservation, and the problems that amounts to.
+
+Counts of parts of a capture add up to those of the whole (`add`), so that parts may be read apart from each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct, field
+
+from analyzer.capture.linktypes import LinkType
+from analyzer.core.events import Problem, ProblemKind
+from analyzer.core.number_labels import label
+
+FRAMES_NAMED = 16
+_LINK_FRAMES_NAMED = 8
+
+_LOST_TEXTS: dict[str, tuple[ProblemKind, str]] = {
+    "truncated": ("truncated", "frames were captured too short to hold their TCP header"),
+    "malformed": ("malformed", "frames have an IP or TCP header that says something impossible"),
+    "gap": ("gap", "IP datagrams with TCP data are incomplete: not all of their fragments were captured"),
+    "limit": ("limit", "frames have more tunnels inside each other than are followed"),
+    "extensions": ("limit", "frames have more extension headers than are followed; what they carry is not read"),
+}
+
+# A frame, and its time in nanoseconds.
+Moment = tuple[int, int]
+
+
+class Tally(Struct):
+    """How often something happened, and in which frames first: time and frame of each."""
+
+    count: int = 0
+    firsts: list[Moment] = field(default_factory=list)
+
+    def note(self, frame: int, time_ns: int, more: int = 0) -> None:
+        """It happened in a frame, and so many times more that are not named."""
+        self.count += 1 + more
+        if len(self.firsts) < FRAMES_NAMED:
+            self.firsts.append((time_ns, frame))
+
+    def add(self, other: Tally) -> None:
+        """Counts what another part of the capture counted; the first frames are those of the whole."""
+        self.count += other.count
+        self.firsts = sorted((*self.firsts, *other.firsts))[:FRAMES_NAMED]
+
+    @property
+    def frames(self) -> tuple[int, ...]:
+        return tuple(frame for _, frame in self.firsts)
+
+
+class Tallies(Struct):
+    """The counts. `lost` is by kind of `packet.plain.Lost`, `unknown_links` by LINKTYPE_ number."""
+
+    lost: dict[str, Tally] = field(default_factory=dict)
+    unknown_links: dict[int, Tally] = field(default_factory=dict)
+    forgotten: int = 0
+    bad_checksums: Tally = field(default_factory=Tally)
+    bad_tcp_checksums: Tally = field(default_factory=Tally)
+
+    def add(self, other: Tallies) -> None:
+        """Counts what another part of the capture counted."""
+        for kind, tally in other.lost.items():
+            self.lost.setdefault(kind, Tally()).add(tally)
+        for link_type, tally in other.unknown_links.items():
+            self.unknown_links.setdefault(link_type, Tally()).add(tally)
+        self.forgotten += other.forgotten
+        self.bad_checksums.add(other.bad_checksums)
+        self.bad_tcp_checksums.add(other.bad_tcp_checksums)
+
+    def renumber(self, frame: Callable[[int], int]) -> None:
+        """Gives every frame that is named another id."""
+        for tally in (*self.lost.values(), *self.unknown_links.values(), self.bad_checksums, self.bad_tcp_checksums):
+            tally.firsts = sorted((time_ns, frame(one)) for time_ns, one in tally.firsts)
+
+    def problems(self) -> Iterator[Problem]:
+        """What there is to be stated of the whole."""
+        for kind, tally in self.lost.items():
+            problem_kind, text = _LOST_TEXTS[kind]
+            yield Problem(problem_kind, "packet", tally.frames, f"{tally.count} {text}")
+        for link_type, tally in self.unknown_links.items():
+            text = f"{tally.count} frames have link type {link_type} ({label(LinkType, link_type)}), which is not read"
+            yield Problem("unsupported", "packet", tally.frames[:_LINK_FRAMES_NAMED], text)
+        if self.forgotten:
+            text = f"{self.forgotten} flows were forgotten: more look like ours than are kept"
+            yield Problem("limit", "packet", (), text)
+        if self.bad_checksums.count:
+            text = (
+                f"{self.bad_checksums.count} frames have a wrong IPv4 header checksum (usual where a network card "
+                "computes it after the capture); they are used all the same"
+            )
+            yield Problem("note", "packet", self.bad_checksums.frames, text)
+        if self.bad_tcp_checksums.count:
+            text = f"{self.bad_tcp_checksums.count} TCP segments have a wrong checksum; they are used all the same"
+            yield Problem("note", "packet", self.bad_tcp_checksums.frames, text)

@@ -1,0 +1,151 @@
+"""What frames show of the machine that sent them beside its address: the source address of the link layer, and the hop limit.
+
+Taken from frames that are read anyway: in a run of segments, from the first and last frame of each end, and from those where what
+they show changes. A tunnel, PPPoE and MPLS hide the link layer of the sender: then
+the frame has the address of something in between, and none is noted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from analyzer.capture.frame_blocks import FrameBlock
+from analyzer.core.array_functions import bytes_at
+from analyzer.core.events import Problem
+from analyzer.core.limits import DEFAULTS
+from analyzer.results.connection import FlowLink
+from analyzer.results.record_types import Endpoint
+from analyzer.transport.packet import link_layers
+from analyzer.transport.packet.flow_candidates import Flows
+from analyzer.transport.packet.segment_columns import Ends
+from analyzer.transport.packet.segment_runs import Runs
+from analyzer.transport.packet.tunnels import IntArray, Views
+
+# Tags lengthen the header; an IP header farther behind is that of a packet in a tunnel.
+_MOST_TAGS_LEN = 16
+
+
+class _Seen(Struct):
+    first_time_ns: int
+    last_time_ns: int
+    first_frame: int
+    last_frame: int
+
+    def again(self, time_ns: int, frame: int) -> None:
+        if frame > self.last_frame:
+            self.last_frame, self.last_time_ns = frame, time_ns
+        if frame < self.first_frame:
+            self.first_frame, self.first_time_ns = frame, time_ns
+
+
+class FlowLinks:
+    """Collects what the frames of each end of a connection show; `most` in all. What there is beside them is counted."""
+
+    def __init__(self, most: int = DEFAULTS.flow_links) -> None:
+        self._most = most
+        # Hashes of those that were not noted, as many again.
+        self._left_out: set[int] = set()
+        self._seen: dict[tuple[Endpoint, Endpoint, bytes, int], _Seen] = {}
+        # The key of a frame by the bytes of its headers that it is made of.
+        self._known: dict[bytes, _Seen] = {}
+
+    def note(self, src: Endpoint, dst: Endpoint, address: bytes, hops: int, time_ns: int, frame: int) -> _Seen | None:
+        """One frame."""
+        key = src, dst, address, hops
+        seen = self._seen.get(key)
+        if seen is not None:
+            seen.again(time_ns, frame)
+        elif len(self._seen) < self._most:
+            seen = self._seen[key] = _Seen(time_ns, time_ns, frame, frame)
+        elif len(self._left_out) < self._most:
+            self._left_out.add(hash(key))
+        return seen
+
+    def note_runs(
+        self,
+        block: FrameBlock,
+        views: Views,
+        runs: Runs,
+        ends: Ends,
+        flows: Flows,
+    ) -> None:
+        """The segments of a block's runs that are of our flows, but for those whose headers say something impossible."""
+        columns = runs.columns
+        at = _telling(block, views, runs)
+        at = at[columns.good[at]]
+        at = at[np.argsort(columns.frames[at], kind="stable")]
+        ip, tcp, index = columns.ip[at], columns.tcp[at], columns.index[at]
+        starts, is_ipv4 = block.starts[index], columns.is_ipv4[at]
+        raw = np.zeros((len(at), 56), np.uint8)
+        for chosen, address_at, length, hops_at in ((is_ipv4, 12, 8, 8), (~is_ipv4, 8, 32, 7)):
+            rows = np.flatnonzero(chosen)
+            if len(rows):
+                raw[rows, :length] = bytes_at(block.data, ip[rows] + address_at, length)
+                raw[rows, 52] = views.u8[ip[rows] + hops_at]
+        raw[:, 32:36] = bytes_at(block.data, tcp, 4)
+        if (sender := link_layers.SENDERS.get(block.link_type)) is not None:
+            direct = np.flatnonzero(ip - starts <= sender[1] + _MOST_TAGS_LEN)
+            raw[direct, 36:52] = bytes_at(block.data, starts[direct] + _words_at(sender), 16)
+            raw[direct, 53] = 1
+        raw[:, 54] = is_ipv4
+        keys = raw.view("V56").ravel().tolist()
+        last = dict(zip(keys, range(len(keys)), strict=True))
+        first = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
+        times_ns, frames = columns.times_ns[at], columns.frames[at]
+        for key, place in first.items():
+            seen = self._known.get(key)
+            if seen is None:
+                src, dst, flow, by_port = ends(block.data, int(ip[place]), int(tcp[place]))
+                if not (by_port or flow in flows):
+                    continue
+                header = block.data[starts[place] : ip[place]] if key[53] else b""
+                address = link_layers.link_address(block.link_type, header)
+                seen = self.note(src, dst, address, key[52], int(times_ns[place]), int(frames[place]))
+                if seen is None:
+                    continue
+                if len(self._known) < self._most:
+                    self._known[key] = seen
+            for each in (place, last[key]):
+                seen.again(int(times_ns[each]), int(frames[each]))
+
+    def problems(self) -> Iterator[Problem]:
+        """States how many are not among those that are noted."""
+        if count := len(self._left_out):
+            least = "at least " if count == self._most else ""
+            text = f"{least}{count} more link-layer addresses and hop limits of senders were met than are noted"
+            yield Problem("limit", "packet", (), text)
+
+    def found(self) -> Iterator[FlowLink]:
+        """All links, in the order of the frames that show them first."""
+        for (src, dst, address, hops), seen in sorted(self._seen.items(), key=lambda one: one[1].first_frame):
+            frames = tuple(sorted({seen.first_frame, seen.last_frame}))
+            mac = address.hex(":") if address else None
+            # The clock of a capture may go back.
+            begin_ns, end_ns = sorted((seen.first_time_ns, seen.last_time_ns))
+            yield FlowLink(src, dst, mac, hops, begin_ns, end_ns, frames)
+
+
+def _telling(block: FrameBlock, views: Views, runs: Runs) -> IntArray:
+    """The places in the columns where a stretch of segments of one end and one run begins or ends that all show the same."""
+    columns = runs.columns
+    shown: list[npt.NDArray[np.integer]] = [np.repeat(np.arange(len(runs.first)), runs.stop - runs.first)]
+    shown.append(views.u8[columns.ip + np.where(columns.is_ipv4, 8, 7)])
+    if (sender := link_layers.SENDERS.get(block.link_type)) is not None:
+        at = block.starts[columns.index] + _words_at(sender)
+        shown += [views.u64[at], views.u64[at + 8]]
+    found = []
+    for end in (0, 1):
+        sent = np.flatnonzero(runs.ends == end)
+        border = np.ones(len(sent) + 1, np.bool_)
+        border[1:-1] = np.logical_or.reduce([np.diff(column[sent]) != 0 for column in shown])
+        found += [sent[border[:-1]], sent[border[1:]]]
+    return np.concatenate(found)
+
+
+def _words_at(sender: tuple[int, int]) -> int:
+    """Where in a frame the 16 bytes begin that have the sender's address and what says whether it is one."""
+    return max(sender[0] - 8, 0)

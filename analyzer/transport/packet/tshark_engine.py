@@ -1,0 +1,378 @@
+"""The second engine: any file tshark opens in, the TCP segments it finds out (pyshark drives tshark, JSON with raw positions).
+
+Wireshark's link layers, tunnels, file formats and IP defragmentation do the work of our layers `capture` and `packet`. Its TCP
+reassembly and everything above is switched off, so each segment arrives unchanged, for our own `tcp` layer. Frames are read one at
+a time; tshark's memory for IP fragments aside, nothing grows with the capture.
+
+Where a payload lies in its frame is known from tshark's positions, checked against the frame's bytes. It does not lie
+in one where the datagram was fragmented or decrypted: there offsets count from the payload's own first byte.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import heapq
+import logging
+import queue
+import shutil
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+
+from msgspec import Struct
+
+from analyzer.capture.capture_reader import CaptureInfo, expand, none_readable, unreadable
+from analyzer.capture.clock_setbacks import Clock
+from analyzer.capture.foreign_files import is_event_trace
+from analyzer.capture.special_files import special_file
+from analyzer.core.errors import InputError
+from analyzer.core.events import ClockSetBack, Event, Problem
+from analyzer.core.file_names import text_of_path
+from analyzer.core.frame_ids import frame_id
+from analyzer.core.traced_bytes import TracedBytes
+from analyzer.results.record_types import Endpoint
+from analyzer.transport.packet.segment import Segment, SegmentBatch
+
+if TYPE_CHECKING:
+    from pyshark.packet.packet import Packet
+
+_T = TypeVar("_T")
+
+_PREFERENCES = {
+    "tcp.desegment_tcp_streams": "FALSE",
+    "tcp.analyze_sequence_numbers": "FALSE",
+    "tcp.relative_sequence_numbers": "FALSE",
+    "tcp.calculate_timestamps": "FALSE",
+    "ip.defragment": "TRUE",
+    "ipv6.defragment": "TRUE",
+}
+# The payload is all we want; the dissectors that would read most of ours need not run.
+_DISABLED = ("nbss", "smb", "smb2", "dcerpc")
+# Frames between the thread that reads tshark and the one that uses them: enough to keep both busy, a few MiB at worst.
+_BATCH = 64
+_BATCHES_AHEAD = 8
+
+
+def find_tshark(tshark_path: str | None = None) -> str:
+    """The tshark program, or a sentence on how to get it."""
+    found = shutil.which(tshark_path or "tshark")
+    if found is None:
+        what = f"There is no tshark at {tshark_path}" if tshark_path else "tshark is not installed"
+        raise InputError(f"{what}; on Debian and Ubuntu it is the package `tshark`.", hint="apt install tshark")
+    return found
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """False for asyncio's remark that tshark was gone before it looked, which is pyshark's way of ending and no error."""
+    return "Unknown child process" not in record.getMessage()
+
+
+def use_common_watcher() -> None:
+    """Undoes what pyshark does to child processes of other event loops.
+
+    One watcher waits for the child processes of all loops. pyshark, used on the main thread, attaches it to its own loop; with that
+    loop closed or idle, no other loop hears of a process that ends, or may start one. From Python 3.12 on this is deprecated.
+    """
+    if sys.version_info < (3, 14):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            watcher = asyncio.get_child_watcher()
+            if not isinstance(watcher, asyncio.ThreadedChildWatcher | asyncio.PidfdChildWatcher):
+                asyncio.set_child_watcher(asyncio.ThreadedChildWatcher())
+
+
+def open_capture(path: Path, tshark_path: str | None, **options: Any) -> Any:
+    """A `pyshark.FileCapture` with an event loop of its own, so that it also works where a loop runs already (Jupyter)."""
+    try:
+        import pyshark
+    except ImportError:
+        text = "This needs pyshark, which comes with the extra `pcq-analyzer[tshark]`."
+        raise InputError(text, hint="pip install 'pcq-analyzer[tshark]'") from None
+    program = find_tshark(tshark_path)
+    if not path.is_file():
+        raise InputError(f"There is no file {path}.")
+    logging.getLogger("asyncio").addFilter(_is_news)
+    loop = asyncio.new_event_loop()
+    use_common_watcher()
+    try:
+        with _starting(path):
+            return pyshark.FileCapture(str(path), keep_packets=False, tshark_path=program, eventloop=loop, **options)
+    except BaseException:
+        loop.close()
+        raise
+
+
+@contextlib.contextmanager
+def _starting(path: Path) -> Iterator[None]:
+    """What the system refuses to pyshark is said of the file: it opens the file, and starts tshark at the first packet."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"tshark cannot read {path}: {error.strerror or error}") from error
+
+
+class Complaint(Struct, frozen=True):
+    """tshark's own words about a file it could not read, or not to its end."""
+
+    text: str
+
+
+def packets(capture: Any) -> Iterator[Any]:
+    """The packets of a capture, then a `Complaint` where tshark complained."""
+    from pyshark.capture.capture import TSharkCrashException
+
+    crash = ""
+    try:
+        try:
+            with _starting(capture.input_filepath):
+                yield from capture
+        except TSharkCrashException as error:
+            crash = str(error)
+    finally:
+        with contextlib.suppress(TSharkCrashException):
+            capture.close()
+        # A process that ended in error stays in pyshark's books, and would be closed again without a loop.
+        capture._running_processes.clear()
+        # Transports of the finished process close in the next turn of the loop.
+        capture.eventloop.run_until_complete(asyncio.sleep(0))
+        capture.eventloop.close()
+    # tshark ends with what went wrong; other lines (a warning to root, say) do not begin with its name.
+    stated = str(getattr(capture, "_last_error_line", None) or "")
+    if stated.startswith("tshark:"):
+        yield Complaint(stated.removeprefix("tshark:").strip())
+    elif crash:
+        yield Complaint(stated or crash)
+
+
+def in_thread(make: Callable[[], Iterator[_T]]) -> Iterator[_T]:
+    """Runs an iterator in a thread: an event loop cannot be driven from inside another one."""
+    batches: queue.Queue[list[_T] | BaseException | None] = queue.Queue(maxsize=_BATCHES_AHEAD)
+    stopped = threading.Event()
+
+    def put(item: list[_T] | BaseException | None) -> bool:
+        while not stopped.is_set():
+            try:
+                batches.put(item, timeout=0.2)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def run() -> None:
+        items = make()
+        try:
+            batch: list[_T] = []
+            for item in items:
+                batch.append(item)
+                if len(batch) >= _BATCH:
+                    if not put(batch):
+                        return
+                    batch = []
+            put(batch)
+            put(None)
+        except BaseException as error:
+            put(error)
+        finally:
+            close = getattr(items, "close", None)
+            if close is not None:
+                close()
+
+    thread = threading.Thread(target=run, name="tshark", daemon=True)
+    thread.start()
+    try:
+        while (got := batches.get()) is not None:
+            if isinstance(got, BaseException):
+                raise got
+            yield from got
+    finally:
+        stopped.set()
+        thread.join()
+
+
+def _no_trace(path: Path) -> InputError:
+    return InputError(
+        f"{text_of_path(path)} is an event trace log of Windows, which tshark does not read.",
+        hint="Leave --engine tshark out, or give it what `pcq-analyzer export FILE --frames OUT.pcapng` writes.",
+    )
+
+
+class TsharkEngine:
+    """Iterates over batches of one segment and `Problem`, files in time order; afterwards `info` has what was read."""
+
+    def __init__(self, sources: str | Path | Sequence[str | Path | BinaryIO], tshark_path: str | None = None) -> None:
+        failures: list[InputError] = []
+        found = expand([sources] if isinstance(sources, str | Path) else sources, failures)
+        self._paths: list[Path] = []
+        for source in found:
+            if not isinstance(source, Path) or str(source) == "-":
+                raise InputError("The tshark engine reads files by name, not standard input.", hint="Save it first.")
+            if source.is_file() and is_event_trace(source):
+                failures.append(_no_trace(source))
+            elif source.is_file():
+                self._paths.append(source)
+            else:
+                kind = special_file(source)
+                failures.append(InputError(f"{source} is {kind}." if kind else f"There is no file {source}."))
+        if not self._paths:
+            raise none_readable(failures)
+        self._is_one_of_several = len(self._paths) + len(failures) > 1
+        self._unreadable = [unreadable(error) for error in failures]
+        self._tshark = find_tshark(tshark_path)
+        self._ends: dict[tuple[str, str], Endpoint] = {}
+        self._frames = 0
+        self._bytes = 0
+        self._first: int | None = None
+        self._last: int | None = None
+
+    @property
+    def info(self) -> CaptureInfo:
+        """What was read so far."""
+        files = tuple(map(text_of_path, self._paths))
+        return CaptureInfo(files, self._frames, self._bytes, self._first, self._last)
+
+    def __iter__(self) -> Iterator[Event]:
+        yield from self._unreadable
+        if len(self._paths) == 1:
+            for _, events in in_thread(lambda: self._read(0)):
+                yield from events
+            return
+        # A file is opened when its time has come, so a ring of a thousand files does not start a thousand processes.
+        waiting = sorted((self._first_time(at), at) for at in range(len(self._paths)))
+        waiting.reverse()
+        open_files: list[tuple[int, int, list[Event], Iterator[tuple[int, list[Event]]]]] = []
+        while waiting or open_files:
+            while waiting and (not open_files or waiting[-1][0] <= open_files[0][0]):
+                at = waiting.pop()[1]
+                self._push(open_files, at, 0, in_thread(lambda at=at: self._read(at)))  # type: ignore[misc]
+            if open_files:
+                time_ns, at, events, rest = heapq.heappop(open_files)
+                yield from events
+                self._push(open_files, at, time_ns, rest)
+
+    @staticmethod
+    def _push(
+        open_files: list[tuple[int, int, list[Event], Iterator[tuple[int, list[Event]]]]],
+        at: int,
+        time_ns: int,
+        rest: Iterator[tuple[int, list[Event]]],
+    ) -> None:
+        for frame_time, events in rest:
+            # Never back in time: the frames of one file keep their order.
+            heapq.heappush(open_files, (max(time_ns, frame_time), at, events, rest))
+            return
+
+    def _first_time(self, at: int) -> int:
+        def first() -> Iterator[int]:
+            capture = self._open(self._paths[at], ["-c", "1", "-j", "frame"])
+            for packet in packets(capture):
+                yield _nanoseconds(str(packet.sniff_timestamp)) if not isinstance(packet, Complaint) else 0
+
+        return next(iter(list(in_thread(first))), 0)
+
+    def _open(self, path: Path, parameters: list[str]) -> Any:
+        for name in _DISABLED:
+            parameters += ["--disable-protocol", name]
+        return open_capture(
+            path,
+            self._tshark,
+            use_json=True,
+            include_raw=True,
+            override_prefs=_PREFERENCES,
+            custom_parameters=parameters,
+        )
+
+    def _read(self, at: int) -> Iterator[tuple[int, list[Event]]]:
+        """For each frame its time and what was found in it."""
+        frame = time_ns = 0
+        set_back: list[int] = []
+        clock = Clock(set_back)
+        for packet in packets(self._open(self._paths[at], ["-j", "frame ip ipv6 tcp"])):
+            if isinstance(packet, Complaint):
+                text = f"tshark: {packet.text}"
+                if not frame:
+                    if not self._is_one_of_several:
+                        raise InputError(text)
+                    yield time_ns, [unreadable(InputError(f"{self._paths[at]}: {text}"))]
+                    return
+                yield time_ns, [*clock.problems(), Problem("truncated", "capture", (frame,), text)]
+                return
+            frame = frame_id(at, int(packet.number))
+            time_ns = _nanoseconds(str(packet.sniff_timestamp))
+            self._frames += 1
+            self._bytes += int(_fields(packet.frame_info).get("frame.cap_len", packet.length))
+            self._first = time_ns if self._first is None else min(self._first, time_ns)
+            self._last = time_ns if self._last is None else max(self._last, time_ns)
+            clock.tick(frame, time_ns)
+            events: list[Event] = [ClockSetBack(tuple(set_back))] if set_back else []
+            set_back.clear()
+            found = self._segment(packet, frame, time_ns)
+            yield time_ns, [*events, found] if found is not None else events
+        yield time_ns, list(clock.problems())
+
+    def _segment(self, packet: Packet, frame: int, time_ns: int) -> Event | None:
+        protocols = str(_fields(packet.frame_info).get("frame.protocols", "")).split(":")
+        # What an ICMP message quotes was not sent here.
+        if "tcp" not in protocols or "icmp" in protocols or "icmpv6" in protocols:
+            return None
+        below = protocols[: len(protocols) - 1 - protocols[::-1].index("tcp")]
+        network = next((name for name in reversed(below) if name in ("ip", "ipv6")), None)
+        layers = {layer.layer_name: layer for layer in reversed(packet.layers)}
+        if network is None or network not in layers or "tcp" not in layers:
+            return None
+        ip, tcp = _innermost(layers[network]), _innermost(layers["tcp"])
+        try:
+            src = self._end(ip[f"{network}.src"], tcp["tcp.srcport"])
+            dst = self._end(ip[f"{network}.dst"], tcp["tcp.dstport"])
+            seq, ack = int(tcp["tcp.seq"]), int(tcp.get("tcp.ack", 0))
+            flags, window = int(tcp["tcp.flags"], 0) & 0xFF, int(tcp["tcp.window_size_value"])
+            length = int(tcp["tcp.len"])
+            raw = tcp.get("tcp.payload_raw")
+            payload = bytes.fromhex(raw[0]) if raw else b""
+        except (KeyError, TypeError, ValueError):
+            text = "tshark could not read the whole TCP header of this frame"
+            return Problem("truncated", "packet", (frame,), text)
+        offset = int(raw[1]) if raw else 0
+        whole = getattr(layers.get("frame_raw"), "value", None)
+        if payload and (not isinstance(whole, str) or not _lies_at(whole, offset, payload)):
+            offset = 0
+        data = TracedBytes.of_frame(payload, frame, offset, time_ns)
+        missing = max(0, length - len(payload))
+        return SegmentBatch.of(Segment(src, dst, seq, ack, flags, window, data, missing, frame, time_ns))
+
+    def _end(self, ip: str, port: str) -> Endpoint:
+        end = self._ends.get((ip, port))
+        if end is None:
+            if len(self._ends) >= 1 << 16:
+                self._ends.clear()
+            end = self._ends[ip, port] = Endpoint(ip, int(port))
+        return end
+
+
+def _fields(layer: Any) -> dict[str, Any]:
+    """The fields of a layer as tshark wrote them; pyshark's accessors make an object of each one."""
+    fields: dict[str, Any] = layer._all_fields
+    return fields
+
+
+def _innermost(layer: Any) -> dict[str, Any]:
+    return _fields(layer.duplicate_layers[-1] if layer.duplicate_layers else layer)
+
+
+def _lies_at(whole: str, offset: int, payload: bytes) -> bool:
+    return whole[2 * offset : 2 * (offset + len(payload))] == payload.hex()
+
+
+def _nanoseconds(text: str) -> int:
+    """Time of a frame: seconds since 1970 with up to nine decimals, or ISO 8601 (as tshark 4.2 and later write it)."""
+    if "T" in text:
+        day, _, fraction = text.rstrip("Z").partition(".")
+        seconds = str(int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()))
+    else:
+        seconds, _, fraction = text.partition(".")
+    nanoseconds = int(fraction[:9].ljust(9, "0"))
+    return int(seconds) * 1_000_000_000 + (-nanoseconds if seconds.startswith("-") else nanoseconds)

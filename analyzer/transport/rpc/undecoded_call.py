@@ -1,0 +1,207 @@
+"""A remote call as a record: an exchange in, a `Call` out whose stubs are not decoded yet.
+
+`decoded_call` puts in what a layer above read out of the stubs. What lies in a buffer parameter (`lpData`) is kept as a part of the
+stub with the name of its kind and decoded when it is looked at, so that a long capture costs its bytes and not their trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from functools import lru_cache
+from typing import Any, Literal, Protocol, TypeVar
+
+from msgspec.structs import replace
+
+from analyzer.core.absence import Missing
+from analyzer.core.errors import DecodeError
+from analyzer.results.call import AuthFacts, Call, InterfaceFacts, Side, SideName, SmbFacts, StubProblem
+from analyzer.results.connection import logon_key
+from analyzer.results.record_types import Endpoint
+from analyzer.results.return_kinds import STATED, stated_kind
+from analyzer.results.security import UNKNOWN_USER, AuthInfo, AuthLevel, Decryption, Identity
+from analyzer.transport.channel.channel_events import SmbInfo
+from analyzer.transport.rpc.exchange import Exchange
+from analyzer.transport.rpc.interface_names import interface_name, method_name
+
+_STATUS_BYTES = 4
+# Who was logged on to an SMB session and the number of that logon, where nobody else was than when the pipe was opened.
+_NOBODY: tuple[Identity | None, int | None] = (None, None)
+LEVEL_NAMES = {
+    AuthLevel.NONE: "none",
+    AuthLevel.CONNECT: "connect",
+    AuthLevel.CALL: "call",
+    AuthLevel.PKT: "pkt",
+    AuthLevel.INTEGRITY: "integrity",
+    AuthLevel.PRIVACY: "privacy",
+}
+
+
+def plain_call(exchange: Exchange) -> Call:
+    """A call whose stubs are not decoded: its names, its bytes, no parameters. Its status is what the end of the response states,
+    where a method of an interface that is not decoded returns one."""
+    interface, opnum, channel, smb = exchange.interface, exchange.opnum, exchange.channel, exchange.smb
+    side, in_force = exchange.request or exchange.response, _NOBODY
+    assert side is not None
+    if smb is not None and smb.logon is not None and smb.logon != channel.logon:
+        # Another logon than that under which the pipe was opened.
+        in_force = smb.identity, smb.logon
+    return Call(
+        number=0,
+        time_ns=side.first_time_ns,
+        client=channel.client,
+        server=channel.server,
+        transport=channel.transport,
+        pipe=channel.pipe,
+        session=smb.session if smb is not None and smb.session is not None else channel.session,
+        smb=_smb(smb, channel.client, channel.server) if smb is not None else None,
+        auth=_auth(exchange.auth, channel.identity, channel.logon, *in_force),
+        interface=interface_facts(interface, exchange.version, is_recognised=False),
+        syntax=exchange.syntax,
+        opnum=opnum,
+        method=method_name(interface, opnum) if interface is not None and opnum is not None else None,
+        call_id=exchange.call_id,
+        context_id=exchange.context_id,
+        state=exchange.state,
+        reason=exchange.reason,
+        status=_stated_status(exchange) if interface in STATED else None,
+        fault=exchange.fault,
+        channel=channel.number,
+        impersonation=channel.impersonation,
+        security=exchange.auth,
+        smb_identity=channel.identity,
+        request=exchange.request,
+        response=exchange.response,
+    )
+
+
+def _stated_status(exchange: Exchange) -> int | None:
+    """The last thing in a response, where it is a status (`results/return_kinds.py`)."""
+    side = exchange.response
+    if side is None or side.missing is not None or exchange.fault is not None:
+        return None
+    if stated_kind(exchange.interface, exchange.opnum) is None or side.stub_length < _STATUS_BYTES:
+        return None
+    stub = side.stub
+    assert not isinstance(stub, Missing)
+    return int.from_bytes(stub.part(len(stub) - _STATUS_BYTES, len(stub)), "big" if side.big_endian else "little")
+
+
+def decoded_call(call: Call, request: Side | None, response: Side | None) -> Call:
+    """The call with its decoded sides; one that does not decode makes a complete call malformed.
+
+    The response's `ReturnValue` is taken out of its parameters.
+    """
+    state, reason = call.state, call.reason
+    for which, side in (("request", request), ("response", response)):
+        if state == "complete" and side is not None and side.problem is not None:
+            state, reason = "malformed", f"the {which} stub does not decode: {side.problem}"
+    status = response.params.pop("ReturnValue", None) if response is not None else None
+    return replace(call, state=state, reason=reason, status=status, request=request, response=response)
+
+
+class DecodedStub(Protocol):
+    """What a stub was decoded to: its parameters, the return value, and how many bytes it took."""
+
+    @property
+    def params(self) -> dict[str, Any]: ...
+
+    @property
+    def status(self) -> int | None: ...
+
+    @property
+    def consumed(self) -> int: ...
+
+
+_Decoded = TypeVar("_Decoded", bound=DecodedStub)
+
+
+def decoded_side(
+    side: Side | None, call: Call, name: SideName, opnums: Container[int], decode: Callable[..., _Decoded]
+) -> tuple[Side | None, _Decoded | None]:
+    """A side of a call whose methods return Win32 codes, and its decoded stub where there is one.
+
+    `opnums` are the methods that are decoded. For the others the code is read, the last thing in a response. `decode` takes the
+    method, `name`, the stub's bytes, and whether they are `ndr64` and `big_endian`.
+    """
+    opnum = call.opnum
+    if side is None or side.missing is not None or opnum is None:
+        return side, None
+    stub = side.stub
+    assert not isinstance(stub, Missing)
+    if opnum not in opnums:
+        if name == "response" and len(stub) >= 4 and not side.big_endian:
+            return replace(side, params={"ReturnValue": int.from_bytes(stub.data[-4:], "little")}), None
+        return side, None
+    try:
+        decoded = decode(opnum, name, stub.data, ndr64=call.syntax == "ndr64", big_endian=side.big_endian)
+    except DecodeError as error:
+        return replace(side, params=error.params, problem=StubProblem.of(error)), None
+    params = dict(decoded.params)
+    if decoded.status is not None:
+        params["ReturnValue"] = decoded.status
+    return replace(side, params=params, stub_length=trimmed_length(side, len(stub), decoded.consumed)), decoded
+
+
+def trimmed_length(side: Side, length: int, consumed: int) -> int:
+    """How much of a stub counts: not the up to 3 bytes that align a verification trailer ([MS-RPCE] section 2.2.2.13)."""
+    return consumed if side.verification_trailer is not None and 0 < length - consumed < 4 else length
+
+
+@lru_cache(maxsize=1024)
+def interface_facts(uuid: str | None, version: tuple[int, int] | None, *, is_recognised: bool) -> InterfaceFacts:
+    """The interface of a call as its records show it."""
+    return InterfaceFacts(
+        uuid,
+        f"{version[0]}.{version[1]}" if version is not None else None,
+        interface_name(uuid, version) if uuid is not None else None,
+        is_recognised,
+    )
+
+
+def level_name(level: int) -> str:
+    """The name of an RPC authentication level; an unknown one stays a number."""
+    return LEVEL_NAMES[AuthLevel(level)] if level in LEVEL_NAMES else str(level)
+
+
+@lru_cache(maxsize=1024)
+def _auth(
+    auth: AuthInfo,
+    smb_identity: Identity | None,
+    smb_logon: int | None,
+    identity_in_force: Identity | None,
+    logon_in_force: int | None,
+) -> AuthFacts:
+    """Who made a call, and how it was secured. The session's logon was another when the pipe was opened: then both are stated."""
+    identity = auth.caller(smb_identity)
+    account = identity.account if identity is not None else None
+    is_by_rpc = identity is not None and identity is auth.identity
+    return AuthFacts(
+        auth.mechanism,
+        level_name(auth.level),
+        account,
+        None if account is None else "rpc" if is_by_rpc else "smb",
+        identity.account_source if identity is not None else None,
+        identity.is_anonymous if identity is not None else None,
+        identity.workstation if identity is not None else None,
+        auth.verified,
+        None if auth.decryption in (Decryption.DECRYPTED, Decryption.NOT_SEALED) else auth.decryption.value,
+        auth.decrypted_by,
+        identity.claimed_otherwise if identity is not None else None,
+        identity.is_guest if identity is not None else None,
+        _key("rpc", auth.logon) if is_by_rpc else _key("smb", smb_logon),
+        None if identity_in_force is None else identity_in_force.account or UNKNOWN_USER,
+        _key("smb", logon_in_force),
+    )
+
+
+def _key(by: Literal["smb", "rpc"], number: int | None) -> str | None:
+    return logon_key(by, number) if number is not None else None
+
+
+@lru_cache(maxsize=1024)
+def _smb(info: SmbInfo, client: Endpoint, server: Endpoint) -> SmbFacts:
+    """How SMB carried a call of a pipe that belongs to these ends; the message may have come over another connection."""
+    is_other = info.client is not None and info.server is not None and {info.client, info.server} != {client, server}
+    protection = info.encrypted, info.signed, info.signature_ok, info.compressed
+    ends = (info.client, info.server) if is_other else (None, None)
+    return SmbFacts(info.dialect, f"{info.session_id:#018x}", *protection, *ends)

@@ -1,0 +1,139 @@
+"""What one SMB connection remembers, and what all connections of a capture share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+from msgspec import Struct, field
+
+from analyzer.auth.handshake_type import Handshake
+from analyzer.auth.kdc_replies import Tickets
+from analyzer.auth.keyring import Keyring
+from analyzer.auth.token_handshake import begin
+from analyzer.core.events import Problem, ProblemKind
+from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.numbering import Numbers
+from analyzer.results.connection import ClientMarks
+from analyzer.results.record_types import Endpoint
+from analyzer.transport.channel.channels import Channels
+from analyzer.transport.smb.channel_emitter import Emitter
+from analyzer.transport.smb.durable_opens import DurableOpens
+from analyzer.transport.smb.session import MAX_FRAMES, MAX_NAMES, Session, SessionLogon
+from analyzer.transport.smb.sessions_of_capture import KnownSessions
+from analyzer.transport.smb.smb_framing import Message
+from analyzer.transport.tcp.stream_events import Connection, Direction
+
+# Called with (session id, session key); for `keys`, which prints them, and for nothing else.
+KeyLog = Callable[[int, bytes], object]
+# Gets the connection and direction of each SMB message, the message as it was sent, and the same one decrypted and decompressed.
+MessageLog = Callable[[Connection, Direction, Message, Message], object]
+
+
+class ProblemTally(Struct):
+    """Problems of one kind on one connection, emitted once with their count: a short snapshot length cuts every message."""
+
+    kind: ProblemKind
+    text: str
+    count: int = 0
+    frames: list[int] = field(default_factory=list)
+
+    def problem(self) -> Problem:
+        times = f" ({self.count} times)" if self.count > 1 else ""
+        return Problem(self.kind, "smb", tuple(sorted(set(self.frames))), f"{self.text}{times}")
+
+
+class SharedState(Struct):
+    """Numbers and sessions that the connections of a capture share."""
+
+    keyring: Keyring
+    tickets: Tickets | None = None
+    key_log: KeyLog | None = None
+    message_log: MessageLog | None = None
+    channels: Channels = field(default_factory=Channels)
+    limits: Limits = DEFAULTS
+    numbers: Numbers = field(default_factory=Numbers)
+    sessions: KnownSessions = field(default_factory=lambda: KnownSessions())
+    durable: DurableOpens = field(default_factory=DurableOpens)
+    # Opens of all sessions; bytes of compressed messages, and what they promised to become.
+    opens: int = 0
+    packed: int = 0
+    unpacked: int = 0
+
+    def handshake(self) -> Handshake:
+        """Follows a new logon."""
+        return begin(self.keyring, tickets=self.tickets)
+
+    def logon(self, handshake: Handshake | None, time_ns: int, frames: Iterable[int] = ()) -> SessionLogon:
+        """A logon whose first message was met then."""
+        return SessionLogon(next(self.numbers.smb_logons), handshake, time_ns, frames)
+
+
+class ConnectionState(Struct):
+    """One connection as SMB sees it. `client_direction` is the direction of requests, None while that is unknown."""
+
+    shared: SharedState
+    connection: Connection
+    client_direction: Literal[0, 1] | None
+    dialect: str | None = None
+    dialect_number: int | None = None
+    cipher: int | None = None
+    signing: int | None = None
+    preauth_hash: bytes | None = None
+    client_guid: str | None = None
+    server_guid: str | None = None
+    hosts: dict[tuple[str, str, str], None] = field(default_factory=dict)
+    sessions: dict[int, Session] = field(default_factory=dict)
+    crowded_out: list[Session] = field(default_factory=list)
+    # About how many bytes of memory its sessions and their trees take.
+    memory: int = 0
+
+    @property
+    def client(self) -> Endpoint:
+        return self.connection.sender(self.client_direction or 0)
+
+    @property
+    def server(self) -> Endpoint:
+        return self.connection.sender(0 if self.client_direction == 1 else 1)
+
+    tallies: dict[tuple[str, str], ProblemTally] = field(default_factory=dict)
+
+    def note(self, kind: ProblemKind, text: str, frames: tuple[int, ...]) -> None:
+        """Counts a problem that is likely to repeat; `report` emits it."""
+        tally = self.tallies.get((kind, text))
+        if tally is None and len(self.tallies) < MAX_NAMES:
+            tally = self.tallies[kind, text] = ProblemTally(kind, text)
+        if tally is not None:
+            tally.count += 1
+            if len(tally.frames) < MAX_FRAMES:
+                tally.frames += frames[: MAX_FRAMES - len(tally.frames)]
+
+    def note_marks(self, marks: Iterable[str], message: Message, out: Emitter) -> None:
+        """Emits what a message of the client shows of its program."""
+        if found := tuple(marks):
+            out.append(ClientMarks(self.client, self.server, message.time_ns, message.frames[:MAX_FRAMES], found))
+
+    def report(self, out: Emitter) -> None:
+        """Emits what was counted."""
+        for tally in self.tallies.values():
+            out.append(tally.problem())
+        self.tallies.clear()
+
+    def add_session(self, session: Session) -> None:
+        """Remembers a session under its id; too many, and the oldest has to go."""
+        most = self.shared.limits.sessions
+        if session.session_id not in self.sessions and len(self.sessions) >= most:
+            oldest = self.sessions.pop(next(iter(self.sessions)))
+            self.crowded_out.append(oldest)
+            text = f"more than {most} sessions on one connection; the oldest are forgotten"
+            self.note("limit", text, tuple(oldest.frames[:1]))
+        self.sessions[session.session_id] = session
+
+    def forget_session(self, session: Session) -> None:
+        """The connection has no more of a session."""
+        if self.sessions.get(session.session_id) is session:
+            del self.sessions[session.session_id]
+
+    def name_host(self, ip: str, name: str, stated_in: str) -> None:
+        if name and len(self.hosts) < MAX_NAMES:
+            self.hosts[ip, name, stated_in] = None

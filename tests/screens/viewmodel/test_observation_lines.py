@@ -1,0 +1,65 @@
+"""What every display shows of an account first: each number of it is a sum over observations."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from analyzer import analyze
+from analyzer.questions.observations.observation_making import Scene
+from analyzer.questions.observations.observations import observations
+from analyzer.results.call import CallOutcome
+from analyzer.results.observation import SEVERITIES, Observation, ObservationKind
+from analyzer.screens.viewmodel.observation_lines import _WORDS, account_lines
+from analyzer.screens.viewmodel.overview import overview_of
+
+KEPT = Path(__file__).parents[3] / "captures"
+CAPTURES = sorted(path for path in KEPT.iterdir() if path.name.endswith((".pcap", ".pcapng")))
+
+
+def test_every_kind_has_words() -> None:
+    assert set(_WORDS) == set(get_args(ObservationKind))
+
+
+def test_what_no_answer_shows_to_be_done_was_tried_or_asked_for() -> None:
+    """A refused creation of a service created none, and one without an answer may have."""
+    facts = dict.fromkeys(Observation.__struct_fields__)
+    facts |= {"kind": "service", "severity": "high", "count": 1, "call_numbers": (), "frames": (), "objects": ("a",)}
+    facts |= {"techniques": (), "attacks": ()}
+
+    def words(*endings: tuple[CallOutcome, str | None]) -> str:
+        made = (Observation(**{**facts, "outcome": outcome, "reason": reason}) for outcome, reason in endings)
+        return account_lines(made)[0].words
+
+    assert words(("answered", None)) == "service created: a; 1 call"
+    assert words(("refused", "denied")) == "tried to create a service: a; 1 call, 1 refused"
+    assert words(("answered", "not decoded")) == "asked to create a service: a; 1 call"
+    assert words(("asked", "none")) == "asked to create a service: a; 1 call, 1 without an answer"
+    assert words(("answered", None), ("asked", "none")) == "service created: a; 2 calls, 1 without an answer"
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
+def test_the_lines_of_an_account_are_sums_over_its_observations(path: Path) -> None:
+    secrets = path.with_suffix(".secrets.json")
+    analysis = (analyze(path, secrets=secrets) if secrets.exists() else analyze(path)).analysis
+    scene = Scene(analysis)
+    found = observations(scene, str(path))
+    lines = account_lines(found)
+    assert sum(line.observations for line in lines) == len(found)
+    assert {kind: sum(one.count for one in found if one.kind == kind) for kind in {one.kind for one in found}} == {
+        kind: sum(line.count for line in lines if line.kind == kind) for kind in {line.kind for line in lines}
+    }
+    # One line for each machine and kind, the machines together and the gravest line of each first.
+    assert len({(line.machine, line.kind) for line in lines}) == len(lines)
+    machines = [line.machine for line in lines]
+    assert len(dict.fromkeys(machines)) == 1 + sum(one != other for one, other in pairwise(machines))
+    for machine in dict.fromkeys(machines):
+        ranks = [SEVERITIES.index(line.severity) for line in lines if line.machine == machine]
+        assert ranks == sorted(ranks)
+    # The page shows the very same, and the processes that the answers show.
+    page = overview_of(analysis)
+    assert page.account == lines
+    assert [(one.name, one.pid) for one in page.processes] == [(one.name, one.pid) for one in scene.processes]
