@@ -113,7 +113,7 @@ class SideEvidence:
 
     @cached_property
     def stub(self) -> bytes:
-        """The unsealed stub; only for sides that were captured and opened."""
+        """The unsealed stub of a call's request or response; only for sides that were captured and opened."""
         side = self.side
         assert side.missing is None
         if isinstance(side, Side):
@@ -123,7 +123,7 @@ class SideEvidence:
 
     @cached_property
     def data(self) -> bytes:
-        """What `lpData` holds; empty where there is none."""
+        """The bytes of `lpData` on this side of a call; empty where there is none."""
         span = self.side.buffer_span
         return self.stub[span[0] : span[1]] if span is not None and self.side.missing is None else b""
 
@@ -207,7 +207,7 @@ class SideEvidence:
         return _find(self.buffer_fields, path)
 
     def _place_of_range(self, whole: str, first: str, stop: str) -> Place | None:
-        """`stub[8:12]` or `lpData[16:24]`: bytes that have no name of their own."""
+        """Where captured bytes without a name of their own stand: `stub[8:12]` or `lpData[16:24]`."""
         stub = self.captured
         if isinstance(stub, Missing) or (whole == "lpData" and self.layout is None):
             return None
@@ -505,7 +505,7 @@ class Evidence:
 
     @cached_property
     def index(self) -> CallIndex:
-        """Which calls are there."""
+        """The index of the capture's calls: rules ask it which calls are there."""
         return CallIndex(self.analysis.calls)
 
     @cached_property

@@ -108,7 +108,7 @@ class Audit:
 
     @property
     def accepted(self) -> int:
-        """How many findings the baseline accepted."""
+        """How many findings of the audit the baseline accepted."""
         return self._matched.total()
 
     @property
@@ -149,7 +149,7 @@ class Audit:
                 self._note(inconclusive(why_not_shown(steps), None, requirement))
 
     def _of_call(self, call: CallEvidence, plans: Plans) -> Iterator[Finding]:
-        """What is wrong with a call."""
+        """Yields the findings of the audit about one call."""
         is_shown = self._is_shown(call.number)
         if call.opnum is None:
             if is_shown:

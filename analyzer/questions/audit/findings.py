@@ -67,7 +67,7 @@ class Finding(Struct, frozen=True):
 
     @property
     def place(self) -> Place | None:
-        """Where its bytes are; None where no bytes show it (an answer that never came)."""
+        """Where the captured bytes that show the finding are; None where no bytes show it (an answer that never came)."""
         at = self.pattern.judgement.at
         return self.of.find(at) if self.of is not None and at is not None else None
 

@@ -40,7 +40,7 @@ class IdentifierBlock(NamedTuple):
         return f"lpData.identifiers[{self.number}]"
 
     def wrong(self, name: str, expected: object, seen: object) -> Violation:
-        """One of its numbers, where another is expected."""
+        """The violation that a number of a counter identifier is not the expected one."""
         at = self.at + OFFSETS[name]
         return Violation(f"{self.path}.{name}", (at, at + 4), str(expected), str(seen))
 
@@ -62,7 +62,7 @@ class IdentifierBlock(NamedTuple):
 
     @property
     def whole(self) -> tuple[int, int]:
-        """Where it begins and ends."""
+        """Where the block of a counter identifier begins and ends."""
         return self.at, self.at + self.size
 
     @property

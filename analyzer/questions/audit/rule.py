@@ -144,12 +144,12 @@ class Rule(Struct, eq=False):
 
     @property
     def looks(self) -> tuple[Look[Any], ...]:
-        """What it judges, of requests first."""
+        """What an audit rule judges: requests, then calls."""
         return tuple(look for look in (self.request, self.call) if look is not None)
 
     @property
     def requirements(self) -> tuple[str, ...]:
-        """All requirements it judges."""
+        """All requirements that an audit rule judges."""
         return tuple(dict.fromkeys(name for look in self.looks for name in look.requirements))
 
 

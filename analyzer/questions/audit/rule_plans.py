@@ -197,7 +197,7 @@ def _names_handle(
 def answered_by(
     rule: Rule, look: Look[Any], judged: Iterable[Judgement], opnum: int | None = None
 ) -> Iterator[Judgement]:
-    """What a look answered."""
+    """What an audit rule answered when it looked at a call, each judgement checked."""
     return (checked(rule, look, one, opnum) for one in judged)
 
 

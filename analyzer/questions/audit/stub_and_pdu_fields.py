@@ -95,7 +95,7 @@ def machine_name(side: SideEvidence) -> tuple[ArrayCounts, bytes] | None:
 
 
 def left_over(side: SideEvidence) -> int | None:
-    """How many bytes follow the last parameter; None where the stub does not decode."""
+    """How many bytes of a stub follow its last parameter; None where the stub does not decode."""
     layout = side.layout
     return None if layout is None else len(side.stub) - layout.consumed
 

@@ -31,7 +31,7 @@ class ValueColumn(Struct, frozen=True):
 
     @property
     def sizes(self) -> Counter[int]:
-        """How many values there are of each dwDataSize."""
+        """How many values of the counter there are of each dwDataSize."""
         found: Counter[int] = Counter()
         for shape, number in self.block.shapes:
             found[shape.data_sizes[self.place]] += number

@@ -135,12 +135,12 @@ class Judgement(Struct, frozen=True):
 
 
 def passed(*requirements: str, count: int = 1) -> Judgement:
-    """Returns: as required, `count` times."""
+    """Returns the verdict that all is as required, `count` times."""
     return Judgement(Outcome.PASSED, requirements, count=count)
 
 
 def inconclusive(reason: str, call: OfCall | None = None, *requirements: str) -> Judgement:
-    """Returns: cannot be stated, for this reason (`the counterset's registration is not in the capture`)."""
+    """Returns the verdict that nothing can be stated, for this reason (`the counterset's registration is not in the capture`)."""
     return Judgement(Outcome.INCONCLUSIVE, requirements, cast("CallEvidence | None", call), message=reason)
 
 
@@ -189,7 +189,7 @@ def judge(
     say: _Say = failed,
     **facts: Any,
 ) -> Judgement:
-    """Returns: as required where `is_kept`, else what `say` says of it."""
+    """Returns the verdict on requirements: passed where `is_kept`, else what `say` says of it."""
     if is_kept:
         return Judgement(Outcome.PASSED, of if isinstance(of, tuple) else (of,))
     return say(call, at, message, expected, seen, of=of, **facts)

@@ -108,7 +108,7 @@ def _usual(view: CaptureView) -> Iterator[UsualThing]:
 
 
 def _facts(view: CaptureView) -> Iterable[ShownFact]:
-    """What a capture shows; processes of one name are one, whatever their ids."""
+    """The facts about machines that a capture shows; processes of one name are one, whatever their ids."""
     processes = (
         process_fact(one, machine, 0) for (machine, _), alike in processes_by_name(view).items() for one in alike
     )

@@ -93,8 +93,8 @@ def talks_of(view: CaptureView) -> dict[_TalkKey, _Talk]:
 def paired_talks(
     a: Mapping[_TalkKey, _Talk], b: Mapping[_TalkKey, _Talk]
 ) -> Iterator[tuple[Conversation | None, Conversation | None]]:
-    """Conversations that belong together. If one account of a machine and interface is left on each side, it is taken for the
-    other's.
+    """Pairs the conversations of two captures that belong together. If one account of a machine and interface is left on each side,
+    it is taken for the other's.
     """
     partner = {key: key for key in a if key in b}
     for key in a:

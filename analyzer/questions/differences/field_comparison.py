@@ -233,7 +233,7 @@ def _by_list(one: Field) -> dict[str, list[Field]]:
 def _paired(
     a: Sequence[Field], b: Sequence[Field], guids: Mapping[str, str]
 ) -> Iterator[tuple[Field | None, Field | None]]:
-    """Elements of two lists. Those between two pairs are paired in order where there are as many, else each is alone."""
+    """Pairs fields of two lists. Those between two pairs are paired in order where there are as many, else each is alone."""
     pairs = aligned([_naming(one) for one in a], [_naming(one, guids) for one in b])
     found: list[tuple[int, int, Field | None, Field | None]] = [(x, y, a[x], b[y]) for x, y in pairs]
     for of_a, of_b in gaps(pairs, len(a), len(b)):

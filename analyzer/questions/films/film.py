@@ -145,7 +145,7 @@ class Film(Struct, eq=False):
     _present: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def add(self, call: int, time_ns: int, handle: str, cells: PollCells, *, is_whole: bool) -> None:
-        """Adds the next poll."""
+        """Adds the next poll of the counterset to its film."""
         number = len(self.calls)
         if not self.handles or self.handles[-1] != handle:
             self.handles.append(handle)
@@ -164,7 +164,7 @@ class Film(Struct, eq=False):
             self.close_block()
 
     def end(self) -> None:
-        """Ends the film."""
+        """Ends the film after its last poll."""
         self.close_block()
         for row in self._present.tolist():
             self.rows[row].spans[-1][1] = len(self.calls) - 1

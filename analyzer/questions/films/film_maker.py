@@ -258,7 +258,7 @@ def _column_number(lane: _Lane, plan: ValuePlan, place: int, nth: int) -> int:
 
 
 def _decimals(series: Series) -> int:
-    """How many decimals values have: a number that a server counted has none (`formulas.shown`)."""
+    """How many decimals the displayed values of a series have: a number that a server counted has none (`formulas.shown`)."""
     formula = formula_of(series.counter_type) if series.counter_type is not None else None
     if formula is None or series.attributes & ATTRIB_REAL:
         return 0 if formula is None else DECIMALS

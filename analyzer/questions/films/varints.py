@@ -20,7 +20,7 @@ def deflated(parts: Iterable[bytes], level: int = 6) -> bytes:
 
 
 def inflated(data: bytes) -> bytes:
-    """Returns what was deflated."""
+    """Returns the bytes of a film's block that were deflated."""
     return zlib.decompress(data, -15)
 
 

@@ -25,7 +25,7 @@ class CallBlock(Protocol):
     """Calls of which many are asked about at once, by their numbers."""
 
     def holds(self, fields: Sequence[FilterField]) -> bool:
-        """Whether all of these fields are columns."""
+        """Whether all of these fields of a filter are columns of the calls."""
         ...
 
     def values(self, fields: Sequence[FilterField], numbers: Numbers) -> tuple[Numbers, Sequence[Resolve]]:
@@ -44,7 +44,7 @@ class Asked(Struct, frozen=True):
     passes: Callable[[Resolve], bool]
 
     def passing(self, rows: CallBlock, numbers: Numbers) -> Mask:
-        """Whether calls pass, each."""
+        """Which of these calls pass the filter's question."""
         if not rows.holds(self.fields):
             return rows.looked_at(self, numbers)
         codes, found = rows.values(self.fields, numbers)
@@ -75,7 +75,7 @@ class Joined(Struct, frozen=True):
                 return sum(passed) % 2 == 1
 
     def passing(self, rows: CallBlock, numbers: Numbers) -> Mask:
-        """Whether calls pass, each. Calls are looked at where columns leave it open alone."""
+        """Which of these calls pass the joined parts of a filter. Calls are looked at where columns leave it open alone."""
         if self.operator == "not":
             return ~self.parts[0].passing(rows, numbers)
         if self.operator == "xor":

@@ -125,7 +125,7 @@ class Selection(Struct, frozen=True):
 
     @property
     def is_asking(self) -> bool:
-        """Whether it asks for calls of some kind."""
+        """Whether the selection asks for calls of some kind, not only of a time, machine or user."""
         return bool(self.interfaces or self.handle or self.session) or self.filter is not None
 
     def of(self, analysis: Analysis) -> Analysis:
@@ -152,7 +152,7 @@ class Selection(Struct, frozen=True):
 
     @property
     def words(self) -> str | None:
-        """What selects, in words; None where everything is shown."""
+        """The selection of calls in words; None where everything is shown."""
         parts = []
         if self.since is not None:
             parts.append(f"since {self.since.text}")
@@ -194,7 +194,7 @@ class _Ends:
         self._users = selection.users
 
     def of_calls(self) -> Iterator[Asked]:
-        """What is asked of a call."""
+        """Yields what the selection asks of a call's time, machines and user."""
         time = _field("time_ns")
         # Of a session that has several connections, the ends of either.
         server, client = [(_field(f"{end}.ip"), _field(f"smb.{end}.ip")) for end in ("server", "client")]

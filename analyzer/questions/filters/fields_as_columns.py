@@ -52,7 +52,7 @@ class CallColumns:
         self._made: dict[str, _Column | None] = {}
 
     def holds(self, fields: Sequence[FilterField]) -> bool:
-        """Whether all of these fields are columns."""
+        """Whether all of these fields of a filter are columns of the calls."""
         return all(self._column(field, path) is not None for field in fields for path in field.paths)
 
     def values(self, fields: Sequence[FilterField], numbers: Numbers) -> tuple[Numbers, list[Resolve]]:
@@ -167,7 +167,7 @@ class CallColumns:
         return _Column(codes, name, statuses >= 0)
 
     def _handles(self) -> _Column:
-        """The names of handles: those of queries, `k1` of keys, `s1` of services."""
+        """The column of the handles that calls are on, by name: those of queries, `k1` of keys, `s1` of services."""
         views, states, keys = self._views, self._calls.states, self.numbers_of("key_number")
         is_svcctl = self._is_of(scmr.INTERFACE)
 
@@ -180,7 +180,7 @@ class CallColumns:
         return _Column(np.where(views >= 0, views, -1 - 2 * keys - is_svcctl), name, (views >= 0) | (keys >= 0))
 
     def _uuids_of_handles(self) -> _Column:
-        """The UUIDs of handles: those of queries by their states, those of keys and services by the calls on them."""
+        """The column of the UUIDs of handles: those of queries by their states, those of keys and services by the calls on them."""
         found, uuids = self._views, [state.handle for state in self._calls.states]
         for at in np.flatnonzero((found < 0) & (self.numbers_of("key_number") >= 0)).tolist():
             if (uuid := self._calls[at].handle_uuid) is not None:

@@ -32,12 +32,12 @@ class CallFilter:
 
     @property
     def parts(self) -> tuple[Expression, ...]:
-        """What must hold, each."""
+        """The parts of the filter: each must hold for a call that passes."""
         return _parts(self.expression)
 
     @property
     def fields(self) -> frozenset[FilterField]:
-        """Those that it asks for."""
+        """The fields of a call that the filter asks for."""
         return frozenset(self.expression.fields)
 
     def asks_for(self, name: str) -> bool:
@@ -96,7 +96,7 @@ class SampleFilter:
         return found
 
     def _passing(self, analysis: Analysis, wanted: Selected) -> Callable[[SampleRecord | CounterRecord], bool]:
-        """Whether a sample passes; its call must be wanted."""
+        """Returns the test whether a sample passes the filter; its call must be wanted."""
         number, values = 0, None
         records = CallRecords(analysis)
 
@@ -111,7 +111,7 @@ class SampleFilter:
 
 
 def _parts(expression: Expression) -> tuple[Expression, ...]:
-    """What must hold, each."""
+    """The parts of a filter's expression that must hold, each."""
     if isinstance(expression, Joined) and expression.operator == "and":
         return expression.parts
     return (expression,)

@@ -206,7 +206,7 @@ def _words(kind: Any) -> Iterator[Any]:
 
 
 def _by_name(fields: Iterator[FilterField]) -> dict[str, FilterField]:
-    """Fields by their names. Of two the first: a time that filters compare stands before its text."""
+    """Fields of filters by their names. The first of a name stays: a time that filters compare stands before its text."""
     found: dict[str, FilterField] = {}
     for field in fields:
         found.setdefault(field.name, field)
@@ -214,7 +214,7 @@ def _by_name(fields: Iterator[FilterField]) -> dict[str, FilterField]:
 
 
 def _params() -> Iterator[tuple[str, Kind, str, str]]:
-    """The fields of parameters: name, kind, meaning, and the path of its value in `params`."""
+    """Yields the parameters of stubs as fields of filters: name, kind, meaning, and the path of its value in `params`."""
     for param, (kind, meaning) in _PARAMS.items():
         of_value = kind if kind is not Kind.HANDLE else Kind.GUID
         yield param, of_value, meaning, f"{param}.uuid" if kind is Kind.HANDLE else param

@@ -173,7 +173,7 @@ def tables() -> dict[str, Any]:
 
 
 def _tried(terminal: TerminalDef) -> tuple[Any, ...]:
-    """lark's order of terminals."""
+    """The key that sorts the terminals of the filter grammar in the order in which lark tries them."""
     pattern = terminal.pattern
     return -terminal.priority, -pattern.max_width, -len(pattern.value), terminal.name
 

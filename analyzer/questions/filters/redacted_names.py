@@ -37,7 +37,7 @@ class RenamedFilter:
 
 
 def renamed(selection: Selection, names: Pseudonyms) -> Selection:
-    """The selection by pseudonyms. Raises `InputError` for networks: addresses that are neighbours have pseudonyms that are not."""
+    """The selection of calls by pseudonyms. Raises `InputError` for networks: pseudonyms of neighbours are no neighbours."""
     return replace(
         selection,
         servers=tuple(_machine(machine, names) for machine in selection.servers),

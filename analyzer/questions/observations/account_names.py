@@ -128,7 +128,7 @@ def _count(cursor: _NamingStub, *, varying: bool) -> int:
 
 
 def _names(cursor: _NamingStub, *, varying: bool) -> list[str]:
-    """An array of RPC_UNICODE_STRING."""
+    """Reads an array of RPC_UNICODE_STRING: the names in a call of samr or lsarpc."""
     return _strings(cursor, [_string_head(cursor) for _ in range(_count(cursor, varying=varying))])
 
 

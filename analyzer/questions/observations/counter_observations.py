@@ -38,7 +38,7 @@ _LOOKS: tuple[tuple[str | None, Severity, ObservationKind, str], ...] = (
 
 
 def counter_drafts(scene: Scene) -> Iterator[Draft]:
-    """What is observed of performance calls."""
+    """Yields the observations of performance calls: what was read or polled, who was let in or refused, what stayed encrypted."""
     yield from _activities(scene)
     yield from _let_in(scene, "guest", "a guest")
     yield from _let_in(scene, "anonymous", "an anonymous caller")

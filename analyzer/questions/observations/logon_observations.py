@@ -22,7 +22,7 @@ _BY = {"smb": "SMB", "rpc": "RPC"}
 
 
 def logon_drafts(scene: Scene) -> Iterator[Draft]:
-    """What is observed of logons and SMB sessions."""
+    """Yields the observations of logons and SMB sessions: who was let in or refused, what stayed encrypted."""
     yield from _let_in(scene, "guest", "SMB session of a guest")
     yield from _let_in(scene, "anonymous", "anonymous SMB session")
     yield from _refused(scene)

@@ -92,7 +92,7 @@ class Scene:
 
     @cached_property
     def processes_seen(self) -> Counter[tuple[str, str | None, str]]:
-        """How many processes of a machine somebody saw: by its address, the account and the client."""
+        """How many processes of a machine somebody saw in its counters: by its address, the account and the client."""
         found: Counter[tuple[str, str | None, str]] = Counter()
         for seen_by, count in Counter(self.processes.seen_by).items():
             for key in {(seen.server_ip, seen.user, seen.client_ip) for seen in seen_by}:

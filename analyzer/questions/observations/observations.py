@@ -65,7 +65,7 @@ _WHY: Mapping[ObservationKind, str] = {
 
 
 def observations(scene: Scene, file: str) -> tuple[Observation, ...]:
-    """What happened, ranked."""
+    """All observations of a capture, the gravest first, with their ranks."""
     drafts = list(_drafts(scene))
     note_attacks(drafts, scene)
     listed_by_rank = sorted(drafts, key=lambda item: (SEVERITIES.index(item.severity), item.first_time_ns or 0))

@@ -386,8 +386,8 @@ def _object_clocks(clocks: Sequence[tuple[int, int]]) -> tuple[Words, Words]:
 
 
 def _columns(raws: Sequence[int | str | None]) -> tuple[Words, Bools, dict[int, str | None]]:
-    """Raw values: numbers, which are numbers, and what the others are. No counter has a number of more than 64 bits: one whose
-    definition states more bytes has no value that could be computed with."""
+    """Splits raw counter values into columns: numbers, which of them are numbers, and what the others are. No counter has a number
+    of more than 64 bits: one whose definition states more bytes has no value that could be computed with."""
     numbers = [isinstance(raw, int) and raw <= _MOST for raw in raws]
     values = np.array([raw if is_number else 0 for raw, is_number in zip(raws, numbers, strict=True)], np.uint64)
     others = {at: raw if isinstance(raw, str) else None for at, raw in enumerate(raws) if not numbers[at]}

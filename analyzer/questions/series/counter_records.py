@@ -186,7 +186,7 @@ def buckets(batches: Iterable[Batch], interval_ns: int) -> Iterator[Bucket]:
 
 
 def bucket_record(bucket: Bucket, interval_ns: int) -> BucketRecord:
-    """One interval of a series; `value` is the mean of its values."""
+    """Makes the record of one interval of a series of displayed values; `value` is the mean of them."""
     series = bucket.series
     return BucketRecord(
         time_ns=bucket.start_ns,

@@ -80,12 +80,12 @@ class Readings:
         return len(self.has)
 
     def put(self, rows: Any, others: Readings) -> None:
-        """Replaces some rows."""
+        """Replaces some rows of the columns of readings."""
         for name in self.COLUMNS:
             getattr(self, name)[rows] = getattr(others, name)
 
     def at(self, row: int) -> Reading:
-        """One of them as the formulas take it."""
+        """One reading of the columns as the formulas take it."""
         has = int(self.has[row])
         size, base_size = int(self.size[row]), int(self.base_size[row])
         return Reading(
@@ -186,7 +186,7 @@ class _Made:
         return Quotients(ones, ones, self._why, self._flags, rest)
 
     def of(self, numerator: Ints, denominator: Ints, usual: Bools) -> Quotients:
-        """Those of usual readings; the others are first samples, or left."""
+        """The quotients of usual readings; the others are first samples, or left."""
         self._why[usual & (denominator == 0)] = CODES[Why.ZERO_DENOMINATOR]
         safe = usual & (denominator != 0)
         return Quotients(

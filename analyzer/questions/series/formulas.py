@@ -138,12 +138,12 @@ class Formula(Struct, frozen=True):
 
     @property
     def samples(self) -> int:
-        """How many readings it takes."""
+        """How many readings of a counter the formula takes."""
         return 2 if self.delta else 1
 
     @property
     def words(self) -> str:
-        """The formula in symbols."""
+        """The formula of a counter type in symbols."""
         if self.kind == "text":
             return "text"
         if self.kind == "base":
@@ -440,7 +440,7 @@ ATTRIB_NO_DISPLAY, ATTRIB_NO_GROUPING, ATTRIB_REAL, ATTRIB_HEX = 0x2, 0x4, 0x8, 
 
 
 def shown(value: Fraction, *, is_hex: bool, attributes: int = 0) -> str:
-    """The number as text: hexadecimal where type or attributes ask for it, whole numbers whole, else three decimals."""
+    """A displayed value as text: hexadecimal where type or attributes ask for it, whole numbers whole, else three decimals."""
     whole = value.denominator == 1
     if whole and (is_hex or attributes & ATTRIB_HEX) and value >= 0:
         return f"{value.numerator:X}"

@@ -99,7 +99,7 @@ class Batch(Struct, eq=False, kw_only=True):
         return sample_of(answer, int(self.place[row]), int(self.raw[row]))
 
     def numbers(self) -> list[int | float | None]:
-        """The values: a whole number whole, any other as the nearest double."""
+        """The displayed values of the readings: a whole number whole, any other as the nearest double."""
         whole, left = np.divmod(self.numerator, self.denominator)
         values: list[int | float | None] = self.value.tolist()
         for row in np.flatnonzero((left == 0) & (self.why == 0)).tolist():
@@ -115,7 +115,7 @@ class Batch(Struct, eq=False, kw_only=True):
         return map(self.point, range(len(self)))
 
     def point(self, row: int) -> Point:
-        """A row."""
+        """A row of the table of readings: its series, sample and displayed value."""
         answer = self.answers[self.answer[row]]
         why = WHYS[self.why[row]]
         formatted = Formatted(self.fraction(row), why, self.reasons[self.reason[row]], FLAGS[self.flags[row]])
@@ -137,7 +137,7 @@ class Batch(Struct, eq=False, kw_only=True):
         )
 
     def only(self, keep: Bools) -> Batch:
-        """Some of the rows."""
+        """This batch with some of its rows of readings."""
         row_of = np.cumsum(keep) - 1
         columns = {name: column[keep] for name, column in asdict(self).items() if isinstance(column, np.ndarray)}
         return replace(
@@ -204,7 +204,7 @@ def readings(analysis: Analysis, select: Select | None = None) -> Iterator[Batch
 
 
 def _all_readings(answers: Answers, last: int) -> Iterator[Batch]:
-    """Those of all calls up to the `last`."""
+    """Yields the readings of all calls up to the `last`, in batches."""
     pairing = _Pairing(answers)
     waiting: list[Answer] = []
     rows = 0

@@ -73,7 +73,7 @@ def perflib_instance(sample: PerflibSample, place: SeriesPlace, *, is_one: bool)
 def perflib_places(
     samples: Iterable[PerflibSample], blocks: Mapping[int, Identifier], catalog: Catalog
 ) -> Iterator[SeriesPlace]:
-    """Where each value belongs. Instances of one name and id in one block are distinguished by their position alone."""
+    """The series places of an answer's values. Instances of one name and id in one block are told apart by their position alone."""
     keys = []
     # What many places have in common is there once.
     names: dict[str, Key] = {}
@@ -164,8 +164,8 @@ class WinperfRow(Struct, frozen=True):
 
 
 def winperf_places(rows: Sequence[WinperfRow], ids: Mapping[int, int | str | None] | None = None) -> list[SeriesPlace]:
-    """Where each instance belongs. `ids` has the values that distinguish instances by their place among all values, where those of
-    the samples are not the real ones (`value_plans`)."""
+    """Where each instance of a winperf answer belongs: its series. `ids` has the values that distinguish instances by their place
+    among all values, where those of the samples are not the real ones (`value_plans`)."""
     names: list[Key] = []
     identities: list[Identity] = []
     for row in rows:

@@ -60,7 +60,7 @@ class Series(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """`\\\\10.0.0.5\\Processor(_Total)\\% Processor Time`."""
+        """The counter path of the series: `\\\\10.0.0.5\\Processor(_Total)\\% Processor Time`."""
         return f"\\\\{self.server.ip}{self.local_path}"
 
     @property

@@ -174,7 +174,7 @@ class _Deeds(Struct):
     last_ns: int = 0
 
     def take(self, number: int, call: Call, *, holds: bool, is_damaged: bool) -> None:
-        """One more call, whose answer `holds` something."""
+        """Counts one more call of an activity, whose answer `holds` something."""
         is_read = call.outcome == "answered" and holds
         self.take_answer(number, call.time_ns, None if is_read else _ending(call, is_damaged=is_damaged))
         self.failed += call.outcome in ("refused", "asked")
@@ -364,7 +364,7 @@ class _ActivitySearch:
         holds: bool,
         is_damaged: bool = False,
     ) -> None:
-        """Notes a call; its answer `holds` something of what was asked for, before it is damaged where it is."""
+        """Notes a call as activity of its caller; its answer `holds` something asked for, before it is damaged where it is."""
         which, category, name = target
         key = kind, Who(*who_of(call)), which, detail == SEALED
         deeds = self._deeds.setdefault(key, _Deeds(category, name))
@@ -513,7 +513,7 @@ class _ActivitySearch:
             self._see(call, number, _polled(call.server.ip, columns, images), listed)
 
     def _countersets(self, view: QueryView, held: Sequence[Identifier]) -> tuple[str, ...]:
-        """What was polled; views are shared by polls between which nothing changed."""
+        """The countersets that a query handle was polled for; views are shared by polls between which nothing changed."""
         known = self._polled_sets.get(id(view))
         if known is None:
             self._left -= len(held)

@@ -20,7 +20,7 @@ class Decrypted(Struct, frozen=True):
 
 
 def decrypted_by_account(analysis: Analysis) -> Iterator[Decrypted]:
-    """One an account and kind of key; nothing where no secret was given, and nothing of an account that no key was given for."""
+    """What keys decrypted, one entry an account and kind of key; nothing for accounts without a key or without any secret given."""
     if not analysis.secrets_given:
         return
     sessions: dict[str, list[Decryption]] = {}

@@ -109,7 +109,7 @@ class HandleEvents(Sequence[HandleCall]):
         return self.where(lambda alike: True)
 
     def where(self, is_wanted: Callable[[HandleCall], bool]) -> Iterator[HandleCall]:
-        """Those that are wanted. This is asked once of events that are alike, so it must not depend on number and time."""
+        """Yields the wanted calls on a handle. It asks once for events that are alike, so number and time must not matter."""
         wanted = [alike if is_wanted(alike) else None for alike in self._alike]
         for kind, call, time_ns in zip(self._kinds, self._calls, self._times, strict=True):
             if (alike := wanted[kind]) is not None:
@@ -270,7 +270,7 @@ class _Lifetime:
         self._violations: tuple[Violation, ...] = ()
 
     def use(self, context: Context, *, is_answered: bool) -> None:
-        """Notes one more use."""
+        """Notes one more call that used the query handle, and what is wrong with it."""
         channel = context.channel
         if self._home is None and is_answered:
             self._home = channel
@@ -297,7 +297,7 @@ class _Lifetime:
             self._append(self._stated(number, time_ns, what, blocks))
 
     def take(self, number: int) -> None:
-        """Any other call."""
+        """Takes a call on the query handle that columns do not state in full."""
         self._append(self._event(number))
 
     def _append(self, event: HandleCall) -> None:

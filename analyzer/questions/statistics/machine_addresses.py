@@ -77,7 +77,7 @@ class Machine(Struct):
         return self.ip == sighting.ip and contradiction(self.marks, sighting.marks) is None
 
     def take(self, sighting: Sighting) -> None:
-        """Takes one more sighting."""
+        """Adds one more sighting of the machine: its times and its marks."""
         self.first_time_ns = min(self.first_time_ns, sighting.first_time_ns)
         self.last_time_ns = max(self.last_time_ns, sighting.last_time_ns)
         for kind, values in sighting.marks.items():
@@ -172,7 +172,7 @@ class _AddressesOfMachine(Struct):
 
 
 def _join_addresses(machines: Sequence[Machine]) -> None:
-    """Numbers machines; those of several addresses that a mark of their own says to be one have one number."""
+    """Numbers machines; the addresses of a machine that a mark of its own shows to be one have one number."""
     by_mark: dict[tuple[MarkKind, str], _AddressesOfMachine] = {}
     groups: list[_AddressesOfMachine] = []
     for machine in machines:

@@ -52,7 +52,7 @@ class ShownCalls:
         return found
 
     def looked_at(self, which: Mask) -> Selected:
-        """Some of the calls."""
+        """Some of the shown calls, to be looked at one by one."""
         return Selected(self._calls, self.numbers[which].tolist())
 
     # What columns state together
@@ -104,7 +104,7 @@ class ShownCalls:
 
     @property
     def refused(self) -> Mask:
-        """As `Call.outcome` has it."""
+        """Which of the shown calls were refused, as `Call.outcome` has it."""
         codes = self.column("status").astype(np.int64) * len(ReturnKind) + self.return_kinds
         codes[self.column("status") < 0] = -1
         different = distinct(codes)
@@ -115,18 +115,18 @@ class ShownCalls:
 
     @property
     def return_kinds(self) -> Numbers:
-        """As `Call.return_kind` has it."""
+        """What kind of return value each shown call has, as `Call.return_kind` has it."""
         found: Numbers = return_kinds_in(self.column, self._calls.table.contexts)
         return found
 
     @property
     def answered(self) -> Mask:
-        """As `Call.outcome` has it."""
+        """Which of the shown calls were answered, as `Call.outcome` has it."""
         return ~self.refused & self.is_one("state", "complete")
 
     @property
     def asking_size(self) -> Mask:
-        """As `Call.asks_size` has it."""
+        """Which of the shown calls were refused with the size that they need, as `Call.asks_size` has it."""
         status, of_perflib = self.column("status"), self.is_of(perflib.INTERFACE)
         is_plain = self.column("fault") < 0
         found: Mask = is_plain & ~of_perflib & (status == winreg.ERROR_MORE_DATA)
@@ -168,7 +168,7 @@ class ShownCalls:
         return np.isin(column, [number for number in distinct(column).tolist() if meaning(number) in values])
 
     def buffers(self, side: str) -> tuple[Numbers, Numbers]:
-        """As `CallTable.buffers` has it."""
+        """Where the buffers of the shown calls lie on one side, and their lengths, as `CallTable.buffers` has it."""
         rows = np.asarray(self._calls.order, np.int64)[self.numbers - 1]
         places, lengths = self._calls.table.buffers(side)
         return places[rows], lengths[rows]

@@ -106,13 +106,13 @@ class Totals(Struct, frozen=True):
 
 
 def totals_of(methods: Iterable[MethodStatsRecord]) -> Totals:
-    """The sums over methods."""
+    """The sums of the statistics over all methods: calls, and those that failed, were retried, unanswered or unread."""
     rows = [(one.calls, one.failed, one.retried, one.unanswered, one.unread) for one in methods]
     return Totals(*map(sum, zip(*rows, strict=True))) if rows else Totals(0, 0, 0, 0, 0)
 
 
 def method_stats(analysis: Analysis, damages: Damages | None = None) -> list[MethodStatsRecord]:
-    """By interface, then by method number. What is known of damaged buffers is taken from `damages`, and noted there."""
+    """Counts and times by interface, then method. What is known of damaged buffers is taken from `damages`, and noted there."""
     shown = ShownCalls(analysis)
     columns = _Counted(shown, Damages() if damages is None else damages)
     found = [_method_record(labels, places, shown, columns, analysis) for labels, places in _by_method(shown).items()]

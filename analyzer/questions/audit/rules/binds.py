@@ -30,7 +30,7 @@ NO_BIND, NO_ANSWER = "the bind was not captured", "the answer to a bind was not 
 
 
 def _ours(evidence: Evidence) -> list[Bound]:
-    """The binds of PerflibV2."""
+    """The binds of PerflibV2 that the capture holds."""
     return [bound for bound in evidence.analysis.bounds if bound.interface == INTERFACE]
 
 
