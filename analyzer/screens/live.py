@@ -137,4 +137,4 @@ class _Answer(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def log_message(self, *_: object) -> None:
-        """Says nothing: what was asked has the token in it."""
+        """Writes no log of requests: what was asked has the token in it."""

@@ -52,7 +52,7 @@ class RowList(Lines):
 
     @property
     def row(self) -> MachineRow | None:
-        """The current instance."""
+        """The instance of a counterset that is current in the list."""
         return self.rows[self.current] if self.rows else None
 
     def titles(self, by: int | None) -> Text:
@@ -147,7 +147,7 @@ class HostPane(Vertical):
         yield CounterList(id="cells")
 
     def watch_films(self, films: Films, names: Mapping[str, str], base_ns: int) -> None:
-        """Shows what was polled. `names` are those of machines by address."""
+        """Shows in the pane what machines were polled for. `names` are those of machines by address."""
         self._machines = [(names.get(ip, ip), WatchedMachine(films, ip)) for ip in films.machines()]
         self._base_ns = base_ns
         self._look()

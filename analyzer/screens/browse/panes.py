@@ -106,7 +106,7 @@ class _TreeLine(Struct):
 
     @property
     def text(self) -> Text:
-        """What stands in it. That of a field is made when its line is drawn: a call may have ten thousand of them."""
+        """What stands in this line of the tree. That of a field is made when its line is drawn: a call may have 10,000 of them."""
         if self.words is not None:
             return self.words
         assert self.node is not None
@@ -128,12 +128,12 @@ class Tree(Lines):
         self.is_all_open = False
 
     def look_at(self, view: CallView) -> None:
-        """Another call is shown."""
+        """Shows another call in the tree."""
         self.view, self._toggled = view, {}
         self._lay(0)
 
     def look_again(self, view: CallView) -> None:
-        """This call is shown again, with further layers; what was current stays it."""
+        """Shows the call in the tree again, with further layers; what was current stays it."""
         here = self.shown[self.current] if self.shown else None
         self.view = view
         self.shown = list(self.lines())
@@ -322,7 +322,7 @@ class SeriesList(Lines):
         self._is_of_one = False
 
     def look_at(self, series: Sequence[SeriesView]) -> None:
-        """These series are shown; the machine only where there are several."""
+        """Shows these series of counters in the list; the machine only where there are several."""
         self.series = series
         self._is_of_one = len({one.server for one in series}) == 1
 

@@ -36,7 +36,7 @@ _OPEN_FIELDS = 12
 
 
 def diff_page(view: DifferencesView, evidence: EvidenceRecord | None = None) -> Iterator[bytes]:
-    """The page in parts."""
+    """Yields the HTML page of `diff` in parts."""
     style = asset("diff.css")
     policy = f"default-src 'none'; style-src '{hash_of(style)}'; base-uri 'none'; form-action 'none'"
     found = view.differences

@@ -24,7 +24,7 @@ _SEVERITIES = {"error": 73, "warning": 47, "info": 21}
 
 
 def ecs_lines(entries: Iterable[Entry]) -> Iterator[bytes]:
-    """One line an entry."""
+    """Entries in the Elastic Common Schema, one JSON line an entry."""
     for entry in entries:
         yield json_line(_document(entry))
 

@@ -41,7 +41,7 @@ class Projection(Struct, frozen=True):
 
     @classmethod
     def of(cls, kinds: Sequence[type[Record]], names: Sequence[str]) -> Projection:
-        """That of the columns with these names. Raises `InputError` for a name that no record has."""
+        """The projection of JSON records to the columns with these names. Raises `InputError` for a name that no record has."""
         keys: Keys = {"record": None}
         for name in names:
             _keep(keys, _way(kinds, name))

@@ -28,7 +28,7 @@ _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def junit_xml(
     view: AuditView, failing: Collection[CoverageVerdict] = ("fail", "warn"), evidence: EvidenceRecord | None = None
 ) -> bytes:
-    """The document, UTF-8; requirements of the `failing` verdicts are failures."""
+    """The coverage of an audit as a JUnit XML document, UTF-8; requirements of the `failing` verdicts are failures."""
     found: dict[str, _Reported] = {}
     for finding in view.findings():
         if not finding.is_excused:

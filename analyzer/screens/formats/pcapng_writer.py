@@ -38,7 +38,7 @@ class PcapngWriter:
         return self._interfaces - 1
 
     def names(self, names: Mapping[str, Iterable[str]]) -> None:
-        """A name resolution block: the names of each address."""
+        """Writes a name resolution block: the names of each address."""
         records = b""
         for address, known in names.items():
             try:
@@ -53,7 +53,7 @@ class PcapngWriter:
             self._block(_NAMES, records + _record(_NAME_END, b""))
 
     def secrets(self, kind: int, data: bytes) -> None:
-        """A decryption secrets block."""
+        """Writes a decryption secrets block."""
         self._block(_SECRETS, struct.pack("<II", kind, len(data)) + _padded(data))
 
     def packet(
@@ -65,7 +65,7 @@ class PcapngWriter:
         comment: str = "",
         sent: bool | None = None,
     ) -> None:
-        """A packet. `sent` says whether the machine sent or received it, where that is known."""
+        """Writes a packet as an enhanced packet block. `sent` says whether the machine sent or received it, where that is known."""
         head = struct.pack(
             "<IIIII", interface, time_ns >> 32 & 0xFFFFFFFF, time_ns & 0xFFFFFFFF, len(data), original_length
         )

@@ -56,7 +56,7 @@ _TEXTS = (
 
 
 def packed(parts: Iterable[bytes]) -> bytes:
-    """A block's text; its content comes in parts."""
+    """The text of a block of the page's data; its content comes in parts."""
     # Level 6 takes twice the time for a twentieth less: most bytes are those of frames.
     return b64encode(deflated(parts, 4))
 
@@ -361,7 +361,7 @@ class _Block:
         self._at = 0
 
     def call(self, call: Call, analysis: Analysis) -> list[Any]:
-        """A call taken apart: its facts, then its sides."""
+        """A call taken apart for the page: its facts, then its sides."""
         return [self._shared.facts(call, analysis), *[self._side(side) for side in self._sides.of(call)]]
 
     def _side(self, side: LaidSide) -> list[Any]:

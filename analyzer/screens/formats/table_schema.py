@@ -106,8 +106,8 @@ def frame_of(cells: Sequence[Row], schema: Mapping[str, pl.DataType]) -> pl.Data
 
 
 def _series(name: str, kind: pl.DataType, cells: Row) -> pl.Series:
-    """A column of cells. polars takes 10 to 50 us for each list that it is given: their items become a column of their own, which
-    is divided."""
+    """A column of a table as a polars Series, made of cells. polars takes 10 to 50 us for each list that it is given: their items
+    become a column of their own, which is divided."""
     if isinstance(kind, pl.List):
         sizes = np.array([len(cell) if cell is not None else 0 for cell in cells], np.int64)
         items = [item for cell in cells if cell is not None for item in cell]

@@ -166,7 +166,7 @@ def _only(tables: Iterable[pl.DataFrame], columns: Sequence[str]) -> Iterator[pl
 
 
 def _flat(table: pl.DataFrame) -> pl.DataFrame:
-    """CSV has no lists: they become JSON text. Categories are text, durations nanoseconds."""
+    """Makes a table flat for CSV, which has no lists: they become JSON text. Categories are text, durations nanoseconds."""
     nested = [
         pl.Series(name, [json_ready(value) for value in table[name].to_list()], dtype=pl.String)
         for name, kind in table.schema.items()
@@ -293,7 +293,7 @@ class _ColumnTexts:
         return number
 
     def positions(self, texts: Sequence[str | None]) -> list[int]:
-        """Those of many, which are often the same."""
+        """The positions of many texts of a column, which are often the same."""
         if texts.count(texts[0]) == len(texts):
             return [self.position(texts[0])] * len(texts)
         return [self.position(text) for text in texts]
@@ -322,7 +322,7 @@ class _Entries(Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, values: Sequence[Any], texts: _ColumnTexts | None, *, by_row: bool = False) -> _Entries:
-        """Those of cells."""
+        """The entries of a column of the table for these cells."""
         if texts is not None:
             entries, absent = np.array(texts.positions(values), np.int64), None
         else:
@@ -427,7 +427,7 @@ class _Samples:
         self._texts = _texts_of(table_schema(SampleRecord))
 
     def of(self, items: Sequence[SampleChunk | SampleRecord]) -> pl.DataFrame:
-        """One table of chunks and records, in order."""
+        """One table of chunks and records of samples, in order."""
         tables: list[pl.DataFrame] = []
         at = 0
         while at < len(items):
@@ -710,7 +710,7 @@ def _texts(batch: Batch) -> dict[int, str | None]:
 
 
 def _raw(batch: Batch, texts: dict[int, str | None]) -> pl.Series:
-    """Raw numbers."""
+    """The column of raw counter values that are numbers."""
     absent = np.zeros(len(batch), np.bool_)
     for plan, rows in batch.plans:
         absent[rows] = (plan.is_error | (plan.at < 0))[batch.place[rows]]

@@ -18,7 +18,7 @@ _START, _END, _RECORDED = "Start Time", "End Time", "Recorded Time"
 
 
 def timesketch_lines(entries: Iterable[Entry]) -> Iterator[bytes]:
-    """One line an entry; of a session one for its beginning and one for its end."""
+    """Entries for Timesketch, one JSON line an entry; a session has one for its beginning and one for its end."""
     for entry in entries:
         if entry.kind == "session" and entry.end_ns is not None and entry.end_ns > entry.time_ns:
             yield _line(entry, entry.time_ns, _START)
@@ -48,7 +48,7 @@ def _line(entry: Entry, time_ns: int, what: str) -> bytes:
 
 
 def _flat(record: Document, before: str = "") -> Iterator[tuple[str, Any]]:
-    """Keys and values; those of an object with its name before them. What is not known is left out."""
+    """A record made flat: keys and values; those of an object with its name before them. What is not known is left out."""
     for name, value in record.items():
         if not before and name in _OTHERWISE:
             continue

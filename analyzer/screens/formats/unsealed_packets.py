@@ -138,7 +138,7 @@ def _cut(head: bytes, stub: bytes) -> Iterator[bytes]:
 
 
 def _pdu(head: bytes, stub: bytes, hint: int | None, flags: int) -> bytes:
-    """A PDU without authentication: `head` up to the stub with its lengths made right."""
+    """Makes a PDU without authentication: `head` up to the stub with its lengths made right."""
     order = "<" if head[4] & 0x10 else ">"
     out = bytearray(head + stub)
     out[3] = flags
@@ -309,7 +309,7 @@ class _Connection:
         yield from self.send(from_client, len(message).to_bytes(4, "big") + message, time_ns, comment)
 
     def _way(self, from_client: bool) -> tuple[tuple[str, int], tuple[str, int]]:
-        """Who sends, and to whom."""
+        """The ends of a written TCP connection: who sends, and to whom."""
         return self._ends if from_client else self._ends[::-1]
 
     def _next_id(self) -> int:

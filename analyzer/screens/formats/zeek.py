@@ -193,7 +193,7 @@ def _uid(client: Endpoint | None, server: Endpoint | None) -> str | None:
 
 
 def _named_pipe(entry: Entry) -> str | None:
-    """The pipe; over TCP the port, which is what the secondary address of a bind_ack names there."""
+    """The pipe of an entry for dce_rpc.log; over TCP the port, which is what the secondary address of a bind_ack names there."""
     if entry.record["transport"] == "ncacn_np":
         pipe = entry.record["pipe"]
         return f"\\PIPE\\{pipe}" if pipe is not None else None

@@ -34,8 +34,8 @@ class Plots:
         self._capture = capture
 
     def timeline(self) -> alt.Chart:
-        """Each call as a mark: when (UTC), through which handle (else by which method), in the colour of what became of it. Raises
-        nothing of its own; without calls the chart is empty.
+        """A chart of calls, each a mark: when (UTC), through which handle (else by which method), in the colour of what became of
+        it. Raises nothing of its own; without calls the chart is empty.
 
             cap.plot.timeline()
         """
@@ -217,7 +217,7 @@ def _time(data: alt.Data) -> alt.X:
 
 
 def _marks(start: float, stop: float) -> list[int]:
-    """Some round numbers from `start` to `stop`."""
+    """Round numbers for the labels of a chart's axis from `start` to `stop`."""
     steps = (digit * 10**power for power in count() for digit in (1, 2, 5))
     step = next(step for step in steps if (stop - start) / step <= _MOST_LABELS)
     return list(range(ceil(start / step) * step, floor(stop) + 1, step))

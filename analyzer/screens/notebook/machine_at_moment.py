@@ -80,7 +80,7 @@ def _time(time_ns: int) -> datetime:
 
 
 def _names(tables: Sequence[MachineTable]) -> list[str]:
-    """The names of countersets; where several clients polled one, with who did."""
+    """The names of a machine's countersets; where several clients polled one, with who did."""
     names = [one.film.names[0] for one in tables]
     return [
         name if names.count(name) == 1 else f"{name} by {one.film.handles[0]} of {one.film.client}"

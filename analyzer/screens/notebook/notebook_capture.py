@@ -435,7 +435,7 @@ def bound_of(moment: Moment | None) -> TimeBound | None:
 
 
 def _keyring(secrets: Secrets | None) -> Keyring | None:
-    """Keys in any form; without any, those of the file that the environment names."""
+    """The keyring of keys in any form; without any, that of the file that the environment names."""
     if secrets is None:
         secrets = os.environ.get(SECRETS_VARIABLE) or None
     if secrets is None or isinstance(secrets, Keyring):

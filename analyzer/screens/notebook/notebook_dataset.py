@@ -228,7 +228,7 @@ class Dataset:
 
     @property
     def calls(self) -> pl.LazyFrame:
-        """One row a call. `call` and `logon` are those of the other tables."""
+        """The dataset's table of calls, one row a call. `call` and `logon` are those of the other tables."""
         return self._calls.rename(KEYS_OF_CALLS)
 
     @property
@@ -255,22 +255,22 @@ class Dataset:
 
     @property
     def samples(self) -> pl.LazyFrame:
-        """One row a raw counter value."""
+        """The dataset's table of samples, one row a raw counter value."""
         return self._of_calls("samples")
 
     @property
     def sessions(self) -> pl.LazyFrame:
-        """One row an SMB session."""
+        """The dataset's table of sessions, one row an SMB session."""
         return self._of_calls("sessions", "session", "session")
 
     @property
     def logons(self) -> pl.LazyFrame:
-        """One row a logon; where a part is shown, those of its sessions."""
+        """The dataset's table of logons; where a part is shown, those of its sessions."""
         return self._of_calls("logons", "session", "session")
 
     @property
     def hosts(self) -> pl.LazyFrame:
-        """One row an address of a site."""
+        """The dataset's table of hosts, one row an address of a site."""
         if not self._is_part:
             return self.table("hosts")
         parts = self._parts()
@@ -278,7 +278,7 @@ class Dataset:
 
     @property
     def handles(self) -> pl.LazyFrame:
-        """One row a query handle; of a part, with the calls that are shown."""
+        """The dataset's table of query handles; of a part, with the calls that are shown."""
         if not self._is_part:
             return self.table("handles")
         return self._made("handles", lambda cap: cap.handles)
@@ -292,7 +292,7 @@ class Dataset:
 
     @property
     def metadata(self) -> pl.LazyFrame:
-        """One row a server: what it reported of its counters, also where only a part is shown."""
+        """The dataset's table of metadata: what each server reported of its counters, also where only a part is shown."""
         return self.table("metadata")
 
     def counters(self, *paths: str, interval: Interval | None = None, exact: bool = False) -> pl.LazyFrame:
@@ -382,7 +382,7 @@ class Dataset:
     # ------------------------------------------------------------------------------------------------ conversations
 
     def conversations(self) -> pl.DataFrame:
-        """One row a conversation of the whole: its number, server, hosts, frames, calls and times."""
+        """The table of conversations of the whole dataset: number, server, hosts, frames, calls and times of each."""
         return _conversations(self._facts)
 
     def conversation(self, number: int) -> Capture:
@@ -443,7 +443,7 @@ class Dataset:
         return found
 
     def joined(self) -> Analysis:
-        """What is shown as one analysis, for `pcq.diff`. Raises `InputError` where a conversation cannot be read."""
+        """The calls that are shown as one analysis, for `pcq.diff`. Raises `InputError` where a conversation cannot be read."""
         return self._joined_when_asked()()
 
     def _joined_when_asked(self) -> Callable[[], Analysis]:

@@ -43,7 +43,7 @@ class Comparison:
 
     @cached_property
     def differences(self) -> pl.DataFrame:
-        """One row a difference: what it is about, on which side, and of calls the fields that differ. Raises nothing.
+        """The table of differences: what each is about, on which side, and of calls the fields that differ. Raises nothing.
 
         found.differences.explode("fields")
         """

@@ -48,7 +48,7 @@ class LoneBuffer(Struct, frozen=True):
 
     @classmethod
     def of(cls, data: bytes, kind: str, *, samples: bool = False, source: str | None = None) -> Self:
-        """The buffer at hand. Raises `InputError` for what is not to be had of it.
+        """The buffer of these bytes, of the named or guessed kind. Raises `InputError` for what is not to be had of it.
 
         That is: `kind` is `auto` and nothing fits, or a kind without samples is asked for them.
         """
@@ -107,6 +107,6 @@ class LoneBuffer(Struct, frozen=True):
         return map(sample_record, winperf_samples_of(winperf_rows(self.data), NameTable()))
 
     def layer(self) -> LayerBytes:
-        """Its bytes with the fields in them."""
+        """The bytes of the buffer as a layer, with the fields in them."""
         mapped = map_fields(self.kind, self.data, status_name=status_name)
         return buffer_layer(untraced(self.data), self.kind, mapped)

@@ -53,7 +53,7 @@ MAX_TREE_BYTES = 1 << 20
 
 
 def call_view(analysis: Analysis, number: int) -> CallView:
-    """Call `number`, taken apart. Raises `InputError` where there is no such call."""
+    """The view of call `number`, taken apart into its layers. Raises `InputError` where there is no such call."""
     call = the_call(analysis, number)
     return CallView(row_of(call, analysis), tuple(facts_of(call, analysis)), tuple(side_views(call, analysis.packets)))
 

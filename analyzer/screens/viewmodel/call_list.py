@@ -127,6 +127,6 @@ def outcome_of(call: Call) -> Outcome:
 
 
 def frame_label(frame: int, facts: CaptureFacts) -> str:
-    """A frame's name: `12`, `2:12` for frame 12 of the second of several files."""
+    """The name of a frame for people: `12`, `2:12` for frame 12 of the second of several files."""
     number = str(number_of(frame))
     return number if len(facts.files) <= 1 else f"{file_of(frame) + 1}:{number}"

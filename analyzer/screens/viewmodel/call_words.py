@@ -57,7 +57,7 @@ REDACTED = "redacted: names and addresses are pseudonyms"
 
 
 def status_words(call: Call) -> str:
-    """The outcome by name: `ERROR_SUCCESS`, `fault nca_s_op_rng_error`, `no answer`, `sealed`."""
+    """The outcome of a call by name: `ERROR_SUCCESS`, `fault nca_s_op_rng_error`, `no answer`, `sealed`."""
     if call.fault is not None:
         return f"fault {fault_name(call.fault) or hex(call.fault)}"
     if call.status is not None:
@@ -433,7 +433,7 @@ def _layout_words(layout: WinperfLayout, names: NameTable) -> str:
 def _objects_words(
     objects: int, values: int, indices: Iterable[int], defined: Sequence[tuple[int, int]], names: NameTable
 ) -> str:
-    """`: 2 objects, 30 values of Processor`: how many there are, and which objects (`indices`) have the values.
+    """`: 2 objects, 30 values of Processor`: how many a winperf answer has, and which objects (`indices`) have the values.
 
     `defined` are objects that carry counter definitions alone (winperf.h, PERF_METADATA_*), each with their number.
     """
@@ -548,5 +548,5 @@ def _settings(params: dict[str, Any]) -> list[str]:
 
 
 def _text(text: Any) -> str:
-    """One line of it; `show` has the whole."""
+    """One line of a text in a call; `show` has the whole."""
     return shortened(str(text or ""), _SHOWN_SETTING)

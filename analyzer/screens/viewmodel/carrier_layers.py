@@ -272,7 +272,7 @@ def _addresses(data: bytes, at: int, size: int) -> Iterator[Node]:
 
 
 def _address(data: bytes, name: str, at: int, size: int) -> Iterator[Node]:
-    """An address: of 6 bytes that of a network card, else that of a host."""
+    """An address in a frame as a field: of 6 bytes that of a network card, else that of a host."""
     for node in raw(data, name, at, at + size, _card if size == 6 else _host):
         yield replace(node, spelling=name.replace("_", " ").title())
 

@@ -39,7 +39,7 @@ def numbers(
 def raw(
     data: bytes, name: str, start: int, stop: int, words: Words | None = None, *, decides: bool = False
 ) -> Iterator[Node]:
-    """Bytes as a field; nothing where there are none. Where it `decides`, their content says that nothing else is there."""
+    """Bytes of a header as a field; nothing if there are none. Where it `decides`, they say that nothing else is there."""
     if start < stop:
         part = data[start:stop]
         meaning = words(part) if words is not None else None

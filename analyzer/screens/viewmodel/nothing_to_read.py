@@ -37,7 +37,7 @@ class CallsMet:
             self.take(call)
 
     def take(self, call: Call) -> None:
-        """One more call."""
+        """Counts one more call of the capture: of what interface it is, and whether it is a performance call that was read."""
         self.interfaces[call.interface.name or call.interface.uuid or "unknown interface"] += 1
         if call.is_performance:
             self.has_performance = True

@@ -124,7 +124,7 @@ def _files(found: Sequence[Observation]) -> str:
 
 
 def _words(found: Sequence[Observation]) -> str:
-    """`service created: PSEXESVC which runs "x.exe"; by LAB\\admin from 10.0.0.2; 2 calls, 1 refused`."""
+    """Observations in words: `service created: PSEXESVC which runs "x.exe"; by LAB\\admin from 10.0.0.2; 2 calls, 1 refused`."""
     title, tried, noun = _WORDS[found[0].kind]
     if tried and not any(one.outcome == "answered" and one.reason is None for one in found):
         # Without its answer it may have been done.
@@ -162,7 +162,7 @@ def _objects(found: Sequence[Observation]) -> str:
 
 
 def _callers(found: Sequence[Observation]) -> str:
-    """Who did it, from where."""
+    """Who did what was observed, from where."""
     names = [f"{one.who.name} from {one.who.client_ip}" for one in found if one.who is not None]
     callers = list(dict.fromkeys(names))
     more = len(callers) - _MOST_CALLERS

@@ -82,7 +82,7 @@ def overview_of(analysis: Analysis) -> Overview:
 
 
 def _processes(table: ProcessTable) -> Iterator[ProcessView]:
-    """The processes. For the record of one, values would be looked for in all answers."""
+    """The processes of machines for the overview. For the record of one, values would be looked for in all answers."""
     columns = table.parent_pids, table.parent_names, table.oddities, table.answers
     for (server, name, pid, _), first, last, parent_pid, parent_name, oddities, answers in zip(
         table.keys, table.first, table.last, *columns, strict=True

@@ -123,7 +123,7 @@ class StoredCalibration(Struct, frozen=True):
                     yield DecisionRecord(id=id, reading=reading, file=one.file)
 
     def compared(self) -> Iterator[tuple[_Displayed, float | None, str | None]]:
-        """Displayed values: the entry, our value, and why there is none."""
+        """Yields the values that PDH displayed beside ours: the entry, our value, and why there is none."""
         types = _types(self.stored)
         files: dict[str | None, bytes] = {one.file: one.data for one in self.stored if one.file is not None}
         for entry in self.displayed:

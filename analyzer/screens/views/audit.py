@@ -71,7 +71,7 @@ class AuditView(Struct, OfCapture, frozen=True):
         )
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """Text. What makes it is not loaded for records, which most programs ask for."""
+        """The audit as text. What makes it is not loaded for records, which most programs ask for."""
         from analyzer.screens.views.audit_text import audit_lines
 
         return audit_lines(self, width)
@@ -95,7 +95,7 @@ class MatrixView(Struct, frozen=True):
             )
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """Text."""
+        """The comparison of audits as text."""
         from analyzer.screens.views.audit_text import matrix_lines
 
         return matrix_lines(self, width)

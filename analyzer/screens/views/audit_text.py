@@ -36,7 +36,7 @@ class _AlikeFindings(Struct):
 
 
 def audit_lines(view: AuditView, width: int | None) -> Iterator[str]:
-    """The lines of `AuditView`."""
+    """The text of one audit (`AuditView`): findings by severity, then the coverage."""
     if (sentence := view.undecrypted) is not None:
         yield from (styled("bold red", text) for text in folded(sentence, 4, width))
     yield from header_lines(view.analysis, width)
@@ -188,7 +188,7 @@ _ACTORS = {Actor.CLIENT: "the client", Actor.SERVER: "the server", Actor.EITHER:
 
 
 def matrix_lines(view: MatrixView, width: int | None) -> Iterator[str]:
-    """The lines of `MatrixView`."""
+    """The text of several audits compared (`MatrixView`): a line a requirement, a mark a capture."""
     for number, name in enumerate(view.names, 1):
         yield safe(f"{number:>3}  {name}")
     yield ""

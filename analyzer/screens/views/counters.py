@@ -63,7 +63,7 @@ class Counters(Struct, OfCapture, frozen=True, dict=True):
 
     @cached_property
     def selection(self) -> PathSelection:
-        """What the patterns mean; once the view is written, also which of them meant nothing."""
+        """What the counter paths mean; once the view is written, also which of them meant nothing."""
         return selection_of(self.patterns, lambda: machine_names(self.analysis))
 
     def records(self) -> Iterator[CounterRecord | BucketRecord]:
@@ -75,11 +75,11 @@ class Counters(Struct, OfCapture, frozen=True, dict=True):
         return self.filter.test(self.analysis) if self.filter is not None else None
 
     def batches(self) -> Iterator[Batch]:
-        """The readings in columns."""
+        """The readings of the counters that are shown, in columns."""
         return counter_batches(self.analysis, self.selection, self.passes)
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """One line a series: path, values of readings, unit, minimum, mean, maximum, last, course, and why values lack."""
+        """One line a series: path, displayed values of readings, unit, minimum, mean, maximum, last, course, why values lack."""
         lines, answers = _collected(self)
         yield from part_lines(self.analysis, width)
         if not lines:
@@ -171,7 +171,7 @@ class _SeriesLine(Struct):
     times: int = 1
 
     def take(self, batch: Batch, rows: Ints) -> None:
-        """Readings of one batch."""
+        """Takes the series' readings of one batch into its line."""
         whys, flags = batch.why[rows].tolist(), batch.flags[rows].tolist()
         found = batch.value[rows].tolist()
         values = [None if why else value for why, value in zip(whys, found, strict=True)] if any(whys) else found
@@ -210,7 +210,7 @@ class _SeriesLine(Struct):
 
     @property
     def count(self) -> str:
-        """Values of readings."""
+        """How many readings of the series have values: `9/10`."""
         return f"{self.values}/{self.readings}"
 
     @property
@@ -335,7 +335,7 @@ def _name(series: Series, *, is_nested: bool) -> str:
 def _series_lines(
     line: _SeriesLine, name: str, columns: _Columns, width: int | None, by: str | None = None
 ) -> Iterator[str]:
-    """A series; `by` is what the client asked for to get it, where another one has the same path."""
+    """The lines of a series; `by` is what the client asked for to get it, where another one has the same path."""
     if cell_len(name) > columns.name:
         yield from (safe(text) for text in folded(name, 6, width))
         name = ""

@@ -64,7 +64,7 @@ class _Page(Struct, frozen=True):
 
 
 def node_words(node: Node) -> str:
-    """`dwStatus = 4201 (ERROR_WMI_INSTANCE_NOT_FOUND)`; a structure is its name and its type."""
+    """A field in words: `dwStatus = 4201 (ERROR_WMI_INSTANCE_NOT_FOUND)`; a structure is its name and its type."""
     name = node.spelling or node.name
     if node.children:
         return f"{name}: {node.reference}" if node.reference else f"{name}:"

@@ -36,7 +36,7 @@ class Handles(Struct, OfCapture, frozen=True):
         return chain(handle_records(self.analysis), *_by_key(self.analysis))
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """Each handle with its calls; polls of the same counters with the same outcome share a line."""
+        """Each query handle with its calls; polls of the same counters with the same outcome share a line."""
         found = [_lifetime_lines(one, self.analysis, width) for one in shown_lifetimes(self.analysis)]
         found += [_key_lines(reads, width) for reads in _by_key(self.analysis)]
         for number, lines in enumerate(found):

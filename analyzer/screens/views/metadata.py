@@ -23,7 +23,7 @@ class SavedMetadata(Struct, OfCapture, frozen=True):
         return (safe(dumps(record).decode()) for record in self.records())
 
     def summary(self) -> str:
-        """What is in it, in a sentence."""
+        """What the file of metadata holds, in a sentence: servers, countersets, names."""
         servers = next(self.records()).servers
         countersets = sum(len(server.countersets) for server in servers)
         names = sum(len(table) for server in servers for table in server.name_tables.values())

@@ -28,7 +28,7 @@ class Samples(Struct, OfCapture, frozen=True):
         return sample_records(self.analysis) if self.filter is None else self.filter.records(self.analysis)
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """One value a line: time, call, counter path, raw value; of all values, or of those that pass a filter."""
+        """One raw counter value a line: time, call, counter path, raw value; of all values, or of those that pass a filter."""
         from analyzer.screens.views.text_report import folded, problem_lines, safe
 
         facts = self.analysis.capture
@@ -59,7 +59,7 @@ class Samples(Struct, OfCapture, frozen=True):
 
 
 def value_words(record: SampleRecord) -> str:
-    """A raw value: a number, a quoted text, or why there is none."""
+    """A raw counter value in words: a number, a quoted text, or why there is none."""
     raw = record.raw
     if raw is None:
         status = record.block_status

@@ -28,7 +28,7 @@ class Sessions(Struct, OfCapture, frozen=True):
     analysis: Analysis
 
     def records(self) -> Iterator[SessionRecord | LogonRecord]:
-        """Each session, and behind it its logons."""
+        """Each SMB session, and behind it its logons."""
         facts = self.analysis.capture
         logons, programs = self.analysis.logons_by_session, client_programs(self.analysis)
         for session in self.analysis.shown_sessions:
@@ -59,7 +59,7 @@ class Hosts(Struct, OfCapture, frozen=True):
         return host_records(self.analysis)
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """Each address with its roles and names."""
+        """Each host's address with its roles and names."""
         from analyzer.screens.views.text_report import folded, safe, styled
 
         hosts = list(host_records(self.analysis))

@@ -96,7 +96,7 @@ def _width(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _columns(rows: Sequence[Sequence[str]], left: int) -> Iterator[str]:
-    """Rows in columns; the first `left` of them flush left."""
+    """Lays rows of cells out in columns; the first `left` of them flush left."""
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = []
@@ -321,7 +321,7 @@ def _span(first_ns: int, last_ns: int) -> str:
 
 
 def duration(time_ns: int | None) -> str:
-    """`12.34 ms`, `1.234 s`: four digits and the unit that fits."""
+    """A length of time in words, `12.34 ms`, `1.234 s`: four digits and the unit that fits."""
     if time_ns is None:
         return ""
     for size, unit in _UNIT_NS:

@@ -59,17 +59,17 @@ class StreamedTimeline:
 
     @property
     def analysis(self) -> Analysis | None:
-        """What is known at the end; None where writing ended before it."""
+        """What is known of the capture at the end; None where writing ended before it."""
         return self._stream.analysis if self._stream.is_finished else None
 
     @property
     def shown(self) -> int:
-        """How many calls were shown."""
+        """How many calls the timeline showed."""
         return self._shown.total()
 
     @property
     def _is_wanted(self) -> bool:
-        """Whether one more call is to be shown."""
+        """Whether the timeline is to show one more call."""
         return self._selection.head is None or self.shown < self._selection.head
 
     def records(self) -> Iterator[Record]:

@@ -203,7 +203,7 @@ def call_lines(
     damages: Damages | None = None,
     ends: str | None = None,
 ) -> Iterator[str]:
-    """One call: time, number, who, handle, method, what was asked, what came back, how long it took.
+    """The lines of one call: time, number, who, handle, method, what was asked, what came back, how long it took.
 
     What is wrong with the buffer of the answer is noted in `damages`. `ends` names client and server in place of their addresses;
     where it is empty, they go without saying.
@@ -331,7 +331,7 @@ def problem_lines(analysis: Analysis, width: int | None, damages: Damages | None
 
 
 def total_words(states: Counter[str], count: int) -> str:
-    """How many calls ended how; `count` are all that there are."""
+    """How many calls ended how, in words; `count` are all that there are."""
     detail = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
     shown = states.total()
     total = f"{shown} of {count} call" if shown != count else f"{count} call"

@@ -23,12 +23,12 @@ class Timeline(Struct, OfCapture, frozen=True):
     unfold: bool = False
 
     def records(self, *, for_json: bool = False) -> Iterator[Record]:
-        """The records; `for_json`, buffers whose JSON is quickly had come as JSON text."""
+        """The records of the timeline; `for_json`, buffers whose JSON is quickly had come as JSON text."""
         shown = self.selection.shown(self.analysis)
         return timeline_records(self.analysis, shown=shown.numbers, selected_by=self.selection.words, for_json=for_json)
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """Text. What makes it is not loaded for records, which most programs ask for."""
+        """The timeline as text. What makes it is not loaded for records, which most programs ask for."""
         from analyzer.screens.views.timeline_text import timeline_lines
 
         return timeline_lines(self, width)

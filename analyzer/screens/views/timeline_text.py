@@ -40,7 +40,7 @@ _WIDE = 110
 
 
 def timeline_lines(view: Timeline, width: int | None) -> Iterator[str]:
-    """The timeline. Polls of one handle, and other calls that say the same again, share a line unless `unfold`."""
+    """The timeline as lines of text. Polls of one handle, and other calls that say the same again, share a line unless `unfold`."""
     yield from header_lines(view.analysis, width)
     selected = view.selection.calls(view.analysis)
     lines = view.selection.ends_of(selected if view.all_attempts else _without_early_tries(selected, view.analysis))
@@ -121,7 +121,7 @@ class Legend:
         return self._pairs[who_of(call)].label
 
     def lines(self) -> Iterator[str]:
-        """One a pair: its name, the account, both addresses, how many calls."""
+        """The legend of the timeline, one line a pair: its name, the account, both addresses, how many calls."""
         for (user, client, server, claimed, later), pair in list(self._pairs.items())[:_SHOWN_PAIRS]:
             sender = next(iter(pair.clients)) if len(pair.clients) == 1 else client
             receiver = next(iter(pair.servers)) if len(pair.servers) == 1 else server

@@ -105,7 +105,7 @@ class Triage:
         yield self.summary
 
     def _joined_lines(self, width: int | None) -> Iterator[str]:
-        """Very many files: one account of all, and which of them could not be read."""
+        """The text of very many files: one account of all, and which of them could not be read."""
         found: list[Observation] = []
         for one in self._triaged():
             found += one.findings

@@ -16,7 +16,7 @@ class View(Protocol):
     """One command's result."""
 
     def records(self) -> Iterator[Record]:
-        """One record a line, as documented in docs/output.md."""
+        """One record a line of the command's result, as documented in docs/output.md."""
         ...
 
     def lines(self, width: int | None) -> Iterator[str]:
