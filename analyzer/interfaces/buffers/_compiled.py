@@ -108,7 +108,7 @@ def spec_texts() -> dict[str, Any]:
 
 
 def enum_names(where: str) -> dict[int, tuple[str, str]]:
-    """A value table, `ms_pcq::counter_type`: number to spelling and explanation."""
+    """A value table of the descriptions in ksy/, `ms_pcq::counter_type`: number to spelling and explanation."""
     *path, last = where.split("::")
     node = spec_texts()[path[0]]
     for step in path[1:]:

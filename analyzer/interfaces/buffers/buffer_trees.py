@@ -112,7 +112,7 @@ def plan_for(kind: BufferKind, data: bytes, big_endian: bool | None) -> ParsePla
 
 
 def decode_buffer(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> BufferDecode:
-    """Decodes a buffer. Damage does not raise: it is the `problem`, and the tree holds everything before it."""
+    """Decodes a buffer of a call to a tree. Damage does not raise: it is the `problem`, and the tree holds everything before it."""
     tree = perf_data_tree(data) if kind == "perf-data" else None
     if kind == "winperf" and not big_endian:
         tree = winperf_tree(data)

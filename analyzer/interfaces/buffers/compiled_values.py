@@ -70,14 +70,14 @@ def scalar_of(field: FieldSpec, value: bytes, reading: Encoding) -> str | int:
 
 
 def counter_value(value: bytes, *, big_endian: bool = False) -> str | int:
-    """A raw value: 4 or 8 bytes are an unsigned integer, anything else text (MS-PCQ 2.2.4.9)."""
+    """A raw counter value of PerflibV2: 4 or 8 bytes are an unsigned integer, anything else text (MS-PCQ 2.2.4.9)."""
     if len(value) in (4, 8):
         return int.from_bytes(value, "big" if big_endian else "little")
     return utf16_text(value, big_endian=big_endian)
 
 
 def winperf_value(definition: Any, value: bytes | None, reading: Encoding) -> int | str | None:
-    """A value of winperf.h: text where the counter's type is of the text class, else an unsigned integer; None for no bytes."""
+    """A raw value of winperf.h: text where the counter's type is of the text class, else an unsigned integer; None for no bytes."""
     kind = int(definition.counter_type)
     if kind & TYPE_CLASS_MASK == TYPE_CLASS_TEXT:
         if kind & TEXT_IS_ASCII:
@@ -98,7 +98,7 @@ def check_overlap(values: Any, length: int) -> None:
 
 
 def reading_of(compiled: Any, reading: Encoding) -> Encoding:
-    """The reading inside `compiled`: an object of winperf.h announces the code page of its names."""
+    """The encoding inside `compiled`: an object of winperf.h announces the code page of its names."""
     if type_of(compiled).path == "winperf.object_body":
         return Encoding(reading.big_endian, getattr(compiled, "code_page", 0))
     return reading

@@ -125,7 +125,7 @@ def map_fields(
     big_endian: bool | None = None,
     status_name: StatusName | None = None,
 ) -> FieldMap:
-    """The field tree. `status_name` turns Win32 codes into words."""
+    """The tree of the fields of a buffer or stub beside their bytes. `status_name` turns Win32 codes into words."""
     if isinstance(kind, StubKind):
         return _map_stub(kind, data, status_name)
     try:
@@ -172,7 +172,7 @@ class _Words(Struct, frozen=True):
 
     @property
     def has_any(self) -> bool:
-        """Whether any value stands for something."""
+        """Whether any value of the field stands for something."""
         spec = self.spec
         return bool(spec.special) or any(one is not None for one in (spec.names, spec.flags, spec.meaning))
 

@@ -272,7 +272,7 @@ def _in_arrays(data: bytes, starts: Sequence[int]) -> list[_Read] | None:
 
 
 def arrays_joined(arrays: Sequence[npt.NDArray[Any]], dtype: type[np.generic]) -> npt.NDArray[Any]:
-    """One array of several, or of none."""
+    """Joins arrays of a layout to one; of no arrays, an empty one."""
     return arrays[0] if len(arrays) == 1 else np.concatenate([np.empty(0, dtype), *arrays])
 
 
@@ -367,7 +367,7 @@ class _Singles:
             raise IrregularError
 
     def between(self, block: int, stop: int) -> _Read:
-        """Some successive blocks."""
+        """Some successive blocks without instances of a buffer."""
         cut = slice(int(self._offsets[block]), int(self._offsets[stop]))
         places = self._places[cut]
         head = self._block[cut], self._kind[cut], self._status[cut], self._counter[cut]

@@ -27,7 +27,7 @@ def names(paths: str | tuple[str, ...]) -> tuple[str, ...]:
 
 
 def u4s(data: bytes, at: int, count: int) -> tuple[int, ...]:
-    """So many integers of 32 bits; raises struct.error where there are fewer."""
+    """Reads so many unsigned integers of 32 bits from a buffer; raises struct.error where there are fewer."""
     return struct.unpack_from(f"<{count}I", data, at)
 
 
@@ -128,7 +128,7 @@ class Shape:
         return row[0::3] == self.data_sizes and row[1::3] == self.sizes
 
     def values(self, data: bytes, at: int) -> list[int | str]:
-        """The values at `at`."""
+        """The raw counter values of the row at `at`."""
         values = list(self.ints.unpack_from(data, at)[2::3])
         for text in self.texts:
             values[text] = counter_value(values[text])

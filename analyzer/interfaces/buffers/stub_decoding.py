@@ -184,7 +184,7 @@ def _common_handle(side: Side, data: bytes) -> StubDecode | None:
 
 
 def _common_validation(side: Side, data: bytes) -> StubDecode | None:
-    """Opnum 7: in a request a handle and a length, then the array and a number."""
+    """Decodes the usual stubs of opnum 7: in a request a handle and a length, then the array and a number."""
     start = (_HANDLE_QUERY.size if side == "request" else 0) + 4
     count = int.from_bytes(data[start - 4 : start], "little")
     stop = start + count
@@ -217,7 +217,7 @@ def _answer_end(numbers: tuple[int, ...], length: int) -> int | None:
 
 
 def _common_question(opnum: int, data: bytes) -> StubDecode | None:
-    """Opnums 1 and 2: the name of the server, and what is asked about a counterset."""
+    """Decodes the usual requests of opnums 1 and 2: the name of the server, and what is asked about a counterset."""
     if len(data) < _NAME.size:
         return None
     room, offset, count = _NAME.unpack_from(data)

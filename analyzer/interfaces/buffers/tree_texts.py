@@ -149,7 +149,7 @@ def _length(tree: TreeText | None) -> int:
 
 
 def _decoded(kind: BufferKind, data: bytes, *, big_endian: bool | None) -> TreeText | None:
-    """The result of `decode_buffer`; None where that has no JSON text."""
+    """The result of `decode_buffer` as JSON text; None where there is no such text."""
     decoded = decode_buffer(kind, data, big_endian=big_endian)
     try:
         text = orjson.dumps(decoded.tree)
@@ -225,7 +225,7 @@ def _templates(text: bytes) -> Iterator[_Piece]:
 
 
 def _pieces(data: bytes, layout: PerfDataLayout) -> Iterator[_Piece]:
-    """All of a buffer behind its header."""
+    """The JSON text of a buffer behind its header, in pieces."""
     for number, block in enumerate(block_parts(data, layout)):
         if number:
             yield _TextTemplate(b",", 0)

@@ -49,7 +49,7 @@ class Binding(Struct, frozen=True, eq=False):
 
     @property
     def num_values(self) -> int:
-        """How many values an answer has."""
+        """How many values each answer of this layout has."""
         layout = self.layout
         return len(layout.places) if isinstance(layout, WinperfLayout) else len(layout.data_sizes)
 

@@ -26,7 +26,7 @@ _NEAR = 64
 
 
 def growth_marks(calls: OrderedCalls) -> Iterator[ClientMarks]:
-    """One for each connection that shows a rule: twice or more the same, and never another."""
+    """How clients offered more room, one mark for each connection that shows a rule: twice or more the same, and never another."""
     if not len(calls):
         return
     import numpy as np  # a list of sessions has no calls
@@ -69,7 +69,7 @@ def _rules(first: Call, again: Call, interface: str) -> list[str]:
 
 
 def _target(call: Call) -> list[Any]:
-    """What is asked for, whatever the room."""
+    """The parameters that say what a call asks for, whatever the room."""
     return [call.request.params.get(name) for name in _TARGET] if call.request is not None else []
 
 

@@ -40,7 +40,7 @@ def stub_fields(call: Call, name: SideName) -> FieldMap | None:
 
 
 def buffer_fields(side: Side) -> FieldMap | None:
-    """The fields of `lpData`; None where there is none, or it is of no known kind."""
+    """The fields of a call's `lpData`; None where there is none, or it is of no known kind."""
     if side.buffer_span is None or side.buffer_kind is None:
         return None
     return map_fields(side.buffer_kind, side.buffer_data, big_endian=buffer_order(side), status_name=status_name)

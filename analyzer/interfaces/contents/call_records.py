@@ -91,7 +91,7 @@ class CallRecords:
         return starmap(self._record, self._rows(numbers))
 
     def head(self, call: Call) -> CallRecord:
-        """That of one call."""
+        """The record of one call without `request` and `response`."""
         return self._record(call.number, call.query, held_of(call, stubs=False), call)
 
     def record(self, call: Call, damages: Damages | None = None) -> CallRecord:

@@ -139,8 +139,8 @@ def marks_words(alike: Sequence[str], marks: int) -> str:
 
 
 def shows_most(alike: Collection[str], marks: int, frames: Sequence[int]) -> tuple[int, int, Sequence[int]]:
-    """Returns a key. The least of several connections like one program stands for them: the one with the most marks alike, of
-    these the one with the fewest others, of these the one in the first frames."""
+    """Returns the key that ranks connections like one program. The least of several connections like one program stands for them:
+    the one with the most marks alike, of these the one with the fewest others, of these the one in the first frames."""
     return -len(alike), marks, frames
 
 
@@ -163,7 +163,7 @@ def recognized(marks: Marks, programs: Iterable[Program]) -> ProgramLikeness | N
 
 @cache
 def known_programs() -> tuple[Program, ...]:
-    """The table."""
+    """The table of client programs and their marks."""
     text = files(__package__).joinpath("programs.toml").read_text("utf-8")
     return tuple(
         Program(one["name"], {name: tuple(values) for name, values in one["marks"].items()}, tuple(one["sources"]))
@@ -173,7 +173,7 @@ def known_programs() -> tuple[Program, ...]:
 
 @lru_cache(maxsize=_MOST_KNOWN)
 def _likeness(marks: tuple[tuple[str, str], ...]) -> ProgramLikeness | None:
-    """What marks are like; connections of a program often have the same."""
+    """Which program the marks of a connection are like; connections of a program often have the same."""
     return recognized(dict(marks), known_programs())
 
 
@@ -186,7 +186,7 @@ class ClientConnection(Struct, dict=True):
 
     @property
     def marks(self) -> Marks:
-        """Its marks; where it shows several values of one, the first: a later logon may be of another kind."""
+        """The client's marks; where it shows several values of one, the first: a later logon may be of another kind."""
         found: dict[str, str] = {}
         for one in self.seen:
             for mark in one.marks:
@@ -200,7 +200,7 @@ class ClientConnection(Struct, dict=True):
 
     @property
     def rank(self) -> tuple[int, int, Sequence[int]]:
-        """Its `shows_most`; it is like a program."""
+        """The rank of this connection among those like its program (`shows_most`); it is like one."""
         assert self.likeness is not None
         return shows_most(self.likeness.alike, self.likeness.marks, self.frames())
 

@@ -41,7 +41,7 @@ class Damages:
         self._buffers: dict[tuple[int, SideName], DecodeError] = {}
 
     def note(self, number: int, name: SideName, side: Side | HeldSide, damage: DecodeError | None) -> None:
-        """A side was decoded: what is wrong with its buffer."""
+        """Notes what is wrong with the buffer of a call's side that was decoded."""
         if damage is not None:
             self._buffers[number, name] = damage
         elif side.problem is None:

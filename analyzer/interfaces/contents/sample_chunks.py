@@ -117,7 +117,7 @@ class _Chunks:
     def _objects(
         call: Call, data: bytes, read: WinperfParts, binding: Binding, of_call: Values
     ) -> Iterator[SampleChunk | SampleRecord]:
-        """Object by object: a chunk, or the records of one whose values are not all numbers."""
+        """The samples of a winperf answer, object by object: a chunk, or the records of one whose values are not all numbers."""
         parts = binding.once("parts", lambda: _winperf_parts(read.layout, binding))
         block = block_of(read.layout.objects, (read.perf_time, read.perf_freq, read.perf_time_100ns))
         at = 0

@@ -112,7 +112,7 @@ def call_problems(call: Call, damages: Damages) -> Iterator[Problem]:
 def summary_record(
     tally: Mapping[Tally, int], sessions: int, problems: Counter[str], shown: int, selected_by: str | None
 ) -> SummaryRecord:
-    """Counts: calls by state, by interface and method, problems by kind. `tally` counts all calls, and `shown` those shown."""
+    """Counts for a timeline: calls by state and by method, problems by kind. `tally` counts all calls, and `shown` those shown."""
     states: Counter[str] = Counter()
     methods: Counter[str] = Counter()
     for (state, interface, method), count in tally.items():

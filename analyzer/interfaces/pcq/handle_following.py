@@ -115,7 +115,7 @@ class Following:
         self._counts = _Counts()
 
     def add(self, order: Sequence[int]) -> None:
-        """More calls, in order: their positions among the calls as they were taken."""
+        """Takes more calls to follow query handles in, in order: their positions among the calls as they were taken."""
         calls, taken = self._calls, np.asarray(order, np.uint32)
         begin = self._first + len(self._order)
         places = np.arange(begin, begin + len(taken), dtype=np.uint32)
@@ -326,7 +326,7 @@ class Following:
                     self._is(earlier, query.view())
 
     def _polled(self, at: int) -> None:
-        """A poll was answered."""
+        """Settles what a query handle held when a poll of it was answered."""
         if (watch := self._watches.pop(at, None)) is None:
             return
         query = watch.query
@@ -381,7 +381,7 @@ class _Counts:
         self._waiting.add(channel)
 
     def seen(self, channel: int, call_id: int) -> _Verdict | None:
-        """A request is there: what is known of those that were lost before it; None where none was."""
+        """Takes a channel's next request; returns what is known of those that were lost before it, None where none was."""
         last = self._last.get(channel)
         self._last[channel] = call_id
         if last is not None and last >= call_id:

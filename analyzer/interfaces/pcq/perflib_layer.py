@@ -119,7 +119,7 @@ class CatalogLearner:
         known.add((lesson.asked, lesson.digest))
 
     def knows(self, lesson: Lesson) -> bool:
-        """Whether it would teach nothing: a server sends every client the same, and the answers in `_known` changed nothing."""
+        """Whether a lesson would teach nothing: a server sends all clients the same, and answers in `_known` changed nothing."""
         place = lesson.server, lesson.counterset
         if lesson.asked is None:
             return self._listed.get(place) == lesson.digest

@@ -136,7 +136,7 @@ def _instance_of(row: PerfRow, known: Identifier | None, catalog: Catalog) -> tu
 
 
 def _raw(row: PerfRow, counter_type: int | None) -> int | str | None:
-    """The value; text of 4 or 8 bytes differs from a number only by the counter's declared type."""
+    """The raw value of a sample; text of 4 or 8 bytes differs from a number only by the counter's declared type."""
     return utf16_text(row.data) if row.data is not None and is_text(counter_type) else row.value
 
 

@@ -169,7 +169,7 @@ class Query(Struct):
         self.changed()
 
     def hold(self, identifiers: list[Identifier]) -> None:
-        """It holds these, and nothing else."""
+        """Notes that the query handle holds these counters, and nothing else."""
         self.live = identifiers
         self.keys = {identifier.key for identifier in identifiers}
         self.countersets = Counter(identifier.counterset for identifier in identifiers)
@@ -229,7 +229,7 @@ class Query(Struct):
         self.shown = None
 
     def informed(self, identifiers: Sequence[Identifier]) -> None:
-        """QueryCounterInfo answered: the whole list, with the position of each counter's block.
+        """Notes the answer of QueryCounterInfo: the whole list of the handle, with the position of each counter's block.
 
         The Status of its identifiers does not show whether they are held: clients ignore it ([MS-PCQ] section 3.1.4.1.5).
         """

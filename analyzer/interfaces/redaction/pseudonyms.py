@@ -59,11 +59,11 @@ class Pseudonyms:
         return self._replaced(text, self._word)
 
     def free(self, text: str) -> str:
-        """A sentence: addresses, and words that were in names, replaced."""
+        """A sentence with pseudonyms for addresses, and for words that were in names."""
         return self._replaced(text, lambda word: self._word(word) if word.casefold() in self._words else word)
 
     def filter(self, text: str) -> str:
-        """A filter: what it compares with, and addresses, where they are known."""
+        """A filter with pseudonyms for what it compares with, and for addresses, where they are known."""
         out, at = [], 0
         for match in _QUOTED.finditer(text):
             out += [self._compared(text[at : match.start()]), self.free(match[0])]

@@ -258,7 +258,7 @@ def _joined(old: Fragments, new: Sequence[Fragment]) -> Fragments:
 
 
 def redacted_facts(facts: CaptureFacts, names: Pseudonyms) -> CaptureFacts:
-    """What is known of the files; their own names stay."""
+    """What is known of the capture files, with pseudonyms for names; their own names stay."""
     known = {names.address(ip): names.name(name) for ip, name in facts.names.items()}
     traces = tuple(_redacted_trace(trace, names) for trace in facts.traces)
     return replace(facts, names=known, traces=traces, redacted=True)

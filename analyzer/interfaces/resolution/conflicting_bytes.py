@@ -68,7 +68,7 @@ class Marks:
 
 
 def _captured(side: Side) -> Iterator[TracedBytes]:
-    """What was captured of a side: its PDUs, or the stub of one too long for these to be kept."""
+    """The bytes of a call's side that were captured: its PDUs, or the stub of one too long for these to be kept."""
     if len(side.pdus):
         yield from pdus_alone(side.pdus)
     elif isinstance(side.stub, TracedBytes):

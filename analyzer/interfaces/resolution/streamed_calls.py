@@ -122,7 +122,7 @@ class CallStream:
             self._move()
 
     def notes(self) -> Iterator[Problem]:
-        """What is to be stated at the end: what was recognised, and what was late."""
+        """The problems to be stated at the end of a stream of calls: what was recognised, and what was late."""
         for context in self._contexts.values():
             if (guess := context.taken_for) is None:
                 continue

@@ -130,7 +130,7 @@ class ContextReadings:
         self.count = 0
 
     def take(self, call: Call) -> None:
-        """One more call of the context."""
+        """Tries the readings of the context on one more call, and drops those that the call contradicts."""
         self.count += 1
         if call.opnum is None or call.fault is not None:
             return
@@ -169,7 +169,7 @@ def _only_reading(calls: Iterable[Call]) -> ContextGuess | None:
 def _read(
     side: Side | None, interface: Interface, opnum: int, name: Literal["request", "response"], syntax: str
 ) -> tuple[dict[str, object], bytes] | Literal[False] | None:
-    """Parameters and lpData; False where the stub is not of that method, None where nothing can be stated."""
+    """Parameters and lpData of a stub read as one of that method; False where it is none, None where nothing can be stated."""
     if side is None or isinstance(stub := side.stub, Missing):
         return None
     if interface == "winreg" and opnum not in _WINREG_DECODED:
