@@ -86,7 +86,7 @@ class Selected(Sequence[Numbered]):
         return at < len(self.numbers) and self.numbers[at] == number
 
     def only(self, numbers: Iterable[int]) -> Selected:
-        """Those of these numbers."""
+        """The selected calls that have these numbers."""
         return Selected(self._calls, array("q", numbers))
 
 
@@ -141,7 +141,7 @@ class Analysis(Struct, frozen=True, eq=False, weakref=True):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """What was named to be read: captures, or a dataset of them."""
+        """The names of what the analysis was made from: captures, or a dataset of them."""
         return self.capture.files if self.dataset is None else (self.dataset.path,)
 
     def known_as(self, number: int) -> int:

@@ -436,17 +436,17 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def is_perflib(self) -> bool:
-        """Whether it is of PerflibV2."""
+        """Whether the call is of PerflibV2."""
         return self.interface.uuid == perflib.INTERFACE
 
     @property
     def is_winreg(self) -> bool:
-        """Whether it is of the remote registry."""
+        """Whether the call is of the remote registry."""
         return self.interface.uuid == winreg.INTERFACE
 
     @property
     def is_svcctl(self) -> bool:
-        """Whether it is of the service control manager."""
+        """Whether the call is of the service control manager."""
         return self.interface.uuid == scmr.INTERFACE
 
     @property
@@ -464,7 +464,7 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def identity(self) -> Identity | None:
-        """Who made it (`AuthInfo.caller`)."""
+        """Who made the call (`AuthInfo.caller`)."""
         return self.security.caller(self.smb_identity)
 
     @property
@@ -483,7 +483,7 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def outcome(self) -> CallOutcome:
-        """What became of it. Whatever says that a call failed, was read or was not read asks here.
+        """What became of the call. Whatever says that a call failed, was read or was not read asks here.
 
         `refused`: a fault, or a return value that says so: a Win32 code that is not 0, an NTSTATUS that is a warning or an error,
         but for the end of an enumeration.
@@ -523,7 +523,7 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def request_code(self) -> int | None:
-        """RequestCode of PerflibV2QueryCounterSetRegistrationInfo."""
+        """RequestCode of a call of PerflibV2QueryCounterSetRegistrationInfo."""
         code = self.request.params.get("RequestCode") if self.is_perflib and self.request is not None else None
         return code if isinstance(code, int) else None
 

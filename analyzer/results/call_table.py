@@ -186,7 +186,7 @@ class CallTable:
         return self._columns.column(name)
 
     def number(self, name: str, at: int) -> int:
-        """One of them."""
+        """The number that a row of the table of calls has in a column."""
         return self._columns.number(name, at)
 
     def rows(self, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
@@ -231,7 +231,7 @@ class CallTable:
         return found
 
     def is_of(self, interface: str) -> npt.NDArray[np.bool_]:
-        """For all rows: whether they are of an interface."""
+        """For all rows of the table of calls: whether they are of an interface."""
         import numpy as np
 
         known = np.array([context.interface.uuid == interface for context in self.contexts], np.bool_)
@@ -239,8 +239,8 @@ class CallTable:
         return found
 
     def buffers(self, side: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """For all rows: where in the log the content of `lpData` of a side lies, and how long it is. The place is -1 where there is
-        none, or it does not lie there in one piece.
+        """For all rows of calls: where in the log the content of `lpData` of a side lies, and how long it is. The place is -1 where
+        there is none, or it does not lie there in one piece.
         """
         import numpy as np
 
@@ -614,7 +614,7 @@ class _StoredPdus(Pdus):
 
 
 def _alone(fragment: Fragment) -> Pdus:
-    """One PDU as if it were a message."""
+    """The PDU of one fragment of a call as if it were a message."""
     plain = fragment.plain
     bounds = array("I", (fragment.stub_start, fragment.stub_stop))
     if isinstance(plain, Missing):

@@ -248,7 +248,7 @@ class HeldCalls:
         return made
 
     def _decoded(self, params: bytes) -> dict[str, Any]:
-        """Parameters, which nobody changes: the same object for all that are the same."""
+        """The parameters of a stub, which nobody changes: the same object for all that are the same."""
         found: dict[str, Any] = PARAMS_DECODER.decode(params) if params else {}
         if len(params) <= _PARAMS_LENGTH:
             if len(self._params) == _PARAMS_KEPT:
@@ -305,7 +305,7 @@ def _side_columns(rows: npt.NDArray[Any], side: str) -> list[tuple[int, ...]]:
 
 
 def _held_pdus(data: bytes, origins_at: int, at: int, whole: int, stub_start: int, ends: bytes, pdus: int) -> HeldPdus:
-    """So many PDUs that begin at a place."""
+    """So many PDUs of a call's side that begin at a place in the log."""
     if pdus > 1:
         return HeldPdus(data[at : at + whole], ends_in(ends, pdus)[1], stub_start, None)
     place = PACKED_EXTENT.unpack_from(data, origins_at)[:2] if at - origins_at == PACKED_EXTENT.size else None

@@ -51,7 +51,7 @@ class MovedCalls(Struct, array_like=True, frozen=True):
 
 
 def blocks_of(table: CallTable, moments: _Numbers, ends: _Numbers) -> Iterator[MovedCalls]:
-    """A table in blocks."""
+    """A table of calls in blocks, to be sent to another process."""
     first, begin = 0, 0
     while first < len(table):
         stop = int(np.searchsorted(ends, begin + _BYTES, side="right"))
@@ -330,7 +330,7 @@ class _WaitingTable:
         self._part: _Part | None = None
 
     def has_rows(self) -> bool:
-        """Whether any of its rows are left."""
+        """Whether any rows of this table of calls are left to be merged."""
         if self._part is None:
             block = next(self._blocks, None)
             if block is None:

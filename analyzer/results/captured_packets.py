@@ -82,7 +82,7 @@ class Packets:
 
     @property
     def size(self) -> int:
-        """How many bytes of frames there are."""
+        """How many bytes of captured frames there are."""
         return sum(self._facts[1::_FACTS])
 
     def add_frame(self, frame: CapturedFrame) -> None:

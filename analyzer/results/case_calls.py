@@ -99,7 +99,7 @@ class SavedCalls(CallTable):
 
     @cached_property
     def _known(self) -> bytearray:
-        """What is known of each row."""
+        """How sound each row of the case's calls is, as far as it was checked."""
         self._check_lengths()
         return bytearray(len(self))
 
@@ -246,7 +246,7 @@ class SavedCalls(CallTable):
 
     @cached_property
     def tally(self) -> Mapping[Tally, int]:
-        """Counted when somebody asks."""
+        """How many calls of the case there are of each state, interface and method, counted when somebody asks."""
         try:
             return super().tally
         except LookupError as error:

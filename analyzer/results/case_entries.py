@@ -282,7 +282,7 @@ def saved_calls(count: int, batches: Callable[[], Iterator[ColumnsOfCalls]]) -> 
 
 
 def _columns_of_calls(widths: Mapping[str, str]) -> list[ArrowColumn]:
-    """The columns of calls; those of times are as wide as times are."""
+    """The columns of a case's calls; those of times are as wide as times are."""
     return [
         ArrowColumn(name, "time", nullable=stored.may_lack)
         if stored.is_time

@@ -78,7 +78,7 @@ class Logon(Event, frozen=True):
 
     @property
     def outcome(self) -> LogonOutcome:
-        """What the server did. Whatever says how a logon ended asks here."""
+        """How the logon ended: what the server did. Whatever says how a logon ended asks here."""
         if self.refused is not None:
             return "refused"
         if not self.is_answered:
@@ -145,7 +145,7 @@ class SmbSession(Event, frozen=True):
 
     @property
     def who(self) -> str:
-        """They in words."""
+        """The identities of the session in words."""
         return ", then ".join(dict.fromkeys(identity.who for identity in self.identities))
 
 

@@ -33,14 +33,14 @@ class Described(Struct):
 
     @property
     def named(self) -> Named:
-        """Both names. Where the neutral English one is known, the other is in a language that is not English, if there is."""
+        """Both names of a counter or set. Where the neutral English one is known, the other is not in English, if there is one."""
         wants_english = self.english is None
         language, local = self.names.first(lambda lcid: is_english(lcid) == wants_english)
         return Named(self.english, local, language)
 
     @property
     def label(self) -> str | None:
-        """The name for people: the neutral English one where it is known, else that of a language asked for."""
+        """The name of a counter or set for people: the neutral English one where known, else that of a language asked for."""
         return self.english.text if self.english is not None else self.name
 
     @property

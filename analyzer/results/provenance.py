@@ -56,7 +56,7 @@ TEXT_RESULT = "  result  sha256 "
 
 
 def evidence_lines(record: EvidenceRecord) -> Iterator[str]:
-    """The record for people: one line, then one a file and limit."""
+    """The evidence record for people: one line, then one a file and limit."""
     options = "".join(f" --{name} {value}".rstrip() for name, value in record.options.items())
     yield f"{TEXT_MARK}{record.tool} {record.version}, {record.command}{options}"
     for item in record.inputs:

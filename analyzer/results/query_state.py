@@ -49,14 +49,14 @@ class Held(Sequence[Identifier]):
 
     @classmethod
     def first(cls, items: Sequence[Identifier], size: int) -> Held:
-        """So many of a list."""
+        """The first `size` counters of a list, as a query handle held them."""
         held = cls(items)
         held._size = size
         return held
 
     @property
     def whole(self) -> Sequence[Identifier]:
-        """The present list."""
+        """The list of counters by now: it may have grown."""
         return self._items
 
     @overload

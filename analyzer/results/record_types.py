@@ -49,8 +49,8 @@ def doc(
     kind: Kind | None = None,
     words: Sequence[str] = (),
 ) -> Meta:
-    """What a field holds: a phrase, the unit of its number (`ns`, `bytes`), and the document and section that define it. For
-    filters: `kind` where its type does not say it, and the `words` that it has names for where there may be others."""
+    """What a field of a record holds: a phrase, the unit of its number (`ns`, `bytes`), and the document and section that define
+    it. For filters: `kind` where its type does not say it, and the `words` that it has names for where there may be others."""
     extra = {key: value for key, value in (("unit", unit), ("source", source)) if value is not None}
     known: dict[str, Any] = {"kind": kind} if kind is not None else {}
     if words:

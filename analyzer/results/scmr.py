@@ -70,7 +70,7 @@ _SERVICE_TYPES = {
 
 
 def service_type_words(kind: int) -> str:
-    """`own process, interactive`."""
+    """The type of a service in words: `own process, interactive`."""
     known = [words for bit, words in _SERVICE_TYPES.items() if kind & bit]
     rest = kind & ~sum(_SERVICE_TYPES)
     return ", ".join(known + ([f"{rest:#x}"] if rest or not known else []))

@@ -118,7 +118,7 @@ class Identity(Struct, frozen=True, cache_hash=True):
 
     @property
     def account(self) -> str | None:
-        """Who the client is to the server: `GUEST` or `ANONYMOUS_LOGON` where it granted these, else who it claims to be."""
+        """The client's account: `GUEST` or `ANONYMOUS_LOGON` where the server granted these, else who it claims to be."""
         if self.granted == "guest":
             return GUEST
         return ANONYMOUS_LOGON if self.is_anonymous else self.claimed
@@ -186,7 +186,7 @@ class AuthInfo(Struct, frozen=True, cache_hash=True):
     logon: int | None = None
 
     def caller(self, of_session: Identity | None) -> Identity | None:
-        """Who calls: by RPC, else by the SMB session, on which a server without RPC security relies.
+        """Who makes a call: by RPC, else by the SMB session, on which a server without RPC security relies.
 
         Where somebody authenticated by RPC of whom no name is known, nobody is named: the server acts for that one, not for the
         session's user. RPC answers state no guest. One who claims the same name by RPC as in a session that was granted to a guest

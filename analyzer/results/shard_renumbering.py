@@ -34,7 +34,7 @@ class Renumbering:
         return None if own is None else self._number(kind, own)
 
     def event(self, event: Event) -> Event:
-        """What was met beside calls."""
+        """An event of a part, such as a session or a logon, with the numbers of the whole."""
         match event:
             case SmbSession():
                 return replace(event, number=self._number("sessions", event.number))
