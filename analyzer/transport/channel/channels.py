@@ -78,7 +78,7 @@ class TcpChannels:
         self._open: dict[int, _TcpChannel] = {}
 
     def feed(self, event: Event) -> list[Event]:
-        """Takes one event; gives what it completed."""
+        """Takes one event of TCP; gives the events of channels for connections that carry DCERPC."""
         if isinstance(event, StreamBatch | Gap):
             opened = self._open.get(event.connection.number)
             return opened.feed(event) if opened is not None else [event]

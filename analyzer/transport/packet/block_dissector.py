@@ -102,7 +102,7 @@ class Dissector:
         self._repeated: dict[tuple[ProblemKind, str], Tally] = {}
 
     def feed(self, block: FrameBlock) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
-        """Looks at a block; gives out what no later block can change any more."""
+        """Looks at a block of frames; gives out what no later block can change any more."""
         for held in self._settled(block):
             yield from self._give_out(held)
 
@@ -134,7 +134,7 @@ class Dissector:
             yield from self.tallies.problems()
 
     def _look_at(self, block: FrameBlock) -> DissectedBlock:
-        """First pass: sorts the frames, and learns which flows are ours."""
+        """First pass over a block: sorts the frames, and learns which flows are ours."""
         views = Views(block.data)
         common, others = NO_FRAMES, np.arange(len(block))
         if self._fast and is_common(block):
@@ -222,7 +222,7 @@ class Dissector:
         ]
 
     def _settled(self, block: FrameBlock) -> Iterator[DissectedBlock]:
-        """Looks at a block; the blocks that no later one can change any more."""
+        """Looks at a block of frames; gives the blocks that no later one can change any more."""
         self._held.append(self._look_at(block))
         self._held_size += self._held[-1].size
         while self._held_size - self._held[0].size >= LOOK_BEHIND_BYTES:

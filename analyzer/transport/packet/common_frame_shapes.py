@@ -166,7 +166,7 @@ def _by_network(
     *,
     is_inner: bool,
 ) -> Iterator[TcpFrames]:
-    """Those of the IP packets that carry TCP; what tunnels carry is added to `inner`. `is_inner`: they came in a tunnel."""
+    """The TCP frames among the IP packets of a block; what tunnels carry is added to `inner`. `is_inner`: they came in a tunnel."""
     if len(ipv4):
         yield _ipv4(views, ipv4, at_ipv4, ends[ipv4], inner, is_inner=is_inner)
     if len(ipv6):

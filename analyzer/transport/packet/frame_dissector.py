@@ -103,7 +103,7 @@ class FrameDissector:
         self.unknown_links: dict[int, Tally] = {}
 
     def dissect(self, frame: Frame) -> Iterator[Item]:
-        """What the frame completes."""
+        """Takes a frame apart: yields the TCP segments and other items that it completes."""
         stop = max(frame.original_length, len(frame.data))
         address = link_address(frame.link_type, frame.data)
         packet = Packet(frame.traced(), frame.data, stop, frame.frame, frame.time_ns, 0, address)

@@ -85,7 +85,7 @@ class _NotingDissector(FrameDissector):
         self._loose = 0
 
     def dissect(self, frame: Frame) -> Iterator[Item | KeptFrame]:  # type: ignore[override]
-        """As `FrameDissector`. A fragment is only marked to be kept: it is read where all its parts are together."""
+        """Takes a frame apart, but only marks a fragment to be kept: it is read where all its parts are together."""
         self._datagram = None
         items: list[Item | KeptFrame] = []
         for item in super().dissect(frame):
@@ -153,7 +153,7 @@ class FrameSorter(Dissector):
 
     @property
     def begun(self) -> list[int]:
-        """Those of them that begin in this file."""
+        """The numbers of the flows that are ours and begin in this file."""
         return _numbers_in(self._begun)
 
     @property
@@ -168,11 +168,11 @@ class FrameSorter(Dissector):
 
     @property
     def links(self) -> set[tuple[Pair, Pair]]:
-        """Pairs that belong together: fragments between the hosts of the first carry packets between those of the second."""
+        """Pairs of hosts that belong together: fragments between those of the first carry packets between those of the second."""
         return self._noting.links
 
     def sort(self, block: FrameBlock) -> Iterator[tuple[FrameBlock, list[ChosenFrames]]]:
-        """Looks at a block; gives out those that no later block can change any more, with what of them is ours."""
+        """Looks at a block of frames; gives out those that no later block can change any more, with what of them is ours."""
         return map(self._sorted, self._settled(block))
 
     def rest(self) -> Iterator[tuple[FrameBlock, list[ChosenFrames]]]:

@@ -120,7 +120,7 @@ class Fragments:
         frame: int,
         time_ns: int,
     ) -> Iterator[TracedBytes | Problem | Conflict]:
-        """Takes one fragment; yields the datagram's payload when this makes it whole, and what is wrong."""
+        """Takes one IP fragment; yields the datagram's payload when this makes it whole, and what is wrong."""
         mark = (start, hash(piece.data))
         repeated = self._whole.get(key)
         if repeated is not None and mark in repeated:

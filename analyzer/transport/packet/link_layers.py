@@ -149,7 +149,7 @@ def cisco_hdlc(data: bytes, at: int) -> Network:
 
 
 def pppoe(data: bytes, at: int) -> Network:
-    """RFC 2516 section 4: version and type 0x11, code 0 for session data."""
+    """Reads a PPPoE header (RFC 2516 section 4): version and type 0x11, code 0 for session data."""
     if u16(data, at) != 0x1100:
         return NOTHING, at
     return ppp(data, at + 6)

@@ -41,7 +41,7 @@ class _Side(Struct, frozen=True, eq=False):
 
 
 def most_waiting(limits: Limits) -> int:
-    """How many bytes of memory may wait together."""
+    """How many bytes of memory the segments that wait to be put in order may take together."""
     return min(_MOST_BYTES, limits.held_stream // _PART_OF_HELD, limits.held_total // _PART_OF_HELD)
 
 

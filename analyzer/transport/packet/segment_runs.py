@@ -187,7 +187,7 @@ def _acknowledges(columns: SegmentColumns, brought: IntArray, zero: IntArray) ->
 
 
 def _senders(side: IntArray, is_data: Bools, border: Bools) -> IntArray:
-    """Who sent the last data until each segment; where none has yet, who sends now."""
+    """Which end sent the last data until each segment; where none has yet, who sends now."""
     latest = np.maximum.accumulate(np.where(is_data | border, np.arange(len(side)), 0))
     return np.where(is_data[latest], side[latest], side)
 

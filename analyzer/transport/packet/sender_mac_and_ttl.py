@@ -54,7 +54,7 @@ class FlowLinks:
         self._known: dict[bytes, _Seen] = {}
 
     def note(self, src: Endpoint, dst: Endpoint, address: bytes, hops: int, time_ns: int, frame: int) -> _Seen | None:
-        """One frame."""
+        """Notes what one frame shows of its sender: link-layer address and hop limit."""
         key = src, dst, address, hops
         seen = self._seen.get(key)
         if seen is not None:

@@ -231,7 +231,7 @@ class TsharkEngine:
 
     @property
     def info(self) -> CaptureInfo:
-        """What was read so far."""
+        """The facts of the capture files that tshark read so far."""
         files = tuple(map(text_of_path, self._paths))
         return CaptureInfo(files, self._frames, self._bytes, self._first, self._last)
 
@@ -368,7 +368,7 @@ def _lies_at(whole: str, offset: int, payload: bytes) -> bool:
 
 
 def _nanoseconds(text: str) -> int:
-    """Time of a frame: seconds since 1970 with up to nine decimals, or ISO 8601 (as tshark 4.2 and later write it)."""
+    """The time of a frame in nanoseconds: tshark gives seconds since 1970 with up to nine decimals, or ISO 8601 (4.2 and later)."""
     if "T" in text:
         day, _, fraction = text.rstrip("Z").partition(".")
         seconds = str(int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()))

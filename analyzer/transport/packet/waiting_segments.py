@@ -58,7 +58,7 @@ class WaitingSegments:
         self._fresh: list[int] = []
 
     def start(self, flows: Iterable[int]) -> None:
-        """These flows have sent what may be ours."""
+        """Notes that these flows have sent what may be ours, so that their segments need not wait any more."""
         for flow in flows:
             if flow not in self._started:
                 if len(self._started) >= MOST_STARTED:

@@ -180,13 +180,13 @@ class Association:
         return self._exchanges.channel
 
     def _sender(self, from_client: bool) -> Sender:
-        """Who sends in this direction: the initiator is the client of the bind."""
+        """Who sends DCERPC in this direction: the initiator is the client of the bind."""
         return "initiator" if from_client != self._swapped else "acceptor"
 
     # Losses
 
     def _lost_step(self, from_client: bool, cut: CutPdu, frames: tuple[int, ...], out: list[Event]) -> None:
-        """One direction is out of sequence: marks the calls that may have lost something."""
+        """One direction of the association is out of sequence: marks the calls that may have lost something."""
         where = "bytes missing"
         if frames:
             where = f"bytes missing around frame{'s' if len(frames) > 1 else ''} {numbers(frames)}"

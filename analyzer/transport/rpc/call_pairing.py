@@ -341,7 +341,7 @@ class CallPairing:
                 side.damage = where
 
     def finish(self, why: str, out: list[Event]) -> None:
-        """The channel ends; `why` explains calls without a response."""
+        """Ends all calls when the channel ends; `why` explains those without a response."""
         for call in sorted((*self._early.values(), *self.pending.values()), key=lambda call: call.first_frame):
             self._emit(call, why, out)
         self._early.clear()
@@ -394,14 +394,14 @@ class CallPairing:
         return call
 
     def _emit(self, call: PendingCall, why: str, out: list[Event]) -> None:
-        """A call is over."""
+        """Emits a call that is over."""
         if self.pending.get(call.call_id) is call:
             del self.pending[call.call_id]
         self.memory -= _CALL_COST + call.request.memory + call.response.memory
         out.append(self._give(call, why))
 
     def _note_skipped_ids(self, last: int, header: PduHeader, part: FragmentPart, out: list[Event]) -> None:
-        """Clients count their calls; after a gap the count shows which ones are not there."""
+        """Notes requests that were not captured: clients count their calls; after a gap the count shows which are not there."""
         skipped = header.call_id - last - 1
         if self._gap_since_request and self._ids_step_by_one and 0 < skipped < self._most:
             calls = f"call {last + 1}" if skipped == 1 else f"calls {last + 1} to {header.call_id - 1}"

@@ -53,7 +53,7 @@ class MarkNotes:
         data: TracedBytes,
         out: list[Event],
     ) -> None:
-        """A bind or alter_context. What comes behind the latter says nothing of first calls."""
+        """Notes the marks of the client in a bind or alter_context. What comes behind the latter says nothing of first calls."""
         self.awaits_calls, self._bind_call, self._calls = header.ptype == Ptype.BIND, header.call_id, []
         if self.awaits_calls:
             self._offered = {one.context_id: one.abstract.uuid for one in bind.offers}
@@ -97,7 +97,7 @@ class MarksInSessions:
         self._open: dict[int, tuple[Framer, MarkNotes] | None] = {}
 
     def feed(self, event: Event) -> list[Event]:
-        """Takes one event; gives what it completed."""
+        """Takes one event of a channel; gives the marks of its client, or passes on what no SMB session carried."""
         assert isinstance(event, ChannelBatch | ChannelGap | ChannelClosed)
         channel = event.channel
         if isinstance(event, ChannelClosed):

@@ -82,7 +82,7 @@ _BIG_CALL = struct.Struct(">IHH")
 
 
 def read_header(data: bytes, start: int = 0) -> PduHeader:
-    """The header at `start`; 16 bytes are there."""
+    """Reads the header of the DCERPC PDU at `start`; 16 bytes are there."""
     # The first nibble of drep is the byte order of integers: 0 big, 1 little endian (C706 14.1).
     drep = data[start + 4]
     little = drep & 0xF0 == 0x10

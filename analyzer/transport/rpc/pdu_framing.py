@@ -84,7 +84,7 @@ class Framer:
         return None if self._seeking else self.held.since_ns
 
     def feed(self, batch: ChannelBatch | ChannelGap) -> list[RawPdu | CutPdu | LostPdus]:
-        """Takes bytes in order; gives PDUs as they become whole. A gap gives what is held of a PDU, which is all there will be."""
+        """Takes bytes of a channel in order; gives whole PDUs. A gap gives what is held of a PDU, which is all there will be."""
         out: list[RawPdu | CutPdu | LostPdus] = []
         if isinstance(batch, ChannelGap):
             out.append(self._gap(batch))

@@ -61,7 +61,7 @@ class RpcLayer:
         self._unanswered = "no answer was captured before the pipe or connection was closed"
 
     def feed(self, event: Event) -> list[Event]:
-        """Takes one event; gives what it completed."""
+        """Takes one event of a channel; gives the RPC calls that it completed."""
         if isinstance(event, ChannelBatch | ChannelGap):
             number = event.channel.number
             association = self._associations.get(number)
@@ -100,7 +100,7 @@ class RpcLayer:
                 yield OpenCall(channel, call.call_id, (times[0], call.first_frame))
 
     def finish(self) -> list[Event]:
-        """The capture ends: calls on their way are emitted as far as they got."""
+        """The capture ends: RPC calls on their way are emitted as far as they got."""
         out = [event for association in self._associations.values() for event in association.finish(_CAPTURE_ENDS)]
         self._associations.clear()
         if count := self._search.given_up:

@@ -71,7 +71,7 @@ class Security:
 
     @property
     def identity(self) -> Identity:
-        """Who authenticated, as far as the tokens show; it changes with tokens only."""
+        """Who authenticated in the security context, as far as the tokens show; it changes with tokens only."""
         if self._identity is None:
             self._identity = self._handshake.identity
         return self._identity
@@ -113,7 +113,7 @@ class Security:
 
     @property
     def still_sealed(self) -> bool:
-        """Whether any PDU stayed sealed."""
+        """Whether any PDU of the security context stayed sealed."""
         return bool(self._sealed_reason)
 
     def failed_check(self, frames: tuple[int, ...]) -> None:

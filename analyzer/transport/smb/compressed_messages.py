@@ -74,7 +74,7 @@ def _chained(message: TracedBytes, size: int) -> TracedBytes:
 
 
 def decompress(algorithm: int, packed: bytes, size: int) -> bytes:
-    """`packed` opened; exactly `size` bytes, or a `DecodeError`."""
+    """Unpacks `packed`, which an SMB3 message carried; gives exactly `size` bytes, or raises `DecodeError`."""
     if algorithm == LZNT1:
         out = lznt1(packed, size)
     elif algorithm == LZ77:
@@ -91,7 +91,7 @@ def decompress(algorithm: int, packed: bytes, size: int) -> bytes:
 
 
 def lznt1(packed: bytes, limit: int) -> bytes:
-    """[MS-XCA] section 2.5: chunks of up to 4096 bytes, in each of which distances grow into the bits of lengths."""
+    """Unpacks LZNT1 ([MS-XCA] section 2.5): chunks of up to 4096 bytes, in which distances grow into the bits of lengths."""
     cur, out = Cursor(packed), bytearray()
     while cur.left >= 2 and len(out) < limit:
         header = cur.u16("lznt1.chunk_header")
@@ -124,7 +124,7 @@ def lznt1(packed: bytes, limit: int) -> bytes:
 
 
 def lz77(packed: bytes, limit: int) -> bytes:
-    """[MS-XCA] section 2.4: 32 flags at a time, lengths that grow from 3 bits over a shared nibble to 32 bits."""
+    """Unpacks LZ77 ([MS-XCA] section 2.4): 32 flags at a time, lengths that grow from 3 bits over a shared nibble to 32 bits."""
     cur, out = Cursor(packed), bytearray()
     flags = count = nibble_at = 0
     while len(out) < limit:
@@ -152,7 +152,7 @@ def lz77(packed: bytes, limit: int) -> bytes:
 
 
 def lz77_huffman(packed: bytes, limit: int) -> bytes:
-    """[MS-XCA] section 2.2: blocks of 64 KiB, each with its own code of 512 symbols."""
+    """Unpacks LZ77+Huffman ([MS-XCA] section 2.2): blocks of 64 KiB, each with its own code of 512 symbols."""
     out = bytearray()
     at, end = 0, len(packed)
     while len(out) < limit:

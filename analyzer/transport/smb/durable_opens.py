@@ -61,7 +61,7 @@ class SentData(Struct):
         return self.source.frames(self.start, self.stop)
 
     def is_first_answer(self) -> bool:
-        """Notes an answer; whether none carried data before."""
+        """Notes an answer to what was sent to a pipe; returns whether none carried data before."""
         is_first, self.is_answered = not self.is_answered, True
         return is_first
 

@@ -59,7 +59,7 @@ class Sent(NamedTuple):
     message: Message
 
     def server(self, *, is_response: bool) -> Endpoint:
-        """The end that answers."""
+        """The server of an SMB message: the end that answers."""
         end = self.connection.sender if is_response else self.connection.receiver
         return end(self.direction)
 
@@ -111,7 +111,7 @@ class FileOpen(Struct):
             at += stop - start
 
     def record(self, number: int | None, user: str | None) -> FileRecord:
-        """What it comes to; of the session with this number, of this user."""
+        """The record of what was done to the opened file; of the session with this number, of this user."""
         size = self.size
         if self.is_new and self.written is not None:
             size = max(size or 0, self.written.end)
@@ -159,7 +159,7 @@ class FileOpens:
         self._no_files: set[Hashable] = set()
 
     def add(self, key: Hashable, opened: FileOpen) -> None:
-        """Remembers an open; the same key still open means that its close was missed."""
+        """Remembers an open of a file; the same key still open means that its close was missed."""
         self._end(key)
         self._no_files.discard(key)
         if len(self._open) >= self._most_opens:
@@ -210,13 +210,13 @@ class FileOpens:
         self._end(key)
 
     def read(self, opened: FileOpen, carried: Carried, message: Message, span: tuple[int, int], offset: int) -> None:
-        """What was read of a file."""
+        """Takes what an SMB message read of an opened file."""
         opened.note(carried, "read")
         opened.read = opened.read or Content(self._waiting)
         opened.take(opened.read, message, span, offset, is_new=False)
 
     def write(self, opened: FileOpen, carried: Carried, message: Message, span: tuple[int, int], offset: int) -> None:
-        """What was written to a file."""
+        """Takes what an SMB message wrote to an opened file."""
         opened.note(carried, "written")
         opened.written = opened.written or Content(self._waiting)
         opened.take(opened.written, message, span, offset, is_new=True)
@@ -232,7 +232,7 @@ class FileOpens:
             self.forgotten += 1
 
     def end(self) -> None:
-        """The capture ends."""
+        """Ends all opens of files: the capture ends."""
         for key in list(self._open):
             self._end(key)
 

@@ -44,7 +44,7 @@ class Content:
         self._first = b""
 
     def add(self, start: int, data: bytes, *, is_new: bool) -> None:
-        """A piece. What passed before is not taken again; `is_new` says that it may be other bytes (a write)."""
+        """Adds a piece of a file. What passed before is not taken again; `is_new` says that it may be other bytes (a write)."""
         if not data:
             return
         self.bytes += len(data)
@@ -75,7 +75,7 @@ class Content:
         )
 
     def release(self) -> None:
-        """Nothing more comes."""
+        """Ends the file's content: nothing more comes."""
         self._settle()
         self._waiting.bytes -= self._early_bytes
         self._early.clear()
@@ -144,7 +144,7 @@ class Content:
             self._at += len(data)
 
     def _overflow(self, start: int, data: bytes) -> None:
-        """Too much waits. Where nothing was hashed yet, the run begins with the first byte that waits."""
+        """Too much of the file waits. Where nothing was hashed yet, the run begins with the first byte that waits."""
         if self._begin is None:
             self._settle()
             if start == self._at:

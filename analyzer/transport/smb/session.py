@@ -194,7 +194,7 @@ class Session:
 
     @property
     def identity(self) -> Identity:
-        """Who began it, whoever is logged on now: it keeps the keys of that account."""
+        """Who began the SMB session, whoever is logged on now: it keeps the keys of that account."""
         return self.began.identity if self.began is not None else Identity()
 
     @property
@@ -301,7 +301,7 @@ class Session:
             self._takes(-_TREE_COST - len(tree.path))
 
     def add_open(self, file_id: bytes, opened: Open, out: Emitter, *, is_new: bool = True) -> None:
-        """Remembers an open; the same id still open means that its close was missed. One that is not new was opened before now."""
+        """Adds an open to the session; if its id is still open, a close was missed. One that is not new was opened before now."""
         self.close(file_id, out)
         opened.logon = opened.logon or (self.opener if is_new else self.former_opener)
         shared, most = self.state.shared, self.state.shared.limits

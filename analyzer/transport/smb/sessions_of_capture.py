@@ -30,7 +30,7 @@ class KnownSessions:
             known.append(session)
 
     def forget(self, session: Session) -> None:
-        """Ends a session."""
+        """Ends an SMB session; its traits are kept, as it may be met again."""
         known = self._by_id.get(session.session_id, [])
         if session in known:
             known.remove(session)

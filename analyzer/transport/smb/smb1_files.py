@@ -59,7 +59,7 @@ class Smb1Files:
         self._trees: dict[int, str | None] = {}
 
     def take(self, message: Message, carried: Callable[[int], Carried], connection: int) -> None:
-        """One message; `carried` says where it was, of the session with this UID."""
+        """Takes what one SMB1 message does to files; `carried` says where it was, of the session with this UID."""
         data = message.head.data
         header = read_header(data)
         key = header.pid, header.mid

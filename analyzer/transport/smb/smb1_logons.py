@@ -93,7 +93,7 @@ class Smb1Sessions:
                 state.name_host(state.server.ip, text_of(block.data, header.unicode, aligned=False), "SMB1 negotiation")
 
     def setup_request(self, header: Smb1Header, block: Smb1Block, message: Message) -> Smb1Setup | Identity:
-        """Takes a request; gives what its answer belongs to: the handshake under way, or whom the client says it is."""
+        """Takes a SESSION_SETUP request; gives what its answer belongs to: the handshake under way, or whom the client claims."""
         words, data = block.words, block.data
         words.skip("session_setup.fixed", 10)
         if block.word_count == 12:
@@ -134,7 +134,7 @@ class Smb1Sessions:
     def setup_response(
         self, header: Smb1Header, asked: Smb1Setup | Identity | None, block: Smb1Block, message: Message
     ) -> None:
-        """Takes an answer; `asked` is what its request gave, None where that was not captured."""
+        """Takes a SESSION_SETUP answer; `asked` is what its request gave, None where that was not captured."""
         setup = asked if isinstance(asked, Smb1Setup) else None if asked is not None else self._setups.get(header.uid)
         more = header.status == STATUS_MORE_PROCESSING_REQUIRED
         system = None

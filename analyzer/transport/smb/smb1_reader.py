@@ -122,7 +122,7 @@ class Smb1Reader:
             raise MalformedError("a chain of commands without end", field="andx.offset")
 
     def finish(self) -> None:
-        """The connection ends."""
+        """Ends the SMB1 sessions: the connection ends."""
         self._sessions.finish()
 
     # Requests
@@ -237,7 +237,7 @@ class Smb1Reader:
         *,
         from_client: bool,
     ) -> None:
-        """One message's share of a transaction's data: displacement, offset in the message, length."""
+        """Takes one SMB1 message's share of a transaction's data: displacement, offset in the message, length."""
         displacement, start, length = where
         opened = request.opened
         assert opened is not None

@@ -79,7 +79,7 @@ class _Operation(NamedTuple):
 
     @property
     def carried(self) -> Carried:
-        """Where it was."""
+        """Where the SMB2 message was: its ends, session, time and frames."""
         return self.sent.carried(self.header.session_id, is_response=self.header.is_response)
 
 
@@ -94,7 +94,7 @@ class Smb2Files:
         self._held = 0
 
     def take(self, message: Message, sent: Sent) -> None:
-        """One message, perhaps a compound."""
+        """Takes what one SMB2 message, perhaps a compound, does to files."""
         at, tree_id = 0, None
         session: SessionKey = (0, 0)
         before: _Smb2FileRequest | None = None

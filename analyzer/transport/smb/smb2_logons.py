@@ -81,7 +81,7 @@ class Smb2Sessions:
         self.setups.clear()
 
     def leave(self, session: Session) -> None:
-        """This connection has no more of the session; without connections the session is over."""
+        """Takes an SMB session off this connection; without connections the session is over."""
         state = self._state
         self.times.flush()
         state.forget_session(session)
@@ -89,7 +89,7 @@ class Smb2Sessions:
             self._end(session)
 
     def _end(self, session: Session) -> None:
-        """The session is over: states what there was of it."""
+        """The SMB session is over: states what there was of it."""
         state, out = self._state, self._out
         session.close_all(out)
         report(session, out)
@@ -264,7 +264,7 @@ class Smb2Sessions:
     def setup_response(
         self, header: Smb2Header, setup: Smb2Setup | None, cur: Cursor, part: Message, *, is_encrypted: bool = False
     ) -> None:
-        """Takes a response; `setup` is what its request gave, None where that was not captured."""
+        """Takes a SESSION_SETUP response; `setup` is what its request gave, None where that was not captured."""
         if setup is None:
             setup = self._new_setup(part)
             setup.preauth_hash = None

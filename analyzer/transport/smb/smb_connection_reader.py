@@ -74,7 +74,7 @@ class SmbConnection:
         return earliest((framing.since_ns for framing in self._framings if framing is not None), since_ns)
 
     def finish(self) -> list[Event]:
-        """The connection ends."""
+        """Ends the readers and sessions of the SMB connection: the connection ends."""
         for direction in (0, 1):
             framing = self._framings[direction]
             if framing is not None:
@@ -99,7 +99,7 @@ class SmbConnection:
         return Smb1Reader(self._state, self._smb2.sessions.leave, self._smb2.expect_negotiate, self._out)
 
     def _take(self, direction: Direction, found: list[Framed]) -> None:
-        """What was found in the stream."""
+        """Gives the SMB messages that were found in the stream to their reader."""
         log = self._state.shared.message_log
         for event in found:
             if isinstance(event, Message):

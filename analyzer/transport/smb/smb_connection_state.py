@@ -61,7 +61,7 @@ class SharedState(Struct):
     unpacked: int = 0
 
     def handshake(self) -> Handshake:
-        """Follows a new logon."""
+        """Follows the handshake of a new SMB logon."""
         return begin(self.keyring, tickets=self.tickets)
 
     def logon(self, handshake: Handshake | None, time_ns: int, frames: Iterable[int] = ()) -> SessionLogon:
@@ -114,7 +114,7 @@ class ConnectionState(Struct):
             out.append(ClientMarks(self.client, self.server, message.time_ns, message.frames[:MAX_FRAMES], found))
 
     def report(self, out: Emitter) -> None:
-        """Emits what was counted."""
+        """Emits the problems that were counted on the SMB connection."""
         for tally in self.tallies.values():
             out.append(tally.problem())
         self.tallies.clear()

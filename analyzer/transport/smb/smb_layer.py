@@ -59,7 +59,7 @@ class SmbLayer:
         self._given_up: set[int] = set()
 
     def feed(self, event: Event) -> list[Event]:
-        """Takes one event; gives what it completed."""
+        """Takes one event of a stream; gives the events of channels and sessions that it completed."""
         if isinstance(event, StreamBatch | Gap):
             number = event.connection.number
             connection = self._connections.get(number)

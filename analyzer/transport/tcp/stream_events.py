@@ -78,7 +78,7 @@ class StreamBatch(Event, frozen=True):
 
     @property
     def replied(self) -> int:
-        """How many bytes the other direction sends."""
+        """How many bytes of the batch the other direction sends."""
         return sum(compress(map(sub, self.borders[1:], self.borders), self.replies))
 
     def offsets(self) -> list[int]:
