@@ -25,7 +25,7 @@ class Piece(Struct, frozen=True):
     raw: bytes
 
     def expect(self, tag: int, name: str) -> Piece:
-        """This piece, if it has the tag."""
+        """This DER value, if it has the tag."""
         if self.tag != tag:
             raise MalformedError(f"tag {self.tag:#04x} where {tag:#04x} belongs", field=name)
         return self
@@ -39,7 +39,7 @@ class Piece(Struct, frozen=True):
             yield piece
 
     def only(self, name: str) -> Piece:
-        """The one value inside an explicit tag."""
+        """The one DER value inside an explicit tag."""
         piece = read(self.data, 0, name)
         if len(piece.raw) != len(self.data):
             raise MalformedError("more than one value under an explicit tag", field=name)
@@ -54,13 +54,13 @@ class Piece(Struct, frozen=True):
         return out
 
     def integer(self, name: str) -> int:
-        """An INTEGER or ENUMERATED; 64 bits are more than any field here has."""
+        """The number in a DER INTEGER or ENUMERATED; 64 bits are more than any field here has."""
         if self.tag not in (INTEGER, ENUMERATED) or not 1 <= len(self.data) <= 9:
             raise MalformedError("no INTEGER of a sensible size", field=name)
         return int.from_bytes(self.data, "big", signed=True)
 
     def text(self, name: str) -> str:
-        """A KerberosString; what is not UTF-8 is shown replaced."""
+        """The text of a KerberosString in DER; what is not UTF-8 is shown replaced."""
         if self.tag & 0xC0 or self.tag & 0x20:
             raise MalformedError(f"tag {self.tag:#04x} where a string belongs", field=name)
         return self.data.decode("utf-8", "replace")

@@ -76,7 +76,7 @@ class KdcLayer:
         self._streams: dict[int, _KdcStream] = {}
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Takes one event; gives it back where it is none of a KDC's."""
+        """Takes one event; learns tickets from the replies of a KDC, and gives all other events back."""
         if isinstance(event, UdpPayload):
             self._message(event.payload)
             return ()

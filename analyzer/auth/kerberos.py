@@ -74,7 +74,7 @@ class Key(Discreet, frozen=True):
         return _engine(self.etype, self.data) is not None
 
     def engine(self) -> Any:
-        """scapy's key object. Only for keys that are usable."""
+        """The key as scapy's object, which encrypts and decrypts. Only for keys that are usable."""
         return _engine(self.etype, self.data)
 
 
@@ -188,7 +188,7 @@ def is_kerberos(token: bytes) -> bool:
 
 
 def parse_message(token: bytes) -> Message:
-    """One message. Raises `DecodeError`."""
+    """Parses one Kerberos message of an authentication: AP-REQ, AP-REP or KRB-ERROR. Raises `DecodeError`."""
     inner = token
     if (framed := unwrap_gss(token)) is not None:
         inner = framed[1]
@@ -237,7 +237,7 @@ def _key(piece: Piece) -> Key:
 
 
 def parse_kdc_reply(message: bytes) -> KdcReply:
-    """An AS-REP or TGS-REP. Raises `DecodeError`."""
+    """Parses an AS-REP or TGS-REP of a KDC. Raises `DecodeError`."""
     outer = read(message, 0, "krb5.kdc_rep")
     if outer.raw[:1] not in KDC_REPLIES:
         raise MalformedError(f"tag {outer.tag:#04x} is no AS-REP or TGS-REP", field="krb5.kdc_rep")

@@ -114,10 +114,10 @@ class KerberosContext:
         return "KerberosContext()"
 
     def lost(self, sender: Sender, length: int | None) -> None:
-        """Nothing to do: every token stands alone."""
+        """Does nothing for a lost message: every Kerberos token stands alone."""
 
     def open(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
-        """See `SecurityContext.open`."""
+        """Opens or checks one PDU under Kerberos (`SecurityContext.open`)."""
         start, stop, _ = body.indices(len(pdu))
         at, end, _ = verifier.indices(len(pdu))
         if level < AuthLevel.PKT:

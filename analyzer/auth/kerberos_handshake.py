@@ -62,7 +62,7 @@ class KerberosExchange:
         return self._request is not None
 
     def feed(self, sender: Sender, token: bytes) -> None:
-        """One message. Raises `DecodeError`."""
+        """Takes one Kerberos message of the exchange. Raises `DecodeError`."""
         message = parse_message(token)
         if isinstance(message, ApReq):
             if self._request is not None and self._request.raw == message.raw:
@@ -130,7 +130,7 @@ class KerberosExchange:
         self._initiator_subkey = authenticator.subkey
 
     def _candidates(self, request: ApReq) -> Iterator[tuple[Key, str, bool]]:
-        """Keys to try: key, what it is in words, and whether it was given for this very principal."""
+        """Keys to try on a ticket: key, what it is in words, and whether it was given for this very principal."""
         etype = request.ticket.etype
 
         def rank(key: KerberosKey) -> tuple[bool, bool]:

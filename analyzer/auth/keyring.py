@@ -28,7 +28,7 @@ class UserKey(Discreet, frozen=True):
 
     @property
     def name(self) -> str:
-        """`DOMAIN\\name`, or `any user`."""
+        """The user's name for people: `DOMAIN\\name`, or `any user`."""
         if self.username is None:
             return "any user"
         return f"{self.domain}\\{self.username}" if self.domain else self.username
@@ -76,7 +76,7 @@ class Keyring:
 
     @classmethod
     def load(cls, path: str | Path, note: Callable[[str], None] = warn) -> Keyring:
-        """Reads a secrets file: TOML or JSON by content, or a bare keytab. Raises `InputError`.
+        """Reads the keys of a secrets file: TOML or JSON by content, or a bare keytab. Raises `InputError`.
 
         `note` is given a sentence for each key of the file that is not used and is nearly one that would be.
         """
@@ -109,7 +109,7 @@ class Keyring:
         return keyring_of(passwords, nt_hashes, keytabs, smb_session_keys)
 
     def merged(self, *others: Keyring) -> Keyring:
-        """This keyring and others as one; what was given first is tried first."""
+        """The keys of this keyring and others as one; what was given first is tried first."""
         rings = (self, *others)
         return Keyring(
             (user for ring in rings for user in ring._users),

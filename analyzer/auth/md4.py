@@ -17,7 +17,7 @@ _ROUNDS = (
 
 
 def md4(data: bytes) -> bytes:
-    """The digest, 16 bytes."""
+    """The MD4 digest of bytes, 16 bytes."""
     zeros = bytes(-(len(data) + 9) % _BLOCK_LEN)
     padded = data + b"\x80" + zeros + (8 * len(data) & (1 << 64) - 1).to_bytes(8, "little")
     state = _BEGIN

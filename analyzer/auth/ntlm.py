@@ -110,7 +110,7 @@ Message = Negotiate | Challenge | Authenticate
 
 
 def parse_message(raw: bytes) -> Message:
-    """One NTLM message. Raises `DecodeError` where it is not one."""
+    """Parses one NTLM message. Raises `DecodeError` where it is not one."""
     if raw[:8] != NTLM_SIGNATURE:
         raise MalformedError("no NTLMSSP signature", field="ntlm.Signature", start=0, stop=8)
     kind = _u32(raw, 8, "ntlm.MessageType")
@@ -235,7 +235,7 @@ def nt_hash(password: str) -> bytes:
 
 
 def lm_hash(password: str) -> bytes:
-    """LMOWFv1 ([MS-NLMP] section 3.3.1)."""
+    """The LM hash of a password: LMOWFv1 ([MS-NLMP] section 3.3.1)."""
     short = password.upper().encode("cp437", "replace")[:14].ljust(14, b"\0")
     return _des(short[:7], b"KGS!@#$%") + _des(short[7:], b"KGS!@#$%")
 
@@ -246,7 +246,7 @@ def upper(text: str) -> str:
 
 
 def ntowf_v2(hash_of_password: bytes, user: str, domain: str) -> bytes:
-    """NTOWFv2 ([MS-NLMP] section 3.3.2)."""
+    """The key of NTLMv2 responses, from the hash of a password: NTOWFv2 ([MS-NLMP] section 3.3.2)."""
     return _hmac_md5(hash_of_password, (upper(user) + domain).encode("utf-16-le", "surrogatepass"))
 
 
@@ -325,7 +325,7 @@ def anonymous(answer: Authenticate) -> Proof:
 
 
 def _kxkey_v1(challenge: Challenge, answer: Authenticate, flags: int, key: bytes, password: str | None) -> bytes:
-    """KXKEY, [MS-NLMP] section 3.4.5.1."""
+    """The key exchange key of NTLMv1: KXKEY, [MS-NLMP] section 3.4.5.1."""
     base = md4(key)
     if flags & Flag.EXTENDED_SESSIONSECURITY:
         return _hmac_md5(base, challenge.challenge + answer.lm_response[:8])

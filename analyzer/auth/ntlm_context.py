@@ -185,7 +185,7 @@ class _StreamPosition:
         self.keystream.forget(self.position)
 
     def _recover(self, was_searched: bool) -> None:
-        """Back in sequence: nothing is missing any more, and the next loss may cost something again."""
+        """The keystream is back in sequence: nothing is missing any more, and the next loss may cost something again."""
         self.failed_length = self.failed_count = self.lost_length = 0
         self.has_lost = False
         self.in_vain = 0 if was_searched else self.in_vain + self.searched
@@ -235,7 +235,7 @@ class NtlmContext:
         return "NtlmContext()"
 
     def open(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
-        """See `SecurityContext.open`."""
+        """Opens or checks one PDU under NTLM (`SecurityContext.open`)."""
         plain, signature = pdu[body], pdu[verifier]
         if level < _PKT:
             return Unprotected(plain, None, Decryption.NOT_SEALED)
@@ -263,7 +263,7 @@ class NtlmContext:
         return self._header_signed, not self._header_signed
 
     def lost(self, sender: Sender, length: int | None) -> None:
-        """See `SecurityContext.lost`."""
+        """Notes that bytes of this sender's keystream were not captured (`SecurityContext.lost`)."""
         stream = self._streams[sender]
         stream.has_lost = True
         stream.lost_length += max(length or 0, 0)

@@ -41,7 +41,7 @@ class NtlmExchange:
         return self._authenticate is not None
 
     def feed(self, token: bytes) -> None:
-        """One NTLM message, whoever sent it: its type says so. Raises `DecodeError`."""
+        """Takes one NTLM message of the exchange, whoever sent it: its type says so. Raises `DecodeError`."""
         message = parse_message(token)
         if isinstance(message, Negotiate):
             if self._negotiate is not None and self._negotiate.raw == message.raw:
@@ -141,7 +141,7 @@ class NtlmExchange:
 
     @property
     def flags(self) -> int:
-        """The negotiated flags: the client's last word, or the server's where the client does not say."""
+        """The negotiated NTLM flags: the client's last word, or the server's where the client does not say."""
         if self._authenticate is not None and self._authenticate.flags:
             return self._authenticate.flags
         return self._challenge.flags if self._challenge is not None else 0

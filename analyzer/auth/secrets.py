@@ -53,7 +53,7 @@ _LONGEST_WORD, _MOST_NOTES = 30, 10
 
 
 def read_secrets(path: Path, note: Callable[[str], None]) -> Keyring:
-    """See `Keyring.load`."""
+    """Reads the keys of a secrets file (`Keyring.load`)."""
     try:
         data = _read_file(path, "secrets file")
         if is_keytab(data):
@@ -142,7 +142,7 @@ def keyring_of(
     keytabs: Sequence[str | Path],
     smb_session_keys: Sequence[str],
 ) -> Keyring:
-    """See `Keyring.build`."""
+    """Makes a keyring of secrets from the command line (`Keyring.build`)."""
     users: list[UserKey] = []
     for password in passwords:
         who, value = password if isinstance(password, tuple) else (None, password)
@@ -158,7 +158,7 @@ def keyring_of(
 
 
 def parse_seskey_line(line: str, place: str = "SMB session key line") -> SmbKeys:
-    """One line of Wireshark's `smb2_seskey_list`: session id, session key, server-to-client key, client-to-server key, in
+    """Parses one line of Wireshark's `smb2_seskey_list`: session id, session key, server-to-client key, client-to-server key, in
     hexadecimal, quoted or not, the last three possibly empty. Raises `InputError`."""
     parts = [part.strip().strip('"') for part in line.strip().split(",")]
     if not 2 <= len(parts) <= 4:
@@ -231,7 +231,7 @@ def _parse_keytab(path: Path, data: bytes) -> tuple[KerberosKey, ...]:
 
 
 def _parse_document(path: Path, data: bytes) -> Mapping[str, Any]:
-    """The top-level table. The parsers' own exceptions carry the text, so they are not chained to ours."""
+    """Parses a secrets file to its top-level table. The parsers' own exceptions carry the text, so they are not chained to ours."""
     if len(data) > _MAX_TEXT_BYTES:
         raise InputError(
             f"{path} is too large for a secrets file", hint="is it a capture? give captures as plain arguments"

@@ -50,7 +50,7 @@ class SearchBudget:
         self._earned = 0
 
     def earn(self, size: int) -> None:
-        """So many bytes of protected messages were seen."""
+        """Adds to the budget: so many bytes of protected messages were seen."""
         self._earned += size
         self.keystream += size * KEYSTREAM_A_BYTE
         if self._earned >= BYTES_A_TRY:

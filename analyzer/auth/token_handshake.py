@@ -30,8 +30,8 @@ _READABLE = {AuthType.NONE, AuthType.GSS_NEGOTIATE, AuthType.WINNT, AuthType.GSS
 
 
 def begin(keyring: Keyring, auth_type: int | None = None, tickets: Tickets | None = None) -> Handshake:
-    """Follows a new exchange. `auth_type` is the RPC security provider where it is known: it names those not read here.
-    `tickets` are those whose issue by a KDC was seen."""
+    """Follows a new exchange of authentication tokens. `auth_type` is the RPC security provider where it is known: it names those
+    not read here. `tickets` are those whose issue by a KDC was seen."""
     return TokenHandshake(keyring, auth_type, tickets)
 
 
@@ -73,7 +73,7 @@ class TokenHandshake:
         return KerberosExchange(self._keyring, self._tickets)
 
     def feed(self, sender: Sender, token: bytes) -> None:
-        """See `Handshake.feed`."""
+        """Takes one authentication token of this sender."""
         if self._foreign is not None or not token:
             return
         try:
@@ -85,7 +85,7 @@ class TokenHandshake:
             self._token_error = None
 
     def missed(self, sender: Sender) -> None:
-        """See `Handshake.missed`."""
+        """Notes that a token of this sender was not captured (`Handshake.missed`)."""
         self._missed.append(sender)
 
     def _take(self, sender: Sender, token: bytes) -> None:
@@ -141,7 +141,7 @@ class TokenHandshake:
 
     @property
     def identity(self) -> Identity:
-        """See `Handshake.identity`."""
+        """What the tokens so far show of both ends."""
         exchange = self._exchange
         found = exchange.identity if exchange is not None else Identity()
         return replace(found, mechanism=self._mechanism)
@@ -155,12 +155,12 @@ class TokenHandshake:
 
     @property
     def decryption(self) -> Decryption:
-        """See `Handshake.decryption`."""
+        """Whether the keyring opens what the tokens protect, or what kept it from that."""
         return self._verdict()[0]
 
     @property
     def reason(self) -> str | None:
-        """See `Handshake.reason`."""
+        """Why nothing can be decrypted, in a sentence (`Handshake.reason`)."""
         return self._verdict()[1]
 
     def _verdict(self) -> tuple[Decryption, str | None]:
@@ -179,19 +179,19 @@ class TokenHandshake:
 
     @property
     def session_key(self) -> bytes | None:
-        """See `Handshake.session_key`."""
+        """The session key that the exchange agreed on (`Handshake.session_key`)."""
         exchange = self._exchange
         return exchange.session_key if exchange is not None else None
 
     @property
     def decrypted_by(self) -> str | None:
-        """See `Handshake.decrypted_by`."""
+        """What of the keyring opened the exchange, in words (`Handshake.decrypted_by`)."""
         exchange = self._exchange
         return exchange.decrypted_by if exchange is not None else None
 
     @property
     def is_anonymous(self) -> bool:
-        """See `Handshake.is_anonymous`."""
+        """Whether the exchange is that of a null session (`Handshake.is_anonymous`)."""
         return self._chosen == "ntlm" and self._ntlm.is_anonymous
 
     @property
@@ -200,7 +200,7 @@ class TokenHandshake:
         return self._ntlm.mic_is_right if self._chosen == "ntlm" else None
 
     def context(self, search: SearchBudget | None = None) -> SecurityContext:
-        """See `Handshake.context`."""
+        """Makes a security context of the exchange's keys (`Handshake.context`)."""
         exchange = self._exchange
         made = exchange.context(search) if exchange is not None else None
         if made is not None:
@@ -220,11 +220,11 @@ class KeylessContext:
         return f"KeylessContext({self._decryption.name})"
 
     def open(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
-        """See `SecurityContext.open`."""
+        """Hands on a PDU that was never sealed; says why a sealed one cannot be opened (`SecurityContext.open`)."""
         if level >= AuthLevel.PRIVACY:
             return Unprotected(None, None, self._decryption, self._reason)
         reason = self._reason if level >= AuthLevel.PKT else None
         return Unprotected(pdu[body], None, Decryption.NOT_SEALED, reason)
 
     def lost(self, sender: Sender, length: int | None) -> None:
-        """See `SecurityContext.lost`."""
+        """Does nothing for lost bytes: without keys there is no keystream (`SecurityContext.lost`)."""
