@@ -207,7 +207,7 @@ class _CaptureFile:
         self.trace: EventTrace | None = None
 
     def open(self, block_bytes: int, names: dict[str, str], *, fast: bool, hashing: bool = False) -> None:
-        """Makes `reader` ready; an `InputError` where the source is no capture."""
+        """Opens the capture file: makes `reader` ready; an `InputError` where the source is no capture."""
         through = partial(self._opened, hashing)
         stream, wrappings = open_stream(
             self.source, self.name, self._limits, memory=self._memory, through=through, live=self.is_live
@@ -284,8 +284,8 @@ class _CaptureFile:
     def items(
         self, block_bytes: int, names: dict[str, str], set_back: list[int], *, fast: bool, hashing: bool = False
     ) -> Iterator[FrameBlock | Problem]:
-        """What the file holds; its source is closed at the end. The frames before which its clock went back are appended to
-        `set_back` before they come."""
+        """The frames and problems of the capture file; its source is closed at the end. The frames before which its clock went back
+        are appended to `set_back` before they come."""
         if self.reader is None:
             try:
                 self.open(block_bytes, names, fast=fast, hashing=hashing)

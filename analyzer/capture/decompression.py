@@ -62,7 +62,7 @@ class ByteStream(Protocol):
     def read(self, size: int) -> bytes: ...
 
     def read_some(self, size: int) -> bytes:
-        """As `read`; of a live stream what is there, once there is something. No bytes are its end."""
+        """Reads as `read` does; of a live stream what is there, once there is something. No bytes are its end."""
 
     def step_back(self, size: int) -> bool:
         """Makes the last `size` bytes the next to be read again, where that costs nothing; returns whether that was possible."""
@@ -142,7 +142,7 @@ class AnyPlace:
         return self._failed or self._file.change()
 
     def read(self, position: int, length: int) -> bytes:
-        """So many bytes from a place on; fewer where the file ends, or where reading fails."""
+        """Reads so many bytes of the file from a place on; fewer where the file ends, or where reading fails."""
         parts: list[bytes] = []
         left = min(length, self.size - position)
         while left > 0:
@@ -501,7 +501,7 @@ class DecompressorMemory:
         self._left -= size
 
     def give_back(self, size: int) -> None:
-        """A file is closed."""
+        """Gives back the memory of a decompressor: its file is closed."""
         self._left += size
 
 

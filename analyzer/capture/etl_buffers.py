@@ -77,7 +77,7 @@ class TraceClock(Struct, frozen=True):
     per_s: int
 
     def times_ns(self, stamps: Int64s) -> Int64s:
-        """Nanoseconds since 1970; what is centuries away is the farthest time that is not."""
+        """Time stamps of a trace as nanoseconds since 1970; what is centuries away is the farthest time that is not."""
         far = self.per_s * _FAR_S
         low, high = max(self.first - far, -(1 << 63)), min(self.first + far, (1 << 63) - 1)
         passed = np.clip(stamps, low, high) - np.int64(self.first)

@@ -69,7 +69,7 @@ class FrameBlock(Event, frozen=True, eq=False):
         return self.frames, self.times_ns, self.starts, self.captured, self.original, self.heads
 
     def some(self, chosen: slice | npt.NDArray[np.int64]) -> FrameBlock:
-        """Some of the frames, of the same bytes."""
+        """A block of some of these frames, of the same bytes."""
         return FrameBlock(self.data, self.link_type, *(column[chosen] for column in self.columns))
 
     def only(self, index: npt.NDArray[np.int64]) -> FrameBlock:

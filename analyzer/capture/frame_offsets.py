@@ -56,7 +56,7 @@ def _pcap_offsets(file: BinaryIO, order: Order) -> Iterator[int | None]:
 
 
 def _pcapng_offsets(file: BinaryIO) -> Iterator[int | None]:
-    """One for each block that has a number; None for those that are no frames."""
+    """Where frames stand in a pcapng file, one for each block that has a number; None for those that are no frames."""
     at = 0
     order: Order = "<"
     while True:

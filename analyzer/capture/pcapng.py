@@ -230,7 +230,7 @@ class PcapngFile:
         return Walk(np.concatenate((*parts, found.at)), found.stop, found.impossible)
 
     def _section(self, data: bytes, pos: int) -> int | None:
-        """Begins a new section; gives the length of its header block, None where that is damaged."""
+        """Begins a new section of a pcapng file; gives the length of its header block, None where that is damaged."""
         if (order := section_order(data, pos)) is None:
             return None
         self._order = order
@@ -392,7 +392,7 @@ class PcapngFile:
         return np.array([max(-_INT64_MAX, min(time, _INT64_MAX)) for time in exact], np.int64)
 
     def _interface(self, data: bytes, pos: int, length: int) -> Interface:
-        """Reads an interface description; what a damaged one does not say takes its default."""
+        """Reads an interface description block; what a damaged one does not say takes its default."""
         if length < 20:
             return Interface(0xFFFF, 0, 1_000_000, 0)
         link_type, _, snap_length = unpack_from(self._order + "HHI", data, pos + 8)

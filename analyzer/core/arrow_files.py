@@ -49,7 +49,7 @@ class ArrowValues(Struct, frozen=True, eq=False):
     present: Any = None
 
     def part(self, kind: ColumnKind, columns: Sequence[ArrowColumn], start: int, stop: int) -> ArrowValues:
-        """Those of some rows; `columns` are the children of the column."""
+        """The values of some rows of a column; `columns` are the children of the column."""
         present = self.present[start:stop] if self.present is not None else None
         buffers, children = self.buffers, self.children
         if kind == "struct":
@@ -365,7 +365,7 @@ class ArrowTable:
         self._counted: set[tuple[int, int]] = set()
 
     def batch(self, number: int) -> ArrowBatch:
-        """One of the batches."""
+        """One of the batches of rows of the table, read once."""
         found = self._batches.get(number)
         if found is None:
             found = self._batches[number] = self._read(number)

@@ -25,7 +25,7 @@ class Cursor:
 
     @property
     def left(self) -> int:
-        """Bytes not read yet."""
+        """How many bytes the cursor has not read yet."""
         return self.stop - self.pos
 
     def take(self, field: str, length: int) -> bytes:

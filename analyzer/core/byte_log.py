@@ -114,7 +114,7 @@ class Log:
         self._places.append(data if place is None else place)
 
     def read(self, position: int, length: int) -> bytes:
-        """So many bytes from a position on."""
+        """Reads so many bytes of the log from a position on."""
         # What is read lies, as a rule, where something was read last.
         start, data = self._seen
         first = position - start

@@ -47,7 +47,7 @@ def pdu(
     pad: int = 0,
     big: bool = False,
 ) -> bytes:
-    """One PDU (C706 section 12.6.3.1). `pad` is how much of the body pads it for the verifier, in big-endian order where `big`."""
+    """Encodes a PDU (C706 section 12.6.3.1). `pad` is how much of the body pads it for the verifier; `big` asks for big-endian."""
     mark, tail = ">" if big else "<", b""
     if verifier is not None:
         tail = pack(f"{mark}BBBBI", verifier.auth_type, verifier.level, pad, 0, verifier.context_id) + verifier.value
@@ -58,7 +58,7 @@ def pdu(
 
 
 def syntax(uuid: str, major: int, minor: int = 0, *, big: bool = False) -> bytes:
-    """A p_syntax_id_t: UUID and version (C706 section 12.6.3.1)."""
+    """Encodes a p_syntax_id_t: UUID and version (C706 section 12.6.3.1)."""
     return uuid_bytes(uuid, big=big) + pack(">I" if big else "<I", minor << 16 | major)
 
 
@@ -68,7 +68,7 @@ def uuid_bytes(uuid: str, *, big: bool = False) -> bytes:
 
 
 def context(number: int, interface: bytes, transfers: Sequence[TransferSyntax] = (NDR,), *, big: bool = False) -> bytes:
-    """A presentation context element: an interface (`syntax`), and the transfer syntaxes that are offered for it."""
+    """Encodes a presentation context element: an interface (`syntax`), and the transfer syntaxes that are offered for it."""
     offered = b"".join(syntax(*one, big=big) for one in transfers)
     return pack(">HBB" if big else "<HBB", number, len(transfers), 0) + interface + offered
 
@@ -142,7 +142,7 @@ class NdrWriter:
         return self.uint(attributes).uuid(handle) if isinstance(handle, str) else self.raw(handle, 4)
 
     def array(self, data: bytes, room: int | None = None, element: int = 1) -> Self:
-        """A conformant varying array; `room` counts elements, as many as there are unless stated."""
+        """Writes a conformant varying array; `room` counts elements, as many as there are unless stated."""
         held = len(data) // element
         return self.count(held if room is None else room).count(0).count(held).raw(data)
 

@@ -14,7 +14,7 @@ _ESCAPE = re.compile(rb"\\x([89a-f][0-9a-f]|5c)")
 
 
 def text_of_path(path: str | Path) -> str:
-    """A name as text: `\\xfc` in place of each byte that is not UTF-8. `path_of_text` gives the name back."""
+    """The name of a file as text: `\\xfc` in place of each byte that is not UTF-8. `path_of_text` gives the name back."""
     return without_raw_bytes(_MISTAKABLE.sub(r"\\x5c", str(path)))
 
 

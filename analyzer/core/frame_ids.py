@@ -34,7 +34,7 @@ class FrameSet:
         self._bits: dict[int, bytearray] = {}
 
     def update(self, frames: Iterable[int]) -> None:
-        """Adds some."""
+        """Adds the ids of some frames."""
         for frame in frames:
             bits, (at, bit) = self._bits.setdefault(file_of(frame), bytearray()), divmod(number_of(frame), 8)
             if at >= len(bits):
@@ -42,7 +42,7 @@ class FrameSet:
             bits[at] |= 1 << bit
 
     def issuperset(self, frames: Iterable[int]) -> bool:
-        """Whether all of some are among them."""
+        """Whether the ids of all these frames are in the set."""
         return all(frame in self for frame in frames)
 
     def __contains__(self, frame: int) -> bool:

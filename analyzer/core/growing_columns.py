@@ -55,7 +55,7 @@ class Columns:
         return self._row.unpack_from(self._rows(at // GROUP), at % GROUP * self._row.size)
 
     def number(self, name: str, at: int) -> int:
-        """One of them."""
+        """The number of a column in row `at`."""
         begin, read = self._fields[name]
         number: int = read(self._rows(at // GROUP), at % GROUP * self._row.size + begin)[0]
         return number

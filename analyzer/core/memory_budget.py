@@ -39,7 +39,7 @@ class MemoryBudget:
 
     @property
     def holders(self) -> list[int]:
-        """Who holds something, the one silent longest first."""
+        """Who holds memory, such as connections, the one silent longest first."""
         return list(self._held)
 
     def ends(self, holder: int) -> None:

@@ -109,7 +109,7 @@ _NAMES = MappingProxyType(
 
 
 def known_nt_status_name(status: int) -> str | None:
-    """`STATUS_LOGON_FAILURE`; None for a status without a name here."""
+    """The name of an NTSTATUS value: `STATUS_LOGON_FAILURE`; None for a status without a name here."""
     return _NAMES.get(status)
 
 

@@ -14,12 +14,12 @@ def printable(text: str) -> str:
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """`1 call`, `2,000 calls`."""
+    """A number of things in words: `1 call`, `2,000 calls`."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def shortened(text: str, most: int = SHOWN_TEXT) -> str:
-    """One line of at most that many characters; `show` has the whole."""
+    """The text on one line, cut to at most that many characters; `show` has the whole."""
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 1] + "…"
 

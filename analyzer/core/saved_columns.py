@@ -35,7 +35,7 @@ class SavedColumns(growing_columns.Columns):
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, f"<{node.column.width}"), *parts])
 
     def _part(self, node: ColumnNode, number: int, start: int, stop: int) -> npt.NDArray[Any]:
-        """Rows of a batch."""
+        """The numbers of a saved column in some rows of a batch."""
         numbers = self._table.numbers(node, number, start, stop)
         if node.column.nullable:
             present = self._table.present(node, number, start, stop)

@@ -33,7 +33,7 @@ class Named(Struct, frozen=True):
 
     @property
     def best(self) -> Name | None:
-        """The name for people: English where it is known, else that of the language reported."""
+        """The name to show to people: English where it is known, else that of the language reported."""
         return self.english or self.local
 
 
@@ -47,7 +47,7 @@ class Texts(Generic[_Language]):
 
     @classmethod
     def of(cls, texts: Iterable[tuple[_Language, Name]]) -> Texts[_Language]:
-        """Texts with their languages."""
+        """Collects texts that a server stated with their languages."""
         made = cls()
         made._by_language.update(texts)
         return made

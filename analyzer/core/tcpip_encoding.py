@@ -26,7 +26,7 @@ def tcp_packet(
 
 
 def _checksum(data: bytes) -> bytes:
-    """RFC 1071."""
+    """The checksum of IP and TCP headers (RFC 1071)."""
     words = array("H", data + bytes(len(data) % 2))
     if sys.byteorder == "little":
         words.byteswap()

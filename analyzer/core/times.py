@@ -66,7 +66,7 @@ def show_times_in(zone: tzinfo | None) -> None:
 
 
 def shown_time(time_ns: int) -> str:
-    """The time for people: six decimals, which is what captures have, nine where there are more, in the zone that was asked for."""
+    """A time for people: six decimals, which is what captures have, nine where there are more, in the zone that was asked for."""
     seconds, ns = divmod(time_ns, NS_PER_S)
     decimals = f"{ns // 1000:06d}" if ns % 1000 == 0 else f"{ns:09d}"
     try:
@@ -76,7 +76,7 @@ def shown_time(time_ns: int) -> str:
 
 
 def shown_second(time_ns: int) -> str:
-    """The time without decimals."""
+    """A time for people without decimals."""
     try:
         return "".join(_zoned_second(time_ns // NS_PER_S))
     except OverflowError:

@@ -28,7 +28,7 @@ class ByteStore(Protocol):
     """Holds bytes by position."""
 
     def read(self, position: int, length: int) -> bytes:
-        """So many bytes from a position on."""
+        """Reads so many stored bytes from a position on."""
 
 
 class TracedBytes(Struct, frozen=True):
@@ -54,7 +54,7 @@ class TracedBytes(Struct, frozen=True):
 
     @classmethod
     def pick(cls, spans: Sequence[tuple[TracedBytes, int, int]]) -> TracedBytes:
-        """Joins slices: the bytes from start to stop of pieces, like `join`."""
+        """Joins slices of traced bytes: the bytes from start to stop of pieces, like `join`."""
         if len(spans) == 1:
             piece, start, stop = spans[0]
             return piece if stop - start == len(piece) else piece[start:stop]
@@ -100,7 +100,7 @@ class TracedBytes(Struct, frozen=True):
         return self.data[start:stop]
 
     def read(self, position: int, length: int) -> bytes:
-        """So many bytes from a position on."""
+        """Reads so many of these bytes from a position on."""
         return self.data[position : position + length]
 
     def __bytes__(self) -> bytes:

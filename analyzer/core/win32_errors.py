@@ -207,7 +207,7 @@ _FACILITY_WIN32 = 0x80070000
 
 
 def win32_name(code: int) -> str | None:
-    """`ERROR_MORE_DATA` for 234; None for a code without a name here."""
+    """The name of a Win32 error code: `ERROR_MORE_DATA` for 234; None for a code without a name here."""
     return _NAMES.get(code)
 
 

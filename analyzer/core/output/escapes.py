@@ -45,7 +45,7 @@ def _json_escape(match: re.Match[bytes]) -> bytes:
 
 
 def safe_cells(table: pl.DataFrame) -> pl.DataFrame:
-    """A table for CSV: no cell of text begins a formula (such a cell has `'` before it), and control characters are escapes.
+    """A table for CSV: no text in it begins a formula (such a cell has `'` before it), and control characters are escapes.
 
     Numbers stay as they are, those written as text included. The names of columns are cells too.
     """

@@ -139,7 +139,7 @@ class Store:
         return sorted(self.sizes(below))
 
     def sizes(self, below: str) -> dict[str, int]:
-        """These files, each with its size in bytes."""
+        """The files of the store below a name, each with its size in bytes."""
         start = len(self._base.rstrip("/")) + 1
         with suppress(FileNotFoundError), self._asked():
             self._fs.invalidate_cache()  # others write there too
@@ -224,7 +224,7 @@ class Store:
         return None
 
     def replace(self, name: str, data: bytes, stamp: str | None) -> bool:
-        """Writes a file; on S3 if it is still the one of this stamp, or there is still none. Whether it was.
+        """Writes a file of the store; on S3 if it is still the one of this stamp, or none is there. Returns whether it was written.
 
         Raises `StoreError`."""
         if not self._is_conditional:

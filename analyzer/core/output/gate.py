@@ -292,7 +292,7 @@ def is_terminal() -> bool:
 
 @contextmanager
 def standard_output() -> Iterator[BinaryIO]:
-    """Standard output for bytes. A reader that went away (`| head`) ends the writing and is no error."""
+    """Opens standard output for bytes. A reader that went away (`| head`) ends the writing and is no error."""
     with guarded_output() as stream:
         out = stream.buffer  # type: ignore[attr-defined]
         yield out
@@ -312,7 +312,7 @@ def guarded_output() -> Iterator[IO[str]]:
 
 @contextmanager
 def watched_output() -> Iterator[None]:
-    """Around a whole command: what standard output could not take ends it as `guarded_output` does, whoever wrote it."""
+    """Guards standard output around a command: what it could not take ends that as `guarded_output` does, whoever wrote it."""
     before = sys.stdout
     if type(before) is io.TextIOWrapper:
         out = _Writer(_Raw(before.fileno(), "wb", closefd=False))

@@ -49,7 +49,7 @@ class SealedOutput:
         self._waiting: Log | None = None
 
     def write(self, data: bytes) -> int:
-        """Takes bytes."""
+        """Takes bytes of the output: passes them on, or keeps them if the mark of the digest came before."""
         if self._waiting is not None:
             self._wait(data)
             return len(data)
