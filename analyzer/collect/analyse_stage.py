@@ -41,7 +41,7 @@ _FOLLOWED = frozenset((perflib.INTERFACE, winreg.INTERFACE, scmr.INTERFACE))
 
 
 def analyse(task: AnalyseTask) -> ConversationFacts:
-    """Analyses a conversation. Raises `StoreError` where the dataset cannot be written."""
+    """Analyses a conversation of the dataset into a case. Raises `StoreError` where the dataset cannot be written."""
     began = process_time()
     store = Store(task.job.dataset)
     frames = _Frames(task, store)

@@ -126,7 +126,7 @@ class PieceWriter:
         return found
 
     def put(self, data: bytes) -> tuple[int, int]:
-        """Writes other bytes; where they lie, and how many they are."""
+        """Writes a piece or other bytes to the object; returns where they lie, and how many they are."""
         start, self._end = self._end, self._end + len(data)
         self._out.write(data)  # type: ignore[attr-defined]
         return start, len(data)

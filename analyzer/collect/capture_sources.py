@@ -135,7 +135,7 @@ class RetriedFile:
             self._file = file
 
     def _again(self, attempt: Any) -> Any:
-        """What an attempt gives; it is repeated while storage fails."""
+        """What an attempt to read a capture gives; it is repeated while storage fails."""
         wait, left = FIRST_WAIT_S, self._retries
         while True:
             try:
@@ -242,7 +242,7 @@ def time_of(text: str) -> int:
 
 
 def shown(path: str | Path) -> str:
-    """A URL for people: without what stands before an `@` in its place."""
+    """The URL of a capture for people: without what stands before an `@` in its place."""
     text = without_raw_bytes(str(path))
     head, found, rest = text.partition("://")
     authority, slash, path_of = rest.partition("/")

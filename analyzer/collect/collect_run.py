@@ -227,7 +227,7 @@ class _Run:
             )
 
     def _restored(self, before: Sequence[ConversationFacts]) -> list[str]:
-        """What was damaged or not there, in words."""
+        """What of the dataset was damaged or not there and was made anew, in words."""
         damaged = self._damaged
         words = [f"the frames of {shown(url)}" for url in self._cut_anew]
         words += [f"conversation {one.number}" for one in before if one.state in damaged]

@@ -27,7 +27,7 @@ from analyzer.transport.packet.host_pair_sorter import ChosenFrames, FrameKind, 
 
 
 def cut_file(task: CutTask) -> FileFacts:
-    """Cuts a file. Raises `StoreError` where the dataset cannot be written."""
+    """Cuts a capture file into pieces by pair of hosts. Raises `StoreError` where the dataset cannot be written."""
     began = process_time()
     facts = FileFacts(
         task.number, task.source, task.window, "unreadable", [], site=task.site, wanted=sorted(task.wanted)

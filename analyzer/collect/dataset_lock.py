@@ -63,12 +63,12 @@ class Lock:
             )
 
     def renew(self) -> None:
-        """Renews the lease. Raises `StoreError` where this run does not have the lock any more."""
+        """Renews the lease of the lock. Raises `StoreError` where this run does not have the lock any more."""
         self.check()
         self._write(_now_ns() + LEASE_S * NS_PER_S)
 
     def publish(self, manifest: Manifest) -> None:
-        """Makes this the manifest. Raises `StoreError` where this run does not have the lock any more, or another wrote one."""
+        """Makes this the dataset's manifest. Raises `StoreError` where this run has lost the lock, or another wrote one."""
         data = msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"
         with self._store.alone(LOCK):
             self.renew()

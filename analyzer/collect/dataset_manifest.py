@@ -106,7 +106,7 @@ class Facts(Struct):
 
     @property
     def rows(self) -> list[RowsFacts]:
-        """What was written of conversations."""
+        """The rows of tables that were written of conversations."""
         return [one.rows for one in self.conversations if one.rows is not None]
 
     @property

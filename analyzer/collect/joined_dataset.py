@@ -183,7 +183,7 @@ class _JoinedConversations:
         self._secrets_given = False
 
     def take(self, analysis: Analysis, places: _Places) -> None:
-        """Adds a conversation."""
+        """Adds the analysis of one conversation to the joined one."""
         calls = analysis.calls
         views = np.array(calls.views, np.int64)
         views[views >= 0] += len(self._states)

@@ -167,7 +167,7 @@ class LocalWorkers:
             worker.give(function, waiting.popleft())
 
     def _answers(self) -> Iterator[tuple[_Attempt, Any]]:
-        """Waits for workers; yields the tasks that ended, each with its result or the exception that it ended in."""
+        """Waits for worker processes; yields the tasks that ended, each with its result or the exception that it ended in."""
         by_pipe = {worker.pipe: worker for worker in self._workers if worker.attempt is not None}
         for pipe in wait(list(by_pipe)):
             worker = by_pipe[pipe]  # type: ignore[index]
@@ -200,7 +200,7 @@ class LocalWorkers:
 
 
 def _work(pipe: Connection, keyring: Keyring, keys: str, memory: int) -> None:
-    """What a worker does: a task after the other, until the other end of its pipe is closed."""
+    """What a worker process does: a task after the other, until the other end of its pipe is closed."""
     works_for_parent()
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     hold(keyring, keys)

@@ -25,8 +25,8 @@ class RunSources(Struct):
 def reading(
     sources: Sequence[SourceFile], known: Sequence[FileFacts], window: Window, damaged: Collection[str] = ()
 ) -> RunSources:
-    """What is to be read. A file is known by its URL, size and version; one that could not be read whole, was read for other times,
-    or of which the pieces are damaged, is read again. Numbers stay; what is new gets the next."""
+    """Which capture files a run of `collect` is to read. A file is known by its URL, size and version; one that could not be read
+    whole, was read for other times, or of which the pieces are damaged, is read again. Numbers stay; what is new gets the next."""
     by_url = {facts.source.url: facts for facts in known}
     next_number = max((facts.number for facts in known), default=-1) + 1
     plan = RunSources()
@@ -50,7 +50,7 @@ def _covers(read: Window, asked: Window) -> bool:
 
 
 def hull(one: Window, other: Window) -> Window:
-    """The times of both."""
+    """The window of time that holds both windows."""
     since = None if one[0] is None or other[0] is None else min(one[0], other[0])
     until = None if one[1] is None or other[1] is None else max(one[1], other[1])
     return since, until
@@ -72,7 +72,7 @@ class Groups:
         return found
 
     def join(self, one: Node, other: Node) -> bool:
-        """Puts two groups together; whether they were not yet."""
+        """Puts the groups of two pairs of hosts together; returns whether they were apart."""
         low, high = sorted((self.of(one), self.of(other)))
         if low == high:
             return False

@@ -76,7 +76,7 @@ def measured(name: str, pieces: Iterable[bytes]) -> CaseEntry:
 
 
 def write(out: IO[bytes], manifest: bytes, entries: Sequence[tuple[CaseEntry, Callable[[], Iterable[bytes]]]]) -> None:
-    """Writes a container; the manifest states the entries, whose bytes come in pieces. What is written to need not be a file.
+    """Writes a case's container; the manifest states the entries, whose bytes come in pieces. `out` need not be a file.
 
     Raises `CaseError` for a manifest that no reader would take.
     """
@@ -168,7 +168,7 @@ class _CaseFile:
         self.size = self._file.seek(0, os.SEEK_END)
 
     def read(self, place: int, length: int) -> bytes:
-        """So many bytes. Raises `CaseError` where the file has fewer."""
+        """Reads so many bytes of a case's file. Raises `CaseError` where the file has fewer."""
         found = self._part(place, length)
         while len(found) < length:
             more = self._part(place + len(found), length - len(found))
@@ -200,7 +200,7 @@ class EntryReader:
         self._known: dict[int, tuple[bytes, ...]] = {}
 
     def read(self, position: int, length: int) -> bytes:
-        """So many bytes from a position on. Raises `CaseError` where they are not there, or not those that were written."""
+        """Reads so many bytes of an entry. Raises `CaseError` where they are not there, or not those that were written."""
         stop = position + length
         if not 0 <= position <= stop <= self.size:
             raise damaged(self._file.case, f"{self._entry.name} ends before what it holds")
@@ -217,8 +217,8 @@ class EntryReader:
         return b"".join(parts)
 
     def _within(self, number: int, start: int, stop: int) -> bytes:
-        """Bytes of one piece. A log whose calls end in another order than they begin is read here and there: a piece that is not
-        held any more is not read as a whole each time."""
+        """The bytes from `start` to `stop` of one piece of an entry. A log whose calls end in another order than they begin is read
+        here and there: a piece that is not held any more is not read as a whole each time."""
         first, last = start // PART, (stop - 1) // PART
         if last > first + 1 or not self._known.get(number):
             return self._piece(number)[start:stop]

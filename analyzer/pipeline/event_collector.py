@@ -114,12 +114,12 @@ class EventCollector:
         )
 
     def _flow_links_of_ours(self) -> Iterator[FlowLink]:
-        """Those of connections with sessions and logons: of whoever takes part nothing else is asked."""
+        """The flow links of connections with sessions and logons: of whoever takes part nothing else is asked."""
         ends = {(one.client, one.server) for one in self.sessions} | {(one.client, one.server) for one in self.logons}
         return (one for one in self.flow_links if (one.src, one.dst) in ends or (one.dst, one.src) in ends)
 
     def sessions_in_order(self) -> tuple[SmbSession, ...]:
-        """By the time of their first frame."""
+        """The SMB sessions by the time of their first frame."""
         return tuple(sorted(self.sessions, key=lambda session: (session.first_time_ns, session.number)))
 
     def take(self, event: Event) -> None:

@@ -81,7 +81,7 @@ class ProcessReader(StartedProcess):
         super().__init__(work, task, variables=ONE_THREAD)
 
     def facts(self) -> ShardFacts | None:
-        """What it found; None where it failed."""
+        """What the process found in its shard; None where it failed."""
         found = self._receive()
         return found if isinstance(found, ShardFacts) else None
 
@@ -115,7 +115,7 @@ class Preview(Struct, frozen=True):
     by_connection: bool = False
 
     def then(self, groups: Generator[Group]) -> Generator[Group]:
-        """Those that were taken, and all that follow."""
+        """The groups of events that the preview took, and all that follow."""
         with closing(groups):
             while self.groups:
                 yield self.groups.popleft()
@@ -229,9 +229,9 @@ class Shards:
         learner: CatalogLearner,
         follower: KeyFollower,
     ) -> FoundInShards | None:
-        """What the capture holds; None where that is not the sum of its shards. This process has read its `own` shard and so many
-        frames and bytes (`read`), and has the events of no shard. Names are learnt by `learner` and `follower`. Raises
-        `InputError` where a process has ended."""
+        """Puts the shards together to what the capture holds; None where that is not the sum of its shards. This process has read
+        its `own` shard and so many frames and bytes (`read`), and has the events of no shard. Names are learnt by `learner` and
+        `follower`. Raises `InputError` where a process has ended."""
         found = [own.finish(read), *(reader.facts() for reader in self._readers)]
         facts = [one for one in found if one is not None]
         if len(facts) < len(found) or not _are_a_sum(facts):
@@ -241,7 +241,7 @@ class Shards:
 
 
 def _are_a_sum(facts: Sequence[ShardFacts]) -> bool:
-    """Whether one process would have found the same."""
+    """Whether the shards together are what one process would have found."""
     # A file that grows is not the same for all.
     if len({(one.ended_at, one.read) for one in facts}) > 1:
         return False

@@ -316,7 +316,7 @@ class Shard:
         )
 
     def blocks(self) -> Iterator[MovedCalls]:
-        """Its calls."""
+        """The calls of the shard, in blocks of rows."""
         return blocks_of(self._table, np.array(self._moments, np.int64), np.array(self._ends, np.int64))
 
     def _take(self, event: Event) -> None:
@@ -414,7 +414,7 @@ def read_shard(task: ShardTask) -> tuple[ShardFacts, Iterator[MovedCalls]]:
 
 
 def work(pipe: Pipe, task: ShardTask) -> None:
-    """What a process does: it gives what a shard holds, then its calls; the type of the error that it meets before."""
+    """What a process of a shard does: it gives what the shard holds, then its calls; the type of the error that it meets before."""
     from analyzer.core.child_processes import works_for_parent
 
     works_for_parent()

@@ -120,7 +120,7 @@ class CrosscheckResult(Struct, frozen=True):
 
     @property
     def agrees(self) -> bool:
-        """Whether nothing contradicts."""
+        """Whether nothing that tshark shows contradicts our PDUs."""
         return not self.contradictions
 
     def to_text(self) -> str:

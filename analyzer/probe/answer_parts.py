@@ -11,7 +11,7 @@ from analyzer.results.perflib import Opnum
 
 
 def data_of(answer: Reply) -> bytes:
-    """What `lpData` holds; empty where the call failed or its answer does not decode."""
+    """The `lpData` of an answer to the probe; empty where the call failed or its answer does not decode."""
     if answer.status != 0:
         return b""
     try:
@@ -31,7 +31,7 @@ def _tree(answer: Reply, kind: BufferKind) -> dict[str, object]:
 
 
 def guids_of(answer: Reply) -> list[str]:
-    """The countersets of EnumerateCounterSet."""
+    """The countersets in an answer of EnumerateCounterSet."""
     found = _tree(answer, "guids").get("guids", ())
     return list(found) if isinstance(found, list | tuple) else []
 
@@ -45,7 +45,7 @@ def registration_of(answer: Reply) -> tuple[list[int], bool]:
 
 
 def names_of(answer: Reply) -> list[str]:
-    """The names of EnumerateCounterSetInstances."""
+    """The names in an answer of EnumerateCounterSetInstances."""
     found = _tree(answer, "instances").get("instances", ())
     return [one.get("name") or "" for one in found] if isinstance(found, list | tuple) else []
 

@@ -100,7 +100,7 @@ class _Ntlm:
         return bytes(self._first.getData())
 
     def answer(self, challenge: bytes) -> bytes:
-        """The last token; from then on messages are protected."""
+        """Answers the server's challenge with the last NTLM token; from then on messages are protected."""
         from Cryptodome.Cipher import ARC4
 
         ntlm, who = self._ntlm, self._credentials
@@ -178,7 +178,7 @@ class BoundStream:
         return self._bound[context][1]
 
     def call(self, context: int, opnum: int, stub: bytes) -> Reply:
-        """One call; an answer that does not come ends the association."""
+        """Sends one call to the server and waits for its answer; one that does not come ends the association."""
         if self._has_ended:
             return Reply(lost="the association has ended", opnum=opnum, is_sent=False)
         security = self._bound[context][0]
@@ -246,7 +246,7 @@ class BoundStream:
         raise LostError("the answer is longer than any can be")
 
     def _receive(self) -> bytes:
-        """The next PDU."""
+        """Receives the next PDU of the server."""
         while len(self._held) < 16 or len(self._held) < unpack_from("<H", self._held, 8)[0]:
             more = self._stream.receive()
             if not more:

@@ -92,7 +92,7 @@ class Lab:
         impersonation: Impersonation = "impersonation",
         credentials: Credentials | None = None,
     ) -> Talk | None:
-        """A new association; None, and a line among the failures, where there is none to be had."""
+        """Opens a new association to the server; None, and a line among the failures, where there is none to be had."""
         self._pause()
         who = self.credentials if credentials is None else credentials
         self.associations += 1
@@ -112,7 +112,7 @@ class Lab:
 
     @property
     def calls(self) -> int:
-        """How many requests were sent; the log has binds too."""
+        """How many requests the probe sent; the log has binds too."""
         return sum(entry.answer.opnum >= 0 for entry in self.log)
 
     def fail(self, why: str) -> None:
@@ -191,8 +191,8 @@ class Talk:
         returns: tuple[str, ...] = (),
         never_given_out: bool = False,
     ) -> Reply:
-        """One call. It `causes` these triggers by being answered at all, and what it `returns` by success; on the handle of a
-        `never_given_out` the server did not give it out."""
+        """Sends one call of the probe. It `causes` these triggers by being answered at all, and what it `returns` by success; on
+        the handle of a `never_given_out` the server did not give it out."""
         context = self._last
         data = stub.data if isinstance(stub, NdrWriter) else stub
         self._lab.before_call()

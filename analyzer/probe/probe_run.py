@@ -188,7 +188,7 @@ def _keys(*accounts: Credentials) -> bytes:
 
 
 def rehearse(options: Options) -> Lab:
-    """The script against nobody: answers are made up, and nothing is sent."""
+    """Runs the script of the probe against nobody: answers are made up, and nothing is sent."""
     lab = Lab(Rehearsal(), Credentials("nobody", ""), lambda: None)
     Script(lab, options, lambda seconds: None).run()
     return lab
@@ -221,7 +221,7 @@ def list_document(lab: Lab, server: str) -> bytes:
 
 
 def script_lines(log: list[LogEntry]) -> Iterator[str]:
-    """What is sent, step by step."""
+    """What the probe sends, step by step, as lines."""
     about = {name: (step.__doc__ or "").partition("\n")[0] for name, step in STEPS}
     step = ""
     for entry in log:

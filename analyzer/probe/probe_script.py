@@ -200,7 +200,7 @@ class Script(Struct):
     known: Known = field(default_factory=Known)
 
     def run(self) -> None:
-        """Every step, in order."""
+        """Runs every step of the probe, in order."""
         for number, (name, step) in enumerate(STEPS, 1):
             self.lab.step = name
             self.lab.tell(f"step {number} of {len(STEPS)}, {name}; {self.lab.calls} calls so far")

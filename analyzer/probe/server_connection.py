@@ -111,7 +111,7 @@ class TcpConnector:
         return BoundStream(TcpStream(self._address, self._timeout_s), credentials)
 
     def close(self) -> None:
-        """Nothing is shared."""
+        """Closes nothing: connections over TCP share nothing."""
 
 
 class _lost:  # noqa: N801  # a context manager, used like a function
