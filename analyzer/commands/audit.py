@@ -286,7 +286,7 @@ def _write(
     writing: Writing,
     captures: Collection[str],
 ) -> list[str]:
-    """Writes findings. Returns what of the captures could not be read a second time, in sentences."""
+    """Writes the findings of an audit. Returns what of the captures could not be read a second time, in sentences."""
     from analyzer.core.output.json import line
 
     lost: list[str] = []
@@ -329,7 +329,7 @@ def _matrix(
     form: AuditFormat,
     writing: Writing,
 ) -> int:
-    """Writes the matrix. Returns the gravest of the exit codes."""
+    """Audits captures one by one and writes the matrix of their requirements. Returns the gravest of the exit codes."""
     from analyzer.screens.views.audit import MatrixView
 
     shown = _plain(form)

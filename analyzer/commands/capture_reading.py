@@ -142,8 +142,8 @@ class CaptureReading(Struct, frozen=True):
         with_files: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> Analysis:
-        """Reads the captures; `-` is standard input. `pdus`, `in_sessions` and `with_files` are as for `pipeline.run.analyze`.
-        Where nobody else hears of the progress, it is written to standard error."""
+        """Reads the captures of a command into one analysis; `-` is standard input. `pdus`, `in_sessions` and `with_files` are as
+        for `pipeline.run.analyze`. Where nobody else hears of the progress, it is written to standard error."""
         from analyzer.core.output.progress import watching
         from analyzer.pipeline.run import analyze
         from analyzer.pipeline.segment_sources import sources_of
@@ -197,8 +197,8 @@ class CaptureReading(Struct, frozen=True):
         return replace(analysis, given=self._given_of(files))
 
     def _given_of(self, files: Sequence[str]) -> Given | None:
-        """What was given. Names that were typed are the pseudonyms that they have once everything is read, and files are without
-        their directories, which are often named after people."""
+        """What the command was given to read and select by. Names that were typed are the pseudonyms that they have once everything
+        is read, and files are without their directories, which are often named after people."""
         if self.given is None or self.pseudonyms is None:
             return self.given and replace(self.given, files=tuple(files))
         free, words = self.pseudonyms.free, self.given.options
@@ -210,7 +210,7 @@ class CaptureReading(Struct, frozen=True):
         return replace(made, filter=free(made.filter) if made.filter is not None else None)
 
     def note(self, analysis: Analysis) -> None:
-        """Everything was read: notes what it was, and says which files could not be read."""
+        """Everything was read: notes which captures and limits, and says which files could not be read."""
         from analyzer.screens.viewmodel.nothing_to_read import unreadable
 
         if self.hashing:

@@ -269,7 +269,7 @@ class _Progress:
 
 
 def stage_words(stage: str, done: int, total: int, tasks: int, of: int, seconds: float) -> str:
-    """`cut: 12.0 of 40.0 MB (30 %), 3 of 10 tasks, about 35 s left`."""
+    """The progress of a stage in words: `cut: 12.0 of 40.0 MB (30 %), 3 of 10 tasks, about 35 s left`."""
     words = f"{stage}: "
     if total:
         words += f"{done / 1e6:,.1f} of {total / 1e6:,.1f} MB ({100 * done // total} %), "

@@ -37,7 +37,7 @@ def complete_page(incomplete: str) -> Iterator[tuple[str, str]]:
 
 
 def complete_interface(incomplete: str) -> list[str]:
-    """Names of interfaces."""
+    """The names of interfaces that complete what was typed."""
     from analyzer.transport.rpc.interface_names import interface_names
 
     return sorted(name for name in interface_names() if name.casefold().startswith(incomplete.casefold()))
@@ -70,8 +70,8 @@ def complete_account(context: typer.Context, incomplete: str) -> Iterator[tuple[
 
 
 def complete_counter(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
-    r"""Counter paths: those of the captures on the line, as `\Object(*)\Counter`; without a capture the objects that Windows has
-    by itself."""
+    r"""The counter paths that complete what was typed: those of the captures on the line, as `\Object(*)\Counter`; without a
+    capture the objects that Windows has by itself."""
     from analyzer.questions.series.readings import points
     from analyzer.results.counter_name_tables import WELL_KNOWN
 

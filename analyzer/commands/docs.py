@@ -32,7 +32,7 @@ _CODES = "CODE"
 
 
 def pages() -> dict[str, Path]:
-    """The pages by name: in the package where it was installed, beside it in a checkout."""
+    """The pages of the documentation by name: in the package where it was installed, beside it in a checkout."""
     installed = _PACKAGE / "_docs"
     if installed.is_dir():
         found = list(installed.glob("*.md"))

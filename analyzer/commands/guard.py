@@ -57,7 +57,7 @@ def run_process() -> None:
 
 
 def guarded(arguments: Sequence[str]) -> int:
-    """Runs a command. Returns its exit code, or that of what kept it from ending by itself."""
+    """Runs a command under guard. Returns its exit code, or that of what kept it from ending by itself."""
     signals, reserve = None, b""
     try:
         occupy_standard_descriptors()
@@ -155,7 +155,7 @@ def _say_traceback(error: BaseException) -> None:
 
 
 def sentence_of(error: BaseException) -> str:
-    """What failed. The text of an exception that nobody foresaw may hold anything, secrets too: its kind and place are stated."""
+    """What failed in a command. The text of an exception that nobody foresaw may hold secrets: its kind and place are stated."""
     if isinstance(error, ReadingFailedError):
         inner = error.__cause__ or error
         return f"{error}, because {_what(inner)}"

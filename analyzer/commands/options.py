@@ -145,7 +145,7 @@ CsvRaw = Annotated[
 
 
 def _columns(context: typer.Context, text: str | None) -> str | None:
-    """Records have columns. `--format` is known here."""
+    """Checks `--columns`: only records have columns. `--format` is known here."""
     if text is not None and context.params.get("output_format") not in ("csv", "parquet", "jsonl", "json"):
         raise typer.BadParameter("only records have columns: add --format csv, parquet, jsonl or json")
     return text
