@@ -139,6 +139,19 @@ def test_a_part_is_that_of_one_run(part: str, pair: tuple[Capture, Dataset]) -> 
     assert (part == "nothing") == (capture.calls.height == 0)
 
 
+def test_a_part_has_the_findings_of_its_handles_in_other_calls(tmp_path: Path) -> None:
+    name = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
+    keyring = keyring_of(name)
+    collected([str(CAPTURES / name)], tmp_path / "out", keyring)
+    both = Capture(analyze([CAPTURES / name], keyring, pdus=False)), pcq.open(tmp_path / "out")
+    capture, dataset = (
+        PARTS["both"](one).audit()["findings"].lazy().select("rule", "requirement", "call").collect() for one in both
+    )
+    assert not set(capture["call"]) <= set(PARTS["both"](both[0]).calls["call"])
+    # In a dataset the number of a call has that of its conversation in front.
+    assert dataset.with_columns(pl.col("call") % (1 << 32)).rows() == capture.rows()
+
+
 def test_every_filter_chooses_the_calls_of_one_run(pair: tuple[Capture, Dataset]) -> None:
     chosen = []
     for text in FILTERS:

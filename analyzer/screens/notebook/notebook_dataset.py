@@ -328,11 +328,8 @@ class Dataset:
         if chosen == stored and not self._is_part:
             return {"findings": self.table("findings"), "coverage": self.table("coverage")}
 
-        parts = self._parts()
-        if chosen == stored:
-            findings = self._of_calls("findings")
-        else:
-            findings = self._made("findings", lambda cap: _findings(cap, Profile(chosen)))
+        # Of a part it is made anew: what concerns a handle, an association or two hosts may be found in a call outside of it.
+        parts, findings = self._parts(), self._made("findings", lambda cap: _findings(cap, Profile(chosen)))
         return {"findings": findings, "coverage": _lazy(TABLES["coverage"], lambda: _coverage(parts, Profile(chosen)))}
 
     @property
