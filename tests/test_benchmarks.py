@@ -35,9 +35,9 @@ _ROWS = {
     "winperf": (0.3, 0.6, 11.9),
     "watched": (0.3, 0.6, 17.7),
     "recorded": (0.2, 0.4, 46.5),
-    "polling": (2, 4, 14.4),
+    "polling": (2, 4, 12.8),
     "hours": (0.5, 1.5, 15.2),
-    "reply": (0.5, 1.5, 16.1),
+    "reply": (0.5, 1.5, 13.7),
 }
 # The same for a packet of `tiny`, by command.
 _COMMANDS = {

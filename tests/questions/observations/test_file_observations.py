@@ -11,20 +11,22 @@ from analyzer.results.file import FileRecord, FoundFiles
 from analyzer.results.observation import Observation
 from tests.build.calls import analysis_of
 from tests.build.smb import stream
-from tests.transport.smb.test_file_tracker import ACCESS_DENIED, MZ, OPENED, Share, created, digest, found
+from tests.transport.smb.test_file_tracker import MZ, WRITTEN, digest, found, share_of
+
+PUBLIC = "tree:\\\\FILES\\public"
 
 
 def observed(*files: FileRecord) -> tuple[Observation, ...]:
     return observations(Scene(replace(analysis_of(), files=FoundFiles(files))), "made.pcap")
 
 
-def one_file(talk: Share) -> FileRecord:
-    (one,) = found(stream(talk.close().sent))
+def one_file(words: str) -> FileRecord:
+    (one,) = found(stream(share_of(f"{words} close").sent))
     return one
 
 
 def test_a_program_for_an_administrative_share_is_grave_and_has_its_digest() -> None:
-    written = one_file(Share().opened("a.exe").written(MZ))
+    written = one_file(WRITTEN)
     (one,) = observed(written)
     assert (one.severity, one.kind, one.outcome, one.count) == ("high", "program-written", "answered", 1)
     assert one.objects == ("\\\\FILES\\ADMIN$\\a.exe",)
@@ -33,30 +35,30 @@ def test_a_program_for_an_administrative_share_is_grave_and_has_its_digest() -> 
 
 
 def test_other_files_are_counted_by_what_was_done() -> None:
-    talks = {
-        "file-change": Share().opened("a.txt", path="\\\\FILES\\public").written(b"text"),
-        "file-read": Share().opened(path="\\\\FILES\\public", body=created(4, OPENED)).was_read(b"text"),
+    conversations = {
+        "file-change": f"{PUBLIC} create:a.txt write:text@0",
+        "file-read": f"{PUBLIC} open:a.exe@4 read:text@0",
     }
-    for kind, talk in talks.items():
-        one = one_file(talk)
+    for kind, words in conversations.items():
+        one = one_file(words)
         (seen,) = observed(one, one)
         assert (seen.severity, seen.kind, seen.outcome, seen.count) == ("info", kind, "answered", 2)
 
 
 def test_what_was_done_to_a_file_is_said() -> None:
-    (seen,) = observed(one_file(Share().opened("a.txt", path="\\\\FILES\\public").written(b"text")))
+    (seen,) = observed(one_file(f"{PUBLIC} create:a.txt write:text@0"))
     assert seen.detail == "created and written"
     assert "created and wrote files of" in seen.text
 
 
 def test_what_was_refused_was_tried() -> None:
-    (one,) = observed(*found(stream(Share().opened(status=ACCESS_DENIED, body=b"\t\0" + bytes(7)).sent)))
+    (one,) = observed(*found(stream(share_of("tree:\\\\FILES\\ADMIN$ create:a.exe!").sent)))
     assert (one.kind, one.outcome, one.reason) == ("file-open", "refused", "STATUS_ACCESS_DENIED")
     assert "tried to open files or directories of" in one.text
 
 
 def test_very_many_programs_are_one_observation_beyond_the_most() -> None:
-    program = one_file(Share().opened("a.exe").written(MZ))
+    program = one_file(WRITTEN)
     many = [replace(program, name=f"{number}.exe") for number in range(_MOST_PROGRAMS + 3)]
     seen = observed(*many)
     assert (len(seen), sum(one.count for one in seen)) == (_MOST_PROGRAMS + 1, _MOST_PROGRAMS + 3)
