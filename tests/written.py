@@ -68,43 +68,54 @@ def came_of(job: Callable[[], object]) -> Iterator[str]:
             yield from told(one) if isinstance(one, Struct) else [repr(one)]
 
 
-class Told:
+class _Paragraphs:
+    """A text whose paragraphs begin with a name, have `heading` lines in all that say what is tried, and end in what came of it."""
+
+    def __init__(self, path: Path, heading: int) -> None:
+        self._path = path
+        self._headings: dict[str, str] = {}
+        self._outcomes: dict[str, str] = {}
+        for part in re.split(r"^(?=\S)", path.read_text("utf-8") if path.exists() else "", flags=re.MULTILINE)[1:]:
+            lines = part.splitlines(keepends=True)
+            name = lines[0].rstrip("\n")
+            self._headings[name], self._outcomes[name] = "".join(lines[:heading]), "".join(lines[heading:])
+
+    def _hold(self, name: str, found: str) -> None:
+        """Holds what came of a paragraph to the text, or writes it there."""
+        if IS_WRITING:
+            self._outcomes[name] = found
+            self._path.write_text(
+                "".join(heading + self._outcomes.get(one, "") for one, heading in self._headings.items()), "utf-8"
+            )
+        assert found == self._outcomes.get(name), found
+
+
+class Told(_Paragraphs):
     """Paragraphs of a text: a name, a line of words, and lines behind `=` that say what comes of the words."""
 
     def __init__(self, path: Path, said: Callable[[str], str]) -> None:
-        self._path, self._said = path, said
-        self.words: dict[str, str] = {}
-        self._expected: dict[str, str] = {}
-        for part in re.split(r"^(?=\S)", path.read_text("utf-8"), flags=re.MULTILINE)[1:]:
-            name, words, *rest = part.splitlines(keepends=True)
-            self.words[name.strip()], self._expected[name.strip()] = words, "".join(rest)
+        super().__init__(path, heading=2)
+        self._said = said
+        self.words = {name: heading.partition("\n")[2] for name, heading in self._headings.items()}
 
     def holds(self, name: str) -> None:
         """Holds what comes of a paragraph's words to the text, or writes it there."""
-        found = self._said(self.words[name])
-        if IS_WRITING:
-            self._expected[name] = found
-            self._path.write_text(
-                "".join(f"{one}\n{words}{self._expected[one]}" for one, words in self.words.items()), "utf-8"
-            )
-        assert found == self._expected[name]
+        self._hold(name, self._said(self.words[name]))
 
 
-class Outcomes(Generic[T]):
+class Outcomes(_Paragraphs, Generic[T]):
     """Paragraphs of a text: the names of cases that stand in code, and lines behind `=` that say what comes of each."""
 
     def __init__(self, path: Path, cases: Mapping[str, T], said: Callable[[T], Iterable[str]]) -> None:
-        self._path, self.cases, self._said = path, cases, said
-        text = path.read_text("utf-8") if path.exists() else ""
-        self._expected = set(re.split(r"^(?=\S)", text, flags=re.MULTILINE))
-
-    def _paragraph(self, name: str) -> str:
-        return f"{name}\n" + "".join(f"  = {line}\n" for line in self._said(self.cases[name]))
+        super().__init__(path, heading=1)
+        self.cases, self._said = cases, said
+        self._written = list(self._headings)
+        self._headings = {name: f"{name}\n" for name in cases}
 
     def holds(self, name: str) -> None:
-        """Holds what comes of a case to the text; writes nothing."""
-        found = self._paragraph(name)
-        assert IS_WRITING or found in self._expected, found
+        """Holds what comes of a case to the text, or writes it there."""
+        self._hold(name, "".join(f"  = {line}\n" for line in self._said(self.cases[name])))
 
     def is_as_written(self) -> None:
-        is_as_written(self._path, "".join(map(self._paragraph, self.cases)))
+        """Holds that the text has these cases, in their order, and no other."""
+        assert IS_WRITING or self._written == list(self.cases)
