@@ -5,7 +5,7 @@ A case needs no layer, so that they are loaded when a capture is read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from analyzer.results.provenance import FileDigest
     from analyzer.transport.packet.frame_tallies import Tallies
     from analyzer.transport.packet.segment import SegmentBatch
+    from analyzer.transport.rpc.exchange import Selection
     from analyzer.transport.rpc.rpc_layer import RpcLayer
     from analyzer.transport.smb.file_tracker import FileLog
     from analyzer.transport.smb.smb_connection_state import KeyLog, MessageLog
@@ -159,7 +160,7 @@ def _read(
 ) -> Analysis | None:
     """Takes the segments that are waiting through all layers and the second reading. With `sharing`, several processes do that,
     where it pays; None where it then turns out that one process has to."""
-    from analyzer.interfaces.pcq.naming_exchanges import NamingExchanges
+    from analyzer.interfaces.pcq.naming_calls import NamingCalls
     from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
     from analyzer.interfaces.resolution.second_reading import resolved
     from analyzer.interfaces.winperf.winreg_layer import KeyFollower
@@ -171,13 +172,10 @@ def _read(
     file_log = _file_log(limits) if with_files else None
     message_log = file_log.take if file_log is not None else None
     below, known = stream_layers(limits, tickets)
-    channels, rpc = _call_layers(keyring, limits, known, pdus=pdus, message_log=message_log)
-    around_rpc: Mapping[InSessions, list[Layer]] = {
-        "all": [rpc],
-        "naming": [rpc, NamingExchanges()],
-        "none": [MarksInSessions(), rpc],
-    }
-    upper = [*channels, *around_rpc[in_sessions], *above]
+    selected = NamingCalls() if in_sessions == "naming" else None
+    channels, rpc = _call_layers(keyring, limits, known, pdus=pdus, message_log=message_log, selected=selected)
+    before_rpc = [MarksInSessions()] if in_sessions == "none" else []
+    upper = [*channels, *before_rpc, rpc, *above]
     if sharing is None:
         events: list[Iterator[Event]] = [LayerChain([*below, *upper]).run(waiting.pop())]
     else:
@@ -358,13 +356,20 @@ def stream_layers(limits: Limits, tickets: Tickets | None = None) -> tuple[list[
 
 
 def _call_layers(
-    keyring: Keyring, limits: Limits, tickets: Tickets, *, pdus: bool, message_log: MessageLog | None = None
+    keyring: Keyring,
+    limits: Limits,
+    tickets: Tickets,
+    *,
+    pdus: bool,
+    message_log: MessageLog | None = None,
+    selected: Selection | None = None,
 ) -> tuple[list[Layer], RpcLayer]:
-    """The layers from streams to channels, and the one from there to exchanges."""
+    """The layers from streams to channels, and the one from there to exchanges: in SMB sessions, of the calls that are selected."""
     from analyzer.auth import token_handshake
     from analyzer.transport.rpc.rpc_layer import RpcLayer
 
-    rpc = RpcLayer(keyring, limits=limits, begin=partial(token_handshake.begin, tickets=tickets), pdus=pdus)
+    begin = partial(token_handshake.begin, tickets=tickets)
+    rpc = RpcLayer(keyring, limits=limits, begin=begin, pdus=pdus, selected=selected)
     return _channels(keyring, limits, tickets=tickets, message_log=message_log), rpc
 
 

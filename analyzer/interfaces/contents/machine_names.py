@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from analyzer.interfaces.pcq.naming_exchanges import NAMING
+from analyzer.interfaces.pcq.naming_calls import NAMING
 from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.security import Identity
 

@@ -113,6 +113,8 @@ class Following:
         # The polls of a handle since it last changed, by its number: the epoch they belong to, and their places.
         self._polls: dict[int, tuple[int, array[int]]] = {}
         self._counts = _Counts()
+        # The place of the call that was looked at last, and the call.
+        self._last: tuple[int, Call] | None = None
 
     def add(self, order: Sequence[int]) -> None:
         """Takes more calls to follow query handles in, in order: their positions among the calls as they were taken."""
@@ -165,7 +167,7 @@ class Following:
                 states.append(self.states[view])
             views.append(known.get(view, -1))
         self._calls, self._first, self._order = calls, first, array("I", order)
-        self.views, self.states, self._latest = views, states, {}
+        self.views, self.states, self._latest, self._last = views, states, {}, None
         polled = {
             number: (epoch, array("I", [at for at in polls if at >= first]))
             for number, (epoch, polls) in self._polls.items()
@@ -173,7 +175,11 @@ class Following:
         self._polls = {number: polls for number, polls in polled.items() if polls[1]}
 
     def _call(self, at: int) -> Call:
-        return self._calls[self.position(at)]
+        # Most calls end before another one begins.
+        last = self._last
+        if last is None or last[0] != at:
+            last = self._last = at, self._calls[self.position(at)]
+        return last[1]
 
     def _steps(self, before: Moment | None) -> Iterator[Iterable[tuple[int, int, int, int, int]]]:
         """What happened before a moment, in order, some thousand steps at a time: its kind, the place of the call (of a loss the

@@ -38,7 +38,7 @@ from analyzer.results.security import AuthLevel, Decryption, RefusedBy
 from analyzer.transport.channel.channel_events import ChannelBatch, ChannelGap
 from analyzer.transport.rpc.call_pairing import CallPairing, FragmentPart, PendingCall, Presentation, SideState
 from analyzer.transport.rpc.client_marks_in_rpc import MarkNotes
-from analyzer.transport.rpc.exchange import ExchangeMaker, numbers
+from analyzer.transport.rpc.exchange import ExchangeMaker, Selection, numbers
 from analyzer.transport.rpc.fault_names import bind_nak_reason, bind_result_reason, fault_name
 from analyzer.transport.rpc.pdu import (
     CLIENT_PTYPES,
@@ -91,9 +91,11 @@ class Association:
         logons: Iterator[int],
         spill: Log | None = None,
         set_back: Sequence[int] = (),
+        selected: Selection | None = None,
     ) -> None:
         """`logons` numbers the logons of its security contexts. What is long of a call under way is spilled to the log. `set_back`
-        are the frames before which the clock of the capture went back, ascending; more come while it is read."""
+        are the frames before which the clock of the capture went back, ascending; more come while it is read. In an SMB session
+        only calls that are `selected` are emitted, all if not given."""
         self._pdus = pdus
         self._framers = {True: Framer(), False: Framer()}
         # About how many bytes of memory it takes.
@@ -105,7 +107,7 @@ class Association:
         self._early_acks: dict[int, RawPdu] = {}
         self._marks = MarkNotes()
         self._security = SecurityTable(begin, search, limits.security_contexts, logons)
-        self._exchanges = ExchangeMaker(channel, self._presentations, self._security, limits.stub, set_back)
+        self._exchanges = ExchangeMaker(channel, self._presentations, self._security, limits.stub, set_back, selected)
         self._calls = CallPairing(self._presentations, limits, self._exchanges.exchange, spill)
 
     def feed(self, event: ChannelBatch | ChannelGap) -> list[Event]:

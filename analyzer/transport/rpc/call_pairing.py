@@ -211,7 +211,8 @@ class CallSide(Struct):
     @property
     def times(self) -> tuple[int, int] | None:
         """Times of its earliest and its latest frame."""
-        return spanned([self.dropped_times, self.pdus.times])
+        times = self.pdus.times
+        return spanned([self.dropped_times, times]) if self.dropped_times is not None else times
 
 
 class PendingCall(Struct):
@@ -236,9 +237,14 @@ class PendingCall(Struct):
     def first_frame(self) -> int:
         return min(self.request.frames or self.response.frames or {0})
 
+    @property
+    def first_time_ns(self) -> int:
+        times = self.request.times or self.response.times
+        return times[0] if times is not None else 0
 
-# What is emitted for a call as far as it got, by it and by why it has no response.
-Emit = Callable[[PendingCall, str], Event]
+
+# What is emitted for a call as far as it got, by it and by why it has no response; None where nobody asked for it.
+Emit = Callable[[PendingCall, str], Event | None]
 
 
 class CallPairing:
@@ -398,7 +404,8 @@ class CallPairing:
         if self.pending.get(call.call_id) is call:
             del self.pending[call.call_id]
         self.memory -= _CALL_COST + call.request.memory + call.response.memory
-        out.append(self._give(call, why))
+        if (event := self._give(call, why)) is not None:
+            out.append(event)
 
     def _note_skipped_ids(self, last: int, header: PduHeader, part: FragmentPart, out: list[Event]) -> None:
         """Notes requests that were not captured: clients count their calls; after a gap the count shows which are not there."""

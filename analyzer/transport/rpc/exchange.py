@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -62,11 +62,9 @@ class Exchange(Event, frozen=True):
     cancelled: bool
     orphaned: bool
 
-    @property
-    def first_time_ns(self) -> int:
-        side = self.request or self.response
-        assert side is not None
-        return side.first_time_ns
+
+# Whether a call is wanted, by its channel, what carried it and its security.
+Selection = Callable[[Channel, SmbInfo | None, AuthInfo, PendingCall], bool]
 
 
 def numbers(frames: tuple[int, ...]) -> str:
@@ -85,36 +83,48 @@ class ExchangeMaker:
         security: SecurityTable,
         max_stub: int,
         set_back: Sequence[int],
+        selected: Selection | None = None,
     ) -> None:
-        """`set_back` are the frames before which the clock of the capture went back, ascending; more come while it is read."""
+        """`set_back` are the frames before which the clock of the capture went back, ascending; more come while it is read. In an
+        SMB session only calls that are `selected` become exchanges, and these have no response where they have a request."""
         self.channel = channel
         self.header_signing: bool | None = None
         self._presentations = presentations
         self._security = security
         self._max_stub = max_stub
         self._set_back = set_back
+        self._selected = selected
         self._last_auth = _NO_SECURITY
 
-    def exchange(self, call: PendingCall, why: str) -> Exchange:
-        """The exchange as far as it got; `why` it has no response."""
+    def exchange(self, call: PendingCall, why: str) -> Exchange | None:
+        """The exchange as far as it got; `why` it has no response. None where the call was not asked for."""
         if call.presentation is None or call.presentation.transfer is None:
             # Where the capture swapped frames, the answer to the bind may have been read after the request.
             call.presentation = self._presentations.get(call.context_id, call.presentation)
         presentation, request, response = call.presentation, call.request, call.response
+        secured = self._security_of(call)
+        auth = self._auth(call, *secured) if secured is not None else _NO_SECURITY
+        smb = request.smb if request.state is not _EMPTY else response.smb
+        selected = self._selected if presentation is not None and self.channel.session is not None else None
+        if selected is not None and not selected(self.channel, smb, auth, call):
+            if secured is not None:
+                self._note_use(call, secured[0], None)
+            return None
         asked = self._side(call, request, is_request=True) if request.state is not _EMPTY else None
-        answered = self._side(call, response, is_request=False) if response.state is not _EMPTY else None
+        answered = None
+        if response.state is not _EMPTY and (selected is None or asked is None):
+            answered = self._side(call, response, is_request=False)
+        if secured is not None:
+            self._note_use(call, secured[0], answered)
         state, reason = _COMPLETE
         if not (asked and answered and asked.missing is answered.missing is None and presentation is not None):
             state, reason = self._state(call, why)
-        secured = self._security_of(call)
-        if secured is not None:
-            self._note_use(call, secured[0], answered)
         if self._set_back and asked is not None and answered is not None and self._is_set_back(asked, answered):
             answered = replace(answered, after_set_back=True)
         return Exchange(
             self.channel,
-            request.smb if asked is not None else response.smb,
-            self._auth(call, *secured) if secured is not None else _NO_SECURITY,
+            smb,
+            auth,
             presentation.abstract.uuid if presentation else None,
             presentation.abstract.version if presentation else None,
             "ndr64" if presentation and presentation.is_ndr64 else "ndr",
@@ -133,14 +143,17 @@ class ExchangeMaker:
 
     @staticmethod
     def _note_use(call: PendingCall, security: Security, answered: Side | None) -> None:
-        """Tells a security context what became of a call under it."""
-        if answered is None:
+        """Tells a security context what became of a call under it; `answered` is the response where that was made."""
+        response = call.response
+        if response.state is _EMPTY:
             security.asked()
-        elif call.fault is None or call.response.trailer is not None:
+            return
+        last_ns = answered.last_time_ns if answered is not None else (response.times or (0, 0))[1]
+        if call.fault is None or response.trailer is not None:
             # A fault with a trailer is protected with the context, so the server has it.
-            security.granted(answered.last_time_ns)
+            security.granted(last_ns)
         else:
-            security.faulted(answered.last_time_ns, call.fault, answered.frames)
+            security.faulted(last_ns, call.fault, tuple(sorted(response.frames)))
 
     def _is_set_back(self, asked: Side, answered: Side) -> bool:
         """Whether the clock went back behind the last frame of a request, up to the first of its answer."""

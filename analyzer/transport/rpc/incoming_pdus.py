@@ -75,9 +75,8 @@ class PduList:
     @property
     def times(self) -> tuple[int, int] | None:
         """Times of the earliest and the latest frame."""
-        return spanned(
-            [piece.source.times(piece.start + first, piece.start + last) for piece, first, last in self._runs()]
-        )
+        spans = [piece.source.times(piece.start + first, piece.start + last) for piece, first, last in self._runs()]
+        return spans[0] if len(spans) == 1 else spanned(spans)
 
     def kept(self) -> tuple[Fragments, tuple[int, int] | None]:
         """All PDUs, for good, and the times of their earliest and latest frame: they hold on to nothing of a layer."""

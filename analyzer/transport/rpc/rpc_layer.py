@@ -18,7 +18,7 @@ from analyzer.core.times import earliest
 from analyzer.results.connection import Channel
 from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap
 from analyzer.transport.rpc.association import Association
-from analyzer.transport.rpc.exchange import OpenCall
+from analyzer.transport.rpc.exchange import OpenCall, Selection
 
 _CAPTURE_ENDS = "the capture ends before the answer"
 _GIVEN_UP = "the association was given up before the answer: too much was under way in all of them"
@@ -41,9 +41,11 @@ class RpcLayer:
         pdus: bool = True,
         logons: Iterator[int] | None = None,
         shares: int = 1,
+        selected: Selection | None = None,
     ) -> None:
         """Without `pdus`, single PDUs are not emitted. `search` is what looking for places in keystreams may cost. `logons` numbers
-        logons; from 0 if not given. So many layers share the limit of memory (`shares`).
+        logons; from 0 if not given. So many layers share the limit of memory (`shares`). Of the calls in SMB sessions, only those
+        that are `selected` are emitted, all if not given.
 
         [MS-PCQ] 3.1.4.1.6 lets a client offer a buffer of 1 GiB; a forged stream of fragments must not make us hold that much
         for every call. A call beyond `limits.stub` is emitted without its stub.
@@ -52,7 +54,7 @@ class RpcLayer:
         self._search = search if search is not None else SearchBudget(limits.search_tries, limits.search_keystream)
         self._limits = limits
         self._memory = MemoryBudget(max(limits.rpc_memory, limits.stub + limits.stub // 2) // shares)
-        self._pdus = pdus
+        self._pdus, self._selected = pdus, selected
         self._logons = count() if logons is None else logons
         self._spill = Log(0)
         self._associations: dict[int, Association] = {}
@@ -113,6 +115,14 @@ class RpcLayer:
 
     def _begin_association(self, channel: Channel) -> Association:
         begun = self._associations[channel.number] = Association(
-            channel, self._begin, self._search, self._limits, self._pdus, self._logons, self._spill, self._set_back
+            channel,
+            self._begin,
+            self._search,
+            self._limits,
+            self._pdus,
+            self._logons,
+            self._spill,
+            self._set_back,
+            self._selected,
         )
         return begun

@@ -126,7 +126,9 @@ def test_random_bytes_spliced_in_give_events_and_nothing_else(which, at, removed
     for stated in reported(events):
         assert isinstance(stated, (Exchange, Pdu, Bound, ClientMarks, Logon, Problem))
         if isinstance(stated, Exchange):
-            assert stated.first_time_ns > 0
+            side = stated.request or stated.response
+            assert side is not None
+            assert side.first_time_ns > 0
             assert (stated.state == "complete") or stated.reason
     opened = {
         stub(call.request)
