@@ -472,7 +472,8 @@ _IN_THE_WAY: Mapping[str, str] = {
     "`polling`: at least": "27 % is bytes with their origin, 16 % ciphers, 14 % buffers, 13 % SMB. tshark decodes no call",
     "`handles`: `audit`": "four findings a call, which take 45 % of its time",
     "`large`: a packet": "the file came from the disk (from memory, `cat` takes 0.5 s of processor time and ours 6 to 7 s)",
-    "`recorded`: `hosts`": "a quarter is SMB, a tenth unsealing (RC4 is followed through every answer)",
+    "`recorded`: `hosts`": "three of four calls name a machine, which is decoded; a quarter is SMB, a tenth unsealing (RC4 "
+    "is followed through every answer)",
     "`reply`: `triage`": "it looks at 94,117 processes, each of which is seen once",
     "`handles`: `report`": f"{_PARTS_OF_REPORT} 3.1 times the time of `timeline`",
     "`watched`: `report`": f"{_PARTS_OF_REPORT} 3.7 times the time of `timeline`",

@@ -42,7 +42,7 @@ _ROWS = {
 # The same for a packet of `tiny`, by command.
 _COMMANDS = {
     "sessions": 23.1,
-    "hosts": 48.3,
+    "hosts": 38.6,
     "handles": 87.2,
     "stats": 89.3,
     "samples": 102,
