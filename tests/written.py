@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -17,6 +18,7 @@ from analyzer.core.errors import DecodeError, InputError
 from tests import truth
 
 T = TypeVar("T")
+_WIDTH = 120
 IS_WRITING = bool(os.environ.get("PCQ_WRITE_PAGES"))
 
 
@@ -40,6 +42,21 @@ def by_finding(said: Iterable[tuple[str, str]]) -> Iterator[str]:
         finding, _, seen = line.rpartition(", seen ")
         alike.setdefault(finding, []).append(f"{change}: {seen}")
     return (f"{finding}, seen {' | '.join(each)}\n" for finding, each in alike.items())
+
+
+def by_outcome(said: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Of words and what comes of each, lines for each outcome: all words that it comes of."""
+    alike: dict[str, list[str]] = {}
+    for words, outcome in said:
+        alike.setdefault(outcome, []).append(words)
+    for outcome, each in alike.items():
+        line = f"{outcome or 'nothing'}:"
+        for words in each:
+            if len(line) + len(words) > _WIDTH:
+                yield line
+                line = "   "
+            line += f" {words};"
+        yield line.rstrip(";")
 
 
 def told(value: object, depth: int = 0) -> Iterator[str]:
@@ -66,6 +83,58 @@ def came_of(job: Callable[[], object]) -> Iterator[str]:
     else:
         for one in found if isinstance(found, Iterator) else [found]:
             yield from told(one) if isinstance(one, Struct) else [repr(one)]
+
+
+def _in_words(value: object) -> str:
+    match value:
+        case bytes():
+            runs = ((f"{byte:02x}", len(list(same))) for byte, same in groupby(value))
+            return "".join(f"[{count} {byte}]" if count > 4 else byte * count for byte, count in runs) or "no bytes"
+        case dict() | tuple() | list():
+            return f"({_without_parentheses(value)})"
+        # Numbers of a specification are read in hexadecimal.
+        case int() if abs(value) > 0xFF and (abs(value) > 200_000_000 or (value % 0x100 == 0 and value % 1000)):
+            return f"{value:#x}"
+        case _:
+            return str(value)
+
+
+def _without_parentheses(value: object) -> str:
+    match value:
+        case dict():
+            return ", ".join(f"{name} {_in_words(one)}" for name, one in value.items())
+        case tuple() | list():
+            return " ".join(map(_in_words, value))
+        case _:
+            return _in_words(value)
+
+
+class Tables(dict[str, tuple[Callable[..., object], tuple[Any, ...]]]):
+    """Functions by their names in words, with rows of arguments: a tuple, keywords, or one value."""
+
+    def of(self, *rows: object) -> Callable[[Callable[..., object]], Callable[..., object]]:
+        def add(job: Callable[..., object]) -> Callable[..., object]:
+            self[job.__name__.replace("_", " ")] = job, rows
+            return job
+
+        return add
+
+
+def of_rows(table: tuple[Callable[..., object], tuple[Any, ...]]) -> Iterator[str]:
+    """What comes of a function, and behind it the rows that it comes of."""
+    job, rows = table
+    return by_outcome((_without_parentheses(row) or "as usual", _result(job, row)) for row in rows)
+
+
+def _result(job: Callable[..., object], row: object) -> str:
+    match row:
+        case dict():
+            found = job(**row)
+        case tuple():
+            found = job(*row)
+        case _:
+            found = job(row)
+    return ", ".join(map(_in_words, found)) if isinstance(found, list) else _in_words(found)
 
 
 class _Paragraphs:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby
+from types import SimpleNamespace
+from typing import Any
 
 from analyzer.core.events import Event
 from analyzer.questions.audit.engine import Audit, Profile
@@ -13,6 +16,28 @@ from analyzer.questions.audit.verdicts import Outcome
 from analyzer.results.analysis import Analysis
 from tests.build.calls import analysis_of
 from tests.questions.audit import examples
+
+# A call of which a rule asks nothing but where its findings are.
+ANY: Any = SimpleNamespace(judged_side="response")
+
+
+def judgement_words(judgements: Iterable[Any]) -> list[str]:
+    """Of each judgement its outcome, its requirements (of what points anywhere the first), and where it points."""
+    found = []
+    for (outcome, is_placed), alike in groupby(judgements, lambda one: (one.outcome.value, one.at is not None)):
+        if is_placed:
+            found += [
+                f"{outcome} {(one.requirements or '-')[0]} {one.at.path.removeprefix('lpData.')}" for one in alike
+            ]
+        else:
+            of = [name for one in alike for name in one.requirements or ("-",)]
+            found.append(f"{outcome} {examples.sections(of)}")
+    return found
+
+
+def checked(rule: Any, call: Any = ANY) -> list[str]:
+    """What a rule says of a call that it is shown as it is."""
+    return judgement_words(next(look for look in rule.looks if look.check is not None).check(call))
 
 
 @dataclass(frozen=True, slots=True)
