@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
 from struct import pack
 from types import SimpleNamespace
 from typing import Any
@@ -23,9 +25,6 @@ from analyzer.questions.audit.rule import Reads, every_rule
 from analyzer.questions.audit.rule_plans import _MOST_PLANS, Plan, Plans, _apart, _is_read, _why_unreadable, about
 from analyzer.questions.audit.rules.identifiers import _chain
 from analyzer.questions.audit.stub_and_pdu_fields import (
-    ArrayCounts,
-    Number,
-    _Stub,
     answer_counts,
     machine_name,
     problem_at,
@@ -38,8 +37,9 @@ from analyzer.results.query_state import QueryView
 from tests.build.buffers import identifier, perf_data, wide
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, analysis_of, winreg
 from tests.build.rpc import PCQ, WINREG
+from tests.written import Outcomes, Tables, of_rows
 
-SIZE = "PCQ-2.2.4.7-R02"
+TABLES = Tables()
 
 
 def call_of(*events: Any) -> CallEvidence:
@@ -48,134 +48,83 @@ def call_of(*events: Any) -> CallEvidence:
 
 # ------------------------------------------------------------------------------------------------ which calls a rule reads
 
+FAULTED = {"status": None, "fault": 5}
+ANSWERED = ({}, {"status": None}, {"status": 5}, {"fault": 5}, FAULTED)
+PARTS = ("response", "response.lpData", "request", "request.lpData")
 
-def reading(
-    *, code: Any = 1, status: int | None = 0, fault: int | None = None, request: bool = True, **sides: Any
-) -> Any:
+
+def reading(*, code=1, status=0, fault=None, request=True, **sides):
     asked = {} if code is None else {"RequestCode": code}
-    return SimpleNamespace(
-        asked=asked, status=status, fault=fault, opnum=6, unreadable={}, request=object() if request else None, **sides
-    )
+    sides["request"] = sides.get("side", object() if request else None)
+    return SimpleNamespace(asked=asked, status=status, fault=fault, opnum=6, unreadable={}, **sides)
 
 
-@pytest.mark.parametrize(
-    ("reads", "call", "is_read"),
-    [
-        (Reads(), reading(), True),
-        (Reads(codes=(1, 2)), reading(), True),
-        (Reads(codes=(2,)), reading(), False),
-        # What cannot be known may be.
-        (Reads(codes=(2,)), reading(code=None), True),
-        (Reads(codes=(2,)), reading(request=False), True),
-        (Reads(success=True), reading(), True),
-        (Reads(success=True), reading(status=None), True),
-        (Reads(success=True), reading(status=5), False),
-        (Reads(success=True), reading(fault=5), False),
-        (Reads(success=True), reading(status=None, fault=5), False),
-        (Reads(failure=True), reading(), False),
-        (Reads(failure=True), reading(status=5), True),
-        (Reads(failure=True), reading(status=None), True),
-        (Reads(failure=True), reading(fault=5), True),
-        # A fault answers no response.
-        (Reads(parts=("request",)), reading(status=None, fault=5), True),
-        (Reads(parts=("request.lpData", "response")), reading(status=None, fault=5), False),
-        (Reads(parts=("response.lpData",)), reading(status=None, fault=5), False),
-        (Reads(parts=("response",)), reading(), True),
-    ],
+@TABLES.of(
+    *({"codes": codes, **call} for codes, call in (((), {}), ((1, 2), {}), ((2,), {}))),
+    # What cannot be known may be.
+    *({"codes": (2,), **call} for call in ({"code": None}, {"request": False})),
+    *({"success": True, **call} for call in ANSWERED),
+    *({"failure": True, **call} for call in ANSWERED),
+    # A fault answers no response.
+    *({"parts": (part,), **FAULTED} for part in ("request", "response", "response.lpData")),
+    {"parts": ("request.lpData", "response"), **FAULTED},
+    {"parts": ("response",)},
 )
-def test_which_calls_a_rule_reads(reads: Reads, call: Any, is_read: bool) -> None:
-    assert _is_read(reads, call) is is_read
+def which_calls_a_rule_reads(codes=(), success=False, failure=False, parts=(), **call):
+    reads = Reads(codes=codes, success=success, failure=failure, parts=parts)
+    return "read" if _is_read(reads, reading(**call)) else "passed over"
 
 
-def side(
-    missing: Missing | None = None,
-    *,
-    problem: Any = None,
-    lp_data: Any = None,
-    damage: Any = None,
-    has_decoded: bool = True,
-) -> Any:
+def side(missing=None, *, problem=None, lp_data=None, damage=None, has_decoded=True):
     decoded = SimpleNamespace(problem=damage) if has_decoded else None
-    stated = SimpleNamespace(missing=missing, problem=problem, buffer_span=lp_data)
-    return SimpleNamespace(side=stated, buffer=decoded)
+    return SimpleNamespace(side=SimpleNamespace(missing=missing, problem=problem, buffer_span=lp_data), buffer=decoded)
 
 
-NOT_THERE = "the response was not captured"
-SEALED = "the response is sealed and no key was given that opens it"
-LOST = "bytes of the response are missing"
-NO_STUB = "the response stub does not decode"
+SIDES = {
+    "none": None,
+    "sealed": side(Missing.SEALED),
+    "lost": side(Missing.NOT_CAPTURED),
+    "off its layout": side(problem=1),
+    "a buffer": side(lp_data=b"x"),
+    "a buffer of unknown content": side(has_decoded=False, lp_data=b"x"),
+    "a damaged buffer": side(lp_data=b"x", damage=1),
+    "an empty buffer": side(),
+}
+# Other methods' buffers may be empty, and so may what failed return.
+NOT_EMPTY = [{"status": 5}, {"opnum": 8}, {"opnum": int(Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO)}]
 
 
-@pytest.mark.parametrize(
-    ("part", "answered", "damaged", "reason"),
-    [
-        ("response", None, False, NOT_THERE),
-        ("response", None, True, NOT_THERE),
-        ("response", side(Missing.SEALED), False, SEALED),
-        ("response", side(Missing.SEALED), True, SEALED),
-        ("response", side(Missing.NOT_CAPTURED), False, LOST),
-        ("response", side(problem=1), False, NO_STUB),
-        ("response", side(problem=1), True, None),
-        ("response", side(damage=1), False, None),
-        ("response.lpData", side(lp_data=b"x"), False, None),
-        ("response.lpData", side(has_decoded=False, lp_data=b"x"), False, None),
-        ("response.lpData", side(lp_data=b"x", damage=1), False, "the buffer of the response is damaged"),
-        ("response.lpData", side(lp_data=b"x", damage=1), True, None),
-        ("response.lpData", side(), False, "the buffer of the response is empty"),
-        ("response.lpData", side(), True, None),
-    ],
+@TABLES.of(
+    *((part, made) for part in PARTS for made in SIDES),
+    *(("response.lpData", "an empty buffer", facts) for facts in NOT_EMPTY),
 )
-def test_why_a_part_cannot_be_read(part: Any, answered: Any, damaged: bool, reason: str | None) -> None:
-    def asked(side_of: Any, **facts: Any) -> Any:
-        call = reading(**facts)
-        call.request, call.response = side_of, side_of
-        call.side = lambda name: side_of
-        return call
-
-    reads = Reads(parts=(part,), damaged=damaged)
-    call = asked(answered)
-    assert _why_unreadable(reads, call) == reason
-    # It is looked at once for all rules.
-    call.side = None
-    assert _why_unreadable(reads, call) == reason
-    assert call.unreadable == {(part, damaged): reason}
-    words = reason.replace("response", "request") if reason is not None else None
-    turned = "request" + part.removeprefix("response")
-    if reason != "the buffer of the response is empty":
-        assert _why_unreadable(Reads(parts=(turned,), damaged=damaged), asked(answered)) == words
-    else:
-        # Other methods' buffers may be empty, and so may what failed return.
-        assert _why_unreadable(Reads(parts=(turned,)), asked(answered)) is None
-        assert _why_unreadable(reads, asked(answered, status=5)) is None
-        other = asked(answered)
-        other.opnum = 8
-        assert _why_unreadable(reads, other) is None
-        other = asked(answered)
-        other.opnum = Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO
-        assert _why_unreadable(reads, other) == reason
+def why_a_part_cannot_be_read(part, made, facts=None):
+    """By a rule, and by one that is shown what is damaged. It is looked at once for all rules."""
+    call = reading(side=SIDES[made], response=SIDES[made], status=(facts or {}).get("status", 0))
+    call.opnum = (facts or {}).get("opnum", 6)
+    found = []
+    for damaged in (False, True):
+        call.side, call.unreadable, reads = lambda name: SIDES[made], {}, Reads(parts=(part,), damaged=damaged)
+        reason = _why_unreadable(reads, call)
+        call.side = None
+        assert _why_unreadable(reads, call) == reason
+        assert call.unreadable == {(part, damaged): reason}
+        found.append(reason or "it can")
+    return " / ".join(dict.fromkeys(found))
 
 
-@pytest.mark.parametrize(
-    ("reads", "facts", "reason"),
-    [
-        (Reads(success=True), {"status": None}, NOT_THERE),
-        (Reads(failure=True), {"status": None}, NOT_THERE),
-        (Reads(success=True), {"status": 0}, None),
-        (Reads(failure=True), {"status": None, "fault": 5}, None),
-        (Reads(), {"status": None}, None),
-        (Reads(codes=(1,)), {"code": None}, "the request was not captured"),
-        (Reads(codes=(1,)), {"code": 5}, None),
-    ],
+@TABLES.of(
+    *({name: True, "status": status} for name in ("success", "failure") for status in (None, 0)),
+    *({name: True, **FAULTED} for name in ("success", "failure")),
+    {"status": None},
+    *({"codes": (1,), "code": code} for code in (None, 5)),
 )
-def test_why_it_is_not_known_whether_a_rule_reads_a_call(reads: Reads, facts: Any, reason: str | None) -> None:
-    call = reading(**facts)
-    call.request = call.response = None
-    assert _why_unreadable(reads, call) == reason
+def why_it_is_not_known_whether_a_rule_reads_a_call(codes=(), success=False, failure=False, **call):
+    made = reading(side=None, response=None, **call)
+    return _why_unreadable(Reads(codes=codes, success=success, failure=failure), made) or "it is known"
 
 
 def test_what_passed_and_what_cannot_be_stated_is_counted() -> None:
-    from collections import Counter
-
     done, doubts = Counter({"A": 1}), Counter[tuple[str, str]]()
     wrong = failed(call_of(Calls().open_query()), At("request"), "m", of="A")
     unknown = inconclusive("why", None, "A", "B")
@@ -251,31 +200,18 @@ def test_of_several_violations_the_first_is_shown_and_all_are_counted() -> None:
     assert (note.outcome, note.note, soft.note, one.note) == (Outcome.WARNED, True, False, False)
 
 
-@pytest.mark.parametrize(
-    ("code", "verdict"),
-    [
-        (0, None),
-        (5, None),
-        (15_999, None),
-        # [MS-ERREF] 2.2 ends below 16000; the last that has a name is one of it.
-        (16_000, "warn"),
-        (0x7FFFFFFF, "warn"),
-        (0x80000000, "fail"),
-        (0xC0000022, "fail"),
-    ],
-)
-def test_a_status_is_of_the_win32_space(code: int, verdict: str | None) -> None:
-    assert status_violation(code) == verdict
+# [MS-ERREF] 2.2 ends below 16000; the last that has a name is one of it.
+@TABLES.of(0, 5, 15_999, 16_000, 0x7FFFFFFF, 0x80000000, 0xC0000022)
+def a_status_is_of_the_win32_space(code):
+    return status_violation(code)
 
 
-@pytest.mark.parametrize(
-    ("kind", "has"), [(None, None), (0, False), (2, True), (4, None), (6, True), (0x16, True), (1, None), (0x0C, None)]
-)
-def test_whether_a_counterset_has_instances(kind: int | None, has: bool | None) -> None:
-    """[MS-PCQ] 2.2.4.1: 4 and 12 aggregate over all instances."""
-    call: Any = SimpleNamespace(catalog=SimpleNamespace(countersets={"a": SimpleNamespace(instance_type=kind)}))
-    assert has_instances(call, "a") is has
-    assert has_instances(call, "b") is None
+# [MS-PCQ] 2.2.4.1: 4 and 12 aggregate over all instances.
+@TABLES.of(None, 0, 2, 4, 6, 0x16, 1, 0x0C)
+def whether_a_counterset_has_instances(kind):
+    """One that is known, and another."""
+    call = SimpleNamespace(catalog=SimpleNamespace(countersets={"a": SimpleNamespace(instance_type=kind)}))
+    return [has_instances(call, "a"), has_instances(call, "b")]
 
 
 def test_identifiers_are_those_of_a_side_that_can_be_read() -> None:
@@ -289,19 +225,15 @@ def test_identifiers_are_those_of_a_side_that_can_be_read() -> None:
     assert counts(call_of(Calls().exchange(7, b"\1", None))) == [0, 0]
 
 
-@pytest.mark.parametrize(
-    ("data", "found"),
-    [
-        (b"", []),
-        (identifier(COUNTERSET), [1]),
-        (identifier(COUNTERSET) * 2 + b"x" * 9, [1, "the buffer ends before an identifier does"]),
-        (identifier(COUNTERSET)[:39], ["the buffer ends before an identifier does"]),
-    ],
-)
-def test_sizes_lead_from_identifier_to_identifier(data: bytes, found: list[Any]) -> None:
+@TABLES.of((0, 0), (1, 0), (2, 9), (1, -1))
+def sizes_lead_from_identifier_to_identifier(number, more):
+    data = identifier(COUNTERSET) * number + b"x" * more
+    data = data[: len(data) + min(more, 0)]
     call = call_of(Calls().counter_info(data))
-    made = list(_chain(call, call.reply))
-    assert [one.message or one.count for one in made] == found
+    return [one.message or one.count for one in _chain(call, call.reply)]
+
+
+def test_of_a_stub_that_does_not_decode_sizes_lead_nowhere():
     broken = call_of(Calls().exchange(7, b"\1", None))
     assert list(_chain(broken, broken.sent)) == [inconclusive("the request stub does not decode", broken)]
 
@@ -309,182 +241,120 @@ def test_sizes_lead_from_identifier_to_identifier(data: bytes, found: list[Any])
 # ------------------------------------------------------------------------------------------------ numbers of stubs
 
 
-def stub_of(data: bytes, *, ndr64: bool = False, big: bool = False, name: str = "response", **more: Any) -> Any:
-    captured = TracedBytes.of_frame(data, 1)
+def number_words(number):
+    return f"{number.value} at {number.path}"
+
+
+def stub_of(data, *, ndr64=False, big=False, name="response", layout=None, **more):
+    side = SimpleNamespace(missing=None, big_endian=big, **more)
     call = SimpleNamespace(syntax="ndr64" if ndr64 else "ndr")
     return SimpleNamespace(
-        captured=captured,
-        call=call,
-        side=SimpleNamespace(missing=None, big_endian=big, **more),
-        name=name,
-        layout=None,
-        stub=data,
+        captured=TracedBytes.of_frame(data, 1), call=call, side=side, name=name, layout=layout, stub=data
     )
 
 
-def test_counts_of_arrays_are_of_four_or_eight_bytes() -> None:
+@TABLES.of(
+    *({"counts": "3I", "big": big, "cut": cut} for big in (False, True) for cut in (0, 1)),
+    *({"counts": "3Q", "ndr64": True, "cut": cut} for cut in (0, 1)),
+    {"counts": "3I", "missing": Missing.SEALED},
+)
+def counts_of_arrays_are_of_four_or_eight_bytes(counts, cut=0, big=False, ndr64=False, missing=None):
     """C706 14.3.3: maximum count, offset, actual count; in NDR64 each of eight bytes ([MS-RPCE] 2.2.5.3.2)."""
-    three = ArrayCounts(Number(1, "stub[8:12]"), Number(2, "stub[12:16]"), Number(3, "stub[16:20]"), 20)
-    assert answer_counts(stub_of(bytes(8) + pack("<3I", 1, 2, 3))) == three
-    assert answer_counts(stub_of(bytes(8) + pack(">3I", 1, 2, 3), big=True)) == three
-    assert answer_counts(stub_of(bytes(8) + pack("<3I", 1, 2, 3)[:-1])) is None
-    long = ArrayCounts(Number(1, "stub[8:16]"), Number(2, "stub[16:24]"), Number(3, "stub[24:32]"), 32)
-    assert answer_counts(stub_of(bytes(8) + pack("<3Q", 1, 2, 3), ndr64=True)) == long
-    assert answer_counts(stub_of(bytes(8) + pack("<3Q", 1, 2, 3)[:-1], ndr64=True)) is None
-    sealed = stub_of(b"")
-    sealed.side.missing = Missing.SEALED
-    assert _Stub(sealed).data == b""
-    assert answer_counts(sealed) is None
+    data = bytes(8) + pack(f"{'>' if big else '<'}{counts}", 1, 2, 3)
+    stub = stub_of(data[: len(data) - cut], ndr64=ndr64, big=big)
+    stub.side.missing = missing
+    found = answer_counts(stub)
+    if found is None:
+        return "none"
+    return [*map(number_words, (found.max_count, found.offset, found.actual_count)), f"elements from {found.start}"]
 
 
-@pytest.mark.parametrize(
-    ("name", "size", "number"),
-    [
-        ("request", 28, Number(9, "stub[24:28]")),
-        ("request", 27, None),
-        ("response", 4, Number(7, "stub[0:4]")),
-        ("response", 3, None),
-    ],
+@TABLES.of(
+    *(("request", size) for size in (28, 27)),
+    *(("response", size) for size in (4, 3)),
+    *(("response", size, True) for size in (8, 7)),
 )
-def test_the_count_of_validated_identifiers_stands_behind_the_handle(
-    name: str, size: int, number: Number | None
-) -> None:
-    data = pack("<I20sI", 7, b"", 9)
-    assert validated_count(stub_of(data[:size], name=name)) == number
+def the_count_of_validated_identifiers_stands_behind_the_handle(name, size, ndr64=False):
+    data = pack("<Q", 7) if ndr64 else pack("<I20sI", 7, b"", 9)
+    found = validated_count(stub_of(data[:size], name=name, ndr64=ndr64))
+    return "none" if found is None else number_words(found)
 
 
-def test_the_count_of_validated_identifiers_is_wide_in_ndr64() -> None:
-    assert validated_count(stub_of(pack("<Q", 7), ndr64=True)) == Number(7, "stub[0:8]")
-    assert validated_count(stub_of(pack("<Q", 7)[:7], ndr64=True)) is None
-
-
-@pytest.mark.parametrize(("size", "is_there"), [(16, True), (17, True), (15, False), (11, False)])
-def test_the_name_of_a_machine_is_as_long_as_its_count_says(size: int, is_there: bool) -> None:
+@TABLES.of(*((size, referent) for referent in (False, True) for size in (16, 17, 15, 11)))
+def the_name_of_a_machine_is_as_long_as_its_count_says(size, referent):
+    """Where it begins, and its bytes; behind a referent four bytes later."""
     data = (pack("<3I", 2, 0, 2) + wide("a") + b"xx")[:size]
-    found = machine_name(stub_of(data))
-    assert (found is not None) is is_there
-    if found is not None:
-        assert found[1] == wide("a")
-        assert found[0].start == 12
-    referent = stub_of(bytes(4) + data)
-    referent.layout = SimpleNamespace(notes=("a referent",))
-    found = machine_name(referent)
-    assert (found is not None) is is_there
-    assert found is None or found[0].start == 16
+    layout = SimpleNamespace(notes=("a referent",)) if referent else None
+    found = machine_name(stub_of(bytes(4 * referent) + data, layout=layout))
+    return "none" if found is None else [found[0].start, found[1]]
 
 
-@pytest.mark.parametrize(
-    ("field", "start", "stop", "where"),
-    [
-        ("request.x", 4, 8, "stub[4:8]"),
-        ("request.x", 0, 20, "stub[0:20]"),
-        ("request.x", 0, 21, ""),
-        ("request.x", 8, 8, ""),
-        ("request.x", None, 8, ""),
-        ("request.x", 8, None, ""),
-        # Of a count that is wrong, the count alone.
-        ("request.x.max_count", 4, 20, "stub[4:8]"),
-        ("request.x.actual_count", 4, 6, "stub[4:6]"),
-        ("offset", 4, 20, "stub[4:8]"),
-    ],
+@TABLES.of(
+    *(("x", *span) for span in ((4, 8), (0, 20), (0, 21), (8, 8), (None, 8), (8, None))),
+    # Of a count that is wrong, the count alone.
+    *(("x.max_count", 4, 20), ("x.actual_count", 4, 6), ("offset", 4, 20)),
 )
-def test_where_a_stub_goes_wrong(field: str, start: int | None, stop: int | None, where: str) -> None:
-    problem = SimpleNamespace(field=field, start=start, stop=stop)
-    assert problem_at(stub_of(bytes(20), problem=problem)) == At("response", where)
+def where_a_stub_goes_wrong(field, start, stop):
+    found = problem_at(stub_of(bytes(20), problem=SimpleNamespace(field=f"request.{field}", start=start, stop=stop)))
+    assert found == At("response", found.path)
+    return found.path or "nowhere"
+
+
+def test_a_stub_that_is_sound_goes_wrong_nowhere():
     assert problem_at(stub_of(bytes(20), problem=None)) == At("response")
 
 
-@pytest.mark.parametrize(
-    ("status", "words"),
-    [(None, "ERROR_SUCCESS (0x0)"), (5, "ERROR_ACCESS_DENIED (0x5)"), (0x7FFFFFF0, "an error (0x7ffffff0)")],
-)
-def test_a_return_value_in_words(status: int | None, words: str) -> None:
-    assert returned(SimpleNamespace(status=status)) == words  # type: ignore[arg-type]
+@TABLES.of(None, 5, 0x7FFFFFF0)
+def a_return_value_in_words(status):
+    return returned(SimpleNamespace(status=status))
 
 
 # ------------------------------------------------------------------------------------------------ texts
 
 
-@pytest.mark.parametrize(
-    ("data", "flaw"),
-    [
-        (wide("ab"), None),
-        (wide("ab") + bytes(6), None),
-        (wide("ab") + bytes(7), ("has half a character behind its NUL", 12, 13)),
-        (wide("ab") + b"x", ("has half a character behind its NUL", 6, 7)),
-        (wide("ab") + bytes(8), ("goes on behind its NUL", 6, 14)),
-        (wide("ab")[:-2], ("has no NUL", 2, 4)),
-        (wide("ab")[:-1], ("has no NUL", 3, 5)),
-        (b"a", ("has no NUL", 0, 1)),
-        (b"", ("has no NUL", 0, 0)),
-        (bytes(2), None),
-    ],
+@TABLES.of(
+    *(wide("ab") + behind for behind in (b"", bytes(6), bytes(7), b"x", bytes(8))),
+    *(wide("ab")[:size] for size in (4, 5, 0)),
+    *(b"a", bytes(2)),
 )
-def test_a_text_has_a_nul_and_little_behind_it(data: bytes, flaw: tuple[str, int, int] | None) -> None:
-    assert text_flaw(data) == flaw
+def a_text_has_a_nul_and_little_behind_it(data):
+    return text_flaw(data)
 
 
-@pytest.mark.parametrize(
-    ("offsets", "base", "lost"),
-    [
-        # Behind 16 bytes of headers stand "ab" at 16 and "c" at 22, whose NUL is at 24.
-        ((16, 22), 0, []),
-        ((0, 6), 16, []),
-        ((16, 24), 0, []),
-        ((16, 26), 0, [1]),
-        ((14, 22), 0, [0]),
-        ((17, 22), 0, [0]),
-        ((16, 0xFFFFFFFF), 0, []),
-        ((16, 22, 100, 15), 0, [2, 3]),
-    ],
+# Behind 16 bytes of headers stand "ab" at 16 and "c" at 22, whose NUL is at 24.
+@TABLES.of(
+    *((16, second) for second in (22, 24, 26, 0xFFFFFFFF)),
+    *((first, 22) for first in (14, 17)),
+    *((0, 6), (16, 22, 100, 15)),
 )
-def test_offsets_lead_to_strings(offsets: tuple[int, ...], base: int, lost: list[int]) -> None:
-    data = bytes(16) + wide("ab") + wide("c")
-    found = string_offsets(data, offsets, 16)
-    assert (found.base, found.lost) == (base, lost)
-    assert found.counts_from_start is (base == 0)
+def offsets_lead_to_strings(*offsets):
+    """Where they count from, and which lead nowhere."""
+    found = string_offsets(bytes(16) + wide("ab") + wide("c"), offsets, 16)
+    assert found.counts_from_start is (found.base == 0)
+    return [f"from {found.base}", found.lost]
 
 
 # ------------------------------------------------------------------------------------------------ evidence
 
 
-def fields(name: str, *children: Any, spelling: str = "") -> Any:
+def fields(name, *children, spelling=""):
     return SimpleNamespace(name=name, spelling=spelling or name.upper(), children=children)
 
 
-def test_a_path_leads_to_a_field_by_id_or_spelling_and_over_what_only_wraps() -> None:
-    leaf, deep = fields("leaf"), fields("deep", spelling="dwDeep")
-    wrap = fields("wrap", fields("inner", deep))
-    root = fields("root", leaf, wrap)
-    assert _find(root, "leaf") is _find(root, "LEAF") is leaf
-    assert _find(root, "wrap.inner.deep") is _find(root, "dwDeep") is _find(root, "wrap.dwDeep") is deep
-    assert _find(root, "lost") is None
-    assert _find(root, "root") is None
-    assert _find(root, "wrap.lost") is wrap
-    assert _find(root, "wrap.lost.deep") is wrap
+ROOT = fields("root", fields("leaf"), fields("wrap", fields("inner", fields("deep", spelling="dwDeep"))))
 
 
-@pytest.mark.parametrize(
-    ("path", "part", "start", "stop"),
-    [
-        ("stub[4:8]", "request stub", 4, 8),
-        ("stub[4:800]", "request stub", 4, 60),
-        ("pdu", "request PDU 1", 0, 84),
-        ("pdu.8:16", "request PDU 1", 8, 16),
-        ("pdu[1].80:99", "request PDU 1", 80, 84),
-        ("pdu[0].8:16", None, 0, 0),
-        ("pdu[2].8:16", None, 0, 0),
-    ],
-)
-def test_bytes_without_a_name_are_places(path: str, part: str | None, start: int, stop: int) -> None:
+@TABLES.of("leaf", "LEAF", "wrap.inner.deep", "dwDeep", "wrap.dwDeep", "lost", "root", "wrap.lost", "wrap.lost.deep")
+def a_path_leads_to_a_field_by_id_or_spelling_and_over_what_only_wraps(path):
+    return getattr(_find(ROOT, path), "name", None)
+
+
+@TABLES.of("stub[4:8]", "stub[4:800]", "pdu", "pdu.8:16", "pdu[1].80:99", "pdu[0].8:16", "pdu[2].8:16")
+def bytes_without_a_name_are_places(path):
     call = call_of(Calls().exchange(6, bytes(60), None))
-    place = call.place(At("request", path))
-    if part is None:
-        assert place is None
-    else:
-        assert place is not None
-        assert (place.part, place.start, place.stop) == (part, start, stop)
     assert call.place(At("response", path)) is None
+    place = call.place(At("request", path))
+    return "nowhere" if place is None else f"{place.part} {place.start}:{place.stop}"
 
 
 def test_places_of_calls_that_are_alike_are_shared() -> None:
@@ -562,92 +432,74 @@ def test_calls_are_found_by_method() -> None:
 # ------------------------------------------------------------------------------------------------ likeness
 
 
-def test_of_a_pdu_all_but_call_id_and_body_makes_it_alike() -> None:
+def test_of_a_pdu_all_but_call_id_and_body_makes_it_alike():
     """[MS-RPCE] 2.2.2.1, C706 12.6.3.1: auth_length at 10, call id at 12, 16 bytes of header; sec_trailer of 8 before the token."""
     assert (_AUTH_LENGTH, _CALL_ID, _BODY, _FIXED, _SEC_TRAILER, _MOST_BYTES) == (10, 12, 16, 24, 8, 4096)
     for order, mark in (("<", 0x10), (">", 0)):
         head = bytes([5, 0, 0, 3, mark, 0, 0, 0]) + pack(f"{order}HH", 60, 4) + b"call"
         data = b"before" + head + b"hintopnm" + b"body" * 5 + b"trailer!" + b"sign"
-        header, body, trailer, length = _pdu(data, 6, len(data))
-        assert (header, body, trailer, length) == (head[:12], b"hintopnm", b"trailer!", 56)
+        assert _pdu(data, 6, len(data)) == (head[:12], b"hintopnm", b"trailer!", 56)
         assert _pdu(data + b"next", 6, len(data)) == (head[:12], b"hintopnm", b"trailer!", 56)
-        bare = data[:16] + bytes(2) + data[18:]
-        assert _pdu(bare, 6, len(bare))[2] == b""
         # A forged length: no more than there is.
-        much = data[:16] + pack(f"{order}H", 55) + data[18:]
-        assert _pdu(much, 6, len(much))[2] == b"\5"
-        all_of_it = data[:16] + pack(f"{order}H", 56) + data[18:]
-        assert _pdu(all_of_it, 6, len(all_of_it))[2] == b""
+        for stated, trailer in ((0, b""), (55, b"\5"), (56, b"")):
+            forged = data[:16] + pack(f"{order}H", stated) + data[18:]
+            assert _pdu(forged, 6, len(forged))[2] == trailer
 
 
 # ------------------------------------------------------------------------------------------------ identifiers
 
 
+def told(data):
+    """The identifiers of a list (where each is and what its size would be by its name; its name, padding and NUL), and its flaw."""
+    found = read_identifiers(data)
+    blocks = [
+        f"{one.at}+{one.size}~{one.natural_size} {one.name!a} {one.name_span[1]} {one.padding[1]} {int(one.has_nul)}"
+        for one in found.blocks
+    ]
+    flaw = found.flaw
+    return [*blocks, *([] if flaw is None else [f"{flaw.path} {flaw.span} {flaw.expected}; seen {flaw.seen}"])]
+
+
 LISTED = identifier(COUNTERSET, name="ab") + identifier(COUNTERSET, counter=2) + identifier(COUNTERSET, name="abc")
 
 
-def told(data: bytes) -> str:
-    found = read_identifiers(data)
-    blocks = [
-        f"{one.at}+{one.size}~{one.natural_size} {one.name} {one.name_span[1]} {one.padding[1]} {int(one.has_nul)}"
-        for one in found.blocks
-    ]
-    flaw = (
-        "" if found.flaw is None else f"; {found.flaw.path} {found.flaw.span} {found.flaw.expected}, {found.flaw.seen}"
-    )
-    return ", ".join(blocks) + flaw
+# Wherever the list derails, the size that is not that of its name is the cause.
+@TABLES.of((0, 0), *((0, by) for by in (-48, -4, 1, 4, 8)), *((88, by) for by in (1, 4, 8, -8)), (48, 8))
+def identifiers_of_which_one_size_is_another(at, by):
+    size = int.from_bytes(LISTED[at + 20 : at + 24], "little") + by
+    return told(LISTED[: at + 20] + pack("<I", size & 0xFFFFFFFF) + LISTED[at + 24 :])
 
 
-def test_identifiers_of_which_one_size_is_another() -> None:
-    first, second, third = "0+48~48 ab 46 48 1", "48+40~40 None 88 88 0", "88+48~48 abc 136 136 1"
-    assert told(LISTED) == f"{first}, {second}, {third}"
-    path = "lpData.identifiers"
-
-    def moved(at: int, by: int) -> str:
-        size = int.from_bytes(LISTED[at + 20 : at + 24], "little") + by
-        return told(LISTED[: at + 20] + pack("<I", size & 0xFFFFFFFF) + LISTED[at + 24 :])
-
-    # Wherever the list derails, the size that is not that of its name is the cause.
-    for by, words in {-4: "room for the name and its NUL", 1: "48", 4: "48", 8: "48"}.items():
-        assert moved(0, by).endswith(f"; {path}[0].size (20, 24) {words}, {48 + by}"), by
-    assert moved(0, -48) == f"; {path}[0].size (20, 24) 40 to 136, 0"
-    for by in (1, 4, 8):
-        assert moved(88, by) == f"{first}, {second}; {path}[2].size (108, 112) 40 to 48, {48 + by}"
-    assert moved(88, -8).startswith(f"{first}, {second}, 88+40~40 None")
-    assert moved(48, 8).startswith(f"{first}, 48+48~")
+NAMED = identifier(COUNTERSET, name="ab")
+# It says 40 bytes, and is followed by a name and another that fits; and one whose name has no NUL.
+BARE = NAMED[:20] + pack("<I", 40) + NAMED[24:]
+NO_NUL = identifier(COUNTERSET)[:20] + pack("<5I", 44, 1, 0, 0, 0) + b"a\0b\0"
+BEHIND = {
+    **{f"an identifier and {size} bytes": identifier(COUNTERSET) + b"\x41" * size for size in (0, 1, 39)},
+    "a name whose size was left out": BARE,
+    "a name whose size was left out, and another identifier": BARE + identifier(COUNTERSET),
+    "a name without a NUL": NO_NUL + b"rest",
+}
 
 
-@pytest.mark.parametrize(
-    ("size", "flaw"),
-    [
-        (0, None),
-        (1, ("lpData.identifiers[1]", (40, 41), "40 bytes", "1 bytes")),
-        (39, ("lpData.identifiers[1]", (40, 79), "40 bytes", "39 bytes")),
-    ],
-)
-def test_what_is_left_behind_identifiers(size: int, flaw: tuple[Any, ...] | None) -> None:
-    found = read_identifiers(identifier(COUNTERSET) + b"\x41" * size)
-    assert (tuple(found.flaw) if found.flaw is not None else None) == flaw
-    assert len(found.blocks) == 1
+@TABLES.of(*BEHIND)
+def what_is_left_behind_identifiers(name):
+    return told(BEHIND[name])
 
 
-def test_a_name_whose_size_was_left_out_is_found_behind_its_identifier() -> None:
-    """An identifier that says 40 bytes, and is followed by a name and another that fits."""
-    named = identifier(COUNTERSET, name="ab")
-    bare = named[:20] + pack("<I", 40) + named[24:]
-    found = read_identifiers(bare + identifier(COUNTERSET))
-    assert found.flaw is not None
-    assert tuple(found.flaw) == ("lpData.identifiers[0].size", (20, 24), "48", "40")
-    assert [block.size for block in found.blocks] == [40]
-    alone = read_identifiers(bare)
-    assert alone.flaw is not None
-    assert (alone.flaw.expected, alone.flaw.seen) == ("48", "40")
-
-
-def test_a_name_without_a_nul_is_the_first_cause() -> None:
-    named = identifier(COUNTERSET)[:20] + pack("<5I", 44, 1, 0, 0, 0)[:20] + b"a\0b\0"
-    found = read_identifiers(named + b"rest")
-    assert found.flaw is not None
-    assert tuple(found.flaw) == ("lpData.identifiers[0].size", (20, 24), "room for the name and its NUL", "44")
-    (block,) = found.blocks
+def test_a_name_without_a_nul_has_room_up_to_its_end():
+    (block,) = read_identifiers(NO_NUL + b"rest").blocks
     assert (block.name, block.has_nul, block.room) == ("ab", False, b"a\0b\0")
+
+
+HELD = Outcomes(Path(__file__).with_name("judged.txt"), TABLES, of_rows)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_what_decides_on_a_call_is_as_was_read_through(name):
+    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
+    HELD.holds(name)
+
+
+def test_the_text_has_what_decides():
+    HELD.is_as_written()
