@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -35,13 +36,29 @@ def is_as_written(path: Path, text: str) -> None:
     )
 
 
-def by_finding(said: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Lines that end in `, seen ...`, each with the change that led to it, as one line for all that are alike before that."""
-    alike: dict[str, list[str]] = {}
-    for change, line in said:
-        finding, _, seen = line.rpartition(", seen ")
-        alike.setdefault(finding, []).append(f"{change}: {seen}")
-    return (f"{finding}, seen {' | '.join(each)}\n" for finding, each in alike.items())
+def by_finding(said: Iterable[tuple[int, str, str, str]]) -> Iterator[str]:
+    """Of places, changes there, and findings with what was seen: lines for each finding, with all that was seen and led to it."""
+    found: dict[str, dict[tuple[str, str], list[int]]] = {}
+    for at, change, finding, seen in said:
+        found.setdefault(finding, {}).setdefault((seen, change), []).append(at)
+    for finding, changes in found.items():
+        alike: dict[tuple[str, str], list[str]] = {}
+        for (seen, change), places in changes.items():
+            alike.setdefault((seen, _ranges(places)), []).append(change)
+        after = [f"{seen} after {', '.join(names)} at {places}" for (seen, places), names in alike.items()]
+        words = f"{finding}, seen {'; '.join(after)}"
+        yield from (f"{line}\n" for line in wrap(words, 128, subsequent_indent="  ", break_on_hyphens=False))
+
+
+def _ranges(places: Iterable[int]) -> str:
+    """Places a word apart as one: `48..60 72`."""
+    found: list[list[int]] = []
+    for at in places:
+        if found and at - found[-1][-1] == 4:
+            found[-1][1:] = [at]
+        else:
+            found.append([at])
+    return " ".join("..".join(map(str, one)) for one in found)
 
 
 def by_outcome(said: Iterable[tuple[str, str]]) -> Iterator[str]:

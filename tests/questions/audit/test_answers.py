@@ -1,7 +1,7 @@
 """Data answers of which one number, or where something stands, is another: every flaw that is found.
 
-`sweeps/answers-*.txt` hold it, a file a buffer and a line a flaw: where, the flaw with its bytes and what was expected, and what
-was seen after each change that leads to it. What is read in spite of flaws, `readings/` holds. `tests/written.py` says how to
+`sweeps/answers-*.txt` hold it, a file a buffer: each flaw with its bytes, what was expected and what was seen, and behind it the
+changes that lead to it, with their places. What is read in spite of flaws, `readings/` holds. `tests/written.py` says how to
 write them anew.
 """
 
@@ -40,13 +40,13 @@ BUFFERS = {
 }
 
 
-def told(answer: DataAnswer) -> list[str]:
-    """The flaws of an answer, and how many blocks were found."""
-    return [
-        f"{flaw.kind.name} {flaw.path.removeprefix('lpData.')} {flaw.span[0]}:{flaw.span[1]} "
-        f"in a block of type {flaw.block_type}, {len(answer.blocks)} blocks, expected {flaw.expected}, seen {flaw.seen}"
-        for flaw in answer.flaws
-    ]
+def told(answer: DataAnswer) -> list[tuple[str, str]]:
+    """The flaws of an answer with how many blocks were found, and what was seen."""
+    found = []
+    for flaw in answer.flaws:
+        where = f"{flaw.path.removeprefix('lpData.')} {flaw.span[0]}:{flaw.span[1]} of type {flaw.block_type}"
+        found.append((f"{flaw.kind.name} {where}, {len(answer.blocks)} blocks, expected {flaw.expected}", flaw.seen))
+    return found
 
 
 def changed(data: bytes, at: int) -> Iterator[tuple[str, bytes]]:
@@ -60,15 +60,15 @@ def changed(data: bytes, at: int) -> Iterator[tuple[str, bytes]]:
         for name, other in ((f"{size} more", more), (f"{size} less", less)):
             yield name, other
             # The same where the header counts it.
-            yield f"{name}, counted", pack("<I", len(other)) + other[4:]
+            yield f"{name} counted", pack("<I", len(other)) + other[4:]
 
 
 def sweep(data: bytes) -> Iterator[str]:
     assert told(read_answer(data)) == []
     # The clocks of the header are no sizes.
-    for at in (0, 4, 8, *range(48, len(data), 4)):
-        found = [(name, f"{at} {line}") for name, other in changed(data, at) for line in told(read_answer(other))]
-        yield from by_finding(found)
+    places = (0, 4, 8, *range(48, len(data), 4))
+    changes = ((at, name, read_answer(other)) for at in places for name, other in changed(data, at))
+    return by_finding((at, name, *flaw) for at, name, answer in changes for flaw in told(answer))
 
 
 @pytest.mark.parametrize("buffer", BUFFERS)

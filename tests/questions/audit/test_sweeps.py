@@ -1,7 +1,8 @@
 """Every word of sound buffers moved a little and as far as it goes: what all rules say of each, on both sides of every bound.
 
-`sweeps/` holds it, a file a buffer and a line a finding: where the word is, the finding with its bytes and what was expected, and
-what was seen after each change of the word that leads to it. `tests/written.py` says how to write them anew.
+`sweeps/` holds it, a file a buffer and a line a finding: where its sixteen bytes are that are changed, the finding with its bytes
+and what was expected, and what was seen after each change of a word that leads to it. `tests/written.py` says how to write them
+anew.
 """
 
 from __future__ import annotations
@@ -103,8 +104,8 @@ def changed(side: Side, data: bytes) -> Side:
     return with_stub(side, side.stub.replaced(stub[:start] + data + stub[stop:], "changed"))
 
 
-def said(analysis: Analysis, call: Call) -> list[str]:
-    """What the rules say of a call alone, of which the rest of the capture is known."""
+def said(analysis: Analysis, call: Call) -> list[tuple[str, str]]:
+    """What the rules say of a call alone, of which the rest of the capture is known; and what they saw."""
     table = CallTable()
     table.append(call)
     alone = (
@@ -116,8 +117,8 @@ def said(analysis: Analysis, call: Call) -> list[str]:
     for finding in audit.findings():
         judgement, place = finding.judgement, finding.place
         where = f"{place.start}:{place.stop}" if place is not None else "-"
-        words = f"expected {judgement.expected}, seen {judgement.seen}"
-        findings.append(f"{finding.rule.code} {judgement.outcome.value} {judgement.requirement} {where} {words}")
+        words = f"{finding.rule.code} {judgement.outcome.value} {judgement.requirement} {where}"
+        findings.append((f"{words} expected {judgement.expected}", str(judgement.seen)))
     return findings
 
 
@@ -132,7 +133,7 @@ def case(buffer: str) -> tuple[Analysis, Call, bytes]:
 
 
 @cache
-def said_of(buffer: str) -> list[str]:
+def said_of(buffer: str) -> list[tuple[str, str]]:
     """What is said of the sound buffer."""
     analysis, call, _ = case(buffer)
     return said(analysis, call)
@@ -146,16 +147,20 @@ def sweep(buffer: str, start: int, stop: int) -> Iterator[str]:
     side = call.request if name == "request" else call.response
     assert side is not None
     if start == 0:
-        yield from (f"sound: {line}\n" for line in base)
+        yield from (f"sound: {finding}, seen {seen}\n" for finding, seen in base)
+    found: list[tuple[int, str, str, str]] = []
     for at in range(start, min(stop, len(data) - 3), 4):
         value = int.from_bytes(data[at : at + 4], order)
-        found: list[tuple[str, str]] = []
         for change, apply in CHANGES.items():
             word = (apply(value) & 0xFFFFFFFF).to_bytes(4, order)
             moved = changed(side, data[:at] + word + data[at + 4 :])
             other = replace(call, request=moved) if name == "request" else replace(call, response=moved)
-            found += [(change, f"{at} {line}") for line in said(analysis, other) if line not in base]
-        yield from by_finding(found)
+            found += [
+                (at, change, f"{start} {words}", seen)
+                for words, seen in said(analysis, other)
+                if (words, seen) not in base
+            ]
+    yield from by_finding(found)
 
 
 @cache
