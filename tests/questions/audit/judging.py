@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from types import SimpleNamespace
@@ -71,6 +71,13 @@ def judged_analysis(code: str, analysis: Analysis, *, profile: Profile = Profile
     coverage = {name: audit.coverage[name] for name in rule.requirements}
     examples.check(findings, coverage)
     return Verdict(findings, coverage)
+
+
+def found_by(codes: Collection[str], *events: Event) -> list[Finding]:
+    """What several rules find together."""
+    findings = list(Audit(analysis_of(*events), rules=[rule for rule in every_rule() if rule.code in codes]).findings())
+    examples.check(findings)
+    return findings
 
 
 # From the worst of the verdicts on a rule's requirements to the best.
