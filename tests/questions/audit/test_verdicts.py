@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,13 +24,15 @@ from analyzer.questions.audit.verdicts import Actor, At, Deviation, Judgement, O
 from analyzer.results.perflib import NONE_ID
 from tests.build.buffers import identifier
 from tests.build.calls import COUNTERSET, Calls, analysis_of
+from tests.written import Outcomes, Tables, of_rows
 
 # Two that bind the server, one the client, and one that contradicts another.
 SERVERS, OTHERS, CLIENTS = "PCQ-2.2.4.7-R02", "PCQ-2.2.4.7-R03", "PCQ-2.1-R04"
 EXCLUDED = next(one.id for one in catalogue().values() if one.excludes is not None)
 FAILED, WARNED = Outcome.FAILED, Outcome.WARNED
-KNOWN, INSTEAD = Deviation("WBP 7", "known"), Deviation("WBP 7", "known", OTHERS)
+DEVIATIONS = {"known": Deviation("WBP 7", "known"), "other": Deviation("WBP 7", "known", OTHERS), None: None}
 ANALYSIS = analysis_of(Calls().open_query())
+TABLES = Tables()
 
 
 def audited(
@@ -40,6 +43,7 @@ def audited(
     def check(call: Any) -> Any:
         for one in said:
             facts = {"outcome": FAILED, "requirements": (SERVERS,), "call": call, "message": "m", **one}
+            facts["deviation"] = DEVIATIONS[one.get("deviation")]
             yield Judgement(**facts)
 
     needed = (SERVERS, OTHERS, CLIENTS, EXCLUDED)
@@ -48,62 +52,44 @@ def audited(
     return Audit(analysis, rules=[rule], **options)
 
 
-@pytest.mark.parametrize(
-    ("said", "severity", "profile", "found"),
-    [
-        ({}, Severity.ERROR, Profile.SPEC, (FAILED, Severity.ERROR, False)),
-        ({}, Severity.WARNING, Profile.SPEC, (FAILED, Severity.WARNING, False)),
-        # A failure is no mere information, and a doubt no error.
-        ({}, Severity.INFO, Profile.SPEC, (FAILED, Severity.WARNING, False)),
-        ({"outcome": WARNED}, Severity.ERROR, Profile.SPEC, (WARNED, Severity.WARNING, False)),
-        ({"outcome": WARNED}, Severity.WARNING, Profile.SPEC, (WARNED, Severity.WARNING, False)),
-        ({"outcome": WARNED}, Severity.INFO, Profile.SPEC, (WARNED, Severity.INFO, True)),
-        ({"outcome": WARNED, "note": True}, Severity.ERROR, Profile.SPEC, (WARNED, Severity.INFO, True)),
-        ({"note": True}, Severity.ERROR, Profile.SPEC, (FAILED, Severity.ERROR, False)),
-        # The profile strict has neither warnings nor notes.
-        ({"outcome": WARNED}, Severity.ERROR, Profile.STRICT, (FAILED, Severity.ERROR, False)),
-        ({"outcome": WARNED}, Severity.INFO, Profile.STRICT, (FAILED, Severity.WARNING, False)),
-        ({"outcome": WARNED, "note": True}, Severity.WARNING, Profile.STRICT, (FAILED, Severity.WARNING, False)),
-        # What Windows is known for, only that profile lets pass.
-        ({"deviation": KNOWN}, Severity.ERROR, Profile.WINDOWS, (FAILED, Severity.INFO, True)),
-        ({"deviation": KNOWN}, Severity.ERROR, Profile.SPEC, (FAILED, Severity.ERROR, False)),
-        ({"deviation": KNOWN}, Severity.ERROR, Profile.STRICT, (FAILED, Severity.ERROR, False)),
-        ({"outcome": WARNED, "deviation": KNOWN}, Severity.ERROR, Profile.WINDOWS, (WARNED, Severity.INFO, True)),
-    ],
+WARNS, KNOWS = {"outcome": WARNED}, {"deviation": "known"}
+
+
+@TABLES.of(
+    # A failure is no mere information, and a doubt no error.
+    *(("spec", {}, severity) for severity in Severity),
+    *(("spec", WARNS, severity) for severity in Severity),
+    *(("spec", said, "error") for said in ({**WARNS, "note": True}, {"note": True})),
+    # The profile strict has neither warnings nor notes.
+    *(("strict", WARNS, severity) for severity in ("error", "info")),
+    ("strict", {**WARNS, "note": True}, "warning"),
+    # What Windows is known for, only that profile lets pass.
+    *((profile, KNOWS, "error") for profile in Profile),
+    ("windows", {**WARNS, **KNOWS}, "error"),
 )
-def test_what_a_judgement_is_by_severity_and_profile(
-    said: dict[str, Any], severity: Severity, profile: Profile, found: tuple[Outcome, Severity, bool]
-) -> None:
-    audit = audited(said, severity=severity, profile=profile)
+def what_a_judgement_is_by_severity_and_profile(profile, said, severity):
+    audit = audited(said, severity=Severity(severity), profile=Profile(profile))
     (finding,) = audit.findings()
-    outcome, shown, is_excused = found
-    assert (finding.judgement.outcome, finding.severity, finding.is_excused) == (outcome, shown, is_excused)
     assert (finding.rule.code, finding.call, finding.place) == ("PCQ999", 1, None)
+    outcome, coverage = finding.judgement.outcome, audit.coverage[SERVERS]
     # What is excused counts as kept.
-    coverage = audit.coverage[SERVERS]
-    counted = {Outcome.PASSED: 1} if is_excused else {outcome: 1}
-    assert ({one: count for one, count in coverage.counts.items() if count}, coverage.excused) == (
-        counted,
-        int(is_excused),
-    )
-    assert audit.found == ({} if is_excused else {outcome: 1})
-    assert coverage.verdict == ("pass" if is_excused else outcome.value)
+    counted = {Outcome.PASSED: 1} if finding.is_excused else {outcome: 1}
+    assert {one: count for one, count in coverage.counts.items() if count} == counted
+    assert coverage.excused == finding.is_excused
+    assert audit.found == ({} if finding.is_excused else counted)
+    return [outcome.value, finding.severity.value, coverage.verdict, *["excused"] * finding.is_excused]
 
 
-@pytest.mark.parametrize(
-    ("said", "passed_of"),
-    [
-        ({"deviation": INSTEAD}, {SERVERS: 0}),
-        ({"deviation": KNOWN, "requirements": (EXCLUDED,)}, {EXCLUDED: 0}),
-        ({"deviation": KNOWN, "requirements": (SERVERS, OTHERS)}, {SERVERS: 1, OTHERS: 1}),
-    ],
+@TABLES.of(
+    {"deviation": "other"},
+    {"deviation": "known", "requirements": (EXCLUDED,)},
+    {"deviation": "known", "requirements": (SERVERS, OTHERS)},
 )
-def test_of_two_readings_that_exclude_each_other_one_is_kept(said: dict[str, Any], passed_of: dict[str, int]) -> None:
+def of_two_readings_that_exclude_each_other_one_is_kept(**said):
     audit = audited(said, profile=Profile.WINDOWS)
     list(audit.findings())
-    for requirement, count in passed_of.items():
-        coverage = audit.coverage[requirement]
-        assert (coverage.counts[Outcome.PASSED], coverage.excused) == (count, 1)
+    of = {name: audit.coverage[name] for name in said.get("requirements", (SERVERS,))}
+    return [f"{name} passed {one.counts[Outcome.PASSED]}, excused {one.excused}" for name, one in of.items()]
 
 
 def test_occurrences_are_counted_for_each_requirement() -> None:
@@ -119,30 +105,23 @@ def test_occurrences_are_counted_for_each_requirement() -> None:
     assert "PCQ-5.1-R01" not in audit.coverage
 
 
-@pytest.mark.parametrize(
-    ("actor", "found", "covered"),
-    [
-        (Actor.EITHER, 3, {SERVERS, OTHERS, CLIENTS, EXCLUDED}),
-        (Actor.SERVER, 2, {SERVERS, OTHERS, EXCLUDED}),
-        (Actor.CLIENT, 2, {CLIENTS}),
-    ],
-)
-def test_of_one_side_only_what_binds_it_is_reported(actor: Actor, found: int, covered: set[str]) -> None:
+@TABLES.of(*Actor)
+def of_one_side_only_what_binds_it_is_reported(actor):
     """A violation of which nobody knows whose it is belongs to both."""
     audit = audited({}, {"requirements": (CLIENTS,)}, {"actor": Actor.EITHER}, actor=actor)
-    assert len(list(audit.findings())) == found
-    of_both = {one for one in (SERVERS, OTHERS, CLIENTS, EXCLUDED) if catalogue()[one].actor == "both"}
-    assert set(audit.coverage) == covered | of_both
+    return [f"{len(list(audit.findings()))} findings", *audit.coverage]
 
 
-def test_a_side_is_that_of_the_requirement_or_of_the_bytes() -> None:
-    both = next(one.id for one in catalogue().values() if one.actor == "both")
-    assert actor_of(Judgement(FAILED, (SERVERS,), at=At("request"))) is Actor.SERVER
-    assert actor_of(Judgement(FAILED, (CLIENTS,))) is Actor.CLIENT
-    assert actor_of(Judgement(FAILED, (both,))) is Actor.EITHER
-    assert actor_of(Judgement(FAILED, (both,), at=At("request"))) is Actor.CLIENT
-    assert actor_of(Judgement(FAILED, (both,), at=At("response"))) is Actor.SERVER
-    assert actor_of(Judgement(FAILED, (both,), at=At("response"), actor=Actor.EITHER)) is Actor.EITHER
+BOTH = next(one.id for one in catalogue().values() if one.actor == "both")
+
+
+@TABLES.of(
+    *((SERVERS, "request"), (CLIENTS, None), (BOTH, None)),
+    *((BOTH, side) for side in ("request", "response")),
+    (BOTH, "response", Actor.EITHER),
+)
+def a_side_is_that_of_the_requirement_or_of_the_bytes(requirement, side, actor=None):
+    return actor_of(Judgement(FAILED, (requirement,), at=At(side) if side else None, actor=actor)).value
 
 
 def test_a_baseline_accepts_what_it_names() -> None:
@@ -161,7 +140,7 @@ def test_a_baseline_accepts_what_it_names() -> None:
         assert audit.coverage[SERVERS].accepted == accepted
         assert audit.found == ({} if accepted else {FAILED: 1})
     # What is excused needs no entry.
-    audit = audited({**said, "deviation": KNOWN}, baseline=(entry,))
+    audit = audited({**said, "deviation": "known"}, baseline=(entry,))
     assert (len(list(audit.findings())), audit.accepted) == (1, 0)
 
 
@@ -184,22 +163,20 @@ def test_calls_that_are_alike_are_counted_all() -> None:
     assert audit.coverage[SERVERS].counts == {Outcome.PASSED: 12, FAILED: 6}
 
 
-@pytest.mark.parametrize(
-    ("counts", "observable", "verdict"),
-    [
-        ({}, True, "not-exercised"),
-        ({Outcome.INCONCLUSIVE: 1}, True, "inconclusive"),
-        ({Outcome.INCONCLUSIVE: 1, Outcome.PASSED: 1}, True, "pass"),
-        ({Outcome.PASSED: 9, WARNED: 1}, True, "warn"),
-        ({Outcome.PASSED: 9, WARNED: 1, FAILED: 1}, True, "fail"),
-        ({FAILED: 1}, False, "untestable"),
-    ],
+@TABLES.of(
+    *(
+        {},
+        {"inconclusive": 1},
+        {"inconclusive": 1, "pass": 1},
+        {"pass": 9, "warn": 1},
+        {"pass": 9, "warn": 1, "fail": 1},
+    ),
+    {"observable": False, "fail": 1},
 )
-def test_the_worst_that_was_seen_is_the_verdict(counts: dict[Outcome, int], observable: bool, verdict: str) -> None:
-    is_seen = [one for one in catalogue().values() if (one.observable != "no") is observable]
-    coverage = Coverage(is_seen[0])
-    coverage.counts.update(counts)
-    assert coverage.verdict == verdict
+def the_worst_that_was_seen_is_the_verdict(observable=True, **counts):
+    coverage = Coverage(next(one for one in catalogue().values() if (one.observable != "no") is observable))
+    coverage.counts.update({Outcome(name): count for name, count in counts.items()})
+    return coverage.verdict
 
 
 def test_so_many_reasons_are_kept_and_all_are_counted() -> None:
@@ -247,21 +224,11 @@ def test_rules_are_chosen_by_code_name_layer_section_or_requirement() -> None:
     assert codes(ignored=("PCQ1", "stubs")) == set(every) - codes("PCQ1") - codes("stubs")
 
 
-@pytest.mark.parametrize(
-    ("chosen", "ignored", "words"),
-    [
-        (("PCQ9999",), (), "there is no rule PCQ9999"),
-        ((), ("nothing",), "there is no rule nothing"),
-        (("2.2.4.",), (), "there is no rule 2.2.4."),
-        (("PCQ101",), ("PCQ1",), "no rule is left of this selection"),
-    ],
-)
-def test_a_selection_that_names_nothing_is_a_sentence(
-    chosen: tuple[str, ...], ignored: tuple[str, ...], words: str
-) -> None:
+@TABLES.of((("PCQ9999",), ()), ((), ("nothing",)), (("2.2.4.",), ()), (("PCQ101",), ("PCQ1",)))
+def a_selection_that_names_nothing_is_a_sentence(chosen, ignored):
     with pytest.raises(InputError) as raised:
         select(every_rule(), chosen, ignored)
-    assert str(raised.value).startswith(words)
+    return str(raised.value)
 
 
 # ------------------------------------------------------------------------------------------------ knowledge
@@ -339,50 +306,57 @@ def test_verdicts_in_short() -> None:
     assert inconclusive("why", None, SERVERS) == Judgement(Outcome.INCONCLUSIVE, (SERVERS,), message="why")
 
 
-@pytest.mark.parametrize(
-    ("held", "countersets", "wildcards"),
-    [
-        ([("g", 1, 0, "a")], {"g"}, set()),
-        ([("g", NONE_ID, 0, "a")], {"g"}, {"g"}),
-        ([("g", 1, 0, "*")], {"g"}, {"g"}),
-        ([("g", 1, 0, "b*"), ("h", 1, NONE_ID, "")], {"g", "h"}, {"g"}),
-        ([], set(), set()),
-    ],
+@TABLES.of(
+    *([("g", counter, 0, name)] for counter, name in ((1, "a"), (NONE_ID, "a"), (1, "*"))),
+    *([("g", 1, 0, "b*"), ("h", 1, NONE_ID, "")], []),
 )
-def test_all_counters_and_all_instances_are_wildcards(
-    held: list[Any], countersets: set[str], wildcards: set[str]
-) -> None:
+def all_counters_and_all_instances_are_wildcards(held):
     """[MS-PCQ] 2.2.4.6: PERF_WILDCARD_COUNTER is 0xFFFFFFFF, PERF_WILDCARD_INSTANCE is `*`."""
     covering = _Covering(held)
-    assert (covering.countersets, covering.wildcards) == (countersets, wildcards)
+    return [f"of {sorted(covering.countersets)}", f"wildcards of {sorted(covering.wildcards)}"]
 
 
-@pytest.mark.parametrize(
-    ("block", "covers"),
-    [
-        # Of g a wildcard is held, of h another counter, of i nothing.
-        (("g", 1, "a"), True),
-        (("h", 1, "a"), False),
-        (("h", NONE_ID, "a"), True),
-        (("h", 1, "*"), True),
-        (("h", 1, None), False),
-        (("i", NONE_ID, "*"), False),
-    ],
+def asked(guid, counter, name):
+    key = (guid, counter, 0, name)
+    return SimpleNamespace(counterset=guid, name=name, asks_all_counters=counter == NONE_ID, key=key)
+
+
+COVERING = _Covering([("g", NONE_ID, 0, ""), ("h", 5, 0, "b")])
+ADDED = SimpleNamespace(asked={"dwAdd": 1})
+
+
+# Of g a wildcard is held, of h another counter, of i nothing.
+@TABLES.of(
+    *(("g", 1, "a"), ("h", 1, "a"), ("h", NONE_ID, "a"), ("h", 1, "*"), ("h", 1, None), ("i", NONE_ID, "*")),
 )
-def test_what_a_query_may_hold_under_another_name(block: tuple[str, int, str | None], covers: bool) -> None:
-    guid, counter, name = block
-    one: Any = SimpleNamespace(
-        counterset=guid, name=name, asks_all_counters=counter == NONE_ID, key=(guid, counter, 0, name)
-    )
-    call: Any = SimpleNamespace(asked={"dwAdd": 1})
-    covering = _Covering([("g", NONE_ID, 0, ""), ("h", 5, 0, "b")])
+def what_a_query_may_hold_under_another_name(*block):
+    one = asked(*block)
+    found = set()
     for held, added, is_held in ((None, set(), False), (frozenset({one.key}), set(), True), (None, {one.key}, True)):
-        case = _Case(call, one, 0, None, held, added, covering)
-        assert (case.may_be_held_otherwise, case.is_held, case.adds) == (covers, is_held, True)
-        assert case.unknown == NO_HANDLE
-    for asked, adds in (({"dwAdd": 0}, False), ({}, False), ({"dwAdd": 5}, True)):
-        assert _Case(SimpleNamespace(asked=asked), one, 0, None, None, set(), covering).adds is adds  # type: ignore[arg-type]
-    query: Any = SimpleNamespace(unknown=None)
-    assert _Case(call, one, 0, query, None, set(), covering).unknown == "what the handle holds is not in the capture"
-    query.unknown = "a reason"
-    assert _Case(call, one, 0, query, None, set(), covering).unknown == "a reason"
+        case = _Case(ADDED, one, 0, None, held, added, COVERING)
+        assert (case.is_held, case.adds, case.unknown) == (is_held, True, NO_HANDLE)
+        found.add(case.may_be_held_otherwise)
+    return list(found)
+
+
+@TABLES.of({"dwAdd": 0}, {}, {"dwAdd": 5})
+def what_adds(**given):
+    return _Case(SimpleNamespace(asked=given), asked("g", 1, "a"), 0, None, None, set(), COVERING).adds
+
+
+@TABLES.of(None, "a reason")
+def why_it_is_not_known_what_a_query_holds(unknown):
+    return _Case(ADDED, asked("g", 1, "a"), 0, SimpleNamespace(unknown=unknown), None, set(), COVERING).unknown
+
+
+HELD = Outcomes(Path(__file__).with_name("verdicts.txt"), TABLES, of_rows)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_what_becomes_of_a_judgement_is_as_was_read_through(name: str) -> None:
+    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
+    HELD.holds(name)
+
+
+def test_the_text_has_what_becomes_of_judgements() -> None:
+    HELD.is_as_written()
