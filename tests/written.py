@@ -140,7 +140,9 @@ class Tables(dict[str, tuple[Callable[..., object], tuple[Any, ...]]]):
 def of_rows(table: tuple[Callable[..., object], tuple[Any, ...]]) -> Iterator[str]:
     """What comes of a function, and behind it the rows that it comes of."""
     job, rows = table
-    return by_outcome((_without_parentheses(row) or ("as usual" if row == {} else "none"), _result(job, row)) for row in rows)
+    return by_outcome(
+        (_without_parentheses(row) or ("as usual" if row == {} else "none"), _result(job, row)) for row in rows
+    )
 
 
 def _result(job: Callable[..., object], row: object) -> str:

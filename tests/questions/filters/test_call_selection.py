@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +21,9 @@ from tests.build.buffers import Block, perf_data
 from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, analysis_of, winreg
 from tests.build.rpc import CHANNEL, SMB
 from tests.interfaces.resolution.test_order import session
+from tests.written import Outcomes, Tables, of_rows
 
+TABLES = Tables()
 OTHER_SESSION = replace(CHANNEL, number=1, session=1)
 TCP = Channel(2, "ncacn_ip_tcp", Endpoint("10.0.0.3", 50000), Endpoint("10.0.0.1", 49153), None, None, None)
 
@@ -46,36 +48,28 @@ def conversation() -> Analysis:
     return analysis_of(*events)
 
 
+def selected(*, filter=None, users=(), clients=(), servers=(), **options):
+    """A selection, of what people write."""
+    options["filter"] = CallFilter(filter) if filter is not None else None
+    parties = {"clients": tuple(map(Party.of, clients)), "servers": tuple(map(Party.of, servers))}
+    return Selection(users=tuple(map(Account, users)), **parties, **options)
+
+
 def numbers(analysis: Analysis, **selection: Any) -> list[int]:
-    return [number for number, _ in Selection(**selection).shown(analysis)]
+    return [number for number, _ in selected(**selection).shown(analysis)]
 
 
-@pytest.mark.parametrize(
-    ("selection", "shown"),
-    [
-        ({}, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
-        ({"handle": "q1"}, [1, 3, 5]),
-        ({"handle": OTHER_HANDLE}, [2, 4]),
-        # Two servers, or a server and a registry, may hand out the same UUID; its number states which was meant.
-        ({"handle": HANDLE}, [1, 3, 5, 8, 9, 10]),
-        ({"handle": "k1"}, [8, 9, 10]),
-        ({"handle": "q9"}, []),
-        ({"session": "0x1d"}, [1, 2, 3, 4, 5, 8, 9, 10]),
-        ({"session": "0x1e"}, [6]),
-        ({"session": "#6"}, [6, 8, 9, 10]),
-        ({"session": "#7"}, [7]),
-        ({"interfaces": ("winreg",)}, [8, 9, 10]),
-        ({"filter": CallFilter("opnum == 3 or status == ERROR_MORE_DATA")}, [1, 2, 6, 8, 9]),
-        ({"tail": 3}, [8, 9, 10]),
-        ({"head": 3}, [1, 2, 3]),
-        ({"head": 3, "tail": 1}, [3]),
-        ({"head": 2, "handle": "q1"}, [1, 3]),
-        ({"tail": 100, "handle": "q1"}, [1, 3, 5]),
-        ({"tail": 1, "session": "#1", "filter": CallFilter("opnum == 6"), "handle": "q1"}, [3]),
-    ],
+@TABLES.of(
+    {},
+    # Two servers, or a server and a registry, may hand out the same UUID; its number states which was meant.
+    *({"handle": handle} for handle in ("q1", OTHER_HANDLE, HANDLE, "k1", "q9")),
+    *({"session": session} for session in ("0x1d", "0x1e", "#6", "#7")),
+    *({"interfaces": ("winreg",)}, {"filter": "opnum == 3 or status == ERROR_MORE_DATA"}),
+    *({"tail": 3}, {"head": 3}, {"head": 3, "tail": 1}, {"head": 2, "handle": "q1"}, {"tail": 100, "handle": "q1"}),
+    {"tail": 1, "session": "#1", "filter": "opnum == 6", "handle": "q1"},
 )
-def test_what_is_shown(selection: dict[str, Any], shown: list[int]) -> None:
-    assert numbers(conversation(), **selection) == shown
+def what_is_shown(**selection):
+    return numbers(conversation(), **selection)
 
 
 def test_what_selects_is_put_into_words() -> None:
@@ -92,32 +86,29 @@ def test_a_session_is_not_reported_by_a_call_that_is_not_there() -> None:
 # ------------------------------------------------------------------------------------------ what people write
 
 
-@pytest.mark.parametrize(
-    ("read", "text", "name"),
-    [
-        *((handle_name, text, name) for text, name in (("2", "q2"), ("q02", "q2"), ("K1", "k1"), (HANDLE, HANDLE))),
-        (handle_name, "{" + HANDLE.upper() + "}", HANDLE),
-        *((session_name, text, "0x1d") for text in ("0x1D", "0x00000000000001d")),
-        *((session_name, text, "#12") for text in ("12", "#12")),
-    ],
-)
-def test_handles_and_sessions_are_named_as_reports_name_them(read: Callable[[str], str], text: str, name: str) -> None:
-    assert read(text) == name
+@TABLES.of("2", "q02", "K1", HANDLE, "{" + HANDLE.upper() + "}")
+def handles_are_named_as_reports_name_them(text):
+    return handle_name(text)
 
 
-@pytest.mark.parametrize(
-    ("read", "texts", "sentence"),
-    [
-        (handle_name, ["", "x", "q", "-1", "5e0c6a4e", HANDLE + "0"], "is no handle"),
-        (session_name, ["", "1d", "0x", "0x12345678901234567", "first"], "is no session"),
-        (TimeBound.of, ["", "noon", "25:00", "2025-13-01", "-5s", "5 fortnights"], "is no time: write 2026-"),
-        (Party.of, ["", "10.0.0.300", "10.0.0.0/40", "a/b", "::x::"], "is no machine: write an address"),
-    ],
+@TABLES.of("0x1D", "0x00000000000001d", "12", "#12")
+def sessions_are_named_as_reports_name_them(text):
+    return session_name(text)
+
+
+READ = {"handle": handle_name, "session": session_name, "time": TimeBound.of, "machine": Party.of}
+
+
+@TABLES.of(
+    *(("handle", text) for text in ("", "x", "q", "-1", "5e0c6a4e", HANDLE + "0")),
+    *(("session", text) for text in ("", "1d", "0x", "0x12345678901234567", "first")),
+    *(("time", text) for text in ("", "noon", "25:00", "2025-13-01", "-5s", "5 fortnights")),
+    *(("machine", text) for text in ("", "10.0.0.300", "10.0.0.0/40", "a/b", "::x::")),
 )
-def test_what_names_nothing_is_a_mistake(read: Callable[[str], object], texts: list[str], sentence: str) -> None:
-    for text in texts:
-        with pytest.raises(ValueError, match=sentence):
-            read(text)
+def what_names_nothing_is_a_mistake(kind, text):
+    with pytest.raises(ValueError, match=f"is no {kind}") as raised:
+        READ[kind](text)
+    return str(raised.value).removeprefix(f"{text} ")
 
 
 # ------------------------------------------------------------------------------------------ time, machines and users
@@ -130,25 +121,17 @@ def facts(first_ns: int, last_ns: int) -> CaptureFacts:
     return CaptureFacts(("x.pcap",), 1, 1, first_ns, last_ns)
 
 
-@pytest.mark.parametrize(
-    ("text", "first", "last", "at"),
-    [
-        ("2025-11-20T00:00:05Z", 0, 9, 5),
-        ("2025-11-20T01:00:05+01:00", 0, 9, 5),
-        ("2025-11-20", 5, 9, 0),
-        ("12:30", 3600, 80000, 45000),
-        ("12:30:01.5", 3600, 80000, 45001.5),
-        # The capture begins before midnight and goes on until after the time.
-        ("00:30", 86000, 90000, 88200),
-        # A time of the day the capture began after, which it does not reach again.
-        ("00:30", 86000, 87000, 1800),
-        ("90s", 100, 900, 190),
-        ("+5m", 100, 900, 400),
-        ("2.5", 100, 900, 102.5),
-    ],
+@TABLES.of(
+    *((text, 0, 9) for text in ("2025-11-20T00:00:05Z", "2025-11-20T01:00:05+01:00")),
+    ("2025-11-20", 5, 9),
+    *((text, 3600, 80000) for text in ("12:30", "12:30:01.5")),
+    # The capture begins before midnight and goes on until after the time, or begins after it and does not reach it again.
+    *(("00:30", 86000, last) for last in (90000, 87000)),
+    *((text, 100, 900) for text in ("90s", "+5m", "2.5")),
 )
-def test_times_are_written_as_people_read_them(text: str, first: int, last: int, at: float) -> None:
-    assert TimeBound.of(text).at(facts(DAY + first * NS, DAY + last * NS)) == DAY + int(at * NS)
+def times_are_written_as_people_read_them(text, first, last):
+    """In a capture of these seconds of a day."""
+    return (TimeBound.of(text).at(facts(DAY + first * NS, DAY + last * NS)) - DAY) / NS
 
 
 def people() -> Analysis:
@@ -162,87 +145,47 @@ def people() -> Analysis:
     return replace(analysis_of(*calls), sessions=(session(0, identity=alice),))
 
 
-@pytest.mark.parametrize(
-    ("selection", "shown"),
-    [
-        ({"users": (Account("alice"),)}, [1, 2]),
-        ({"users": (Account("lab\\ALICE"),)}, [1, 2]),
-        ({"users": (Account("other\\alice"),)}, []),
-        ({"users": (Account("anonymous"),)}, []),
-        ({"clients": (Party.of("10.0.0.3"),)}, [3]),
-        ({"clients": (Party.of("10.0.0.0/8"),)}, [1, 2, 3]),
-        ({"clients": (Party.of("ws1"),)}, [1, 2]),
-        ({"servers": (Party.of("DC1"),)}, [1, 2, 3]),
-        ({"servers": (Party.of("dc1.lab.example"), Party.of("nobody"))}, [1, 2, 3]),
-        ({"servers": (Party.of("dc2"),)}, []),
-        ({"servers": (Party.of("dc1"),), "users": (Account("alice"),), "interfaces": ("winreg",)}, []),
-    ],
+@TABLES.of(
+    *({"users": (name,)} for name in ("alice", "lab\\ALICE", "other\\alice", "anonymous")),
+    *({"clients": (name,)} for name in ("10.0.0.3", "10.0.0.0/8", "ws1")),
+    *({"servers": names} for names in (("DC1",), ("dc1.lab.example", "nobody"), ("dc2",))),
+    {"servers": ("dc1",), "users": ("alice",), "interfaces": ("winreg",)},
 )
-def test_users_and_machines_select(selection: dict[str, Any], shown: list[int]) -> None:
-    assert numbers(people(), **selection) == shown
+def users_and_machines_select(**selection):
+    return numbers(people(), **selection)
 
 
-@pytest.mark.parametrize(
-    ("wanted", "account", "anonymous", "is_same"),
-    [
-        ("alice", "LAB\\Alice", False, True),
-        ("ALICE", "alice@LAB.TEST", False, True),
-        ("lab\\alice", "LAB\\Alice", False, True),
-        ("lab\\alice", "alice@LAB.TEST", False, False),
-        ("alice@lab.test", "Alice@LAB.TEST", False, True),
-        ("alice@lab.test", "LAB\\alice", False, False),
-        ("alice", "alicia", False, False),
-        ("alice", None, False, False),
-        ("Anonymous", None, True, True),
-        ("anonymous", "LAB\\anonymous", False, True),
-        ("anonymous", "LAB\\alice", False, False),
-        ("guest", "LAB\\guest", True, True),
-        ("alice", "LAB\\guest", True, False),
-    ],
+@TABLES.of(
+    *((name, "LAB\\Alice") for name in ("alice", "lab\\alice")),
+    *((name, "alice@LAB.TEST") for name in ("ALICE", "lab\\alice", "alice@lab.test")),
+    *(("alice@lab.test", "LAB\\alice"), ("alice", "alicia"), ("alice", None)),
+    *(("anonymous", name) for name in ("LAB\\anonymous", "LAB\\alice")),
+    *(("Anonymous", None, True), ("guest", "LAB\\guest", True), ("alice", "LAB\\guest", True)),
 )
-def test_an_account_is_the_one_that_was_written(
-    wanted: str, account: str | None, anonymous: bool, is_same: bool
-) -> None:
-    assert Account(wanted).is_of(account, anonymous=anonymous) is is_same
+def an_account_is_the_one_that_was_written(wanted, account, anonymous=False):
+    return Account(wanted).is_of(account, anonymous=anonymous)
 
 
-@pytest.mark.parametrize(
-    ("wanted", "ip", "names", "is_it"),
-    [
-        ("10.0.0.5", "10.0.0.5", (), True),
-        ("10.0.0.5", "10.0.0.6", ("10.0.0.5",), False),
-        ("10.0.0.5/24", "10.0.0.6", (), True),
-        ("[fe80::1]", "fe80::1", (), True),
-        ("10.0.0.5", "somewhere", (), False),
-        ("\\\\SRV1", "10.0.0.5", ("srv1.lab.test",), True),
-        ("srv1.lab.test", "10.0.0.5", ("SRV1.LAB.TEST",), True),
-        ("srv1.lab.test", "10.0.0.5", ("srv1",), False),
-        ("lab", "10.0.0.5", ("srv1.lab",), False),
-        ("srv1", "10.0.0.5", (), False),
-    ],
+@TABLES.of(
+    *(("10.0.0.5", "10.0.0.5"), ("10.0.0.5", "10.0.0.6", "10.0.0.5"), ("10.0.0.5/24", "10.0.0.6")),
+    *(("[fe80::1]", "fe80::1"), ("10.0.0.5", "somewhere"), ("srv1", "10.0.0.5"), ("lab", "10.0.0.5", "srv1.lab")),
+    ("\\\\SRV1", "10.0.0.5", "srv1.lab.test"),
+    *(("srv1.lab.test", "10.0.0.5", name) for name in ("SRV1.LAB.TEST", "srv1")),
 )
-def test_a_machine_is_the_one_that_was_written(wanted: str, ip: str, names: tuple[str, ...], is_it: bool) -> None:
-    assert Party.of(wanted).is_at(ip, names) is is_it
+def a_machine_is_the_one_that_was_written(wanted, ip, *names):
+    return Party.of(wanted).is_at(ip, names)
 
 
-@pytest.mark.parametrize(
-    ("selection", "is_asking"),
-    [
-        ({}, False),
-        ({"tail": 1}, False),
-        ({"users": (Account("alice"),)}, False),
-        ({"interfaces": ("winreg",)}, True),
-        ({"handle": "q1"}, True),
-        ({"session": "0x1d"}, True),
-        ({"filter": CallFilter("opnum == 6")}, True),
-    ],
+@TABLES.of(
+    *({}, {"tail": 1}, {"users": ("alice",)}, {"interfaces": ("winreg",)}),
+    *({"handle": "q1"}, {"session": "0x1d"}, {"filter": "opnum == 6"}),
 )
-def test_calls_of_some_kind_are_asked_for(selection: dict[str, Any], is_asking: bool) -> None:
+def calls_of_some_kind_are_asked_for(**selection):
     """Those that are meant to be of a time, a machine or a user only, may be all."""
-    made = Selection(**selection)
-    assert made.is_asking is is_asking
-    assert made.finds(conversation()) is is_asking
+    made = selected(**selection)
+    assert made.finds(conversation()) is made.is_asking
     assert not made.finds(analysis_of())
+    return made.is_asking
 
 
 def test_bounds_include_their_moments() -> None:
@@ -273,37 +216,34 @@ def test_one_call_is_to_be_shown() -> None:
         Selection(handle="q7").one(conversation())
 
 
-@pytest.mark.parametrize(
-    ("text", "first", "at"),
-    [
-        ("2025-11-20T00:00:05Z", 3600, 5),
-        ("90s", 3600, 3690),
-        ("12:30", 3600, 45000),
-        ("01:00", 3600, 3600),
-        # A time of day that is over when the capture begins is that of the next day: nobody knows when it ends.
-        ("00:30", 3600, 86400 + 1800),
-    ],
-)
-def test_while_a_capture_is_read_times_are_after_its_first_frame(text: str, first: int, at: int) -> None:
-    assert TimeBound.of(text).after(DAY + first * NS) == DAY + at * NS
-    facts_so_far = CaptureFacts(("x.pcap",), 1, 1, DAY + first * NS, None)
-    assert TimeBound.of(text).at(facts_so_far) == DAY + at * NS
+# A time of day that is over when the capture begins is that of the next day: nobody knows when it ends.
+@TABLES.of("2025-11-20T00:00:05Z", "90s", "12:30", "01:00", "00:30")
+def while_a_capture_is_read_times_are_after_its_first_frame(text):
+    """Of a capture that begins at one o'clock, in seconds of the day."""
+    found = TimeBound.of(text).after(DAY + 3600 * NS)
+    facts_so_far = CaptureFacts(("x.pcap",), 1, 1, DAY + 3600 * NS, None)
+    assert TimeBound.of(text).at(facts_so_far) == found
+    return (found - DAY) / NS
 
 
-@pytest.mark.parametrize(
-    ("selection", "option"),
-    [
-        (Selection(tail=3), "--tail"),
-        (Selection(session="#7"), "--follow-session with the number of a call"),
-        (Selection(session="0x1d"), None),
-        (Selection(filter=CallFilter("opnum == 1 and time_delta > 1")), "the field time_delta"),
-        (Selection(filter=CallFilter("program contains impacket")), "the field program"),
-        (Selection(filter=CallFilter("opnum == 1")), None),
-        (Selection(servers=(Party.of("srv1"),)), "the name srv1"),
-        (Selection(clients=(Party.of("10.0.0.1"), Party.of("ws1"))), "the name ws1"),
-        (Selection(clients=(Party.of("10.0.0.0/8"),), handle="q1", users=(Account("alice"),)), None),
-    ],
+@TABLES.of(
+    *({"tail": 3}, {"session": "#7"}, {"session": "0x1d"}, {"servers": ("srv1",)}, {"clients": ("10.0.0.1", "ws1")}),
+    *({"filter": text} for text in ("opnum == 1 and time_delta > 1", "program contains impacket", "opnum == 1")),
+    {"clients": ("10.0.0.0/8",), "handle": "q1", "users": ("alice",)},
 )
-def test_what_cannot_be_selected_before_the_whole_capture_was_read(selection: Selection, option: str | None) -> None:
+def what_cannot_be_selected_before_the_whole_capture_was_read(**selection):
     """docs/filters.md and `--names-from now`."""
-    assert selection.needs_all == option
+    return selected(**selection).needs_all
+
+
+HELD = Outcomes(Path(__file__).with_name("call_selection.txt"), TABLES, of_rows)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_what_selects_is_as_was_read_through(name: str) -> None:
+    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
+    HELD.holds(name)
+
+
+def test_the_text_has_what_selects() -> None:
+    HELD.is_as_written()
