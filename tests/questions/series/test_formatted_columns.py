@@ -11,10 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from analyzer.questions.series import readings as module
 from analyzer.questions.series.formatted_columns import (
     BASE,
-    CODES,
     FLAGS,
     FREQ,
     MULTI,
@@ -30,12 +28,11 @@ from analyzer.questions.series.formatted_columns import (
     format_columns,
 )
 from analyzer.questions.series.formulas import TYPES, Reading, format_raw, formula_of
-from analyzer.questions.series.readings import points, readings
 from analyzer.results.sample import Why
 from analyzer.screens.formats.table_writer import table_of
 from analyzer.screens.views.counters import Counters
 from tests.build.buffers import Block
-from tests.build.counters import SECOND, Chosen, Info, Watch, large, one, small, whole, without_number
+from tests.build.counters import SECOND, Info, Watch, large, one, small, whole
 from tests.questions.series.test_formulas import VECTORS, _as_reading, _reading, pairs, u64
 from tests.questions.series.test_formulas import readings as any_readings
 from tests.records import plains
@@ -108,23 +105,6 @@ def test_large_products_are_left_to_exact_numbers(x: int, dx: int, t: int, dt: i
         assert check(BULK, older, newer) == (x < x + dx + 1 and dx * freq < 1 << 52 and dt < 1 << 52)
 
 
-def test_the_usual_cases_of_every_type_are_computed_in_columns() -> None:
-    """What would be left to the formulas one by one would be right, and slow."""
-    older = Reading(1000, None, 10, None, 5, 10, 50, 5000, 10, 4)
-    newer = Reading(1004, None, 20, None, 15, 10, 60, 5020, 10, 4)
-    computed = {kind for kind in TYPES if check(kind, older, newer)}
-    left = {TYPES[kind] for kind in TYPES.keys() - computed}
-    assert left == {name for name in left if name.endswith("_BASE") or name == "PERF_COUNTER_TEXT"}
-
-
-def test_a_first_sample_and_a_clock_that_stands_still_are_known_in_columns() -> None:
-    reading = Reading(7, 8, ticks=1, freq=1)
-    assert check(BULK, None, reading)
-    assert check(BULK, reading, reading)
-    made = format_columns(BULK, columns_of(reading), columns_of(reading), np.array([True]))
-    assert made.why[0] == CODES[Why.ZERO_DENOMINATOR]
-
-
 @pytest.mark.parametrize(
     ("raw", "ticks", "freq", "in_columns"),
     [
@@ -143,12 +123,7 @@ def test_which_elapsed_times_are_computed_in_columns(raw: int, ticks: int, freq:
     assert check(0x30240500, None, Reading(raw, object_ticks=ticks, object_freq=freq)) is in_columns
 
 
-def test_signed_clocks_count_as_signed() -> None:
-    assert columns_of(Reading(1, object_ticks=-5, object_freq=-1), signed=True).at(0).object_ticks == -5
-    assert check(0x30240500, None, Reading(3, 8, object_ticks=10, object_freq=2), signed=True)
-
-
-# ------------------------------------------------------------------------------------------------ batches
+# ------------------------------------------------------------------------------------------------ tables
 
 
 def _polls() -> Watch:
@@ -161,31 +136,6 @@ def _polls() -> Watch:
         )
         watch.poll(Block(6, ids=(5, 6, 7, 8), instances=names, values=values))
     return watch
-
-
-def test_the_size_of_a_batch_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    analysis = _polls().analysis
-    expected = list(points(analysis))
-    assert len({point.formatted.why for point in expected}) > 3
-    for size in (1, 9, 20):
-        monkeypatch.setattr(module, "ROWS_AT_ONCE", size)
-        assert list(points(analysis)) == expected
-        assert len(list(readings(analysis))) > 1
-
-
-def test_a_selection_gives_the_same_values() -> None:
-    analysis = _polls().analysis
-    chosen = [point for point in points(analysis) if point.series.instance == "b"]
-    assert list(points(analysis, Chosen(lambda series: series.instance == "b"))) == chosen
-
-
-def test_a_selection_of_counters_gives_the_same_values() -> None:
-    """Nothing is made of the others, but of what they are computed with."""
-    analysis = _polls().analysis
-    for name in {point.series.counters[0] for point in points(analysis)}:
-        chosen = [point for point in points(analysis) if point.series.counters[0] == name]
-        found = list(points(analysis, Chosen(lambda _: True, lambda _, counters, name=name: counters[0] == name)))
-        assert [without_number(point) for point in found] == [without_number(point) for point in chosen]
 
 
 def test_the_table_says_what_the_records_say() -> None:

@@ -106,13 +106,6 @@ def test_every_type_has_the_name_of_the_tables() -> None:
     assert {kind: counter_type_name(kind) for kind in TYPES} == TYPES
 
 
-def test_an_unlisted_type_has_no_value_and_says_which_it_is() -> None:
-    formatted = format_raw(0x12345678, Reading(1), Reading(2))
-    assert (formatted.value, formatted.why, formatted.reason) == (None, Why.TYPE_UNKNOWN, "type 0x12345678")
-    assert format_raw(None, None, Reading(2)).why is Why.TYPE_UNKNOWN
-    assert format_raw(0x00012000, None, Reading(2)).why is Why.NO_FORMULA
-
-
 u32, u64 = st.integers(0, (1 << 32) - 1), st.integers(0, (1 << 64) - 1)
 maybe = st.none() | u64
 readings = st.builds(
@@ -233,6 +226,8 @@ OBJECT_QUEUE, QUEUE, AVERAGE_TIMER, PRECISION_SYSTEM, MULTI_INV = (
 PAIRS: list[tuple[int | None, Reading | None, Reading]] = [
     # What is not formatted.
     (None, None, Reading(1)),
+    (0x12345678, Reading(1), Reading(2)),
+    (0x00012000, None, Reading(2)),
     (0x40000200, None, Reading(1)),
     (0x00000B00, None, Reading("a", 7)),
     (0x40030403, None, Reading(1, 4)),
