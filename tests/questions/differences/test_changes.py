@@ -1,6 +1,6 @@
 """One change in a conversation, and what `diff` tells of it: that, and nothing else.
 
-`changes.txt` has a line for each change: a bit of a field, or something that happened otherwise. It was read through. What is
+`changes.txt` has a paragraph for each change: a bit of a field, or something that happened otherwise. It was read through. What is
 told of a field is checked besides: one pair of calls differs, in that field, or the field is one that differs by its nature.
 """
 
@@ -157,7 +157,7 @@ def text(name: str) -> str:
         f", {found.summary.values_different} of {found.summary.values} values" if found.summary.values_different else ""
     )
     ends = f"{found.summary.outcome}{f' ({volatile})' if volatile else ''}{values}"
-    return "\n  ".join([name, *(line if len(line) <= 220 else f"{line[:219]}…" for line in lines), ends]) + "\n"
+    return "\n  ".join([f"{name}: {ends}", *(line if len(line) <= 220 else f"{line[:219]}…" for line in lines)]) + "\n"
 
 
 def test_what_is_told_of_each_change_is_what_was_read_through() -> None:
