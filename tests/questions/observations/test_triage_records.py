@@ -1,6 +1,6 @@
 """What counts as unusual, and how much it matters: what is found in made conversations, each finding whole.
 
-`tables/observations.txt` has a paragraph for each promise: of the file what is said in one line, then a line for each finding. The
+`observations.txt` has a paragraph for each promise: of the file what is said in one line, then a line for each finding. The
 n-th exchange of `Calls` has the frames 2n - 1 and 2n, a millisecond apart, and what is refused or encrypted the number of its
 session as its frame and time.
 """
@@ -40,12 +40,11 @@ from tests.build.rpc import CHANNEL, PCQ
 from tests.interfaces.svcctl.test_service_layer import CREATE
 from tests.questions.statistics.test_activity import polling_all
 from tests.questions.statistics.test_activity import processes as listed
-from tests.written import IS_WRITING, is_as_written
+from tests.written import Outcomes
 
 SVCCTL = "367abb81-9844-35f1-ad32-98f038001003"
 TASKS = "86d35949-83c9-4044-b424-db363231fd0c"
 SERVER = "4b324fc8-1670-01d3-1278-5a47bf6ee188"
-TEXT = Path(__file__).parent / "tables" / "observations.txt"
 ONE_VALUE, NO_VALUE = perf_data([Block(1, values=((pack("<I", 7),),))]), perf_data([])
 Case = tuple[str, Analysis | Iterable[Event]]
 
@@ -412,15 +411,14 @@ def numbers(name: str, found: tuple[int, ...]) -> str:
     return f"{name} {' '.join(map(str, found))}" if found else f"no {name}"
 
 
-def said(promise: str) -> Iterator[str]:
+def said(analysis: Analysis) -> Iterator[str]:
     """The file, then each finding, as records say them."""
-    made = triage(CASES[promise], "made.pcap", None)
+    made = triage(analysis, "made.pcap", None)
     file = made.file
     assert [one.rank for one in made.findings] == list(range(1, len(made.findings) + 1))
-    yield promise
     yield " | ".join(
         [
-            f" {file.outcome}: {file.text}",
+            f"{file.outcome}: {file.text}",
             f"{file.performance_calls} of {file.calls} calls, {file.encrypted_calls} sealed, {file.processes} processes",
             f"{file.first_performance_ns} to {file.last_performance_ns}",
             *file.decrypted_with,
@@ -431,21 +429,20 @@ def said(promise: str) -> Iterator[str]:
         who = f"{one.who.user} from {one.who.client_ip} at {one.who.server_ip}" if one.who else "of nobody"
         where = f"{one.count}: {numbers('calls', one.call_numbers)}, {numbers('frames', one.frames)}"
         times = f"{one.first_time_ns} to {one.last_time_ns}"
-        yield f"  {one.severity} {one.kind}: {one.text} | {who} | {where} | {times} | {one.command}"
+        yield f"{one.severity} {one.kind}: {one.text} | {who} | {where} | {times} | {one.command}"
 
 
-def text(promise: str) -> str:
-    return "".join(f"{line}\n" for line in said(promise))
+FOUND = Outcomes(Path(__file__).with_name("observations.txt"), CASES, said)
 
 
 @pytest.mark.parametrize("promise", CASES)
 def test_what_is_found_is_what_was_read_through(promise: str) -> None:
-    assert IS_WRITING or text(promise) in TEXT.read_text("utf-8")
-
-
-def test_all_that_is_found_is_in_one_text() -> None:
     """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
-    is_as_written(TEXT, "".join(map(text, CASES)))
+    FOUND.holds(promise)
+
+
+def test_the_text_has_what_is_found() -> None:
+    FOUND.is_as_written()
 
 
 def test_a_capture_without_anything_is_its_sentence() -> None:

@@ -24,9 +24,8 @@ from analyzer.results.handle import CounterFacts, Holding
 from tests.build.buffers import Block, identifier, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed
 from tests.build.rpc import CHANNEL, PCQ
-from tests.written import IS_WRITING, is_as_written
+from tests.written import Outcomes
 
-TEXT = Path(__file__).parent / "tables" / "lifetimes.txt"
 ELSEWHERE = replace(CHANNEL, number=CHANNEL.number + 1)
 ONE = Block(1, values=((pack("<I", 7),),))
 A = identifier(COUNTERSET, counter=5, name="a")
@@ -148,38 +147,36 @@ def named(counter: CounterFacts) -> str:
     return f"{counter.counter_id} of {counter.instance}"
 
 
-def told(promise: str) -> Iterator[str]:
+def told(events: list[Event]) -> Iterator[str]:
     """Each handle, then what it held at polls and every call on it."""
-    yield promise
-    analysis = analysis_of(*CASES[promise])
+    analysis = analysis_of(*events)
     for one, lifetime in zip(handle_records(analysis), handle_lifetimes(analysis), strict=True):
         assert sum(event.succeeded for event in lifetime.polls) == one.polls
         yield (
-            f"  {one.handle}: {one.origin} by {one.opened}, {one.end} by {one.closed} ({one.reason}); channels {one.channels} of "
+            f"{one.handle}: {one.origin} by {one.opened}, {one.end} by {one.closed} ({one.reason}); channels {one.channels} of "
             f"{len(one.clients)} client, {one.polls} polls of {', '.join(map(named, one.counters)) or 'nothing'}"
         )
         for held in one.holdings:
-            yield f"    held {held.held}, in blocks {held.blocks} by {held.id_source} ({held.reason})"
+            yield f"  held {held.held}, in blocks {held.blocks} by {held.id_source} ({held.reason})"
         for event in one.events:
             answer = event.fault_name or event.status_name if event.state == "complete" else event.state
             counters = [f"{named(x)}: {x.status_name}, index {x.index}" for x in event.counters or ()]
             at_poll = f", holding {event.holding}, {event.blocks} blocks" if event.kind == "poll" else ""
             violations = "".join(f", {violation}!" for violation in event.violations)
-            yield f"    #{event.call} {event.kind}: {answer}{at_poll}{violations}{''.join(f'; {x}' for x in counters)}"
+            yield f"  #{event.call} {event.kind}: {answer}{at_poll}{violations}{''.join(f'; {x}' for x in counters)}"
 
 
-def text(promise: str) -> str:
-    return "".join(f"{line}\n" for line in told(promise))
+LIVES = Outcomes(Path(__file__).parent / "tables" / "lifetimes.txt", CASES, told)
 
 
 @pytest.mark.parametrize("promise", CASES)
 def test_a_lifetime_is_as_it_was_read_through(promise: str) -> None:
-    assert IS_WRITING or text(promise) in TEXT.read_text("utf-8")
-
-
-def test_all_lifetimes_are_in_one_text() -> None:
     """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
-    is_as_written(TEXT, "".join(map(text, CASES)))
+    LIVES.holds(promise)
+
+
+def test_the_text_has_all_lifetimes() -> None:
+    LIVES.is_as_written()
 
 
 def test_events_are_kept_in_columns() -> None:
