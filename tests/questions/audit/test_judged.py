@@ -470,14 +470,28 @@ def identifiers_of_which_one_size_is_another(at, by):
     return told(LISTED[: at + 20] + pack("<I", size & 0xFFFFFFFF) + LISTED[at + 24 :])
 
 
-NAMED = identifier(COUNTERSET, name="ab")
-# It says 40 bytes, and is followed by a name and another that fits; and one whose name has no NUL.
-BARE = NAMED[:20] + pack("<I", 40) + NAMED[24:]
+# An identifier whose name has no NUL.
 NO_NUL = identifier(COUNTERSET)[:20] + pack("<5I", 44, 1, 0, 0, 0) + b"a\0b\0"
+
+
+def bare(name):
+    """An identifier that says 40 bytes, and is followed by its name."""
+    whole = identifier(COUNTERSET, name=name)
+    return whole[:20] + pack("<I", 40) + whole[24:]
+
+
 BEHIND = {
     **{f"an identifier and {size} bytes": identifier(COUNTERSET) + b"\x41" * size for size in (0, 1, 39)},
-    "a name whose size was left out": BARE,
-    "a name whose size was left out, and another identifier": BARE + identifier(COUNTERSET),
+    "a name whose size was left out": bare("ab"),
+    # The list leads on behind the name, so the size of the identifier before it is what is wrong; else nobody knows.
+    **{
+        f"the name {name} whose size was left out, and {words}": bare(name) + behind
+        for name in ("ab", "abc", "abcd", "abcdefg")
+        for words, behind in (
+            ("another identifier", identifier(COUNTERSET)),
+            ("one of a wrong size", identifier(COUNTERSET)[:20] + pack("<I", 39) + bytes(16)),
+        )
+    },
     "a name without a NUL": NO_NUL + b"rest",
 }
 
