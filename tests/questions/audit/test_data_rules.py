@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from analyzer.questions.audit.engine import Profile
 from tests.build.buffers import Block, identifier, instance_header, pad8, perf_data
-from tests.build.calls import COUNTERSET, MS, Calls, sealed
+from tests.build.calls import COUNTERSET, MS, Calls
 from tests.questions.audit.conversation import NOW, u4, u8
 from tests.questions.audit.judging import Case, by_name, found_by, holds, judged
 
@@ -188,11 +188,6 @@ def listed(names):
 
 CASES: list[Case] = [
     *((code, "a sound answer", "pass", [of_blocks(*EVERYTHING)]) for code in RULES),
-    *((code, "a sealed answer", "inconclusive", [sealed(answer(perf_data(EVERYTHING)[:-8]))]) for code in RULES),
-    *(
-        (code, "an answer that failed", "not-exercised", [Calls().counter_data(b"", status=8, needed=4096)])
-        for code in RULES
-    ),
     ("PCQ501", "blocks are not counted behind a broken one", "pass", [broken(48 + 8, 4, [ERROR, ERROR])]),
     ("PCQ507", "an error block without a status", "warn", [of_blocks(Block(0))]),
     # The answer ends where its block does, off a multiple of 8 as well.
@@ -204,10 +199,6 @@ CASES: list[Case] = [
     ("PCQ530", "instances off 8", "fail", [listed(SHORT_NAME + instance_header("b", 1))]),
     ("PCQ530", "instances of any multiple", "pass", [listed(instance_header("b", 1) * 2)]),
     *((code, "a sound header", "pass", [dated(header())]) for code in ("PCQ515", "PCQ521", "PCQ531", "PCQ540")),
-    *(
-        (code, "a sealed header", "inconclusive", [sealed(changed(48, 0x7_00000010_00000000_C0000001, 16))])
-        for code in ("PCQ515", "PCQ516", "PCQ521", "PCQ522", "PCQ531", "PCQ540")
-    ),
     ("PCQ515", "a reserved field in use", "fail", [changed(48 + 12, 7)]),
     *(("PCQ540", f"{code:#x} is no Win32 code", "fail", [changed(48, code)]) for code in (0xC0000034, 0x80070005)),
     ("PCQ540", "a code that is not in use", "warn", [changed(48, 0x12345)]),

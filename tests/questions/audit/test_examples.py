@@ -12,9 +12,10 @@ from analyzer.core.events import Event
 from analyzer.questions.audit.engine import Audit, Profile
 from analyzer.questions.audit.rule import every_rule
 from analyzer.questions.audit.verdicts import Outcome
-from tests.build.calls import Calls, analysis_of
+from analyzer.transport.rpc.exchange import Exchange
+from tests.build.calls import Calls, analysis_of, sealed
 from tests.questions.audit import examples
-from tests.questions.audit.conversation import full_conversation, registry
+from tests.questions.audit.conversation import full_conversation, perflib, registry
 
 # These never find anything: they only count what they judge.
 COUNTING = {"PCQ615", "PCQ620"}
@@ -39,6 +40,14 @@ def test_each_requirement_is_judged_so_often_in_a_sound_conversation(
 ) -> None:
     """All rules together: what is counted, and why the rest cannot be judged."""
     audit = Audit(analysis_of(*conversation()), profile=profile)
+    assert list(audit.findings()) == []
+    examples.check([], audit.coverage)
+
+
+@pytest.mark.parametrize("conversation", [perflib, registry])
+def test_of_sealed_calls_nothing_is_judged_but_what_their_pdus_show(conversation: Callable[[], list[Exchange]]) -> None:
+    """No rule says of itself that it cannot read a call: that is asked before the rule is."""
+    audit = Audit(analysis_of(*map(sealed, conversation())))
     assert list(audit.findings()) == []
     examples.check([], audit.coverage)
 

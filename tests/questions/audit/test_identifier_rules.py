@@ -74,10 +74,6 @@ def sound(code):
 
 ALONE: list[Case] = [
     *((code, "sound identifiers", "pass", sound(code)) for code in CODES),
-    *(
-        (code, "sealed identifiers", "inconclusive", [sealed(made(with_(NAMED, 20, 7))) for made in (info, asked)])
-        for code in CODES
-    ),
     # Of two readings of a name where there are no instances at most one is kept.
     *(
         (code, f"the name {name!r} in a set without instances", verdict, known(asked(identifier(SINGLE, name=name))))
@@ -248,7 +244,6 @@ TOGETHER: list[Case] = [
     ),
     ("PCQ545", "a wildcard may find one instance of an unknown set", "pass", polled(EACH_HELD, ONE, sets={})),
     ("PCQ545", "without the counters of the handle", "inconclusive", talk((DATA, ONE), is_opened=False)),
-    ("PCQ545", "sealed", "inconclusive", [*map(sealed, polled(NAMED, EACH))]),
     ("PCQ546", "fewer blocks than counters", "fail", talk((ADD, A, B), (DATA, ONE))),
     ("PCQ546", "blocks of errors count", "pass", talk((ADD, A, B), (DATA, ONE, ERROR))),
     ("PCQ546", "a counter that may be held twice", "inconclusive", talk((ADD, A), (ADD, A), (DATA, ONE, ONE))),
@@ -257,7 +252,6 @@ TOGETHER: list[Case] = [
     ("PCQ546", "one counter at two places", "inconclusive", talk((HELD, A, of(1, "a", index=1)), (DATA, ONE, ONE))),
     ("PCQ450", "two counters with one index", "fail", [info(A + B)]),
     ("PCQ450", "two indexes", "pass", [info(A + of(2, "a", index=1))]),
-    ("PCQ450", "two sealed indexes", "inconclusive", [sealed(info(A + of(2, "a", index=1)))]),
     ("PCQ450", "an index beyond the blocks", "fail", polled(FAR, ONE)),
     ("PCQ450", "an index before counters were added", "pass", talk((HELD, FAR), (ADD, B), (DATA, ONE))),
     ("PCQ445", "a counter left out", "fail", talk((ADD, A, B), (HELD, A))),
@@ -353,11 +347,9 @@ TOGETHER: list[Case] = [
     ("PCQ561", "a size of a failure that defines none", "warn", queries((64, 5, 12345), (12345,))),
     ("PCQ561", "another size", "pass", queries((64, 5, 12345), (64,))),
     ("PCQ561", "no size", "not-exercised", queries((64, 5, 0), (64,))),
-    ("PCQ561", "sealed", "inconclusive", queries((64, 5, 12345), seal=[0])),
     ("PCQ562", "no Win32 code", "fail", queries((64, 0x80070005))),
     ("PCQ562", "a code that is not in use", "warn", queries((64, 0x12345))),
     ("PCQ562", "a Win32 code", "pass", queries((64, 5))),
-    ("PCQ562", "sealed", "inconclusive", queries((64, 5), seal=[0])),
 ]
 
 

@@ -14,7 +14,7 @@ from analyzer.questions.audit.engine import Profile
 from analyzer.results.perflib import NONE_ID
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import identifier, instance_header, string_table, wide
-from tests.build.calls import COUNTERSET, MACHINE, OTHER_COUNTERSET, Calls, sealed, with_stub
+from tests.build.calls import COUNTERSET, MACHINE, OTHER_COUNTERSET, Calls, with_stub
 from tests.questions.audit.judging import Case, by_name, holds, judged
 from tests.steps import within
 
@@ -159,14 +159,6 @@ CASES: list[Case] = [
         (code, f"code {asked} as it should be, {number}", "pass", reported(asked, data))
         for number, (code, asked, data) in enumerate(ACCEPTED)
     ),
-    *(
-        (code, f"code {asked} sealed, {number}", "inconclusive", [sealed(described(asked, data))])
-        for number, (code, asked, data) in enumerate(ACCEPTED)
-    ),
-    *(
-        (code, f"a failure to code {asked}, {number}", "not-exercised", reported(asked, b"", status=0x1068))
-        for number, (code, asked, _) in enumerate(ACCEPTED)
-    ),
     ("PCQ317", "attributes that Windows has", "pass", reported(1, registered(record(0, attributes=0x14)))),
     (
         "PCQ323",
@@ -232,10 +224,8 @@ CASES: list[Case] = [
         )
     ),
     ("PCQ341", "any padding", "pass", listed(instance_header("a", 0), PADDED)),
-    ("PCQ341", "sealed", "inconclusive", [sealed(*listed(instance_header("a", 0)))]),
     ("PCQ343", "two that cannot be reported apart", "pass", listed(*TWINS)),
     ("PCQ343", "two with a number each", "pass", listed(instance_header("a", 7), instance_header("a", 8))),
-    ("PCQ343", "sealed", "inconclusive", [sealed(*listed(*TWINS))]),
     ("PCQ311", "two in a set of one", "fail", [ONE, *listed(instance_header("a", 0), instance_header("b", 1))]),
     ("PCQ311", "one without a name in a set of many", "fail", [MANY, *listed(instance_header("", 0))]),
     ("PCQ311", "two in a set of many", "pass", [MANY, *listed(instance_header("a", 0), instance_header("b", 1))]),
@@ -252,7 +242,6 @@ CASES: list[Case] = [
     ("PCQ345", "one twice", "warn", [sets(A, A)]),
     ("PCQ345", "another order", "pass", [sets(A, B), sets(B, A)]),
     ("PCQ345", "one less", "warn", [sets(A, B), sets(A)]),
-    ("PCQ345", "sealed", "inconclusive", [sealed(sets(A, A))]),
     # With an error the list is undefined, and its number with any but ERROR_NOT_ENOUGH_MEMORY.
     ("PCQ345", "another number along with 8", "warn", [sets(A), sets(A, A, status=8)]),
     ("PCQ345", "another number along with 5", "not-exercised", [sets(A), sets(A, A, status=5)]),
@@ -274,7 +263,6 @@ CASES: list[Case] = [
     ),
     ("PCQ390", "no NUL", "fail", [described(5, string_table([(1, "abcdefg")], from_start=False)[:-4])]),
     *(("PCQ390", f"cut at {size}", "inconclusive", [described(5, TABLE[:size])]) for size in (4, 12)),
-    ("PCQ390", "sealed", "inconclusive", [sealed(described(5, TABLE))]),
     *(
         ("PCQ391", f"{number} counters", verdict, [described(1, HEAD + pack("<II", number, 0))])
         for number, verdict in ((64_000, "pass"), (64_001, "fail"), (0, "pass"))

@@ -13,7 +13,7 @@ from analyzer.questions.audit.rules.stubs import ANSWERED_COUNTS, REQUEST_LAYOUT
 from analyzer.questions.audit.verdicts import Actor
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import Ndr, identifier
-from tests.build.calls import COUNTERSET, HANDLE, MACHINE, NO_HANDLE, Calls, sealed
+from tests.build.calls import COUNTERSET, HANDLE, MACHINE, NO_HANDLE, Calls
 from tests.questions.audit.judging import Case, by_name, holds, judged
 from tests.questions.audit.methods import NAMING, call, request, response
 
@@ -141,7 +141,6 @@ CASES: list[Case] = [
         "not-exercised",
         [Calls().open_query(), Calls().exchange(0, Calls().stub().string(MACHINE).uint(9), None)],
     ),
-    ("PCQ122", "a sealed request proves nothing", "inconclusive", [sealed(asked(6, short()))]),
     ("PCQ122", "a lost answer proves nothing", "inconclusive", [Calls().exchange(6, short(), None)]),
     *(
         case
@@ -155,7 +154,6 @@ CASES: list[Case] = [
             (code, f"opnum {opnum} ends early", "fail", [made(opnum, stub_of(opnum)[:-4])]),
             (code, f"opnum {opnum} goes on", "fail", [made(opnum, stub_of(opnum) + bytes(12))]),
             (code, f"padding of opnum {opnum} that was not counted", "pass", [made(opnum, stub_of(opnum) + bytes(7))]),
-            (code, f"a sealed opnum {opnum} proves nothing", "inconclusive", [sealed(call(opnum))]),
         )
     ),
     *(
@@ -178,7 +176,6 @@ CASES: list[Case] = [
         for opnum in (5, 6)
     ),
     ("PCQ203", "no handle", "pass", [Calls().open_query(NO_HANDLE, 5)]),
-    ("PCQ203", "sealed calls prove nothing", "inconclusive", [sealed(call(6))]),
     *(
         case
         for opnum in ANSWERED_COUNTS
@@ -200,7 +197,6 @@ CASES: list[Case] = [
             ("PCQ204", f"an offset in opnum {opnum}", "fail", [elements(opnum, 0, 64, 8, 0)]),
             ("PCQ204", f"another length in opnum {opnum}", "fail", [elements(opnum, 3, 64, 0, 0)]),
             ("PCQ204", f"an overrun in opnum {opnum}", "fail", [elements(opnum, 80, 64, 0, 80)]),
-            ("PCQ204", f"a sealed opnum {opnum}", "inconclusive", [sealed(call(opnum))]),
             (
                 "PCQ204",
                 f"opnum {opnum} does not decode and offers no size",
@@ -244,7 +240,6 @@ CASES: list[Case] = [
                 "not-exercised",
                 [sizes(opnum, 0x57, 3, 0)],
             ),
-            ("PCQ206", f"sealed, opnum {opnum}", "inconclusive", [sealed(sizes(opnum, 0, 32, 48))]),
         )
     ),
     ("PCQ206", "GUIDs of a list that does not fit", "fail", [sizes(0, 0x57, 10, 300, 10)]),
@@ -265,20 +260,16 @@ CASES: list[Case] = [
             ("PCQ208", f"no NUL, opnum {opnum}", "fail", [named(opnum, "\\\\SRV1")]),
             ("PCQ208", f"a NUL in the middle, opnum {opnum}", "fail", [named(opnum, "\\\\S\0V1\0")]),
             ("PCQ208", f"room for more characters, opnum {opnum}", "warn", [named(opnum, "\\\\SRV1\0", room=20)]),
-            ("PCQ208", f"sealed, opnum {opnum}", "inconclusive", [sealed(named(opnum, "\\\\SRV1"))]),
         )
     ),
     ("PCQ210", "11 does not exist", "fail", [with_code(11, 0x57)]),
     ("PCQ210", "10 is the last code", "pass", [with_code(10)]),
-    ("PCQ210", "a sealed request proves nothing", "inconclusive", [sealed(with_code(11))]),
     *(
         case
         for opnum, (limit, _) in LIMITS.items()
         for case in (
             ("PCQ215", f"above the range of opnum {opnum}", "fail", [offered(opnum, limit + 1)]),
             ("PCQ215", f"the end of the range of opnum {opnum}", "pass", [offered(opnum, limit), offered(opnum, 0)]),
-            ("PCQ215", f"a sealed opnum {opnum} proves nothing", "inconclusive", [sealed(offered(opnum, 0xFFFFFFFF))]),
-            ("PCQ123", f"a sealed opnum {opnum} proves nothing", "inconclusive", [sealed(offered(opnum, 0xFFFFFFFF))]),
             # A server with more countersets than 256 has to have another range.
             (
                 "PCQ123",
@@ -300,7 +291,6 @@ CASES: list[Case] = [
     ("PCQ217", "0xFFFFFFFF is neither TRUE nor FALSE", "warn", [Calls().validate(ONE, add=0xFFFFFFFF)]),
     ("PCQ217", "0 is FALSE", "pass", [Calls().validate(ONE, add=0)]),
     ("PCQ217", "1 is TRUE", "pass", [Calls().validate(ONE, add=1)]),
-    ("PCQ217", "a sealed request proves nothing", "inconclusive", [sealed(Calls().validate(ONE, add=2))]),
     *(
         case
         for opnum in RETURN_VALUES
@@ -311,12 +301,6 @@ CASES: list[Case] = [
                     *((0, "pass"), (5, "pass"), (0x1073, "pass"), (15105, "pass")),
                     *((0x80070005, "fail"), (0xC0000022, "fail"), (0x20000001, "warn")),
                 )
-            ),
-            (
-                "PCQ220",
-                f"a sealed opnum {opnum} proves nothing",
-                "inconclusive",
-                [sealed(call(opnum, status=0xC0000022))],
             ),
         )
     ),
@@ -339,7 +323,6 @@ CASES: list[Case] = [
         ("PCQ701", f"status {status} to code {code}", "not-exercised", [with_code(code, status)])
         for code, status in ((1, 0), (10, 8), (11, 5))
     ),
-    ("PCQ701", "a sealed call proves nothing", "inconclusive", [sealed(with_code(11))]),
     ("PCQ705", "a buffer below 40 bytes that succeeds", "fail", [Calls().validate(bytes(24))]),
     ("PCQ705", "a Size below 40 that succeeds", "fail", [Calls().validate(ONE + below_40())]),
     ("PCQ705", "0x57 to a buffer below 40 bytes", "pass", [Calls().validate(bytes(24), status=0x57)]),
@@ -354,7 +337,6 @@ CASES: list[Case] = [
     ("PCQ705", "another error", "warn", [Calls().validate(bytes(24), status=8)]),
     ("PCQ705", "whole identifiers", "not-exercised", [Calls().validate(ONE)]),
     ("PCQ705", "a refusal for another reason", "not-exercised", [Calls().validate(bytes(24), status=5)]),
-    ("PCQ705", "a sealed call proves nothing", "inconclusive", [sealed(Calls().validate(bytes(24)))]),
 ]
 
 

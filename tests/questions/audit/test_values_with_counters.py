@@ -114,7 +114,6 @@ CASES: list[Case] = [
     ("PCQ615", "without registration", "not-exercised", polled_again(known=False)),
     ("PCQ620", "no aggregate", "not-exercised", PLAIN),
     ("PCQ620", "an aggregate", "pass", [Calls().registration(1, bytes(SUMMED))]),
-    ("PCQ620", "sealed", "inconclusive", [*map(sealed, PLAIN)]),
 ]
 
 

@@ -13,7 +13,7 @@ from analyzer.interfaces.contents.call_field_maps import buffer_fields
 from analyzer.questions.audit import call_evidence
 from analyzer.results.call import Side
 from tests.build.buffers import Counter, Instance, Order, PerfObject, winperf
-from tests.build.calls import sealed, winreg
+from tests.build.calls import winreg
 from tests.questions.audit.judging import Case, Verdict, by_name, holds, judged
 
 RULES = ("PCQ801", "PCQ805", "PCQ810", "PCQ820", "PCQ830", "PCQ840", "PCQ850")
@@ -110,7 +110,6 @@ CASES: list[Case] = [
                 "not-exercised" if code in ("PCQ840", "PCQ850") else "pass",
                 reads(winperf(ALONE)),
             ),
-            (code, "a sealed answer", "inconclusive", [*map(sealed, reads(WHOLE))][1:]),
             (
                 code,
                 "a value that is no block",
