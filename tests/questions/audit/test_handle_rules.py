@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -101,137 +101,89 @@ def two_queries(listed: bytes, second: bytes = SECOND, *, seal: bool = False) ->
     )
 
 
-CASES: list[Case] = [
-    (
-        "PCQ435",
-        "0xB7 to a removal",
-        "fail",
-        talk(opened, added, lambda calls: calls.validate(ONE, identifier(COUNTERSET, name="a", status=0xB7), add=0)),
-    ),
-    ("PCQ710", "success without a handle", "fail", [Calls().open_query(NO_HANDLE)]),
-    (
-        "PCQ710",
-        "a handle along with an error that works",
-        "fail",
-        [bound(), *talk(lambda calls: calls.open_query(HANDLE, 5), polled)],
-    ),
-    ("PCQ710", "a handle along with an error that nobody uses", "warn", [Calls().open_query(HANDLE, 5)]),
-    (
-        "PCQ710",
-        "a handle on success and none on failure",
-        "pass",
-        talk(opened, lambda calls: calls.open_query(NO_HANDLE, 5)),
-    ),
-    ("PCQ711", "a handle that comes back", "fail", [closing(HANDLE)]),
-    ("PCQ711", "the null handle", "pass", [Calls().close_query()]),
-    ("PCQ711", "a refused close may return the handle", "not-exercised", [closing(HANDLE, 5)]),
-    *(
-        ("PCQ712", f"opnum {opnum} on a handle that nobody gave out", "fail", [bound(), call(opnum, status=6)])
-        for opnum in (4, 5, 6, 7)
-    ),
-    ("PCQ712", "a handle that was given out", "pass", [bound(), *talk(opened, polled, shut)]),
-    (
-        "PCQ712",
-        "another handle than the one given out",
-        "fail",
-        [bound(), *talk(opened, lambda calls: calls.counter_data(EMPTY, OTHER_HANDLE))],
-    ),
-    ("PCQ712", "another connection of the association group", "pass", in_other_group(0x53)),
-    ("PCQ712", "another association group", "warn", in_other_group(0x99)),
-    ("PCQ712", "without the beginning of the channel", "inconclusive", [call(6)]),
-    ("PCQ712", "a group from before the capture", "inconclusive", [bound(joins_group=True), call(6)]),
-    ("PCQ712", "a group whose founder was captured", "fail", [bound(OTHER_CHANNEL), bound(joins_group=True), call(6)]),
-    (
-        "PCQ712",
-        "a sealed opening may have been of this handle",
-        "inconclusive",
-        [bound(), *talk(unread(opened), polled)],
-    ),
-    *(
-        case
-        for opnum in FOREIGN_HANDLES
-        for case in (
-            ("PCQ713", f"opnum {opnum} served on a foreign handle", "fail", [bound(), call(opnum)]),
-            ("PCQ713", f"a context fault to opnum {opnum}", "pass", [bound(), foreign(opnum, 0x1C00001A)]),
-            ("PCQ713", f"fault 6 to opnum {opnum}", "pass", [bound(), foreign(opnum, 6)]),
-            ("PCQ713", f"an error to opnum {opnum}", "pass", [bound(), call(opnum, status=6)]),
-            (
-                "PCQ713",
-                f"opnum {opnum} on a handle that was given out",
-                "not-exercised",
-                [bound(), *talk(opened, on(opnum))],
-            ),
-            ("PCQ713", f"opnum {opnum} where the opening may have been missed", "not-exercised", [call(opnum)]),
-        )
-    ),
-    (
-        "PCQ713",
-        "a lost answer proves nothing",
-        "inconclusive",
-        [bound(), replace(call(6), response=None, state="request-only")],
-    ),
-    ("PCQ713", "a handle of the registry is served", "fail", of_registry(0)),
-    ("PCQ713", "a handle of the registry is rejected", "pass", of_registry(6)),
-    *(
-        ("PCQ714", f"opnum {opnum} succeeds on a closed handle", "fail", talk(opened, shut, on(opnum)))
-        for opnum in (4, 5, 6, 7)
-    ),
-    (
-        "PCQ714",
-        "a fault to a closed handle",
-        "pass",
-        talk(opened, shut, lambda calls: calls.faulted(6, request(calls, 6), 0x1C00001A)),
-    ),
-    ("PCQ714", "an error to a closed handle", "pass", talk(opened, shut, lambda calls: call(6, calls, status=6))),
-    ("PCQ714", "a handle given out anew is another one", "not-exercised", talk(opened, shut, opened, polled)),
-    ("PCQ714", "a close that cannot be read", "inconclusive", talk(opened, unread(shut), polled)),
-    ("PCQ715", "a handle that is gone", "fail", [*refused(), later().faulted(4, request(later(), 4), 0x1C00001A)]),
-    ("PCQ715", "a close that succeeds then", "pass", [*refused(), later().close_query()]),
-    ("PCQ715", "a handle that is not used again proves nothing", "inconclusive", refused()),
-    (
-        "PCQ715",
-        "5 to a sealed close means something else",
-        "not-exercised",
-        [*refused(AuthLevel.PRIVACY), later().close_query()],
-    ),
-    (
-        "PCQ715",
-        "a sealed close proves nothing",
-        "inconclusive",
-        [refused()[0], sealed(refused()[1]), later().close_query()],  # type: ignore[arg-type]
-    ),
-    ("PCQ716", "a pipe that ends with an open handle", "warn", [*talk(opened, polled), closed()]),
-    ("PCQ716", "a close", "pass", [*talk(opened, polled, shut), closed()]),
-    ("PCQ716", "a capture that ends first proves nothing", "inconclusive", talk(opened, polled)),
-    (
-        "PCQ716",
-        "a call that cannot be read may have closed it",
-        "inconclusive",
-        [*talk(opened, polled, unread(shut)), closed()],
-    ),
-    ("PCQ717", "data of a query without counters", "warn", talk(opened, polled)),
-    ("PCQ717", "a call after the close", "warn", talk(opened, shut, lambda calls: call(6, calls, status=6))),
-    ("PCQ717", "adding before opening", "warn", [bound(), *talk(added, opened, answered), closed()]),
-    (
-        "PCQ717",
-        "a foreign handle is no matter of order",
-        "not-exercised",
-        [bound(), *talk(opened, foreign_poll), closed()],
-    ),
-    ("PCQ717", "the model of the text", "pass", talk(opened, added, answered, answered, shut)),
-    ("PCQ717", "a handle from before the capture may hold counters", "inconclusive", talk(answered)),
-    ("PCQ717", "a sealed addition may have added counters", "inconclusive", talk(opened, unread(added), answered)),
-    ("PCQ720", "a counter of the other query", "fail", two_queries(FIRST + SECOND)),
-    ("PCQ720", "its own counters", "pass", two_queries(FIRST)),
-    ("PCQ720", "a counter that both hold", "pass", two_queries(FIRST, FIRST)),
-    (
-        "PCQ720",
-        "a counter that nobody added is for another rule",
-        "pass",
-        two_queries(FIRST + identifier(COUNTERSET, counter=9)),
-    ),
-    ("PCQ720", "a sealed addition may have added it here too", "inconclusive", two_queries(FIRST + SECOND, seal=True)),
-]
+def of_opening() -> Iterator[Case]:
+    made = talk(opened, added, lambda calls: calls.validate(ONE, identifier(COUNTERSET, name="a", status=0xB7), add=0))
+    yield "PCQ435", "0xB7 to a removal", "fail", made
+    yield "PCQ710", "success without a handle", "fail", [Calls().open_query(NO_HANDLE)]
+    made = [bound(), *talk(lambda calls: calls.open_query(HANDLE, 5), polled)]
+    yield "PCQ710", "a handle along with an error that works", "fail", made
+    yield "PCQ710", "a handle along with an error that nobody uses", "warn", [Calls().open_query(HANDLE, 5)]
+    made = talk(opened, lambda calls: calls.open_query(NO_HANDLE, 5))
+    yield "PCQ710", "a handle on success and none on failure", "pass", made
+    yield "PCQ711", "a handle that comes back", "fail", [closing(HANDLE)]
+    yield "PCQ711", "the null handle", "pass", [Calls().close_query()]
+    yield "PCQ711", "a refused close may return the handle", "not-exercised", [closing(HANDLE, 5)]
+
+
+def of_whose_they_are() -> Iterator[Case]:
+    for opnum in (4, 5, 6, 7):
+        yield "PCQ712", f"opnum {opnum} on a handle that nobody gave out", "fail", [bound(), call(opnum, status=6)]
+    yield "PCQ712", "a handle that was given out", "pass", [bound(), *talk(opened, polled, shut)]
+    made = [bound(), *talk(opened, lambda calls: calls.counter_data(EMPTY, OTHER_HANDLE))]
+    yield "PCQ712", "another handle than the one given out", "fail", made
+    yield "PCQ712", "another connection of the association group", "pass", in_other_group(0x53)
+    yield "PCQ712", "another association group", "warn", in_other_group(0x99)
+    yield "PCQ712", "without the beginning of the channel", "inconclusive", [call(6)]
+    yield "PCQ712", "a group from before the capture", "inconclusive", [bound(joins_group=True), call(6)]
+    made = [bound(OTHER_CHANNEL), bound(joins_group=True), call(6)]
+    yield "PCQ712", "a group whose founder was captured", "fail", made
+    made = [bound(), *talk(unread(opened), polled)]
+    yield "PCQ712", "a sealed opening may have been of this handle", "inconclusive", made
+    for opnum in FOREIGN_HANDLES:
+        yield "PCQ713", f"opnum {opnum} served on a foreign handle", "fail", [bound(), call(opnum)]
+        yield "PCQ713", f"a context fault to opnum {opnum}", "pass", [bound(), foreign(opnum, 0x1C00001A)]
+        yield "PCQ713", f"fault 6 to opnum {opnum}", "pass", [bound(), foreign(opnum, 6)]
+        yield "PCQ713", f"an error to opnum {opnum}", "pass", [bound(), call(opnum, status=6)]
+        made = [bound(), *talk(opened, on(opnum))]
+        yield "PCQ713", f"opnum {opnum} on a handle that was given out", "not-exercised", made
+        yield "PCQ713", f"opnum {opnum} where the opening may have been missed", "not-exercised", [call(opnum)]
+    made = [bound(), replace(call(6), response=None, state="request-only")]
+    yield "PCQ713", "a lost answer proves nothing", "inconclusive", made
+    yield "PCQ713", "a handle of the registry is served", "fail", of_registry(0)
+    yield "PCQ713", "a handle of the registry is rejected", "pass", of_registry(6)
+
+
+def of_closing() -> Iterator[Case]:
+    for opnum in (4, 5, 6, 7):
+        yield "PCQ714", f"opnum {opnum} succeeds on a closed handle", "fail", talk(opened, shut, on(opnum))
+    made = talk(opened, shut, lambda calls: calls.faulted(6, request(calls, 6), 0x1C00001A))
+    yield "PCQ714", "a fault to a closed handle", "pass", made
+    yield "PCQ714", "an error to a closed handle", "pass", talk(opened, shut, lambda calls: call(6, calls, status=6))
+    yield "PCQ714", "a handle given out anew is another one", "not-exercised", talk(opened, shut, opened, polled)
+    yield "PCQ714", "a close that cannot be read", "inconclusive", talk(opened, unread(shut), polled)
+    yield "PCQ715", "a handle that is gone", "fail", [*refused(), later().faulted(4, request(later(), 4), 0x1C00001A)]
+    yield "PCQ715", "a close that succeeds then", "pass", [*refused(), later().close_query()]
+    yield "PCQ715", "a handle that is not used again proves nothing", "inconclusive", refused()
+    made = [*refused(AuthLevel.PRIVACY), later().close_query()]
+    yield "PCQ715", "5 to a sealed close means something else", "not-exercised", made
+    made = [refused()[0], sealed(refused()[1]), later().close_query()]
+    yield "PCQ715", "a sealed close proves nothing", "inconclusive", made
+    yield "PCQ716", "a pipe that ends with an open handle", "warn", [*talk(opened, polled), closed()]
+    yield "PCQ716", "a close", "pass", [*talk(opened, polled, shut), closed()]
+    yield "PCQ716", "a capture that ends first proves nothing", "inconclusive", talk(opened, polled)
+    made = [*talk(opened, polled, unread(shut)), closed()]
+    yield "PCQ716", "a call that cannot be read may have closed it", "inconclusive", made
+
+
+def of_their_order() -> Iterator[Case]:
+    yield "PCQ717", "data of a query without counters", "warn", talk(opened, polled)
+    yield "PCQ717", "a call after the close", "warn", talk(opened, shut, lambda calls: call(6, calls, status=6))
+    yield "PCQ717", "adding before opening", "warn", [bound(), *talk(added, opened, answered), closed()]
+    made = [bound(), *talk(opened, foreign_poll), closed()]
+    yield "PCQ717", "a foreign handle is no matter of order", "not-exercised", made
+    yield "PCQ717", "the model of the text", "pass", talk(opened, added, answered, answered, shut)
+    yield "PCQ717", "a handle from before the capture may hold counters", "inconclusive", talk(answered)
+    yield "PCQ717", "a sealed addition may have added counters", "inconclusive", talk(opened, unread(added), answered)
+    yield "PCQ720", "a counter of the other query", "fail", two_queries(FIRST + SECOND)
+    yield "PCQ720", "its own counters", "pass", two_queries(FIRST)
+    yield "PCQ720", "a counter that both hold", "pass", two_queries(FIRST, FIRST)
+    made = two_queries(FIRST + identifier(COUNTERSET, counter=9))
+    yield "PCQ720", "a counter that nobody added is for another rule", "pass", made
+    made = two_queries(FIRST + SECOND, seal=True)
+    yield "PCQ720", "a sealed addition may have added it here too", "inconclusive", made
+
+
+CASES = [*of_opening(), *of_whose_they_are(), *of_closing(), *of_their_order()]
 
 
 @pytest.mark.parametrize("case", CASES, ids=by_name)

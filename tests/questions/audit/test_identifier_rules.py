@@ -1,5 +1,6 @@
 """Rules about counter identifiers: each field by itself, and what lists and answers say against what was added to the handle."""
 
+from collections.abc import Iterator
 from struct import pack_into
 
 import pytest
@@ -72,46 +73,42 @@ def sound(code):
     return known(info(both), asked(both))
 
 
-ALONE: list[Case] = [
-    *((code, "sound identifiers", "pass", sound(code)) for code in CODES),
+def of_fields() -> Iterator[Case]:
+    for code in CODES:
+        yield code, "sound identifiers", "pass", sound(code)
     # Of two readings of a name where there are no instances at most one is kept.
-    *(
-        (code, f"the name {name!r} in a set without instances", verdict, known(asked(identifier(SINGLE, name=name))))
-        for name, verdicts in (
-            *((None, ("not-exercised", "pass")), ("", ("pass", "not-exercised")), ("a", ("pass", "not-exercised"))),
-        )
-        for code, verdict in zip(("PCQ410", "PCQ412"), verdicts, strict=True)
-    ),
-    ("PCQ405", "half a character", "fail", known(info(UNEVEN))),
-    ("PCQ405", "half a pair", "warn", [info(HALF_A_PAIR)]),
-    ("PCQ405", "a pair", "pass", [info(identifier(MULTIPLE, name="\U0001f4a9"))]),
-    ("PCQ410", "no name of a set without instances in a list", "not-exercised", known(info(identifier(SINGLE)))),
-    ("PCQ410", "without the registration", "inconclusive", [made(identifier(MULTIPLE)) for made in (info, asked)]),
-    ("PCQ412", "a name of a set without instances", "not-exercised", known(info(identifier(SINGLE, name="x")))),
-    ("PCQ415", "a size off 8 in a list", "fail", [info(ODD)]),
-    ("PCQ415", "a size off 8 in a request", "fail", [asked(ODD)]),
-    ("PCQ416", "padding in a list", "fail", [info(NAMED[:46] + b"\x41\0")]),
-    *(
-        ("PCQ420", f"a field at {at} that a client must not set, dwAdd {add}", verdict, [asked(preset, NAMED, add=add)])
-        for at, of_addition, of_removal in ((36, "fail", "fail"), (16, "warn", "pass"), (32, "warn", "pass"))
-        for add, verdict in ((1, of_addition), (0, of_removal))
-        for preset in (with_(NAMED, at, 0x57),)
-    ),
-    *(
-        ("PCQ425", f"status {status:#x}", verdict, [asked(NAMED, with_(NAMED, 16, status))])
-        for status, verdict in ((0xC0000034, "fail"), (0x12345, "warn"), (5, "warn"))
-    ),
-    ("PCQ425", "garbage in a status of a list", "warn", [info(with_(NAMED, 16, 0xCCCCCCCC))]),
-    ("PCQ425", "a status left as the client had set it", "fail", [asked(PRESET)]),
-    ("PCQ425", "a status that may have been left", "pass", [asked(with_(NAMED, 16, 3))]),
-    ("PCQ425", "a status that was set", "pass", [asked(PRESET, NAMED)]),
-    *(
-        ("PCQ430", f"another field at {at} on return", "warn", [asked(TWO, with_(TWO, at, value))])
-        for at, value in ((0, 7), (24, 9), (28, 9), (36, 9), (40, 0x62))
-    ),
-    ("PCQ430", "fewer identifiers on return", "fail", [asked(TWO, NAMED)]),
-    ("PCQ430", "status and index may change", "pass", [asked(TWO, with_(with_(TWO, 16, 0x106A), 32, 4))]),
-]
+    rows = ((None, ("not-exercised", "pass")), ("", ("pass", "not-exercised")), ("a", ("pass", "not-exercised")))
+    for name, verdicts in rows:
+        for code, verdict in zip(("PCQ410", "PCQ412"), verdicts, strict=True):
+            made = known(asked(identifier(SINGLE, name=name)))
+            yield code, f"the name {name!r} in a set without instances", verdict, made
+    yield "PCQ405", "half a character", "fail", known(info(UNEVEN))
+    yield "PCQ405", "half a pair", "warn", [info(HALF_A_PAIR)]
+    yield "PCQ405", "a pair", "pass", [info(identifier(MULTIPLE, name="\U0001f4a9"))]
+    yield "PCQ410", "no name of a set without instances in a list", "not-exercised", known(info(identifier(SINGLE)))
+    yield "PCQ410", "without the registration", "inconclusive", [made(identifier(MULTIPLE)) for made in (info, asked)]
+    yield "PCQ412", "a name of a set without instances", "not-exercised", known(info(identifier(SINGLE, name="x")))
+    yield "PCQ415", "a size off 8 in a list", "fail", [info(ODD)]
+    yield "PCQ415", "a size off 8 in a request", "fail", [asked(ODD)]
+    yield "PCQ416", "padding in a list", "fail", [info(NAMED[:46] + b"\x41\0")]
+    for at, of_addition, of_removal in ((36, "fail", "fail"), (16, "warn", "pass"), (32, "warn", "pass")):
+        for add, verdict in ((1, of_addition), (0, of_removal)):
+            preset = with_(NAMED, at, 0x57)
+            made = [asked(preset, NAMED, add=add)]
+            yield "PCQ420", f"a field at {at} that a client must not set, dwAdd {add}", verdict, made
+    for status, verdict in ((0xC0000034, "fail"), (0x12345, "warn"), (5, "warn")):
+        yield "PCQ425", f"status {status:#x}", verdict, [asked(NAMED, with_(NAMED, 16, status))]
+    yield "PCQ425", "garbage in a status of a list", "warn", [info(with_(NAMED, 16, 0xCCCCCCCC))]
+    yield "PCQ425", "a status left as the client had set it", "fail", [asked(PRESET)]
+    yield "PCQ425", "a status that may have been left", "pass", [asked(with_(NAMED, 16, 3))]
+    yield "PCQ425", "a status that was set", "pass", [asked(PRESET, NAMED)]
+    for at, value in ((0, 7), (24, 9), (28, 9), (36, 9), (40, 0x62)):
+        yield "PCQ430", f"another field at {at} on return", "warn", [asked(TWO, with_(TWO, at, value))]
+    yield "PCQ430", "fewer identifiers on return", "fail", [asked(TWO, NAMED)]
+    yield "PCQ430", "status and index may change", "pass", [asked(TWO, with_(with_(TWO, 16, 0x106A), 32, 4))]
+
+
+ALONE = [*of_fields()]
 
 
 @pytest.mark.parametrize("case", ALONE, ids=by_name)
@@ -217,140 +214,128 @@ UNKNOWN_SET = identifier("00000000-0000-0000-0000-000000000001", name="a")
 CORRUPT = A[:36] + b"\1" + A[37:]
 FAR = identifier(COUNTERSET, name="a", index=5)
 EACH_HELD = of(1, "*")
-TOGETHER: list[Case] = [
-    *(
-        ("PCQ545", f"a block of the form its counter asks for, {number}", "pass", polled(held, block))
-        for number, (held, block) in enumerate(
-            (
-                *(
-                    (A, ONE),
-                    (of(ALL, "a"), SEVERAL),
-                    (EACH_HELD, EACH),
-                    (of(ALL, "*"), EVERYTHING),
-                    (of(ALL, "*"), ERROR),
-                ),
-                *((of(1, None, SINGLE), ONE), (of(1, "*", SINGLE), ONE), (of(ALL, "*", SINGLE), SEVERAL)),
-            )
-        )
-    ),
-    *(
-        ("PCQ545", f"a block of another form, {number}", "fail", polled(held, block))
-        for number, (held, block) in enumerate(
-            (
-                *((A, EACH), (A, SEVERAL), (EACH_HELD, EVERYTHING), (EACH_HELD, ONE), (of(ALL, "a"), ONE)),
-                *((of(ALL, "*"), EACH), (of(ALL, "*"), SEVERAL), (of(1, None, SINGLE), EACH)),
-            )
-        )
-    ),
-    ("PCQ545", "a wildcard may find one instance of an unknown set", "pass", polled(EACH_HELD, ONE, sets={})),
-    ("PCQ545", "without the counters of the handle", "inconclusive", talk((DATA, ONE), is_opened=False)),
-    ("PCQ546", "fewer blocks than counters", "fail", talk((ADD, A, B), (DATA, ONE))),
-    ("PCQ546", "blocks of errors count", "pass", talk((ADD, A, B), (DATA, ONE, ERROR))),
-    ("PCQ546", "a counter that may be held twice", "inconclusive", talk((ADD, A), (ADD, A), (DATA, ONE, ONE))),
-    ("PCQ546", "an unknown handle", "inconclusive", talk((DATA, ONE), is_opened=False)),
-    ("PCQ546", "a sealed addition", "inconclusive", talk((SEAL + ADD, A), (DATA, ONE))),
-    ("PCQ546", "one counter at two places", "inconclusive", talk((HELD, A, of(1, "a", index=1)), (DATA, ONE, ONE))),
-    ("PCQ450", "two counters with one index", "fail", [info(A + B)]),
-    ("PCQ450", "two indexes", "pass", [info(A + of(2, "a", index=1))]),
-    ("PCQ450", "an index beyond the blocks", "fail", polled(FAR, ONE)),
-    ("PCQ450", "an index before counters were added", "pass", talk((HELD, FAR), (ADD, B), (DATA, ONE))),
-    ("PCQ445", "a counter left out", "fail", talk((ADD, A, B), (HELD, A))),
-    ("PCQ445", "a counter made up", "fail", talk((ADD, A, B), (HELD, A, B, of(3, "a")))),
-    ("PCQ445", "a counter that was removed", "pass", talk((ADD, A, B), (REMOVE, A), (HELD, B))),
-    (
-        "PCQ445",
-        "another order, another case, any instance id",
-        "pass",
-        talk((ADD, identifier(COUNTERSET, instance=ALL, name="a"), B), (HELD, of(2, "A"), A)),
-    ),
-    ("PCQ445", "an opening that is not in the capture", "inconclusive", talk((ADD, A), (HELD,), is_opened=False)),
-    ("PCQ440", "an instance id that was not listed", "warn", added_ids(7)),
-    ("PCQ440", "ids that were listed, and any", "pass", added_ids(1, ALL)),
-    ("PCQ440", "an id in a set without instances", "pass", added_ids(7, guid=SINGLE)),
-    ("PCQ440", "no list", "inconclusive", added_ids(7, listed=False)),
-    ("PCQ550", "other instances than those listed", "pass", polled(EACH_HELD, EACH, names={0: "c", 1: "d"})),
-    (
-        "PCQ550",
-        "instances in another case, and more of them",
-        "pass",
-        polled(EACH_HELD, EACH, names={0: "A", 2: "d", 1: "b"}),
-    ),
-    ("PCQ550", "another id", "warn", polled(EACH_HELD, EACH, names={0: "a", 7: "b"})),
-    ("PCQ550", "no list", "inconclusive", polled(EACH_HELD, EACH)),
-    *(
-        ("PCQ455", f"an aggregate of type {kind:#x} over {names}", verdict, added_to(kind, *names))
-        for kind, names, verdict in (
-            *((4, "a", "warn"), (0xC, "a", "warn"), (4, "ab", "pass"), (4, "*", "pass"), (6, "a", "not-exercised")),
-        )
-    ),
-    *(
-        ("PCQ455", f"an aggregate of type {kind:#x} without a list", "inconclusive", added_to(kind, "a", listed=False))
-        for kind in (4, 0xC)
-    ),
-    *(
-        ("PCQ435", promise, verdict, status_of(status, *before, add=add, sent=sent))
-        for promise, verdict, status, before, add, sent in (
-            ("a registered counter not found", "fail", 0x106A, (), 1, A),
-            ("an unregistered counter not found", "pass", 0x106A, (), 1, of(9, "a")),
-            ("an unregistered counter added", "fail", 0, (), 1, of(9, "a")),
-            ("a registered counter added", "pass", 0, (), 1, A),
-            ("a listed counterset not found", "fail", 0x1068, (), 1, A),
-            ("an unlisted counterset not found", "pass", 0x1068, (), 1, UNKNOWN_SET),
-            ("a counter of an unlisted counterset added", "fail", 0, (), 1, UNKNOWN_SET),
-            ("an unlisted instance added", "warn", 0, (), 1, of(1, "z")),
-            ("a listed instance not found", "warn", 3, (), 1, A),
-            ("an unlisted instance not found", "pass", 3, (), 1, of(1, "z")),
-            ("a counter added twice", "fail", 0, (A,), 1, A),
-            ("a counter stated to be there", "pass", 0xB7, (A,), 1, A),
-            ("a counter stated to be there that is not", "fail", 0xB7, (), 1, A),
-            ("a counter removed that is not there", "fail", 0, (), 0, A),
-            ("a counter stated not to be there", "pass", 0x57, (), 0, A),
-            ("a counter that is there not removed", "fail", 0x57, (A,), 0, A),
-            ("a sound identifier stated to be corrupt", "pass", 0x57, (), 1, A),
-            ("a corrupt identifier", "pass", 0x57, (), 1, CORRUPT),
-            ("no memory", "pass", 0xE, (), 1, A),
-            ("a wildcard may remove what it covers", "pass", 0, (A,), 0, of(ALL, "*")),
-        )
-    ),
-    *(
-        ("PCQ435", f"{status:#x} without what it is held against", "pass", status_of(status, is_known=False))
-        for status in (0x1068, 0x106A, 3)
-    ),
-    *(
+
+
+def of_blocks() -> Iterator[Case]:
+    rows = enumerate(
         (
-            "PCQ435",
-            f"{status:#x} to {add} where no handle is known",
-            verdict,
-            status_of(status, add=add, is_known=False)[-1:],
+            *(
+                (A, ONE),
+                (of(ALL, "a"), SEVERAL),
+                (EACH_HELD, EACH),
+                (of(ALL, "*"), EVERYTHING),
+                (of(ALL, "*"), ERROR),
+            ),
+            *((of(1, None, SINGLE), ONE), (of(1, "*", SINGLE), ONE), (of(ALL, "*", SINGLE), SEVERAL)),
         )
-        for status, add, verdict in (
-            (0xB7, 1, "pass"),
-            (0x57, 0, "pass"),
-            (0, 1, "inconclusive"),
-            (0, 0, "inconclusive"),
-        )
-    ),
-    *(
+    )
+    for number, (held, block) in rows:
+        yield "PCQ545", f"a block of the form its counter asks for, {number}", "pass", polled(held, block)
+    rows = enumerate(
         (
-            "PCQ435",
-            f"two alike in one call, {status:#x}",
-            verdict,
-            [calls.open_query(), calls.validate(A + A, A + with_(A, 16, status))],
+            *((A, EACH), (A, SEVERAL), (EACH_HELD, EVERYTHING), (EACH_HELD, ONE), (of(ALL, "a"), ONE)),
+            *((of(ALL, "*"), EACH), (of(ALL, "*"), SEVERAL), (of(1, None, SINGLE), EACH)),
         )
-        for calls, status, verdict in ((Calls(), 0, "pass"), (Calls(), 0xB7, "pass"))
-    ),
-    ("PCQ560", "the size that was asked for is refused", "fail", queries((0, 8, 800), (800, 8, 800))),
-    ("PCQ560", "the size that was asked for is enough", "pass", queries((0, 8, 800), (800,))),
-    ("PCQ560", "more is needed meanwhile", "inconclusive", queries((0, 8, 800), (800, 8, 900))),
-    ("PCQ560", "less than was asked for", "not-exercised", queries((0, 8, 800), (100, 8, 800))),
-    ("PCQ560", "a sealed size", "inconclusive", queries((0, 8, 800), (800,), seal=[0])),
-    ("PCQ561", "a size of a failure that defines none", "warn", queries((64, 5, 12345), (12345,))),
-    ("PCQ561", "another size", "pass", queries((64, 5, 12345), (64,))),
-    ("PCQ561", "no size", "not-exercised", queries((64, 5, 0), (64,))),
-    ("PCQ562", "no Win32 code", "fail", queries((64, 0x80070005))),
-    ("PCQ562", "a code that is not in use", "warn", queries((64, 0x12345))),
-    ("PCQ562", "a Win32 code", "pass", queries((64, 5))),
-]
+    )
+    for number, (held, block) in rows:
+        yield "PCQ545", f"a block of another form, {number}", "fail", polled(held, block)
+    yield "PCQ545", "a wildcard may find one instance of an unknown set", "pass", polled(EACH_HELD, ONE, sets={})
+    yield "PCQ545", "without the counters of the handle", "inconclusive", talk((DATA, ONE), is_opened=False)
+    yield "PCQ546", "fewer blocks than counters", "fail", talk((ADD, A, B), (DATA, ONE))
+    yield "PCQ546", "blocks of errors count", "pass", talk((ADD, A, B), (DATA, ONE, ERROR))
+    yield "PCQ546", "a counter that may be held twice", "inconclusive", talk((ADD, A), (ADD, A), (DATA, ONE, ONE))
+    yield "PCQ546", "an unknown handle", "inconclusive", talk((DATA, ONE), is_opened=False)
+    yield "PCQ546", "a sealed addition", "inconclusive", talk((SEAL + ADD, A), (DATA, ONE))
+    yield "PCQ546", "one counter at two places", "inconclusive", talk((HELD, A, of(1, "a", index=1)), (DATA, ONE, ONE))
+
+
+def of_lists() -> Iterator[Case]:
+    yield "PCQ450", "two counters with one index", "fail", [info(A + B)]
+    yield "PCQ450", "two indexes", "pass", [info(A + of(2, "a", index=1))]
+    yield "PCQ450", "an index beyond the blocks", "fail", polled(FAR, ONE)
+    yield "PCQ450", "an index before counters were added", "pass", talk((HELD, FAR), (ADD, B), (DATA, ONE))
+    yield "PCQ445", "a counter left out", "fail", talk((ADD, A, B), (HELD, A))
+    yield "PCQ445", "a counter made up", "fail", talk((ADD, A, B), (HELD, A, B, of(3, "a")))
+    yield "PCQ445", "a counter that was removed", "pass", talk((ADD, A, B), (REMOVE, A), (HELD, B))
+    made = talk((ADD, identifier(COUNTERSET, instance=ALL, name="a"), B), (HELD, of(2, "A"), A))
+    yield "PCQ445", "another order, another case, any instance id", "pass", made
+    yield "PCQ445", "an opening that is not in the capture", "inconclusive", talk((ADD, A), (HELD,), is_opened=False)
+
+
+def of_instances() -> Iterator[Case]:
+    yield "PCQ440", "an instance id that was not listed", "warn", added_ids(7)
+    yield "PCQ440", "ids that were listed, and any", "pass", added_ids(1, ALL)
+    yield "PCQ440", "an id in a set without instances", "pass", added_ids(7, guid=SINGLE)
+    yield "PCQ440", "no list", "inconclusive", added_ids(7, listed=False)
+    yield "PCQ550", "other instances than those listed", "pass", polled(EACH_HELD, EACH, names={0: "c", 1: "d"})
+    made = polled(EACH_HELD, EACH, names={0: "A", 2: "d", 1: "b"})
+    yield "PCQ550", "instances in another case, and more of them", "pass", made
+    yield "PCQ550", "another id", "warn", polled(EACH_HELD, EACH, names={0: "a", 7: "b"})
+    yield "PCQ550", "no list", "inconclusive", polled(EACH_HELD, EACH)
+    rows = ((4, "a", "warn"), (0xC, "a", "warn"), (4, "ab", "pass"), (4, "*", "pass"), (6, "a", "not-exercised"))
+    for kind, names, verdict in rows:
+        yield "PCQ455", f"an aggregate of type {kind:#x} over {names}", verdict, added_to(kind, *names)
+    for kind in (4, 0xC):
+        made = added_to(kind, "a", listed=False)
+        yield "PCQ455", f"an aggregate of type {kind:#x} without a list", "inconclusive", made
+
+
+def of_statuses() -> Iterator[Case]:
+    rows = (
+        ("a registered counter not found", "fail", 0x106A, (), 1, A),
+        ("an unregistered counter not found", "pass", 0x106A, (), 1, of(9, "a")),
+        ("an unregistered counter added", "fail", 0, (), 1, of(9, "a")),
+        ("a registered counter added", "pass", 0, (), 1, A),
+        ("a listed counterset not found", "fail", 0x1068, (), 1, A),
+        ("an unlisted counterset not found", "pass", 0x1068, (), 1, UNKNOWN_SET),
+        ("a counter of an unlisted counterset added", "fail", 0, (), 1, UNKNOWN_SET),
+        ("an unlisted instance added", "warn", 0, (), 1, of(1, "z")),
+        ("a listed instance not found", "warn", 3, (), 1, A),
+        ("an unlisted instance not found", "pass", 3, (), 1, of(1, "z")),
+        ("a counter added twice", "fail", 0, (A,), 1, A),
+        ("a counter stated to be there", "pass", 0xB7, (A,), 1, A),
+        ("a counter stated to be there that is not", "fail", 0xB7, (), 1, A),
+        ("a counter removed that is not there", "fail", 0, (), 0, A),
+        ("a counter stated not to be there", "pass", 0x57, (), 0, A),
+        ("a counter that is there not removed", "fail", 0x57, (A,), 0, A),
+        ("a sound identifier stated to be corrupt", "pass", 0x57, (), 1, A),
+        ("a corrupt identifier", "pass", 0x57, (), 1, CORRUPT),
+        ("no memory", "pass", 0xE, (), 1, A),
+        ("a wildcard may remove what it covers", "pass", 0, (A,), 0, of(ALL, "*")),
+    )
+    for promise, verdict, status, before, add, sent in rows:
+        yield "PCQ435", promise, verdict, status_of(status, *before, add=add, sent=sent)
+    for status in (0x1068, 0x106A, 3):
+        yield "PCQ435", f"{status:#x} without what it is held against", "pass", status_of(status, is_known=False)
+    rows = (
+        (0xB7, 1, "pass"),
+        (0x57, 0, "pass"),
+        (0, 1, "inconclusive"),
+        (0, 0, "inconclusive"),
+    )
+    for status, add, verdict in rows:
+        made = status_of(status, add=add, is_known=False)[-1:]
+        yield "PCQ435", f"{status:#x} to {add} where no handle is known", verdict, made
+    for calls, status, verdict in ((Calls(), 0, "pass"), (Calls(), 0xB7, "pass")):
+        made = [calls.open_query(), calls.validate(A + A, A + with_(A, 16, status))]
+        yield "PCQ435", f"two alike in one call, {status:#x}", verdict, made
+
+
+def of_sizes() -> Iterator[Case]:
+    yield "PCQ560", "the size that was asked for is refused", "fail", queries((0, 8, 800), (800, 8, 800))
+    yield "PCQ560", "the size that was asked for is enough", "pass", queries((0, 8, 800), (800,))
+    yield "PCQ560", "more is needed meanwhile", "inconclusive", queries((0, 8, 800), (800, 8, 900))
+    yield "PCQ560", "less than was asked for", "not-exercised", queries((0, 8, 800), (100, 8, 800))
+    yield "PCQ560", "a sealed size", "inconclusive", queries((0, 8, 800), (800,), seal=[0])
+    yield "PCQ561", "a size of a failure that defines none", "warn", queries((64, 5, 12345), (12345,))
+    yield "PCQ561", "another size", "pass", queries((64, 5, 12345), (64,))
+    yield "PCQ561", "no size", "not-exercised", queries((64, 5, 0), (64,))
+    yield "PCQ562", "no Win32 code", "fail", queries((64, 0x80070005))
+    yield "PCQ562", "a code that is not in use", "warn", queries((64, 0x12345))
+    yield "PCQ562", "a Win32 code", "pass", queries((64, 5))
+
+
+TOGETHER = [*of_blocks(), *of_lists(), *of_instances(), *of_statuses(), *of_sizes()]
 
 
 @pytest.mark.parametrize("case", TOGETHER, ids=by_name)

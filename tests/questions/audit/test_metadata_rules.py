@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from struct import pack
 from uuid import UUID
@@ -154,121 +155,98 @@ PADDED = pack("<II", 16, 1) + wide("b") + b"\xee" * 4
 MANY, ONE = known(instances=2), known(instances=0)
 A, B = COUNTERSET, OTHER_COUNTERSET
 HEAD = bytes(24)
-CASES: list[Case] = [
-    *(
-        (code, f"code {asked} as it should be, {number}", "pass", reported(asked, data))
-        for number, (code, asked, data) in enumerate(ACCEPTED)
-    ),
-    ("PCQ317", "attributes that Windows has", "pass", reported(1, registered(record(0, attributes=0x14)))),
-    (
-        "PCQ323",
-        "a clock in the base",
-        "pass",
-        reported(1, registered(record(0, PRECISION_OBJECT_TIMER, base=1), record(1))),
-    ),
-    ("PCQ319", "the second of two scales", "fail", reported(1, registered(record(0), record(1, scale=99)))),
+
+
+def of_descriptions() -> Iterator[Case]:
+    for number, (code, asked, data) in enumerate(ACCEPTED):
+        yield code, f"code {asked} as it should be, {number}", "pass", reported(asked, data)
+    yield "PCQ317", "attributes that Windows has", "pass", reported(1, registered(record(0, attributes=0x14)))
+    made = reported(1, registered(record(0, PRECISION_OBJECT_TIMER, base=1), record(1)))
+    yield "PCQ323", "a clock in the base", "pass", made
+    yield "PCQ319", "the second of two scales", "fail", reported(1, registered(record(0), record(1, scale=99)))
     # An answer is compared with the registration of its counterset where there is one.
-    ("PCQ333", "a counter without a name", "fail", [known(), described(5, TABLE)]),
-    ("PCQ333", "without the registration", "pass", [described(5, TABLE)]),
-    (
-        "PCQ333",
-        "the name of a counter that is not there",
-        "fail",
-        [known(), described(5, string_table([(0, "a"), (1, "b"), (9, "c")], from_start=False))],
-    ),
-    *(
-        case
-        for code, kind in REFERRING.items()
-        for lost, there in (
-            (
-                described(2, record(0, kind, base=9, time=9, freq=9, multi=9)),
-                described(2, record(0, kind, base=1, time=1, freq=1, multi=1)),
-            ),
-        )
-        for case in (
-            (code, "to a counter that the set has not", "fail", [known(record(0), record(1)), lost]),
-            (code, "without the registration", "inconclusive", [lost]),
-            (code, "to one that it has", "pass" if code == "PCQ325" else "fail", [known(record(0), record(1)), there]),
-        )
-    ),
+    yield "PCQ333", "a counter without a name", "fail", [known(), described(5, TABLE)]
+    yield "PCQ333", "without the registration", "pass", [described(5, TABLE)]
+    made = [known(), described(5, string_table([(0, "a"), (1, "b"), (9, "c")], from_start=False))]
+    yield "PCQ333", "the name of a counter that is not there", "fail", made
+    for code, kind in REFERRING.items():
+        lost = described(2, record(0, kind, base=9, time=9, freq=9, multi=9))
+        there = described(2, record(0, kind, base=1, time=1, freq=1, multi=1))
+        yield code, "to a counter that the set has not", "fail", [known(record(0), record(1)), lost]
+        yield code, "without the registration", "inconclusive", [lost]
+        verdict = "pass" if code == "PCQ325" else "fail"
+        yield code, "to one that it has", verdict, [known(record(0), record(1)), there]
+
+
+def of_languages() -> Iterator[Case]:
     # Languages.
-    ("PCQ337", "a language of English names", "fail", reported(9, b"", lcid=0x409)),
-    ("PCQ337", "no language", "warn", reported(3, b"", lcid=0x3FF)),
-    *(
-        (
-            "PCQ337",
-            f"{lcid:#x} in code {code}",
-            "not-exercised" if code == 2 else "pass",
-            reported(code, b"", lcid=lcid),
-        )
-        for code, lcid in ((9, 0), (3, 0), (3, 0x409), (5, 0x9), (2, 0x12345))
-    ),
-    ("PCQ339", "a language changes the answer", "fail", [described(9, SYSTEM[2:], 0x407), described(9, SYSTEM)]),
-    ("PCQ339", "a language without an answer", "pass", [described(9, SYSTEM), described(9, b"", 0x407, 1815)]),
-    ("PCQ339", "a language changes nothing", "pass", [described(9, SYSTEM), described(9, SYSTEM, 0x407)]),
-    ("PCQ339", "one language alone", "inconclusive", [described(9, SYSTEM[2:], 0x407)]),
+    yield "PCQ337", "a language of English names", "fail", reported(9, b"", lcid=0x409)
+    yield "PCQ337", "no language", "warn", reported(3, b"", lcid=0x3FF)
+    for code, lcid in ((9, 0), (3, 0), (3, 0x409), (5, 0x9), (2, 0x12345)):
+        verdict = "not-exercised" if code == 2 else "pass"
+        yield "PCQ337", f"{lcid:#x} in code {code}", verdict, reported(code, b"", lcid=lcid)
+    yield "PCQ339", "a language changes the answer", "fail", [described(9, SYSTEM[2:], 0x407), described(9, SYSTEM)]
+    yield "PCQ339", "a language without an answer", "pass", [described(9, SYSTEM), described(9, b"", 0x407, 1815)]
+    yield "PCQ339", "a language changes nothing", "pass", [described(9, SYSTEM), described(9, SYSTEM, 0x407)]
+    yield "PCQ339", "one language alone", "inconclusive", [described(9, SYSTEM[2:], 0x407)]
     # What comes with an error is undefined: alike are answers with the same error.
-    ("PCQ339", "two refusals alike", "pass", [described(9, b"", 0, 5), described(9, wide("a"), 0x407, 5)]),
-    ("PCQ339", "a language that is absent", "pass", [described(3, b"", 0x407, 1815)]),
-    ("PCQ339", "a language that came later", "fail", [described(3, b"", 0x407, 1815), described(3, wide("a"), 0x407)]),
-    ("PCQ339", "a language that is there", "inconclusive", [described(3, wide("a"), 0x407)]),
+    yield "PCQ339", "two refusals alike", "pass", [described(9, b"", 0, 5), described(9, wide("a"), 0x407, 5)]
+    yield "PCQ339", "a language that is absent", "pass", [described(3, b"", 0x407, 1815)]
+    made = [described(3, b"", 0x407, 1815), described(3, wide("a"), 0x407)]
+    yield "PCQ339", "a language that came later", "fail", made
+    yield "PCQ339", "a language that is there", "inconclusive", [described(3, wide("a"), 0x407)]
+
+
+def of_instances() -> Iterator[Case]:
     # Instances.
-    *(
-        ("PCQ341", promise, "fail", listed(data))
-        for promise, data in (
-            ("a size below a header", pack("<II", 4, 0) + bytes(8)),
-            ("a size beyond the end", pack("<II", 400, 0) + bytes(8)),
-            ("a name without a NUL", pack("<II", 16, 0) + "abcd".encode("utf-16-le")),
-            ("no padding", pack("<II", 12, 0) + wide("a")),
-            ("too much padding", pack("<II", 24, 0) + wide("a") + bytes(12)),
-        )
-    ),
-    ("PCQ341", "any padding", "pass", listed(instance_header("a", 0), PADDED)),
-    ("PCQ343", "two that cannot be reported apart", "pass", listed(*TWINS)),
-    ("PCQ343", "two with a number each", "pass", listed(instance_header("a", 7), instance_header("a", 8))),
-    ("PCQ311", "two in a set of one", "fail", [ONE, *listed(instance_header("a", 0), instance_header("b", 1))]),
-    ("PCQ311", "one without a name in a set of many", "fail", [MANY, *listed(instance_header("", 0))]),
-    ("PCQ311", "two in a set of many", "pass", [MANY, *listed(instance_header("a", 0), instance_header("b", 1))]),
-    ("PCQ311", "without the registration", "inconclusive", listed(instance_header("a", 0), instance_header("b", 1))),
-    ("PCQ311", "a name is asked for", "pass", [MANY, Calls().validate(identifier(COUNTERSET, name="a"))]),
-    ("PCQ311", "no name is asked for", "fail", [MANY, Calls().validate(identifier(COUNTERSET, name=""))]),
-    (
-        "PCQ311",
-        "no name, without the registration",
-        "inconclusive",
-        [Calls().validate(identifier(COUNTERSET, name=""))],
-    ),
+    rows = (
+        ("a size below a header", pack("<II", 4, 0) + bytes(8)),
+        ("a size beyond the end", pack("<II", 400, 0) + bytes(8)),
+        ("a name without a NUL", pack("<II", 16, 0) + "abcd".encode("utf-16-le")),
+        ("no padding", pack("<II", 12, 0) + wide("a")),
+        ("too much padding", pack("<II", 24, 0) + wide("a") + bytes(12)),
+    )
+    for promise, data in rows:
+        yield "PCQ341", promise, "fail", listed(data)
+    yield "PCQ341", "any padding", "pass", listed(instance_header("a", 0), PADDED)
+    yield "PCQ343", "two that cannot be reported apart", "pass", listed(*TWINS)
+    yield "PCQ343", "two with a number each", "pass", listed(instance_header("a", 7), instance_header("a", 8))
+    yield "PCQ311", "two in a set of one", "fail", [ONE, *listed(instance_header("a", 0), instance_header("b", 1))]
+    yield "PCQ311", "one without a name in a set of many", "fail", [MANY, *listed(instance_header("", 0))]
+    yield "PCQ311", "two in a set of many", "pass", [MANY, *listed(instance_header("a", 0), instance_header("b", 1))]
+    yield "PCQ311", "without the registration", "inconclusive", listed(instance_header("a", 0), instance_header("b", 1))
+    yield "PCQ311", "a name is asked for", "pass", [MANY, Calls().validate(identifier(COUNTERSET, name="a"))]
+    yield "PCQ311", "no name is asked for", "fail", [MANY, Calls().validate(identifier(COUNTERSET, name=""))]
+    made = [Calls().validate(identifier(COUNTERSET, name=""))]
+    yield "PCQ311", "no name, without the registration", "inconclusive", made
+
+
+def of_lists_and_strings() -> Iterator[Case]:
     # Countersets.
-    ("PCQ345", "one twice", "warn", [sets(A, A)]),
-    ("PCQ345", "another order", "pass", [sets(A, B), sets(B, A)]),
-    ("PCQ345", "one less", "warn", [sets(A, B), sets(A)]),
+    yield "PCQ345", "one twice", "warn", [sets(A, A)]
+    yield "PCQ345", "another order", "pass", [sets(A, B), sets(B, A)]
+    yield "PCQ345", "one less", "warn", [sets(A, B), sets(A)]
     # With an error the list is undefined, and its number with any but ERROR_NOT_ENOUGH_MEMORY.
-    ("PCQ345", "another number along with 8", "warn", [sets(A), sets(A, A, status=8)]),
-    ("PCQ345", "another number along with 5", "not-exercised", [sets(A), sets(A, A, status=5)]),
+    yield "PCQ345", "another number along with 8", "warn", [sets(A), sets(A, A, status=8)]
+    yield "PCQ345", "another number along with 5", "not-exercised", [sets(A), sets(A, A, status=5)]
     # Strings, of whose offsets the reading that was followed is kept alone.
-    *(
-        (
-            code,
-            f"offsets, from the start {from_start}",
-            verdict,
-            [described(5, string_table(STRINGS, from_start=from_start))],
-        )
-        for from_start, verdicts in ((True, ("pass", "pass")), (False, ("not-exercised", "pass")))
-        for code, verdict in zip(("PCQ390", "PCQ333"), verdicts, strict=True)
-    ),
-    *((code, "an odd place", "fail", [described(10, table_with(20, 7))]) for code in ("PCQ390", "PCQ333")),
-    *(
-        ("PCQ390", f"{offset:#x} leads nowhere", "fail", [described(10, table_with(20, offset))])
-        for offset in (4096, 0x7FFFFFFF, 0xFFFFFFFE)
-    ),
-    ("PCQ390", "no NUL", "fail", [described(5, string_table([(1, "abcdefg")], from_start=False)[:-4])]),
-    *(("PCQ390", f"cut at {size}", "inconclusive", [described(5, TABLE[:size])]) for size in (4, 12)),
-    *(
-        ("PCQ391", f"{number} counters", verdict, [described(1, HEAD + pack("<II", number, 0))])
-        for number, verdict in ((64_000, "pass"), (64_001, "fail"), (0, "pass"))
-    ),
-    ("PCQ391", "cut before their number", "inconclusive", [described(1, bytes(20))]),
-]
+    for from_start, verdicts in ((True, ("pass", "pass")), (False, ("not-exercised", "pass"))):
+        for code, verdict in zip(("PCQ390", "PCQ333"), verdicts, strict=True):
+            made = [described(5, string_table(STRINGS, from_start=from_start))]
+            yield code, f"offsets, from the start {from_start}", verdict, made
+    for code in ("PCQ390", "PCQ333"):
+        yield code, "an odd place", "fail", [described(10, table_with(20, 7))]
+    for offset in (4096, 0x7FFFFFFF, 0xFFFFFFFE):
+        yield "PCQ390", f"{offset:#x} leads nowhere", "fail", [described(10, table_with(20, offset))]
+    yield "PCQ390", "no NUL", "fail", [described(5, string_table([(1, "abcdefg")], from_start=False)[:-4])]
+    for size in (4, 12):
+        yield "PCQ390", f"cut at {size}", "inconclusive", [described(5, TABLE[:size])]
+    for number, verdict in ((64_000, "pass"), (64_001, "fail"), (0, "pass")):
+        yield "PCQ391", f"{number} counters", verdict, [described(1, HEAD + pack("<II", number, 0))]
+    yield "PCQ391", "cut before their number", "inconclusive", [described(1, bytes(20))]
+
+
+CASES = [*of_descriptions(), *of_languages(), *of_instances(), *of_lists_and_strings()]
 
 
 @pytest.mark.parametrize("case", CASES, ids=by_name)

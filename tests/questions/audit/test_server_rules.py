@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from struct import pack
 from typing import Any
 from uuid import UUID
@@ -82,93 +82,70 @@ def asked_twice(first: bytes, second: bytes, code: int = 1, *, seal: bool = Fals
 
 
 TABLE = string_table([(1, "a")], from_start=False)
-CASES: list[Case] = [
-    ("PCQ330", "another type than the set has it", "fail", set_and_counters(BULK)),
-    ("PCQ330", "another type than the counter alone", "fail", set_and_counters(BULK, set_last=True)),
-    ("PCQ330", "the same description", "pass", set_and_counters(RAW, RAW)),
-    ("PCQ330", "one of the two alone", "not-exercised", set_and_counters()),
-    ("PCQ330", "a sealed answer proves nothing", "inconclusive", set_and_counters(BULK, seal=True)),
-    ("PCQ330", "a type that is wrong in itself", "not-exercised", set_and_counters(0x12345)),
-    ("PCQ330", "a scale that is wrong in itself", "not-exercised", set_and_counters(BULK, scale=11)),
-    ("PCQ520", "a clock that goes back", "fail", clocks((1000, 10), (900, 10))),
-    ("PCQ520", "a frequency of zero", "fail", clocks((1000, 0))),
-    ("PCQ520", "a clock that stands still", "pass", clocks((1000, 10), (1000, 10))),
-    *(
-        case
-        for opnum in COUNTERSET_FOUND
-        for case in (
-            *(
-                ("PCQ702", f"{words}, opnum {opnum}", verdict, [enumerated([guid]), about(opnum, status)])
-                for words, verdict, guid, status in (
-                    ("data about one that is not listed", "fail", OTHER_COUNTERSET, 0),
-                    ("2 about one that is not listed", "fail", OTHER_COUNTERSET, 2),
-                    ("8 about one that is not listed", "fail", OTHER_COUNTERSET, 8),
-                    ("0x1068 about one that is not listed", "pass", OTHER_COUNTERSET, 0x1068),
-                    ("5 about one that is not listed", "not-exercised", OTHER_COUNTERSET, 5),
-                    ("0x1068 about one that is listed", "warn", COUNTERSET, 0x1068),
-                    ("data about one that is listed", "not-exercised", COUNTERSET, 0),
-                )
-            ),
-            (
-                "PCQ702",
-                f"a list that comes later counts, opnum {opnum}",
-                "not-exercised",
-                [about(opnum, 0), enumerated([COUNTERSET])],
-            ),
-            ("PCQ702", f"without a list, opnum {opnum}", "inconclusive", [about(opnum, 0)]),
-            (
-                "PCQ702",
-                f"a sealed list is no list, opnum {opnum}",
-                "inconclusive",
-                [sealed(enumerated([OTHER_COUNTERSET])), about(opnum, 0)],
-            ),
+
+
+def of_descriptions() -> Iterator[Case]:
+    yield "PCQ330", "another type than the set has it", "fail", set_and_counters(BULK)
+    yield "PCQ330", "another type than the counter alone", "fail", set_and_counters(BULK, set_last=True)
+    yield "PCQ330", "the same description", "pass", set_and_counters(RAW, RAW)
+    yield "PCQ330", "one of the two alone", "not-exercised", set_and_counters()
+    yield "PCQ330", "a sealed answer proves nothing", "inconclusive", set_and_counters(BULK, seal=True)
+    yield "PCQ330", "a type that is wrong in itself", "not-exercised", set_and_counters(0x12345)
+    yield "PCQ330", "a scale that is wrong in itself", "not-exercised", set_and_counters(BULK, scale=11)
+    yield "PCQ520", "a clock that goes back", "fail", clocks((1000, 10), (900, 10))
+    yield "PCQ520", "a frequency of zero", "fail", clocks((1000, 0))
+    yield "PCQ520", "a clock that stands still", "pass", clocks((1000, 10), (1000, 10))
+
+
+def of_errors() -> Iterator[Case]:
+    for opnum in COUNTERSET_FOUND:
+        rows = (
+            ("data about one that is not listed", "fail", OTHER_COUNTERSET, 0),
+            ("2 about one that is not listed", "fail", OTHER_COUNTERSET, 2),
+            ("8 about one that is not listed", "fail", OTHER_COUNTERSET, 8),
+            ("0x1068 about one that is not listed", "pass", OTHER_COUNTERSET, 0x1068),
+            ("5 about one that is not listed", "not-exercised", OTHER_COUNTERSET, 5),
+            ("0x1068 about one that is listed", "warn", COUNTERSET, 0x1068),
+            ("data about one that is listed", "not-exercised", COUNTERSET, 0),
         )
-    ),
-    *(
-        ("PCQ703", f"{status:#x} about counter {counter} of 3", verdict, one_counter(counter, status))
-        for counter, status, verdict in (
-            *((9, 0, "fail"), (9, 0x57, "fail"), (9, 8, "fail"), (9, 0x106A, "pass")),
-            *((2, 0, "not-exercised"), (2, 8, "not-exercised"), (9, 5, "not-exercised"), (9, 0xE, "not-exercised")),
-        )
-    ),
-    (
-        "PCQ703",
-        "a single answer does not describe the counterset",
-        "inconclusive",
-        [Calls().registration(2, record(9), lcid=9)],
-    ),
-    ("PCQ703", "a sealed description is none", "inconclusive", one_counter(9, 0, seal=True)),
-    ("PCQ704", "several instances where one is registered", "fail", [registered(0), instances("a", "b")]),
-    *(
-        ("PCQ704", f"{names} of a set of type {kind}", "not-exercised", [registered(kind), instances(*names)])
-        for kind, names in ((0, ("",)), (0, ("a",)), (2, ("a", "b")), (6, ("a", "b")))
-    ),
-    ("PCQ704", "an empty list that is called success", "warn", [instances()]),
-    ("PCQ704", "data along with 0x1069", "warn", [instances("a", status=0x1069)]),
-    ("PCQ704", "0x1069 without data", "pass", [instances(status=0x1069)]),
-    ("PCQ704", "0x1073", "pass", [instances(status=0x1073)]),
-    ("PCQ704", "without registration", "inconclusive", [instances("a", "b")]),
-    ("PCQ704", "a sealed list proves nothing", "inconclusive", [registered(0), sealed(instances("a", "b"))]),
-    ("PCQ718", "another answer to the same question", "warn", asked_twice(described(), described(4))),
-    ("PCQ718", "the same answer", "pass", asked_twice(described(), described())),
-    ("PCQ718", "other padding is the same answer", "pass", asked_twice(TABLE, TABLE[:-2] + b"\x55\x55", 5)),
-    ("PCQ718", "another language", "pass", asked_twice(described(), described(4), lcid=1033)),
-    ("PCQ718", "another counterset", "pass", asked_twice(described(), described(4), guid=OTHER_COUNTERSET)),
-    ("PCQ718", "sealed answers prove nothing", "inconclusive", asked_twice(described(), described(4), seal=True)),
-    *(
-        case
-        for opnum in (0, 1, 2)
-        for case in (
-            (
-                "PCQ718",
-                f"a fault about a handle, opnum {opnum}",
-                "fail",
-                [Calls().faulted(opnum, request(Calls(), opnum), 0x1C00001A)],
-            ),
-            ("PCQ718", f"success without any handle, opnum {opnum}", "pass", [call(opnum)]),
-        )
-    ),
-]
+        for words, verdict, guid, status in rows:
+            yield "PCQ702", f"{words}, opnum {opnum}", verdict, [enumerated([guid]), about(opnum, status)]
+        made = [about(opnum, 0), enumerated([COUNTERSET])]
+        yield "PCQ702", f"a list that comes later counts, opnum {opnum}", "not-exercised", made
+        yield "PCQ702", f"without a list, opnum {opnum}", "inconclusive", [about(opnum, 0)]
+        made = [sealed(enumerated([OTHER_COUNTERSET])), about(opnum, 0)]
+        yield "PCQ702", f"a sealed list is no list, opnum {opnum}", "inconclusive", made
+    rows = (
+        *((9, 0, "fail"), (9, 0x57, "fail"), (9, 8, "fail"), (9, 0x106A, "pass")),
+        *((2, 0, "not-exercised"), (2, 8, "not-exercised"), (9, 5, "not-exercised"), (9, 0xE, "not-exercised")),
+    )
+    for counter, status, verdict in rows:
+        yield "PCQ703", f"{status:#x} about counter {counter} of 3", verdict, one_counter(counter, status)
+    made = [Calls().registration(2, record(9), lcid=9)]
+    yield "PCQ703", "a single answer does not describe the counterset", "inconclusive", made
+    yield "PCQ703", "a sealed description is none", "inconclusive", one_counter(9, 0, seal=True)
+    yield "PCQ704", "several instances where one is registered", "fail", [registered(0), instances("a", "b")]
+    for kind, names in ((0, ("",)), (0, ("a",)), (2, ("a", "b")), (6, ("a", "b"))):
+        yield "PCQ704", f"{names} of a set of type {kind}", "not-exercised", [registered(kind), instances(*names)]
+    yield "PCQ704", "an empty list that is called success", "warn", [instances()]
+    yield "PCQ704", "data along with 0x1069", "warn", [instances("a", status=0x1069)]
+    yield "PCQ704", "0x1069 without data", "pass", [instances(status=0x1069)]
+    yield "PCQ704", "0x1073", "pass", [instances(status=0x1073)]
+    yield "PCQ704", "without registration", "inconclusive", [instances("a", "b")]
+    yield "PCQ704", "a sealed list proves nothing", "inconclusive", [registered(0), sealed(instances("a", "b"))]
+    yield "PCQ718", "another answer to the same question", "warn", asked_twice(described(), described(4))
+    yield "PCQ718", "the same answer", "pass", asked_twice(described(), described())
+    yield "PCQ718", "other padding is the same answer", "pass", asked_twice(TABLE, TABLE[:-2] + b"\x55\x55", 5)
+    yield "PCQ718", "another language", "pass", asked_twice(described(), described(4), lcid=1033)
+    yield "PCQ718", "another counterset", "pass", asked_twice(described(), described(4), guid=OTHER_COUNTERSET)
+    yield "PCQ718", "sealed answers prove nothing", "inconclusive", asked_twice(described(), described(4), seal=True)
+    for opnum in (0, 1, 2):
+        made = [Calls().faulted(opnum, request(Calls(), opnum), 0x1C00001A)]
+        yield "PCQ718", f"a fault about a handle, opnum {opnum}", "fail", made
+        yield "PCQ718", f"success without any handle, opnum {opnum}", "pass", [call(opnum)]
+
+
+CASES = [*of_descriptions(), *of_errors()]
 
 
 @pytest.mark.parametrize("case", CASES, ids=by_name)

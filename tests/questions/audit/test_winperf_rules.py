@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from struct import pack
 from typing import Literal
 
@@ -98,45 +99,40 @@ def failing() -> list[Event]:
 
 WHOLE = bytes(block())
 ALONE = [PerfObject(230, COUNTERS, (), has, metadata=True) for has in (True, False)]
-CASES: list[Case] = [
-    *(
-        case
-        for code in RULES
-        for case in (
-            (code, "a well-formed block", "pass", reads(WHOLE)),
-            (
-                code,
-                "metadata alone",
-                "not-exercised" if code in ("PCQ840", "PCQ850") else "pass",
-                reads(winperf(ALONE)),
-            ),
-            (
-                code,
-                "a value that is no block",
-                "not-exercised",
-                [*reads(), winreg().query_value("Counter 009", b"1\0\0\0")],
-            ),
-            (code, "what comes with an error", "not-exercised", failing()),
-        )
-    ),
-    *(
-        (code, "behind a damaged object", "fail" if code == "PCQ820" else "warn", reads(damaged_first(at, data)))
-        for code, at, data in (
-            ("PCQ820", 28, u4(150)),
-            ("PCQ830", DEFINITION - OBJECT + 20, u4(11)),
-            ("PCQ840", FIRST - OBJECT + 4, u4(999)),
-            ("PCQ850", SECOND - OBJECT + INSTANCE_LENGTH, u4(23)),
-        )
-    ),
-    *((code, "cut at 60 bytes", "inconclusive", reads(WHOLE[:60])) for code in ("PCQ810", "PCQ820")),
+
+
+def of_blocks() -> Iterator[Case]:
+    for code in RULES:
+        yield code, "a well-formed block", "pass", reads(WHOLE)
+        verdict = "not-exercised" if code in ("PCQ840", "PCQ850") else "pass"
+        yield code, "metadata alone", verdict, reads(winperf(ALONE))
+        made = [*reads(), winreg().query_value("Counter 009", b"1\0\0\0")]
+        yield code, "a value that is no block", "not-exercised", made
+        yield code, "what comes with an error", "not-exercised", failing()
+    rows = (
+        ("PCQ820", 28, u4(150)),
+        ("PCQ830", DEFINITION - OBJECT + 20, u4(11)),
+        ("PCQ840", FIRST - OBJECT + 4, u4(999)),
+        ("PCQ850", SECOND - OBJECT + INSTANCE_LENGTH, u4(23)),
+    )
+    for code, at, data in rows:
+        verdict = "fail" if code == "PCQ820" else "warn"
+        yield code, "behind a damaged object", verdict, reads(damaged_first(at, data))
+    for code in ("PCQ810", "PCQ820"):
+        yield code, "cut at 60 bytes", "inconclusive", reads(WHOLE[:60])
     # Samba answers a buffer that is too small with success and the beginning of the block.
-    *(("PCQ805", f"cut at {size} bytes", "fail", reads(WHOLE[:size])) for size in (60, 100, OBJECT + 8)),
-    ("PCQ801", "another signature", "fail", reads(patched(0, b"Q"))),
-    ("PCQ810", "a counter that runs back", "fail", reads(patched(56, pack("<q", 2000)), patched(56, pack("<q", 1000)))),
-    ("PCQ810", "a counter that runs on", "pass", reads(patched(56, pack("<q", 1000)), patched(56, pack("<q", 2000)))),
-    ("PCQ850", "the last counter block of Windows XP", "pass", reads(patched(SECOND + INSTANCE_LENGTH, u4(16)))),
-    ("PCQ850", "such a block before the last", "warn", reads(patched(FIRST + INSTANCE_LENGTH, u4(16)))),
-]
+    for size in (60, 100, OBJECT + 8):
+        yield "PCQ805", f"cut at {size} bytes", "fail", reads(WHOLE[:size])
+    yield "PCQ801", "another signature", "fail", reads(patched(0, b"Q"))
+    made = reads(patched(56, pack("<q", 2000)), patched(56, pack("<q", 1000)))
+    yield "PCQ810", "a counter that runs back", "fail", made
+    made = reads(patched(56, pack("<q", 1000)), patched(56, pack("<q", 2000)))
+    yield "PCQ810", "a counter that runs on", "pass", made
+    yield "PCQ850", "the last counter block of Windows XP", "pass", reads(patched(SECOND + INSTANCE_LENGTH, u4(16)))
+    yield "PCQ850", "such a block before the last", "warn", reads(patched(FIRST + INSTANCE_LENGTH, u4(16)))
+
+
+CASES = [*of_blocks()]
 
 
 @pytest.mark.parametrize("case", CASES, ids=by_name)
