@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
+
 from msgspec.structs import replace
 
 from analyzer.questions.series.answer_columns import _columns, why_first
@@ -13,6 +14,9 @@ from analyzer.results.record_types import Endpoint
 from analyzer.results.sample import Why
 from tests.build.counters import Info, Reader, Watch, one
 from tests.questions.series.test_series_points import BULK, instances, numbered, outcomes, process, rates
+from tests.written import Outcomes, Tables, of_rows
+
+TABLES = Tables()
 
 
 def missed(found: list[Point]) -> list[int]:
@@ -50,54 +54,31 @@ def test_an_answer_of_which_nothing_is_known_is_one_that_was_missed() -> None:
     assert [point.missed for point in found] == [0, 1]
 
 
-@pytest.mark.parametrize(
-    ("before", "now", "identity", "why", "words"),
-    [
-        ([], [("UniqueID", 1)], ("UniqueID", 1), Why.FIRST_SAMPLE, None),
-        ([("UniqueID", 1)], [("UniqueID", 1), ("UniqueID", 2)], ("UniqueID", 2), Why.FIRST_SAMPLE, None),
-        (
-            [("UniqueID", 1), ("UniqueID", 3)],
-            [("UniqueID", 2)],
-            ("UniqueID", 2),
-            Why.INSTANCE_CHANGED,
-            "UniqueID 2; in the answer before, the name belonged to UniqueID 1, UniqueID 3",
-        ),
-        (
-            [("name",)],
-            [("nth", 0, 2, "name"), ("nth", 1, 2, "name")],
-            ("nth", 0, 2, "name"),
-            Why.AMBIGUOUS_INSTANCE,
-            "2 instances of that name, 1 in the answer before, and nothing distinguishes them",
-        ),
-        (
-            [("nth", 0, 2), ("nth", 1, 2)],
-            [("nth", 0, 1)],
-            ("nth", 0, 1),
-            Why.AMBIGUOUS_INSTANCE,
-            "one instance of that name, 2 in the answer before, and nothing distinguishes them",
-        ),
-        (
-            [("nth", 0, 2), ("nth", 1, 2)],
-            [("UniqueID", 4)],
-            ("UniqueID", 4),
-            Why.INSTANCE_CHANGED,
-            "UniqueID 4; in the answer before, the name belonged to position 0, position 1",
-        ),
-    ],
+FIRST, TWINS = ("UniqueID", 1), [("nth", 0, 2), ("nth", 1, 2)]
+
+
+@TABLES.of(
+    *(([], [FIRST], FIRST), ([FIRST], [FIRST, ("UniqueID", 2)], ("UniqueID", 2))),
+    ([FIRST, ("UniqueID", 3)], [("UniqueID", 2)], ("UniqueID", 2)),
+    ([("name",)], [("nth", 0, 2, "name"), ("nth", 1, 2, "name")], ("nth", 0, 2, "name")),
+    *((TWINS, [one], one) for one in (("nth", 0, 1), ("UniqueID", 4))),
 )
-def test_why_a_reading_has_none_before_it(
-    before: list[tuple[object, ...]],
-    now: list[tuple[object, ...]],
-    identity: tuple[object, ...],
-    why: Why,
-    words: str | None,
-) -> None:
+def why_a_reading_has_none_before_it(before, now, identity):
+    """What distinguished the instances of a name in the answer before, what does now, and this one."""
     group, name = ("object", 1), ("a",)
+    held = [Instances([SeriesPlace(group, name, one) for one in identities]) for identities in (before, now)]
+    why, words = why_first(held[0] if before else None, held[1], SeriesPlace(group, name, identity))
+    return f"{why}, {words}" if words else why
 
-    def held(identities: list[tuple[object, ...]]) -> Instances:
-        return Instances([SeriesPlace(group, name, one) for one in identities])
 
-    assert why_first(held(before) if before else None, held(now), SeriesPlace(group, name, identity)) == (why, words)
+HELD = Outcomes(Path(__file__).parent / "tables" / "pairs.txt", TABLES, of_rows)
+
+
+def test_reasons_are_what_was_read_through() -> None:
+    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
+    for name in TABLES:
+        HELD.holds(name)
+    HELD.is_as_written()
 
 
 def test_other_clients_break_no_pair() -> None:
