@@ -13,8 +13,7 @@ the manifest states it. Until then a run has written to a directory of its own, 
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from contextlib import suppress
 from hashlib import sha256
 from time import monotonic
@@ -26,7 +25,7 @@ from msgspec import Struct, field, structs
 from analyzer.auth.keyring import Keyring
 from analyzer.collect.analyse_stage import analyse
 from analyzer.collect.capture_sources import SourceFile, shown
-from analyzer.collect.commit import commit, files_of, tidy
+from analyzer.collect.commit import commit, tidy
 from analyzer.collect.cut_stage import cut_file, flows_met
 from analyzer.collect.dataset_lock import LOCK, Lock, locked
 from analyzer.collect.dataset_manifest import (
@@ -38,7 +37,7 @@ from analyzer.collect.dataset_manifest import (
     read_facts,
     read_manifest,
 )
-from analyzer.collect.local_workers import TaskError
+from analyzer.collect.local_workers import reason_of
 from analyzer.collect.missing_keys import may_open, names_given
 from analyzer.collect.render_stage import render
 from analyzer.collect.sites import sites_of
@@ -53,10 +52,9 @@ from analyzer.collect.stage_results import (
     RowsFacts,
     Window,
 )
-from analyzer.collect.work_plan import Groups, PieceIndex, RunSources, hull, linked, reading
+from analyzer.collect.work_plan import PieceIndex, grouped, hull, reading
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
-from analyzer.core.limits import Limits
 from analyzer.core.output.file_store import Store, StoreError
 from analyzer.results.metadata import Metadata
 from analyzer.transport.packet.host_pair_sorter import Pair
@@ -66,31 +64,33 @@ Result = TypeVar("Result")
 
 
 class Executor(Protocol):
-    """Runs the tasks of a stage, in any order; gives each with its result, or with the exception that it ended in for good."""
+    """Runs the tasks of a stage, beginning with the first; gives each with its result as it ends, or with the exception that it
+    ended in for good."""
 
     def run(
-        self, stage: str, function: Callable[[Task], Result], tasks: Sequence[Task], size: Callable[[Task], int]
+        self, stage: str, function: Callable[[Task], Result], tasks: Sequence[Task]
     ) -> Iterator[tuple[Task, Result | Exception]]: ...
 
     def stop(self) -> None:
         """Ends what still runs, as far as that can be done."""
 
 
+class Watcher(Protocol):
+    """Hears how far a stage has come: its name, bytes done and in all, tasks done and in all."""
+
+    def __call__(self, stage: str, done: int, total: int, tasks: int, of: int) -> None: ...
+
+
 class CollectRequest(Struct, frozen=True):
-    """What is asked for: sources as they were found, those that were not, how they are to be read, which keys are given, and by
-    what name workers hold them (`keys`)."""
+    """What is asked for: sources as they were found, those that were not, how they are to be read, and which keys are given."""
 
     sources: Sequence[SourceFile]
     missing: Sequence[InputError]
-    dataset: str
-    limits: Limits
+    job: Job
     window: Window = (None, None)
-    retries: int = 3
-    profile: str = "windows"
     metadata: tuple[Metadata, ...] = ()
     metadata_from: str | None = None
     keyring: Keyring = Keyring()
-    keys: str = ""
     # Where the sources were captured (`sites`), None for where it was said before; whether rows may be lost; whether all files of
     # the dataset are compared with their digests.
     site: str | None = None
@@ -98,7 +98,6 @@ class CollectRequest(Struct, frozen=True):
     repair: bool = False
     # What else was asked for, in words: the manifest states it.
     asked: dict[str, str] = field(default_factory=dict)
-    run: str = field(default_factory=lambda: secrets.token_hex(6))
 
 
 class Done(Struct):
@@ -109,39 +108,34 @@ class Done(Struct):
     read: int = 0
     analysed: int = 0
     rendered: int = 0
+    # Whether there is a performance call, or something that may hide one.
     shows: bool = True
     sealed: int = 0
     problems: list[Problem] = field(default_factory=list)
     restored: list[str] = field(default_factory=list)
 
 
-def collect(request: CollectRequest, executor: Executor) -> Done:
-    """Collects sources into a dataset. Raises `InputError` where nothing can be read, another run writes to the dataset,
-    or it would
-    lose rows; `StoreError` where it cannot be written. The dataset is unchanged then."""
-    store = Store(request.dataset)
-    if (
-        not store.exists(MANIFEST)
-        and (found := store.names(""))
-        and not any(one.startswith(f"{LOCK}/") for one in found)
-    ):
+def collect(request: CollectRequest, executor: Executor, watcher: Watcher | None = None) -> Done:
+    """Collects sources into a dataset. Raises `InputError` where nothing can be read, another run writes to the dataset, or it
+    would lose rows; `StoreError` where it cannot be written. The dataset is unchanged then."""
+    store, name = Store(request.job.dataset), request.job.run
+    found = [] if store.exists(MANIFEST) else store.names("")
+    if found and not any(one.startswith(f"{LOCK}/") for one in found):
         raise InputError(
-            f"{request.dataset} exists and is no dataset",
+            f"{request.job.dataset} exists and is no dataset",
             hint="Name a directory that is new, or the dataset that is to grow.",
         )
-    with locked(store, request.run) as lock:
-        known = read_manifest(store)
-        if known is not None:
+    with locked(store, name) as lock:
+        facts, listed = Facts(window=request.window), set[str]()
+        if (known := read_manifest(store)) is not None:
             lock.fence(known)
-        facts = read_facts(store, known) if known is not None else Facts(window=request.window)
-        files = files_of(facts)
-        listed = {*files, *([known.facts] if known is not None else ())}
-        there = tidy(store, listed)
-        damaged = {name for name, size in files.items() if there.get(name) != size}
+            facts = read_facts(store, known)
+            listed = {*facts.sizes, known.facts}
+        there, sizes = tidy(store, listed), facts.sizes
+        damaged = {name for name, size in sizes.items() if there.get(name) != size}
         if request.repair:
-            damaged |= {name for name in files.keys() - damaged if store.digest(name) not in name}
-        job = Job(request.dataset, request.run, request.limits, request.retries, request.profile, request.keys)
-        run = _Run(request, executor, store, lock, job, facts, damaged)
+            damaged |= {name for name in sizes.keys() - damaged if store.digest(name) not in name}
+        run = _Run(request, executor, watcher, lock, facts, damaged)
         try:
             return run.run(known)
         except BaseException:
@@ -149,7 +143,7 @@ def collect(request: CollectRequest, executor: Executor) -> Done:
             with suppress(OSError, InputError):
                 lock.check()
                 # Once its manifest stands, what it made is the dataset: the next run removes what was replaced.
-                if (now := read_manifest(store)) is None or now.run != request.run:
+                if (now := read_manifest(store)) is None or now.run != name:
                     tidy(store, listed)
             raise
 
@@ -161,15 +155,13 @@ class _Run:
         self,
         request: CollectRequest,
         executor: Executor,
-        store: Store,
+        watcher: Watcher | None,
         lock: Lock,
-        job: Job,
         facts: Facts,
         damaged: Set[str] = frozenset(),
     ) -> None:
-        self._request, self._executor, self._store, self._lock = request, executor, store, lock
-        self._job, self._facts = job, facts
-        self._damaged = damaged
+        self._request, self._executor, self._watcher, self._lock = request, executor, watcher, lock
+        self._job, self._facts, self._damaged = request.job, facts, damaged
         self._stages: list[StageEntry] = []
         self._problems: list[Problem] = [Problem("unreadable", "capture", (), str(error)) for error in request.missing]
         self._skipped: list[SkippedEntry] = []
@@ -177,38 +169,29 @@ class _Run:
         self._cut_anew = [one.source.url for one in facts.files if one.pieces in damaged]
 
     def run(self, known: Manifest | None) -> Done:
-        facts, request = self._facts, self._request
+        facts, manifest, restored = self._facts, known, list[str]()
         before, sites_before = facts.conversations, {one.number: one.site for one in facts.files}
         rendered_before = {one.number for one in before if one.rows is not None and one.rows.failure is None}
-        window = hull(facts.window, request.window) if known is not None else request.window
-        plan = reading(request.sources, facts.files, window, self._damaged)
-        files = self._cut(plan, window)
-        if not any(one.status != "unreadable" for one in files):
-            raise self._nothing(files)
-        fresh = {number for number, _ in plan.new} | self._cut_again(files)
-        self._place(files)
-        sites, analysed = self._analyse(files)
-        rendered = self._render(files)
-        facts.files, facts.window = files, window
-        changed = (
-            fresh or analysed or rendered or self._damaged or sites_before != {one.number: one.site for one in files}
-        )
-        if known is not None and not changed and known.options == self.options:
-            return Done(known, shows=self._shows(), sealed=self._sealed(), problems=self._problems + self._of_files())
-        if not request.fewer_rows:
-            self._refuse_loss(before, rendered_before)
-        restored = self._restored(before)
-        manifest = self._commit(sites)
-        problems = self._problems + self._of_files()
-        return Done(manifest, len(fresh), analysed, rendered, self._shows(), self._sealed(), problems, restored)
-
-    def _place(self, files: Sequence[FileFacts]) -> None:
-        """Files that are named now are where it is said now."""
-        if self._request.site is not None:
-            named = {source.url for source in self._request.sources}
-            for one in files:
-                if one.source.url in named:
-                    one.site = self._request.site
+        facts.window = hull(facts.window, self._request.window)
+        fresh = self._cut()
+        fresh |= self._cut_again()
+        sites, analysed = self._analyse()
+        rendered = self._render()
+        sites_now = {one.number: one.site for one in facts.files}
+        changed = fresh or analysed or rendered or self._damaged or sites_before != sites_now
+        if manifest is None or changed or manifest.options != self.options:
+            if not self._request.fewer_rows:
+                self._refuse_loss(before, rendered_before)
+            restored = self._restored(before)
+            failed = [one.failure for one in facts.conversations if one.failure]
+            failed += [one.failure for one in facts.rows if one.failure]
+            self._problems += [Problem("failed", "pipeline", (), text) for text in failed]
+            stated = {"stages": self._stages, "skipped": self._skipped, "options": self.options}
+            manifest = commit(self._lock, self._job, facts, sites, self._problems, asked=self._request.asked, **stated)
+        self._problems += [one for file in facts.files for one in file.problems if one.kind == "unreadable"]
+        shows = any(one.shows for one in facts.conversations)
+        sealed = sum(bool(one.lacking) for one in facts.conversations)
+        return Done(manifest, len(fresh), analysed, rendered, shows, sealed, self._problems, restored)
 
     def _refuse_loss(self, before: Sequence[ConversationFacts], rendered_before: Collection[int]) -> None:
         """Raises `InputError` where conversations are less readable than they were, or rows could not be written again."""
@@ -237,30 +220,12 @@ class _Run:
     @property
     def options(self) -> dict[str, str]:
         """What was asked for that the rows depend on, in words."""
-        given = {"profile": self._request.profile}
+        given = {"profile": self._job.profile}
         if self._request.metadata:
             packed = msgspec.msgpack.encode(self._request.metadata)
             given["metadata"] = sha256(packed).hexdigest()
             given["metadata-from"] = self._request.metadata_from or ""
         return given
-
-    def _nothing(self, files: Sequence[FileFacts]) -> InputError:
-        reasons = [problem.text for file in files for problem in file.problems] + [one.text for one in self._problems]
-        if not reasons:
-            return InputError("no capture was named", hint="Name files, directories, globs or URLs.")
-        if len(reasons) == 1:
-            return InputError(reasons[0])
-        return InputError(f"None of {len(reasons)} files can be read. {reasons[0]}")
-
-    def _shows(self) -> bool:
-        """Whether there is a performance call, or something that may hide one."""
-        return any(one.shows for one in self._facts.conversations)
-
-    def _sealed(self) -> int:
-        return sum(bool(one.lacking) for one in self._facts.conversations)
-
-    def _of_files(self) -> list[Problem]:
-        return [problem for file in self._facts.files for problem in file.problems if problem.kind == "unreadable"]
 
     def _stage(
         self,
@@ -270,9 +235,20 @@ class _Run:
         size: Callable[[Task], int],
         cost: Callable[[Result], tuple[float, int]] = lambda _: (0.0, 0),
     ) -> Iterator[tuple[Task, Result | Exception]]:
-        """The results of a stage, of which it is noted what they cost: processor seconds, and bytes written."""
-        began, failed, cpu, written = monotonic(), 0, 0.0, 0
-        for task, result in self._executor.run(stage, function, tasks, size):
+        """The results of a stage, of which it is noted what they cost: processor seconds, and bytes written. The longest tasks
+        begin first, so that none of them is alone at the end."""
+        began, failed, cpu, done, written = monotonic(), 0, 0.0, 0, 0
+        total = sum(map(size, tasks))
+
+        def tell(finished: int) -> None:
+            if self._watcher is not None:
+                self._watcher(stage, done, total, finished, len(tasks))
+
+        tell(0)
+        in_order = sorted(tasks, key=size, reverse=True)
+        for finished, (task, result) in enumerate(self._executor.run(stage, function, in_order), 1):
+            done += size(task)
+            tell(finished)
             if isinstance(result, StoreError):
                 raise result
             if isinstance(result, Exception):
@@ -281,40 +257,58 @@ class _Run:
                 seconds, out = cost(result)
                 cpu, written = cpu + seconds, written + out
             yield task, result
-        elapsed = monotonic() - began
         self._stages.append(
             StageEntry(
                 stage=stage,
                 tasks=len(tasks),
                 failed=failed,
                 cpu_s=round(cpu, 3),
-                elapsed_s=round(elapsed, 3),
-                bytes_in=sum(map(size, tasks)),
+                elapsed_s=round(monotonic() - began, 3),
+                bytes_in=total,
                 bytes_out=written,
             )
         )
 
     # Files
 
-    def _cut(self, plan: RunSources, window: Window) -> list[FileFacts]:
-        files = {one.number: one for one in plan.known}
-        place = {one.number: one.site for one in self._facts.files}
-        tasks = [CutTask(self._job, number, source, window, site=place.get(number, "")) for number, source in plan.new]
-        for facts in self._cut_all(tasks):
-            if facts.status == "unreadable" and facts.source.url in self._cut_anew:
+    def _cut(self) -> set[int]:
+        """Cuts the files that are to be read; returns their numbers. Raises `InputError` where none of all files can be read."""
+        facts, request, window = self._facts, self._request, self._facts.window
+        new = reading(request.sources, facts.files, window, self._damaged)
+        place = {one.number: one.site for one in facts.files}
+        asked = {source.url for source in request.sources}
+        files = {one.number: one for one in facts.files if one.number not in new}
+        again = [shown(one.source.url) for one in files.values() if one.source.url in asked]
+        tasks = [
+            CutTask(self._job, number, source, window, site=place.get(number, "")) for number, source in new.items()
+        ]
+        for cut in self._cut_all(tasks):
+            if cut.status == "unreadable" and cut.source.url in self._cut_anew:
                 raise InputError(
-                    f"frames of the dataset are lost, and {facts.problems[0].text}",
+                    f"frames of the dataset are lost, and {cut.problems[0].text}",
                     hint="Put the capture where it was, or collect into a new dataset.",
                 )
-            files[facts.number] = facts
-        asked = {source.url for source in self._request.sources}
-        for one in plan.known:
-            if one.source.url in asked:
-                self._skipped.append(SkippedEntry(shown(one.source.url), "it was read by an earlier run"))
-        for one in files.values():
-            if one.status == "read" and not one.frames and window != (None, None):
-                self._skipped.append(SkippedEntry(shown(one.source.url), "no frame is of the time asked for"))
-        return [files[number] for number in sorted(files)]
+            files[cut.number] = cut
+        empty = [one for one in files.values() if one.status == "read" and not one.frames and window != (None, None)]
+        self._skipped = [SkippedEntry(url, "it was read by an earlier run") for url in again]
+        self._skipped += [SkippedEntry(shown(one.source.url), "no frame is of the time asked for") for one in empty]
+        facts.files = [files[number] for number in sorted(files)]
+        if not any(one.status != "unreadable" for one in facts.files):
+            raise self._nothing()
+        # Files that are named now are where it is said now.
+        for one in facts.files:
+            if request.site is not None and one.source.url in asked:
+                one.site = request.site
+        return set(new)
+
+    def _nothing(self) -> InputError:
+        reasons = [problem.text for file in self._facts.files for problem in file.problems]
+        reasons += [one.text for one in self._problems]
+        if not reasons:
+            return InputError("no capture was named", hint="Name files, directories, globs or URLs.")
+        if len(reasons) == 1:
+            return InputError(reasons[0])
+        return InputError(f"None of {len(reasons)} files can be read. {reasons[0]}")
 
     def _cut_all(self, tasks: Sequence[CutTask]) -> Iterator[FileFacts]:
         for task, result in self._stage(
@@ -327,41 +321,41 @@ class _Run:
             if isinstance(result, Exception):
                 text = f"{shown(task.source.url)} cannot be read: {reason_of(result)}"
                 problem = Problem("unreadable", "capture", (), text)
-                yield FileFacts(task.number, task.source, task.window, "unreadable", [problem])
-            else:
-                yield result
+                result = FileFacts(task.number, task.source, task.window, "unreadable", [problem])
+            yield result
 
-    def _cut_again(self, files: list[FileFacts]) -> set[int]:
+    def _cut_again(self) -> set[int]:
         """A flow on another port that one file shows to be ours may go on in files that do not: these are cut once more."""
-        recognised = {flow for one in files for flow in (*one.recognised, *one.wanted)}
-        questions = []
-        for one in files:
-            asked = recognised - {*one.recognised, *one.wanted}
-            if asked and one.pieces is not None and one.met[1]:
-                questions.append(MetTask(self._job, one.number, one.pieces, one.met, frozenset(asked)))
-        by_number = {one.number: at for at, one in enumerate(files)}
+        files = {one.number: one for one in self._facts.files}
+        known = {number: {*one.recognised, *one.wanted} for number, one in files.items()}
+        recognised = set[int]().union(*known.values())
+        questions = [
+            MetTask(self._job, number, one.pieces, one.met, frozenset(asked))
+            for number, one in files.items()
+            if (asked := recognised - known[number]) and one.pieces is not None and one.met[1]
+        ]
         tasks = []
-        for _, result in self._stage("flows", flows_met, questions, lambda task: task.met[1]) if questions else ():
-            if not isinstance(result, Exception) and result[1]:
-                one = files[by_number[result[0]]]
-                wanted = frozenset((*one.wanted, *result[1]))
+        for task, found in self._stage("flows", flows_met, questions, lambda task: task.met[1]) if questions else ():
+            if not isinstance(found, Exception) and found:
+                one = files[task.number]
+                wanted = found.union(one.wanted)
                 tasks.append(CutTask(self._job, one.number, one.source, one.window, wanted, one.site))
-        for facts in self._cut_all(tasks) if tasks else ():
-            if facts.pieces is not None:
-                files[by_number[facts.number]] = facts
+        for cut in self._cut_all(tasks) if tasks else ():
+            if cut.pieces is not None:
+                files[cut.number] = cut
+        self._facts.files = list(files.values())
         return {task.number for task in tasks}
 
     # Conversations
 
-    def _analyse(self, files: Sequence[FileFacts]) -> tuple[dict[int, int], int]:
-        """Analyses conversations whose frames are not those that they were analysed from. Returns the site of each file,
-        and how many
-        analyses there were. What they show may link conversations, or part sites: then there is more to analyse."""
-        facts = self._facts
+    def _analyse(self) -> tuple[dict[int, int], int]:
+        """Analyses conversations whose frames are not those that they were analysed from. Returns the site of each file, and how
+        many analyses there were. What they show may link conversations, or part sites: then there is more to analyse."""
+        facts, files = self._facts, self._facts.files
         secret_files = tuple(one.source for one in files if one.has_secrets)
-        sound = [one for one in facts.conversations if one.failure is None and one.state not in self._damaged]
         tried = names_given(self._request.keyring, (source.url for source in secret_files))
         has_keys = bool(self._request.keyring or secret_files)
+        sound = [one for one in facts.conversations if one.failure is None and one.state not in self._damaged]
         before = {one.inputs: one for one in sound}
         known = {inputs: one for inputs, one in before.items() if not (has_keys and self._may_open(one, tried))}
         numbered = list(facts.conversations)
@@ -371,24 +365,25 @@ class _Run:
             index = PieceIndex(files, sites)
             taken: set[int] = set()
             tasks = []
-            for nodes in self._groups(files, sites, index).members(index.nodes).values():
+            for nodes in grouped(index.nodes, files, facts.conversations, sites):
                 pairs, parts = tuple((low, high) for _, low, high in nodes), index.parts(nodes)
                 number = self._number_of(pairs, {part.number for part in parts}, numbered, taken)
                 taken.add(number)
                 tasks.append(AnalyseTask(self._job, number, pairs, parts, secret_files))
             wanted = [task.inputs for task in tasks]
             if new := [task for task, inputs in zip(tasks, wanted, strict=True) if inputs not in known]:
-                for task, result in self._stage(stage, analyse, new, lambda task: task.size, _cost_of_conversation):
+                for task, result in self._stage(
+                    stage, analyse, new, lambda task: task.size, lambda found: (found.seconds, found.state_bytes)
+                ):
                     if isinstance(result, Exception):
-                        result = self._failed(task, result)
+                        result = _failed(task, result)
                     result.tried = tried
                     known[result.inputs] = self._better(before.get(result.inputs), result)
                     numbered.append(known[result.inputs])
             facts.conversations = sorted((known[inputs] for inputs in wanted), key=lambda one: one.number)
             analysed, stage = analysed + len(new), "joined"
             if not new:
-                break
-        return sites, analysed
+                return sites, analysed
 
     def _may_open(self, one: ConversationFacts, tried: str) -> bool:
         """Whether keys are given that may open what stayed sealed in a conversation. `tried` tells whose keys there are."""
@@ -411,24 +406,6 @@ class _Run:
             self._problems.append(Problem("note", "capture", (), f"{text}. Give all keys together."))
         return structs.replace(had, tried=result.tried)
 
-    def _groups(self, files: Sequence[FileFacts], sites: Mapping[int, int], index: PieceIndex) -> Groups:
-        """Which pairs are one conversation, by what files and earlier analyses link."""
-        groups = Groups()
-        for file in files:
-            for one, other in file.links:
-                nodes = (sites[file.number], *one), (sites[file.number], *other)
-                if index.nodes.issuperset(nodes):
-                    groups.join(*nodes)
-        by_node = {}
-        for conversation in self._facts.conversations:
-            for site in {sites[number] for number in conversation.files if number in sites}:
-                first, *rest = ((site, *pair) for pair in conversation.pairs)
-                by_node[first] = conversation
-                for node in rest:
-                    groups.join(first, node)
-        linked(by_node, groups)
-        return groups
-
     def _number_of(
         self, pairs: Sequence[Pair], files: set[int], numbered: Sequence[ConversationFacts], taken: set[int]
     ) -> int:
@@ -440,23 +417,20 @@ class _Run:
         self._facts.next_conversation += 1
         return number
 
-    def _failed(self, task: AnalyseTask, error: Exception) -> ConversationFacts:
-        hosts = ", ".join(" and ".join(pair) for pair in task.pairs)
-        text = f"the conversation between {hosts} could not be analysed: {reason_of(error)}"
-        numbers = [part.number for part in task.parts]
-        return ConversationFacts(
-            task.number, task.pairs, numbers, inputs=task.inputs, server=task.pairs[0][1], failure=text
-        )
-
     # Rows
 
-    def _render(self, files: Sequence[FileFacts]) -> int:
+    def _render(self) -> int:
         """Writes the rows of conversations that have none yet, or others than they would have now. Returns how many these are."""
-        first_time_ns = min((one.first_time_ns for one in files if one.first_time_ns is not None), default=0)
-        every = [self._render_task(one, first_time_ns) for one in self._facts.conversations if one.state is not None]
+        facts = self._facts
+        first_time_ns = min((one.first_time_ns for one in facts.files if one.first_time_ns is not None), default=0)
+        every = [self._render_task(one, first_time_ns) for one in facts.conversations if one.state is not None]
         tasks = [task for task in every if not self._is_rendered(task)]
         for task, result in self._stage(
-            "render", render, tasks, lambda task: task.conversation.state_bytes, _cost_of_rows
+            "render",
+            render,
+            tasks,
+            lambda task: task.conversation.state_bytes,
+            lambda rows: (rows.seconds, sum(file.bytes for file in rows.files)),
         ):
             if isinstance(result, Exception):
                 text = f"the rows of conversation {task.conversation.number} could not be written: {reason_of(result)}"
@@ -475,34 +449,16 @@ class _Run:
         key = sha256(msgspec.msgpack.encode(stated)).hexdigest()
         return RenderTask(self._job, one, first_time_ns, self._request.metadata, self._request.metadata_from, key)
 
-    # The end
 
-    def _commit(self, sites: Mapping[int, int]) -> Manifest:
-        extra = [one.failure for one in self._facts.conversations if one.failure]
-        extra += [one.failure for one in self._facts.rows if one.failure]
-        self._problems += [Problem("failed", "pipeline", (), text) for text in extra]
-        stated = self.options, self._request.asked
-        given = self._store, self._lock, self._job, self._facts, sites
-        return commit(*given, self._stages, self._skipped, self._problems, stated)
+def _failed(task: AnalyseTask, error: Exception) -> ConversationFacts:
+    hosts = ", ".join(" and ".join(pair) for pair in task.pairs)
+    text = f"the conversation between {hosts} could not be analysed: {reason_of(error)}"
+    numbers = [part.number for part in task.parts]
+    return ConversationFacts(
+        task.number, task.pairs, numbers, inputs=task.inputs, server=task.pairs[0][1], failure=text
+    )
 
 
 def _have_common(one: ConversationFacts, other: ConversationFacts) -> bool:
     """Whether two have frames of the same hosts in the same file."""
     return not set(one.pairs).isdisjoint(other.pairs) and not set(one.files).isdisjoint(other.files)
-
-
-def reason_of(error: BaseException) -> str:
-    """Why a task ended, in words. The text of an exception that nobody foresaw may hold anything: its kind is stated."""
-    if isinstance(error, MemoryError):
-        return "memory ran out"
-    if isinstance(error, InputError | OSError | TaskError):
-        return str(error)
-    return f"the program failed ({type(error).__name__})"
-
-
-def _cost_of_conversation(facts: ConversationFacts) -> tuple[float, int]:
-    return facts.seconds, facts.state_bytes
-
-
-def _cost_of_rows(facts: RowsFacts) -> tuple[float, int]:
-    return facts.seconds, sum(one.bytes for one in facts.files)

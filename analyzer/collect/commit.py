@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import msgspec
 
@@ -17,9 +18,7 @@ from analyzer.collect.dataset_manifest import (
     STATE,
     Facts,
     Manifest,
-    SkippedEntry,
     SourceEntry,
-    StageEntry,
     TableEntry,
     packed_facts,
 )
@@ -38,36 +37,27 @@ _LIBRARIES = ("dask", "distributed", "fsspec", "msgspec", "numpy", "polars", "zs
 
 
 def commit(
-    store: Store,
-    lock: Lock,
-    job: Job,
-    facts: Facts,
-    sites: Mapping[int, int],
-    stages: Sequence[StageEntry],
-    skipped: Sequence[SkippedEntry],
-    problems: Sequence[Problem],
-    stated: tuple[dict[str, str], dict[str, str]],
+    lock: Lock, job: Job, facts: Facts, sites: Mapping[int, int], problems: Sequence[Problem], **stated: Any
 ) -> Manifest:
-    """Writes what is left to write, and makes the dataset what the facts say. Raises `StoreError` where that is impossible, or
-    where something that the facts state is absent. The dataset is then unchanged.
+    """Writes what is left to write, and makes the dataset what the facts say. `stated` is what the manifest states besides.
+
+    Raises `StoreError` where that is impossible, or where something that the facts state is absent. The dataset is then unchanged.
     """
-    names = site_names(facts.files, sites)
+    store, names = lock.store, site_names(facts.files, sites)
     facts.shared = write_shared(store, job, facts, sites, names, problems)
     with store.keeping(f"{FACTS}/{{}}.msgpack.zst") as out:
         out.file.write(packed_facts(facts))
-    of_files = {number: names[site] for number, site in sites.items()}
-    manifest = _manifest(job, facts, of_files, stages, skipped, stated)
+    manifest = manifest_of(job, facts, {number: names[site] for number, site in sites.items()}, **stated)
     manifest.facts = out.name
-    there = store.sizes("")
-    for name, size in files_of(facts).items():
-        if (found := there.get(f"{job.staging}/{name}", there.get(name))) != size:
+    there, sizes, staged = store.sizes(""), facts.sizes, f"{job.staging}/"
+    for name, size in sizes.items():
+        if (found := there.get(f"{staged}{name}", there.get(name))) != size:
             raise StoreError(f"{store.root} was changed by somebody else: {name} has {found or 'no'} bytes")
     lock.renew()
-    staged = f"{job.staging}/"
     store.move({name: name.removeprefix(staged) for name in there if name.startswith(staged)})
     lock.publish(manifest)
     with suppress(OSError):  # the next run removes it
-        tidy(store, {*files_of(facts), manifest.facts})
+        tidy(store, {*sizes, manifest.facts})
     return manifest
 
 
@@ -83,23 +73,8 @@ def tidy(store: Store, listed: Collection[str]) -> dict[str, int]:
     return there
 
 
-def files_of(facts: Facts) -> dict[str, int]:
-    """The files of a dataset besides the manifest and the facts, with their sizes."""
-    return {
-        **{file.pieces: file.pieces_bytes for file in facts.files if file.pieces is not None},
-        **{one.state: one.state_bytes for one in facts.conversations if one.state is not None},
-        **{file.name: file.bytes for file in facts.tables},
-    }
-
-
-def _manifest(
-    job: Job,
-    facts: Facts,
-    sites: Mapping[int, str],
-    stages: Sequence[StageEntry],
-    skipped: Sequence[SkippedEntry],
-    stated: tuple[dict[str, str], dict[str, str]],
-) -> Manifest:
+def manifest_of(job: Job, facts: Facts, sites: Mapping[int, str], **stated: Any) -> Manifest:
+    """What the manifest says of the facts. `sites` has the name of each file's site."""
     return Manifest(
         program=version("pcq-analyzer"),
         schema=SCHEMA,
@@ -109,11 +84,8 @@ def _manifest(
         frames=sum(one.frames for one in facts.files),
         bytes=sum(one.bytes for one in facts.files),
         conversations=len(facts.conversations),
-        options=stated[0],
-        asked=stated[1],
         limits=msgspec.structs.asdict(job.limits),
         versions={name: found for name in _LIBRARIES if (found := _version(name)) is not None},
-        stages=list(stages),
         sources=[
             SourceEntry(
                 **{name: getattr(one, name) for name in _OF_FILES},
@@ -127,14 +99,14 @@ def _manifest(
             )
             for one in facts.files
         ],
-        skipped=list(skipped),
         tables={name: _table(schema, name, facts.tables) for name, schema in STORED.items()},
+        **stated,
     )
 
 
-def _table(schema: object, name: str, written: Sequence[TableFile]) -> TableEntry:
+def _table(schema: Mapping[str, Any], name: str, written: Sequence[TableFile]) -> TableEntry:
     files = [file for file in written if file.table == name]
-    columns = {column: str(kind) for column, kind in schema.items()}  # type: ignore[attr-defined]
+    columns = {column: str(kind) for column, kind in schema.items()}
     return TableEntry(sum(file.rows for file in files), columns, sorted(file.name for file in files))
 
 

@@ -168,8 +168,8 @@ def _order(entry: tuple[FrameKind, object]) -> tuple[object, ...]:
     return entry[0].pair, entry[0].client or ""
 
 
-def flows_met(task: MetTask) -> tuple[int, frozenset[int]]:
-    """The number of the file, and which of the flows have segments in it."""
+def flows_met(task: MetTask) -> frozenset[int]:
+    """Which of the flows have segments in the file."""
     start, length = task.met
     numbers = np.frombuffer(Store(task.job.dataset).read(task.pieces, start, start + length), "<u8")
-    return task.number, frozenset(np.intersect1d(numbers, np.array(sorted(task.flows), np.uint64)).tolist())
+    return frozenset(np.intersect1d(numbers, np.array(sorted(task.flows), np.uint64)).tolist())

@@ -21,7 +21,7 @@ from distributed.scheduler import NoWorkerError
 
 from analyzer.auth.keyring import Keyring
 from analyzer.collect.held_keys import forget, hold
-from analyzer.collect.local_workers import KILLED, Progress, TaskError, Watcher
+from analyzer.collect.local_workers import KILLED, TaskError
 from analyzer.core.errors import InputError
 
 Task = TypeVar("Task")
@@ -51,22 +51,20 @@ class KeysPlugin(WorkerPlugin):  # type: ignore[misc]
 
 
 class DaskExecutor:
-    """Runs stages on a cluster (`collection.Executor`)."""
+    """Runs stages on a cluster (`collect_run.Executor`)."""
 
-    def __init__(self, client: Client, retries: int, watcher: Watcher | None = None) -> None:
-        self._client, self._retries, self._watcher = client, retries, watcher
+    def __init__(self, client: Client, retries: int) -> None:
+        self._client, self._retries = client, retries
         self._run = secrets.token_hex(4)
         self._count = 0
         self._waiting: dict[Any, Any] = {}
 
     def run(
-        self, stage: str, function: Callable[[Task], Result], tasks: Sequence[Task], size: Callable[[Task], int]
+        self, stage: str, function: Callable[[Task], Result], tasks: Sequence[Task]
     ) -> Iterator[tuple[Task, Result | Exception]]:
-        """The longest tasks begin first, so that none of them is alone at the end. Raises `InputError` where the scheduler is
-        lost, or all of its workers."""
-        progress = Progress(stage, tasks, size, self._watcher)
+        """Raises `InputError` where the scheduler is lost, or all of its workers."""
         waiting = self._waiting
-        for task in sorted(tasks, key=size, reverse=True):
+        for task in tasks:
             self._count += 1
             key = f"{stage}-{self._run}-{self._count}"
             waiting[self._client.submit(function, task, key=key, retries=self._retries, pure=False)] = task
@@ -86,7 +84,6 @@ class DaskExecutor:
             except Exception as error:
                 result = TaskError(KILLED) if type(error).__name__ == "KilledWorker" else error
             future.release()
-            progress.is_done(task)
             yield task, result
 
     def stop(self) -> None:

@@ -50,16 +50,16 @@ class Lock:
     """The lock of a dataset, once a run has it."""
 
     def __init__(self, store: Store, owner: Owner, number: int, *, is_taken_over: bool) -> None:
-        self._store, self._owner, self._number = store, owner, number
+        self.store, self._owner, self._number = store, owner, number
         self._is_taken_over = is_taken_over
         self._stamp = store.stamp(MANIFEST)
         self._ended = Event()
 
     def check(self) -> None:
         """Raises `StoreError` where this run does not have the lock any more."""
-        if max(_numbers(self._store), default=0) != self._number:
+        if max(_numbers(self.store), default=0) != self._number:
             raise LockLostError(
-                f"{self._store.root} is being written by another run: this one was not heard of for {LEASE_S} s"
+                f"{self.store.root} is being written by another run: this one was not heard of for {LEASE_S} s"
             )
 
     def renew(self) -> None:
@@ -70,11 +70,11 @@ class Lock:
     def publish(self, manifest: Manifest) -> None:
         """Makes this the dataset's manifest. Raises `StoreError` where this run has lost the lock, or another wrote one."""
         data = msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"
-        with self._store.alone(LOCK):
+        with self.store.alone(LOCK):
             self.renew()
-            if not self._store.replace(MANIFEST, data, self._stamp):
-                raise LockLostError(f"{self._store.root} was written by another run meanwhile")
-        self._stamp = self._store.stamp(MANIFEST)
+            if not self.store.replace(MANIFEST, data, self._stamp):
+                raise LockLostError(f"{self.store.root} was written by another run meanwhile")
+        self._stamp = self.store.stamp(MANIFEST)
 
     def fence(self, manifest: Manifest) -> None:
         """Keeps a run that may still go on, though it was not heard of, from replacing the manifest. Raises `StoreError`."""
@@ -95,7 +95,7 @@ class Lock:
             self._write(0)
 
     def _write(self, until_ns: int) -> None:
-        self._store.write(_name(self._number), msgspec.json.encode(replace(self._owner, until_ns=until_ns)))
+        self.store.write(_name(self._number), msgspec.json.encode(replace(self._owner, until_ns=until_ns)))
 
 
 @contextmanager

@@ -114,6 +114,15 @@ class Facts(Struct):
         """The files of all tables."""
         return [*(file for one in self.rows for file in one.files), *self.shared]
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The files of the dataset besides the manifest and these facts, with their sizes."""
+        return {
+            **{file.pieces: file.pieces_bytes for file in self.files if file.pieces is not None},
+            **{one.state: one.state_bytes for one in self.conversations if one.state is not None},
+            **{file.name: file.bytes for file in self.tables},
+        }
+
 
 def is_dataset(path: str | Path) -> bool:
     """Whether a path or URL is taken for a dataset: a directory with a manifest, which is no case."""

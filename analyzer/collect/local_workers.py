@@ -6,14 +6,13 @@ Keys travel through these pipes and stay in the memory of the processes.
 from __future__ import annotations
 
 import os
-import pickle
 import resource
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from msgspec import Struct
 
@@ -21,6 +20,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.collect.held_keys import hold
 from analyzer.core.child_processes import ONE_THREAD, StartedProcess, works_for_parent
 from analyzer.core.errors import InputError
+from analyzer.core.output.file_store import StoreError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -43,33 +43,17 @@ _MOST_STARTS = 5
 _GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
-class Watcher(Protocol):
-    """Hears how far a stage has come: its name, bytes done and in all, tasks done and in all."""
-
-    def __call__(self, stage: str, done: int, total: int, tasks: int, of: int) -> None: ...
-
-
-class Progress:
-    """Reports to a watcher, if there is one, how far the tasks of a stage have come."""
-
-    def __init__(self, stage: str, tasks: Sequence[Task], size: Callable[[Task], int], watcher: Watcher | None) -> None:
-        self._stage, self._size, self._watcher = stage, size, watcher
-        self._total, self._of = sum(map(size, tasks)), len(tasks)
-        self._done = self._finished = 0
-        self._report()
-
-    def is_done(self, task: Any) -> None:
-        self._done, self._finished = self._done + self._size(task), self._finished + 1
-        self._report()
-
-    def _report(self) -> None:
-        if self._watcher is not None:
-            self._watcher(self._stage, self._done, self._total, self._finished, self._of)
-
-
 class TaskError(Exception):
-    """Why a task ended for good, in a sentence. The text of an exception that nobody foresaw may hold anything, so that its kind
-    alone is stated."""
+    """Why a task ended for good, in a sentence."""
+
+
+def reason_of(error: BaseException) -> str:
+    """Why a task ended, in words. The text of an exception that nobody foresaw may hold anything: its kind is stated."""
+    if isinstance(error, MemoryError):
+        return "memory ran out"
+    if isinstance(error, InputError | OSError | TaskError):
+        return str(error)
+    return f"the program failed ({type(error).__name__})"
 
 
 class _Attempt(Struct, frozen=True):
@@ -94,7 +78,7 @@ class _Worker(StartedProcess):
 
 
 class LocalWorkers:
-    """Runs stages in processes of this machine (`collection.Executor`): so many, one for each core if not given, each with so much
+    """Runs stages in processes of this machine (`collect_run.Executor`): so many, one for each core if not given, each with so much
     memory. A task that fails, or whose process ends, is tried again up to `retries` times."""
 
     def __init__(
@@ -105,12 +89,11 @@ class LocalWorkers:
         workers: int | None = None,
         memory: str | None = None,
         retries: int = 3,
-        watcher: Watcher | None = None,
     ) -> None:
         """Raises `InputError` where `memory` is no size, or one with which no worker could work."""
         self._most = workers or os.cpu_count() or 1
         self._of_each = keyring, keys, memory_of(memory, self._most)
-        self._retries, self._watcher = retries, watcher
+        self._retries = retries
         self._workers: list[_Worker] = []
         self._failed_starts = 0
 
@@ -121,12 +104,11 @@ class LocalWorkers:
         self.stop()
 
     def run(
-        self, stage: str, function: Callable[[Task], Result], tasks: Sequence[Task], size: Callable[[Task], int]
+        self, stage: str, function: Callable[[Task], Result], tasks: Sequence[Task]
     ) -> Iterator[tuple[Task, Result | Exception]]:
-        """The longest tasks begin first, so that none of them is alone at the end. Raises `InputError` where no worker can be
-        started."""
-        progress, finished = Progress(stage, tasks, size, self._watcher), 0
-        waiting = deque(_Attempt(task) for task in sorted(tasks, key=size, reverse=True))
+        """Raises `InputError` where no worker can be started."""
+        finished = 0
+        waiting = deque(map(_Attempt, tasks))
         while finished < len(tasks):
             self._hand_out(function, waiting)
             for attempt, result in self._answers():
@@ -134,7 +116,6 @@ class LocalWorkers:
                     waiting.append(_Attempt(attempt.task, attempt.failures + 1))
                     continue
                 finished += 1
-                progress.is_done(attempt.task)
                 yield attempt.task, result
 
     def stop(self) -> None:
@@ -212,18 +193,11 @@ def _work(pipe: Connection, keyring: Keyring, keys: str, memory: int) -> None:
             return
         try:
             result = function(task)
+        except StoreError as error:
+            result = error
         except Exception as error:
-            result = _portable(error)
+            result = TaskError(reason_of(error))
         pipe.send(result)
-
-
-def _portable(error: Exception) -> Exception:
-    """An exception that another process can be given."""
-    if isinstance(error, InputError | OSError | MemoryError):
-        with suppress(Exception):
-            pickle.loads(pickle.dumps(error))
-            return error
-    return TaskError(f"the program failed ({type(error).__name__})")
 
 
 def memory_of(given: str | None, workers: int) -> int:

@@ -5,6 +5,7 @@ Frames are ids (`core.frame_ids`) whose file is the number of the source in the 
 
 from __future__ import annotations
 
+import secrets
 from hashlib import sha256
 from typing import Literal
 
@@ -27,21 +28,20 @@ Window = tuple[int | None, int | None]
 
 
 class Job(Struct, frozen=True):
-    """What all tasks of a run share: the URL of the dataset, what the run is called, limits, how often a read is tried again, the
-    profile of the audit, and by what name workers hold the keys (`keys`)."""
+    """What all tasks of a run share: the URL of the dataset, limits, how often a read is tried again, the profile of the audit, by
+    what name workers hold the keys (`keys`), and what the run is called."""
 
     dataset: str
-    run: str
     limits: Limits
-    retries: int
+    retries: int = 3
     profile: str = "windows"
     keys: str = ""
+    run: str = field(default_factory=lambda: secrets.token_hex(6))
 
     @property
     def staging(self) -> str:
-        """The directory in the dataset where the tables of the run are, until they take their place: other programs read
-        all that is
-        in the directories of tables."""
+        """The directory in the dataset where the tables of the run are, until they take their place: other programs read all that
+        is in the directories of tables."""
         return f"_staging/{self.run}"
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from hashlib import sha256
-
-from msgspec import Struct, field
 
 from analyzer.collect.capture_sources import SourceFile, shown
 from analyzer.collect.stage_results import ConversationFacts, FileFacts, FilePart, KindFacts, Window
@@ -15,38 +13,23 @@ from analyzer.collect.stage_results import ConversationFacts, FileFacts, FilePar
 Node = tuple[int, str, str]
 
 
-class RunSources(Struct):
-    """The sources of a run: those to be read, with the number of each, and those that are known already."""
-
-    new: list[tuple[int, SourceFile]] = field(default_factory=list)
-    known: list[FileFacts] = field(default_factory=list)
-
-
 def reading(
     sources: Sequence[SourceFile], known: Sequence[FileFacts], window: Window, damaged: Collection[str] = ()
-) -> RunSources:
-    """Which capture files a run of `collect` is to read. A file is known by its URL, size and version; one that could not be read
-    whole, was read for other times, or of which the pieces are damaged, is read again. Numbers stay; what is new gets the next."""
+) -> dict[int, SourceFile]:
+    """The capture files that a run of `collect` is to read, by number. A file is known by its URL, size and version; one that could
+    not be read whole, was read for other times, or of which the pieces are damaged, is read again. Numbers stay; what is new gets
+    the next."""
     by_url = {facts.source.url: facts for facts in known}
     next_number = max((facts.number for facts in known), default=-1) + 1
-    plan = RunSources()
+    new: dict[int, SourceFile] = {}
     again = {facts.number: facts.source for facts in known if facts.pieces in damaged}
     for source in sources:
         facts = by_url.get(source.url)
         if facts is None:
-            plan.new.append((next_number, source))
-            next_number += 1
-        elif facts.status != "read" or facts.source != source or not _covers(facts.window, window):
+            new[next_number + len(new)] = source
+        elif facts.status != "read" or facts.source != source or hull(facts.window, window) != facts.window:
             again[facts.number] = source
-    plan.new += again.items()
-    plan.known = [facts for facts in known if facts.number not in again]
-    return plan
-
-
-def _covers(read: Window, asked: Window) -> bool:
-    since = read[0] is None or (asked[0] is not None and asked[0] >= read[0])
-    until = read[1] is None or (asked[1] is not None and asked[1] <= read[1])
-    return since and until
+    return new | again
 
 
 def hull(one: Window, other: Window) -> Window:
@@ -54,37 +37,6 @@ def hull(one: Window, other: Window) -> Window:
     since = None if one[0] is None or other[0] is None else min(one[0], other[0])
     until = None if one[1] is None or other[1] is None else max(one[1], other[1])
     return since, until
-
-
-class Groups:
-    """Which pairs of a site are one conversation: those that a fact links, and those that are linked to the same."""
-
-    def __init__(self) -> None:
-        self._above: dict[Node, Node] = {}
-
-    def of(self, pair: Node) -> Node:
-        """The pair that stands for the group of this one."""
-        found = pair
-        while (above := self._above.get(found, found)) != found:
-            found = above
-        if found != pair:
-            self._above[pair] = found
-        return found
-
-    def join(self, one: Node, other: Node) -> bool:
-        """Puts the groups of two pairs of hosts together; returns whether they were apart."""
-        low, high = sorted((self.of(one), self.of(other)))
-        if low == high:
-            return False
-        self._above[high] = low
-        return True
-
-    def members(self, pairs: Iterable[Node]) -> dict[Node, tuple[Node, ...]]:
-        """The groups of some pairs, by the pair that stands for each."""
-        found: dict[Node, list[Node]] = defaultdict(list)
-        for pair in sorted(pairs):
-            found[self.of(pair)].append(pair)
-        return {first: tuple(group) for first, group in found.items()}
 
 
 class PieceIndex:
@@ -134,16 +86,54 @@ class PieceIndex:
         )
 
 
-def linked(conversations: Mapping[Node, ConversationFacts], groups: Groups) -> bool:
-    """Joins the groups of conversations of a site that share what is known by identity, or of which one has a channel of a session
-    that the other has; whether there were any. Sessions that are alike and were each set up are not joined."""
-    bound = {(node[0], number) for node, facts in conversations.items() for number in facts.bound}
+class Groups:
+    """Which pairs of a site are one conversation: those that a fact links, and those that are linked to the same."""
+
+    def __init__(self) -> None:
+        self._above: dict[Node, Node] = {}
+
+    def of(self, pair: Node) -> Node:
+        """The pair that stands for the group of this one, the first of them."""
+        found = pair
+        while (above := self._above.get(found, found)) != found:
+            found = above
+        if found != pair:
+            self._above[pair] = found
+        return found
+
+    def join(self, one: Node, other: Node) -> None:
+        low, high = sorted((self.of(one), self.of(other)))
+        if low != high:
+            self._above[high] = low
+
+
+def grouped(
+    pairs: Set[Node], files: Sequence[FileFacts], conversations: Sequence[ConversationFacts], sites: Mapping[int, int]
+) -> list[tuple[Node, ...]]:
+    """The pairs of hosts, those together that are one conversation by what files and earlier analyses link.
+
+    Conversations of a site are one that share what is known by identity, or of which one has a channel of a session that the other
+    has. Sessions that are alike and were each set up are not joined."""
+    groups = Groups()
+    for file in files:
+        for linked in file.links:
+            one, other = ((sites[file.number], *pair) for pair in linked)
+            if one in pairs and other in pairs:
+                groups.join(one, other)
+    by_node = {}
+    for facts in conversations:
+        for site in {sites[number] for number in facts.files if number in sites}:
+            first, *rest = ((site, *pair) for pair in facts.pairs)
+            by_node[first] = facts
+            for node in rest:
+                groups.join(first, node)
+    bound = {(node[0], number) for node, facts in by_node.items() for number in facts.bound}
     holders: dict[tuple[int, int], Node] = {}
-    joined = False
-    for node, facts in sorted(conversations.items()):
+    for node, facts in sorted(by_node.items()):
         sessions = (number for number in facts.sessions if (node[0], number) in bound)
         for link in (*facts.links, *facts.bound, *sessions):
-            holder = holders.setdefault((node[0], link), node)
-            if holder != node:
-                joined |= groups.join(holder, node)
-    return joined
+            groups.join(holders.setdefault((node[0], link), node), node)
+    found: dict[Node, list[Node]] = defaultdict(list)
+    for pair in sorted(pairs):
+        found[groups.of(pair)].append(pair)
+    return [tuple(group) for group in found.values()]

@@ -24,9 +24,8 @@ from analyzer.core.printable_text import counted
 
 if TYPE_CHECKING:
     from analyzer.auth.keyring import Keyring
-    from analyzer.collect.collect_run import CollectRequest, Done, Executor
+    from analyzer.collect.collect_run import CollectRequest, Done, Executor, Watcher
     from analyzer.collect.dataset_manifest import StageEntry
-    from analyzer.collect.local_workers import Watcher
 
 # So many files that could not be read are named.
 _NAMED = 10
@@ -128,32 +127,29 @@ def collect(
     stated = {option: value for option, value in asked.items() if value is not None}
     request = _request(reading, sources or [], output, window, retries, profile, keys, stated)
     request = replace(request, site=site, fewer_rows=allow_fewer_rows, repair=repair)
-    given: dict[str, Any] = {"keys": keys, "retries": retries}
     try:
         with watching_stages() as watcher:
             if scheduler is not None:
-                with _cluster(reading.keyring, scheduler, watcher, insecure=insecure, **given) as executor:
-                    done = run(request, executor)
+                with _cluster(reading.keyring, scheduler, keys=keys, retries=retries, insecure=insecure) as executor:
+                    done = run(request, executor, watcher)
             else:
-                given |= {"workers": workers, "memory": memory, "watcher": watcher}
+                given: dict[str, Any] = {"keys": keys, "retries": retries, "workers": workers, "memory": memory}
                 with LocalWorkers(reading.keyring, **given) as executor:
-                    done = run(request, executor)
+                    done = run(request, executor, watcher)
     except StorageError as error:
         raise InputError(str(error), hint="What was there before is unchanged.") from None
     raise typer.Exit(_report(done, output, repair=repair))
 
 
 @contextmanager
-def _cluster(
-    keyring: Keyring, scheduler: str, watcher: Watcher | None, *, keys: str, retries: int, insecure: bool
-) -> Iterator[Executor]:
+def _cluster(keyring: Keyring, scheduler: str, *, keys: str, retries: int, insecure: bool) -> Iterator[Executor]:
     """A Dask cluster that is there already."""
     try:
         from analyzer.collect.dask_cluster import DaskExecutor, cluster
     except ImportError:
         raise InputError("--scheduler needs Dask", hint="pip install 'pcq-analyzer[cluster]'") from None
     with cluster(keyring, scheduler, keys=keys, insecure=insecure) as client:
-        yield DaskExecutor(client, retries, watcher)
+        yield DaskExecutor(client, retries)
 
 
 def _request(
@@ -169,6 +165,7 @@ def _request(
     """What is asked for, with the sources as they are found."""
     from analyzer.collect.capture_sources import find_sources
     from analyzer.collect.collect_run import CollectRequest
+    from analyzer.collect.stage_results import Job
     from analyzer.questions.audit.engine import Profile
 
     if profile not in tuple(Profile):
@@ -177,18 +174,15 @@ def _request(
     found = find_sources(sources, missing)
     if not found and missing:
         raise missing[0]
+    dataset = output if "://" in output else os.path.realpath(output)
     return CollectRequest(
         found,
         missing,
-        output if "://" in output else os.path.realpath(output),
-        reading.limits,
+        Job(dataset, reading.limits, retries, profile, keys),
         window,
-        retries,
-        profile,
         tuple(reading.given_metadata()),
         reading.metadata_from,
         reading.keyring,
-        keys,
         asked=asked,
     )
 

@@ -21,7 +21,7 @@ from analyzer.collect.collect_run import CollectRequest, Done, collect
 from analyzer.collect.dataset_manifest import read_manifest
 from analyzer.collect.dataset_schemas import STORED, TABLES, restored
 from analyzer.collect.held_keys import forget, hold
-from analyzer.collect.stage_results import Window
+from analyzer.collect.stage_results import Job, Window
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.output.file_store import Store
 from analyzer.pipeline.run import analyze
@@ -40,6 +40,7 @@ from analyzer.screens.views.timeline import Timeline
 from tests.build.capture import NANO, pcap
 
 CAPTURES = Path(__file__).parents[2] / "captures"
+NO_KEYS = Keyring()
 Given = tuple[int, bytes, int]
 
 
@@ -56,9 +57,7 @@ class Here:
         self._random = random.Random(seed)
         self.ran: list[tuple[str, Any]] = []
 
-    def run(
-        self, stage: str, function: Callable[[Any], Any], tasks: Sequence[Any], size: Callable[[Any], int]
-    ) -> Iterator[tuple[Any, Any]]:
+    def run(self, stage: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
         for task in self._random.sample(list(tasks), len(tasks)):
             self.ran.append((stage, task))
             yield task, function(task)
@@ -109,22 +108,22 @@ def rotated(given: str | Sequence[Given], directory: Path, files: int, seed: int
 
 def collected(
     directory: Path | str | list[str],
-    dataset: Path,
-    keyring: Keyring,
+    dataset: Path | str,
+    keyring: Keyring = NO_KEYS,
     *,
     window: Window = (None, None),
     executor: Any = None,
+    watcher: Any = None,
     **more: Any,
 ) -> Done:
     """Collects all captures of a directory (or of several names), in this process."""
     hold(keyring)
     missing: list[Any] = []
     sources = find_sources(directory if isinstance(directory, list) else [str(directory)], missing)
+    job = {name: more.pop(name) for name in Job.__struct_fields__ if name in more}
+    request = CollectRequest(sources, missing, Job(str(dataset), DEFAULTS, **job), window, keyring=keyring, **more)
     try:
-        return collect(
-            CollectRequest(sources, missing, str(dataset), DEFAULTS, window, keyring=keyring, **more),
-            executor if executor is not None else Here(),
-        )
+        return collect(request, executor if executor is not None else Here(), watcher)
     finally:
         forget()
 

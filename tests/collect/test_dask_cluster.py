@@ -12,11 +12,8 @@ from typing import Any
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.collect.capture_sources import find_sources
-from analyzer.collect.collect_run import CollectRequest, collect
 from analyzer.core.errors import InputError
-from analyzer.core.limits import DEFAULTS
-from tests.collect.sets import CAPTURES, difference, keyring_of, rotated, same_rows, single
+from tests.collect.sets import CAPTURES, collected, difference, keyring_of, rotated, same_rows, single
 from tests.collect.test_local_workers import rows
 from tests.commands.test_all_commands import here, process, run
 from tests.secrets import leaks
@@ -98,13 +95,9 @@ def test_a_cluster_elsewhere_is_used_and_has_no_keys_afterwards(scheduler: str, 
 def test_no_key_is_in_logs_or_tasks(scheduler: str, ring: Path, tmp_path: Path) -> None:
     from analyzer.collect.dask_cluster import DaskExecutor, KeysPlugin, cluster
 
-    seen: list[tuple[str, int]] = []
     with cluster(keyring_of(SEALED), scheduler) as client:
-        request = CollectRequest(find_sources([str(ring)], []), [], str(tmp_path / "out"), DEFAULTS)
-        executor = DaskExecutor(client, 3, lambda stage, done, total, tasks, of: seen.append((stage, tasks)))
-        done = collect(request, executor)
+        done = collected(ring, tmp_path / "out", keyring_of(SEALED), executor=DaskExecutor(client, 3))
         assert done.manifest.tables["samples"].rows > 0
-        assert {stage for stage, _ in seen} >= {"cut", "analyse", "render"}
         shown = [
             str(client.scheduler_info()),
             str(client.story()),

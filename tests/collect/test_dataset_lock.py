@@ -77,8 +77,8 @@ class Between(Here):
         super().__init__()
         self._at, self._something = at, something
 
-    def run(self, stage: str, function: Any, tasks: Sequence[Any], size: Any) -> Iterator[tuple[Any, Any]]:
-        for pair in super().run(stage, function, tasks, size):
+    def run(self, stage: str, function: Any, tasks: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+        for pair in super().run(stage, function, tasks):
             self._at -= 1
             if self._at == 0:
                 self._something()

@@ -18,15 +18,12 @@ import pytest
 
 from analyzer.auth.keyring import Keyring
 from analyzer.collect import local_workers as module
-from analyzer.collect.capture_sources import find_sources
-from analyzer.collect.collect_run import CollectRequest, collect
 from analyzer.collect.dataset_manifest import read_manifest
 from analyzer.collect.local_workers import KILLED, LocalWorkers, TaskError, memory_of
 from analyzer.core.child_processes import environment
 from analyzer.core.errors import InputError
-from analyzer.core.limits import DEFAULTS
-from analyzer.core.output.file_store import Store
-from tests.collect.sets import CAPTURES, difference, keyring_of, of_dataset, rotated, same_rows, single
+from analyzer.core.output.file_store import Store, StoreError
+from tests.collect.sets import CAPTURES, collected, difference, keyring_of, of_dataset, rotated, same_rows, single
 from tests.secrets import leaks
 
 pytestmark = pytest.mark.needs("fsspec")
@@ -48,12 +45,8 @@ def rows(dataset: Path) -> Any:
     return same_rows(*of_dataset(dataset), alone=True)
 
 
-def request(ring: Path, dataset: Path) -> CollectRequest:
-    return CollectRequest(find_sources([str(ring)], []), [], str(dataset), DEFAULTS)
-
-
 def results(workers: LocalWorkers, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
-    found = dict(workers.run("stage", function, tasks, lambda task: 1))
+    found = dict(workers.run("stage", function, tasks))
     return [found[task] for task in tasks]
 
 
@@ -65,9 +58,8 @@ def _twice(task: int) -> int:
 
 
 def _fails(task: str) -> None:
-    raise {"InputError": InputError("a sentence", hint="a hint"), "OSError": OSError(5, "no answer")}.get(
-        task, KeyError("alice's password")
-    )
+    known = {"InputError": InputError("a sentence", hint="a hint"), "OSError": OSError(5, "no answer")}
+    raise {**known, "StoreError": StoreError("full")}.get(task, KeyError("alice's password"))
 
 
 def _dies_once(task: str) -> str:
@@ -98,27 +90,22 @@ def _sleeps(task: str) -> None:
     Event().wait()
 
 
-def test_each_task_has_its_result_and_the_watcher_hears_of_it() -> None:
-    heard: list[Any] = []
-    with LocalWorkers(Keyring(), workers=1, watcher=lambda *told: heard.append(told)) as workers:
-        found = dict(workers.run("cut", _twice, [1, 2, 3], lambda task: 10 * task))
-        assert found == {1: 2, 2: 4, 3: 6}
+def test_each_task_has_its_result_and_the_first_begins_first() -> None:
+    with LocalWorkers(Keyring(), workers=1) as workers:
+        assert list(workers.run("cut", _twice, [3, 1, 2])) == [(3, 6), (1, 2), (2, 4)]
         assert len(workers._workers) == 1
-        assert list(workers.run("flows", _twice, [], lambda task: 1)) == []
-    assert heard[0] == ("cut", 0, 60, 0, 3)
-    assert [told[3] for told in heard[:4]] == [0, 1, 2, 3]
-    assert heard[3:] == [("cut", 60, 60, 3, 3), ("flows", 0, 0, 0, 0)]
+        assert list(workers.run("flows", _twice, [])) == []
     assert workers._workers == []
 
 
 def test_why_a_task_failed_is_known_and_what_nobody_foresaw_by_its_kind_alone(workers: LocalWorkers) -> None:
-    found = results(workers, _fails, ["InputError", "OSError", "KeyError"])
+    found = results(workers, _fails, ["InputError", "OSError", "KeyError", "StoreError"])
     assert [(type(one), str(one)) for one in found] == [
-        (InputError, "a sentence\na hint" if "\n" in str(InputError("x", hint="y")) else "a sentence"),
-        (OSError, "[Errno 5] no answer"),
+        (TaskError, str(InputError("a sentence", hint="a hint"))),
+        (TaskError, "[Errno 5] no answer"),
         (TaskError, "the program failed (KeyError)"),
+        (StoreError, "full"),
     ]
-    assert found[0].hint == "a hint"
 
 
 def test_a_task_whose_process_ends_is_tried_again_as_often_as_asked(workers: LocalWorkers, tmp_path: Path) -> None:
@@ -139,14 +126,14 @@ def test_a_worker_that_ended_while_idle_costs_no_attempt() -> None:
 
 def test_a_task_that_takes_more_memory_than_there_is_fails(workers: LocalWorkers) -> None:
     (lost,) = results(workers, _eats, [0])
-    assert isinstance(lost, MemoryError)
+    assert str(lost) == "memory ran out"
 
 
 def test_workers_that_cannot_start_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_work", _dies)
     monkeypatch.setattr(module, "_MOST_STARTS", 2)
     with LocalWorkers(Keyring(), workers=1) as workers, pytest.raises(InputError, match="no worker could be started"):
-        list(workers.run("cut", _twice, [1], lambda task: 1))
+        list(workers.run("cut", _twice, [1]))
 
 
 @pytest.mark.parametrize("started", [0, 1])
@@ -179,8 +166,8 @@ def test_no_key_is_in_a_task_or_seen_of_a_process(workers: LocalWorkers, ring: P
     class Noting:
         packed = b""
 
-        def run(self, stage: str, function: Any, tasks: Sequence[Any], size: Any) -> Iterator[tuple[Any, Any]]:
-            for task, result in workers.run(stage, function, tasks, size):
+        def run(self, stage: str, function: Any, tasks: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+            for task, result in workers.run(stage, function, tasks):
                 self.packed += pickle.dumps((function, task, result))
                 yield task, result
 
@@ -188,7 +175,8 @@ def test_no_key_is_in_a_task_or_seen_of_a_process(workers: LocalWorkers, ring: P
             workers.stop()
 
     noting = Noting()
-    assert collect(request(ring, tmp_path / "out"), noting).manifest.tables["samples"].rows > 0
+    done = collected(ring, tmp_path / "out", executor=noting)
+    assert done.manifest.tables["samples"].rows > 0
     assert noting.packed
     assert not leaks(noting.packed)
 
@@ -200,10 +188,8 @@ class Killing:
         self._workers = workers
         self.killed = 0
 
-    def run(
-        self, stage: str, function: Callable[[Any], Any], tasks: Sequence[Any], size: Callable[[Any], int]
-    ) -> Iterator[tuple[Any, Any]]:
-        for number, pair in enumerate(self._workers.run(stage, function, tasks, size)):
+    def run(self, stage: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+        for number, pair in enumerate(self._workers.run(stage, function, tasks)):
             if not number and stage in ("cut", "analyse"):
                 victim = self._workers._workers[0].process.pid
                 assert victim is not None
@@ -217,7 +203,7 @@ class Killing:
 
 def test_a_killed_worker_costs_nothing_but_time(workers: LocalWorkers, ring: Path, tmp_path: Path) -> None:
     executor = Killing(workers)
-    done = collect(request(ring, tmp_path / "out"), executor)
+    done = collected(ring, tmp_path / "out", executor=executor)
     assert executor.killed == 2
     assert not done.problems
     assert not difference(same_rows(*single(ring, keyring_of(SEALED)), alone=True), rows(tmp_path / "out"))
@@ -300,7 +286,7 @@ def test_workers_end_with_the_command_however_that_ends(tmp_path: Path) -> None:
         "from analyzer.auth.keyring import Keyring\n"
         "from analyzer.collect.local_workers import LocalWorkers\n"
         "from tests.collect.test_local_workers import _sleeps\n"
-        f"list(LocalWorkers(Keyring(), workers=1).run('cut', _sleeps, [{str(tmp_path / 'pid')!r}], lambda task: 1))\n"
+        f"list(LocalWorkers(Keyring(), workers=1).run('cut', _sleeps, [{str(tmp_path / 'pid')!r}]))\n"
     )
     path = tmp_path / "pid"
     with subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parents[2]) as command:

@@ -9,14 +9,11 @@ from typing import Any
 
 import pytest
 
-from analyzer.collect.capture_sources import find_sources
-from analyzer.collect.collect_run import CollectRequest, collect
 from analyzer.collect.dataset_lock import LEASE_S, LockLostError, locked
 from analyzer.collect.dataset_manifest import MANIFEST, Manifest, read_manifest
 from analyzer.core.errors import InputError
-from analyzer.core.limits import DEFAULTS
 from analyzer.core.output.file_store import Store
-from tests.collect.sets import Here, keyring_of, rotated, single
+from tests.collect.sets import collected, keyring_of, rotated, single
 
 pytestmark = pytest.mark.needs("fsspec", "moto", "flask", "s3fs")
 SEALED = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
@@ -57,24 +54,17 @@ def ring(tmp_path: Path) -> Path:
 
 def test_object_storage_is_read_and_written(bucket: Any, tmp_path: Path) -> None:
     import analyzer as pcq
-    from analyzer.collect.held_keys import forget, hold
 
     for path in rotated(SEALED, tmp_path / "in", 3, 2).iterdir():
         bucket.pipe(f"sensors/day/{path.name}", path.read_bytes())
-    hold(keyring_of(SEALED))
-    try:
-        found = find_sources(["s3://sensors/day"], [])
-        assert len(found) == 3
-        done = collect(CollectRequest(found, [], "s3://sensors/tables", DEFAULTS), Here())
-        assert not done.problems
-        ds = pcq.open("s3://sensors/tables")
-        expected = single(tmp_path / "in", keyring_of(SEALED))[0]
-        assert ds.calls.collect().height == expected["calls"].height
-        assert ds.samples.collect()["raw"].sort().to_list() == expected["samples"]["raw"].sort().to_list()
-        assert ds.conversation(1).calls.height == expected["calls"].height
-        assert not collect(CollectRequest(found, [], "s3://sensors/tables", DEFAULTS), Here()).read
-    finally:
-        forget()
+    done = collected("s3://sensors/day", "s3://sensors/tables", keyring_of(SEALED))
+    assert (done.read, done.problems) == (3, [])
+    ds = pcq.open("s3://sensors/tables")
+    expected = single(tmp_path / "in", keyring_of(SEALED))[0]
+    assert ds.calls.collect().height == expected["calls"].height
+    assert ds.samples.collect()["raw"].sort().to_list() == expected["samples"]["raw"].sort().to_list()
+    assert ds.conversation(1).calls.height == expected["calls"].height
+    assert not collected("s3://sensors/day", "s3://sensors/tables", keyring_of(SEALED)).read
 
 
 def test_one_run_at_a_time_writes_to_object_storage(bucket: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +94,7 @@ def test_a_run_that_goes_on_after_its_last_look_does_not_replace_the_manifest_of
     from analyzer.collect import dataset_lock as module
 
     def run(**more: Any) -> Any:
-        return collect(CollectRequest(find_sources([str(ring)], []), [], "s3://sensors/set", DEFAULTS, **more), Here())
+        return collected(ring, "s3://sensors/set", **more)
 
     if not is_new:
         run(profile="spec")
@@ -146,7 +136,7 @@ def test_a_manifest_that_changes_before_it_is_fenced_is_left(bucket: Any, monkey
 
 def test_what_is_damaged_in_object_storage_is_made_anew(bucket: Any, ring: Path) -> None:
     def run(**more: Any) -> Any:
-        return collect(CollectRequest(find_sources([str(ring)], []), [], "s3://sensors/set", DEFAULTS, **more), Here())
+        return collected(ring, "s3://sensors/set", **more)
 
     first = run()
     for below in ("_pieces", "_state", "calls"):

@@ -26,7 +26,7 @@ from analyzer.collect import capture_pieces, capture_sources, commit, cut_stage,
 from analyzer.collect.analyse_stage import _Calls, _number, _server_of_sessions, _sessions
 from analyzer.collect.capture_pieces import PieceFile, PiecePlace, PieceWriter, pack
 from analyzer.collect.capture_sources import RetriedFile, SourceFile, _reason, find_sources
-from analyzer.collect.commit import _DIRECTORIES, _LIBRARIES, _manifest, _version, files_of, tidy
+from analyzer.collect.commit import _DIRECTORIES, _LIBRARIES, _version, manifest_of, tidy
 from analyzer.collect.cut_stage import _order, cut_file, flows_met
 from analyzer.collect.dataset_manifest import Facts, StageEntry
 from analyzer.collect.dataset_schemas import STORED, TABLES, restored, stored
@@ -183,7 +183,9 @@ def test_a_pattern_stands_for_files_and_not_for_directories(tmp_path: Path) -> N
 
 # ----------------------------------------------------------------------------------------------------------------- cut
 
-JOB_OF = {"run": "abc", "limits": DEFAULTS, "retries": 0}
+
+def job_of(dataset: Path | str) -> Job:
+    return Job(str(dataset), DEFAULTS, 0, run="abc")
 
 
 DATA = pcap(frames_of(5, size=60), magic=NANO)
@@ -194,7 +196,7 @@ def cut_of(tmp_path: Path, data: bytes | None, number: int = 3, window: Any = (N
     path = tmp_path / "in.pcap"
     if data is not None:
         path.write_bytes(data)
-    job = Job(str(tmp_path / "out"), **JOB_OF)  # type: ignore[arg-type]
+    job = job_of(tmp_path / "out")
     (source,) = find_sources([str(path)], []) if data is not None else (SourceFile(str(path), 1, "v"),)
     return cut_file(CutTask(job, number, source, window, frozenset(wanted)))
 
@@ -282,7 +284,7 @@ def test_what_is_known_of_a_file_is_what_was_read_through(tmp_path: Path, monkey
 
 
 def test_a_url_that_nothing_reads_is_a_problem(tmp_path: Path) -> None:
-    job = Job(str(tmp_path / "out"), **JOB_OF)  # type: ignore[arg-type]
+    job = job_of(tmp_path / "out")
     facts = cut_file(CutTask(job, 1, SourceFile("nosuch://x", 1, ""), (None, None)))
     assert facts.status == "unreadable"
     assert facts.problems[0].text.startswith("nosuch://x cannot be used")
@@ -316,14 +318,14 @@ def test_secrets_that_a_file_carries_are_found_and_the_file_is_closed(
 
 
 def test_flows_that_a_file_has_met(tmp_path: Path) -> None:
-    job = Job(str(tmp_path), **JOB_OF)  # type: ignore[arg-type]
+    job = job_of(tmp_path)
     flows = np.array([5, 7, 1 << 63], "<u8")
     Store(str(tmp_path)).write("_pieces/p", b"xxx" + flows.tobytes() + b"rest")
     Store(str(tmp_path)).write("q-old", b"xxx" + flows.tobytes())
     for name in ("_pieces/p", "q-old"):
         task = MetTask(job, 4, name, (3, 24), frozenset({1 << 63, 5, 6}))
-        assert flows_met(task) == (4, frozenset({5, 1 << 63}))
-    assert flows_met(MetTask(job, 4, "q-old", (3, 16), frozenset({1 << 63}))) == (4, frozenset())
+        assert flows_met(task) == frozenset({5, 1 << 63})
+    assert flows_met(MetTask(job, 4, "q-old", (3, 16), frozenset({1 << 63}))) == frozenset()
 
 
 def test_kinds_are_in_the_order_of_their_hosts() -> None:
@@ -464,7 +466,7 @@ def test_a_conversation_is_analysed_of_its_pieces(tmp_path: Path, monkeypatch: p
     )
     monkeypatch.setattr("analyzer.auth.secrets.embedded_keyring", embedded_keyring)
     hold(keyring, "k")
-    job = Job(str(tmp_path), "abc", DEFAULTS, 2, keys="k")
+    job = Job(str(tmp_path), DEFAULTS, 2, keys="k")
     try:
         facts = analyse_module.analyse(AnalyseTask(job, 6, (A,), parts))
         assert asked == [
@@ -584,7 +586,7 @@ def hosts(rows: int) -> pl.DataFrame:
 def test_rows_are_written_when_they_are_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ROWS_OF_FILE == 100_000  # docs/scale.md
     monkeypatch.setattr(render_stage, "ROWS_OF_FILE", 10)
-    job = Job(str(tmp_path), **JOB_OF)  # type: ignore[arg-type]
+    job = job_of(tmp_path)
     store = Store(str(tmp_path))
     facts = RowsFacts("k")
     tables = _ConversationTables(store, job, conversation(12, A), facts)
@@ -665,8 +667,9 @@ def facts_of() -> Facts:
 
 def test_a_manifest_states_what_the_facts_are(monkeypatch: pytest.MonkeyPatch) -> None:
     stages = [StageEntry(stage="cut", tasks=1, failed=0, cpu_s=0, elapsed_s=0, bytes_in=0, bytes_out=0)]
-    job = Job("out", **JOB_OF)  # type: ignore[arg-type]
-    found = _manifest(job, facts_of(), {0: "lab", 1: "in", 2: "in"}, stages, [], ({"profile": "spec"}, {"keys": "x"}))
+    job = job_of("out")
+    stated = {"stages": stages, "skipped": [], "options": {"profile": "spec"}, "asked": {"keys": "x"}}
+    found = manifest_of(job, facts_of(), {0: "lab", 1: "in", 2: "in"}, **stated)
     assert (found.run, found.first_time_ns, found.last_time_ns, found.frames, found.bytes) == ("abc", 4, 20, 7, 57)
     assert (found.conversations, found.options, found.asked) == (2, {"profile": "spec"}, {"keys": "x"})
     assert [(one.url, one.status, one.since_ns, one.until_ns, one.problems) for one in found.sources] == [
@@ -685,7 +688,7 @@ def test_a_manifest_states_what_the_facts_are(monkeypatch: pytest.MonkeyPatch) -
     assert (found.tables["samples"].rows, found.tables["samples"].files) == (0, [])
     assert set(found.versions) == set(_LIBRARIES)
     monkeypatch.setattr(commit, "_LIBRARIES", ("polars", "no-such-library"))
-    empty = _manifest(job, Facts(), {}, [], [], ({}, {}))
+    empty = manifest_of(job, Facts(), {})
     assert (empty.first_time_ns, empty.last_time_ns, empty.frames) == (None, None, 0)
     assert list(empty.versions) == ["polars"]
     assert _version("no-such-library") is None
@@ -696,7 +699,7 @@ def test_what_a_dataset_does_not_list_is_removed_from_its_directories(tmp_path: 
     facts = facts_of()
     sizes = {"_pieces/a": 7, "_state/1": 0, "calls/a": 9, "calls/z": 9, "hosts/h": 9, "hosts/all": 9}
     facts.files[0].pieces_bytes = 7
-    assert files_of(facts) == sizes
+    assert facts.sizes == sizes
     store = Store(str(tmp_path))
     ours = {"_pieces/old", "_state/2", "calls/old/x", "_facts/old", "_staging/r/x", "findings/f"}
     theirs = {"notes.txt", "mine/calls/x", "callsx/y", "_lock/1.json"}

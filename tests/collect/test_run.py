@@ -13,13 +13,14 @@ from analyzer.auth.keyring import Keyring
 from analyzer.collect import dask_cluster as module
 from analyzer.collect.analyse_stage import analyse
 from analyzer.collect.capture_pieces import PiecePlace
-from analyzer.collect.collect_run import CollectRequest, _Run, collect, reason_of
+from analyzer.collect.collect_run import CollectRequest, _failed, _Run, collect
 from analyzer.collect.cut_stage import cut_file, flows_met
-from analyzer.collect.dataset_manifest import Facts, Manifest, SkippedEntry
+from analyzer.collect.dataset_manifest import Facts, Manifest, SkippedEntry, StageEntry
 from analyzer.collect.held_keys import held
-from analyzer.collect.local_workers import TaskError
+from analyzer.collect.local_workers import TaskError, reason_of
 from analyzer.collect.render_stage import render
 from analyzer.collect.stage_results import (
+    AnalyseTask,
     ConversationFacts,
     CutTask,
     FileFacts,
@@ -29,8 +30,8 @@ from analyzer.collect.stage_results import (
     RowsFacts,
     TableFile,
 )
-from analyzer.collect.work_plan import RunSources
 from analyzer.core.errors import InputError
+from analyzer.core.events import Problem
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.output.file_store import StoreError
 from analyzer.results.metadata import Metadata
@@ -39,7 +40,7 @@ from tests.collect.test_stages import A, B, C, D, conversation, file_facts, sour
 from tests.written import is_as_written
 
 pytestmark = pytest.mark.needs("distributed")
-JOB = Job("out", "abc", DEFAULTS, 3)
+JOB = Job("out", DEFAULTS, run="abc")
 
 
 class Stages:
@@ -48,26 +49,21 @@ class Stages:
     def __init__(self, **answers: Callable[[Any], Any]) -> None:
         self.answers = answers
         self.ran: list[tuple[str, Any]] = []
-        self.sizes: list[int] = []
 
-    def run(
-        self, stage: str, function: Callable[[Any], Any], tasks: Sequence[Any], size: Callable[[Any], int]
-    ) -> Iterator[tuple[Any, Any]]:
+    def run(self, stage: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
         self.functions = function
         for task in tasks:
             self.ran.append((stage, task))
-            self.sizes.append(size(task))
             yield task, self.answers[stage](task)
 
     def stop(self) -> None:
         pass
 
 
-def run_of(stages: Any = None, facts: Facts | None = None, **request: Any) -> _Run:
-    given: dict[str, Any] = {"sources": [], "missing": [], "dataset": "out", "limits": DEFAULTS, "run": "abc"}
-    damaged = frozenset(request.pop("damaged", ()))
-    asked = CollectRequest(**{**given, **request})
-    return _Run(asked, stages or Stages(), None, None, JOB, facts or Facts(), damaged)  # type: ignore[arg-type]
+def run_of(stages: Any = None, facts: Facts | None = None, profile: str = "windows", **request: Any) -> _Run:
+    damaged, watcher = frozenset(request.pop("damaged", ())), request.pop("watcher", None)
+    asked = CollectRequest(**{"sources": [], "missing": [], "job": replace(JOB, profile=profile), **request})
+    return _Run(asked, stages or Stages(), watcher, None, facts or Facts(), damaged)  # type: ignore[arg-type]
 
 
 def with_places(facts: FileFacts, *pairs: tuple[str, str], client: str | None = None, digest: bytes = b"") -> FileFacts:
@@ -125,31 +121,14 @@ def test_that_nothing_can_be_read_says_why() -> None:
         (named, missing, "None of 3 files can be read. file 0 is odd", None),
         ([file_facts(0, "a")], [InputError("b"), InputError("c")], "None of 2 files can be read. b", None),
     ):
-        error = run_of(missing=absent)._nothing(files)
+        error = run_of(facts=Facts(files), missing=absent)._nothing()
         assert (str(error), error.hint) == (words, hint)
 
 
 def unread(number: int) -> FileFacts:
-    from analyzer.core.events import Problem
-
     facts = file_facts(number, f"f{number}", status="unreadable")
     facts.problems = [Problem("unreadable", "capture", (), f"file {number} is odd")]
     return facts
-
-
-def test_problems_of_files_that_could_not_be_read_are_told() -> None:
-    from analyzer.core.events import Problem
-
-    facts = unread(1)
-    facts.problems.append(Problem("gap", "tcp", (), "a gap"))
-    found = run_of(facts=Facts([facts, unread(2)]))._of_files()
-    assert [one.text for one in found] == ["file 1 is odd", "file 2 is odd"]
-
-
-@pytest.mark.parametrize(("shows", "expected"), [((), False), ((False, False), False), ((False, True), True)])
-def test_whether_there_is_a_performance_call(shows: tuple[bool, ...], expected: bool) -> None:
-    found = [conversation(at, A, shows=one) for at, one in enumerate(shows)]
-    assert run_of(facts=Facts(conversations=found))._shows() is expected
 
 
 # -------------------------------------------------------------------------------------------------------------- stages
@@ -158,9 +137,13 @@ def test_whether_there_is_a_performance_call(shows: tuple[bool, ...], expected: 
 def test_a_stage_states_what_it_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter([100.0, 102.34567])
     monkeypatch.setattr("analyzer.collect.collect_run.monotonic", lambda: next(now))
-    run = run_of(Stages(made=lambda task: ValueError() if task == 2 else (0.12345, task * 10)))
-    found = list(run._stage("made", len, [1, 2, 3], lambda task: task * 100, lambda result: result))  # type: ignore[arg-type,return-value]
-    assert [task for task, _ in found] == [1, 2, 3]
+    heard: list[Any] = []
+    stages = Stages(made=lambda task: ValueError() if task == 2 else (0.12345, task * 10))
+    run = run_of(stages, watcher=lambda *told: heard.append(told))
+    found = list(run._stage("made", len, [1, 3, 2], lambda task: task * 100, lambda result: result))  # type: ignore[arg-type,return-value]
+    # The longest begin first.
+    assert [task for task, _ in found] == [3, 2, 1]
+    assert heard == [("made", *told, 3) for told in ((0, 600, 0), (300, 600, 1), (500, 600, 2), (600, 600, 3))]
     (entry,) = run._stages
     assert (entry.stage, entry.tasks, entry.failed) == ("made", 3, 1)
     assert (entry.cpu_s, entry.elapsed_s, entry.bytes_in, entry.bytes_out) == (0.247, 2.346, 600, 40)
@@ -192,17 +175,17 @@ def test_each_new_file_is_cut_once_and_others_are_stated() -> None:
     stages = Stages(cut=cut)
     new = [source("a", size=5), source("ssh://me:secret@host/b"), source("c"), source("d")]
     new[3] = replace(new[3], size=None)
-    run = run_of(stages, sources=[*new, source("ssh://me:secret@host/k")])
-    known = [file_facts(9, "ssh://me:secret@host/k", frames=3), file_facts(1, "old", frames=1)]
-    plan = RunSources(list(zip((2, 3, 4, 5), new, strict=True)), known)
-    files = run._cut(plan, (5, None))
+    window: Any = (5, None)
+    known = [file_facts(1, "old", frames=1), file_facts(9, "ssh://me:secret@host/k", frames=3, window=window)]
+    facts = Facts(known, window=window)
+    run = run_of(stages, facts, sources=[*new, source("ssh://me:secret@host/k")])
+    assert run._cut() == {10, 11, 12, 13}
     assert stages.functions is cut_file
     assert [(stage, task.number, task.window, task.job, task.wanted) for stage, task in stages.ran] == [
-        ("cut", number, (5, None), JOB, frozenset()) for number in (2, 3, 4, 5)
+        ("cut", number, (5, None), JOB, frozenset()) for number in (11, 12, 10, 13)
     ]
-    assert stages.sizes == [5, 10, 10, 0]
-    assert [one.number for one in files] == [1, 2, 3, 4, 5, 9]
-    lost = files[2]
+    assert [one.number for one in facts.files] == [1, 9, 10, 11, 12, 13]
+    lost = facts.files[3]
     assert (lost.status, lost.window, lost.frames) == ("unreadable", (5, None), 0)
     assert [(one.kind, one.layer, one.text) for one in lost.problems] == [
         ("unreadable", "capture", "ssh://host/b cannot be read: memory ran out")
@@ -211,13 +194,15 @@ def test_each_new_file_is_cut_once_and_others_are_stated() -> None:
         SkippedEntry("ssh://host/k", "it was read by an earlier run"),
         SkippedEntry("c", "no frame is of the time asked for"),
     ]
-    assert (run._stages[0].cpu_s, run._stages[0].bytes_out, run._stages[0].failed) == (4.5, 210, 1)
+    stage = run._stages[0]
+    assert (stage.cpu_s, stage.bytes_in, stage.bytes_out, stage.failed) == (4.5, 25, 210, 1)
 
 
 @pytest.mark.parametrize(("window", "skipped"), [((None, None), 0), ((None, 5), 1), ((5, None), 1)])
 def test_a_file_without_frames_is_stated_where_a_time_was_asked_for(window: Any, skipped: int) -> None:
-    run = run_of(Stages(cut=lambda task: FileFacts(task.number, task.source, task.window, "read", [])))
-    run._cut(RunSources([(0, source("a"))], []), window)
+    stages = Stages(cut=lambda task: FileFacts(task.number, task.source, task.window, "read", []))
+    run = run_of(stages, Facts(window=window), sources=[source("a")])
+    run._cut()
     assert len(run._skipped) == skipped
 
 
@@ -228,7 +213,7 @@ def test_a_flow_that_one_file_recognises_is_looked_for_in_the_others() -> None:
         return file_facts(task.number, task.source.url, pieces="new", frames=99, wanted=sorted(task.wanted))
 
     stages = Stages(
-        flows=lambda task: OSError() if task.number == 4 else (task.number, {3: {}, 6: {5}}.get(task.number, {7, 5})),
+        flows=lambda task: OSError() if task.number == 4 else frozenset({3: {}, 6: {5}}.get(task.number, {7, 5})),
         cut=again,
     )
     files = [
@@ -241,18 +226,17 @@ def test_a_flow_that_one_file_recognises_is_looked_for_in_the_others() -> None:
         file_facts(6, "g", pieces="p6", met=(0, 24)),
         file_facts(7, "h", pieces="p7", met=(0, 8), wanted=[5, 6, 7]),
     ]
-    before = list(files)
-    run = run_of(stages)
-    assert run._cut_again(files) == {0, 1, 6}
+    run = run_of(stages, Facts(files))
+    assert run._cut_again() == {0, 1, 6}
     asked = [task for stage, task in stages.ran if stage == "flows"]
     assert asked == [
-        MetTask(JOB, 0, "p0", (10, 8), frozenset({7})),
+        MetTask(JOB, 6, "p6", (0, 24), frozenset({5, 6, 7})),
         MetTask(JOB, 1, "p1", (20, 16), frozenset({5, 6})),
+        MetTask(JOB, 0, "p0", (10, 8), frozenset({7})),
         MetTask(JOB, 3, "p3", (0, 8), frozenset({5, 6, 7})),
         MetTask(JOB, 4, "p4", (0, 8), frozenset({5, 6, 7})),
-        MetTask(JOB, 6, "p6", (0, 24), frozenset({5, 6, 7})),
     ]
-    assert stages.sizes[:5] == [8, 16, 8, 8, 24]
+    assert run._stages[0].bytes_in == 64
     cut = {task.number: task for stage, task in stages.ran if stage == "cut"}
     assert {number: task.wanted for number, task in cut.items()} == {
         0: frozenset({5, 6, 7}),
@@ -261,17 +245,18 @@ def test_a_flow_that_one_file_recognises_is_looked_for_in_the_others() -> None:
     }
     assert (cut[0].source, cut[0].window, cut[0].job) == (files[0].source, (None, None), JOB)
     # One that could not be cut again stays as it was.
-    assert [one.frames for one in files] == [99, 99, 0, 0, 0, 0, 0, 0]
-    assert files[2:] == before[2:]
+    assert [one.frames for one in run._facts.files] == [99, 99, 0, 0, 0, 0, 0, 0]
+    assert run._facts.files[2:] == files[2:]
     assert [entry.stage for entry in run._stages] == ["flows", "cut"]
 
 
 def test_where_every_flow_is_known_nothing_is_looked_for() -> None:
-    run = run_of(Stages(flows=lambda task: (task.number, frozenset())))
-    assert run._cut_again([file_facts(0, "a", pieces="p", met=(0, 8), recognised=[5])]) == set()
+    facts = Facts([file_facts(0, "a", pieces="p", met=(0, 8), recognised=[5])])
+    run = run_of(Stages(flows=lambda task: frozenset()), facts)
+    assert run._cut_again() == set()
     assert run._stages == []
-    files = [file_facts(0, "a", recognised=[5]), file_facts(1, "b", pieces="p", met=(0, 8))]
-    assert run._cut_again(files) == set()
+    facts.files = [file_facts(0, "a", recognised=[5]), file_facts(1, "b", pieces="p", met=(0, 8))]
+    assert run._cut_again() == set()
     assert [entry.stage for entry in run._stages] == ["flows"]
     assert run._executor.functions is flows_met  # type: ignore[attr-defined]
 
@@ -298,7 +283,8 @@ class Analysing:
         self.run = run_of(self.stages, self.facts, **more)
 
     def of(self, *files: FileFacts) -> str:
-        sites, count = self.run._analyse(list(files))
+        self.facts.files = list(files)
+        sites, count = self.run._analyse()
         asked = ", ".join(f"{stage} {task.number} {named(task.pairs)}" for stage, task in self.stages.ran)
         secret = sorted({one.url for _, task in self.stages.ran for one in task.secret_files})
         cost = [(one.stage, one.cpu_s, one.bytes_in, one.bytes_out) for one in self.run._stages]
@@ -360,20 +346,13 @@ def test_what_becomes_of_conversations_is_what_was_read_through() -> None:
 
 def test_the_stage_is_that_of_conversations_and_several_pairs_are_named() -> None:
     stages = Stages(analyse=analysed)
-    run = run_of(stages)
-    run._analyse([file_of(A)])
+    run_of(stages, Facts([file_of(A)]))._analyse()
     assert stages.functions is analyse
-    both = run._failed(replace_pairs(run, (A, B)), InputError("odd"))
+    both = _failed(AnalyseTask(JOB, 1, (A, B), []), InputError("odd"))
     assert (both.server, both.state) == ("10.0.0.2", None)
     assert both.failure == (
         "the conversation between 10.0.0.1 and 10.0.0.2, 10.0.0.1 and 10.0.0.3 could not be analysed: odd"
     )
-
-
-def replace_pairs(run: _Run, pairs: tuple[tuple[str, str], ...]) -> Any:
-    from analyzer.collect.stage_results import AnalyseTask
-
-    return AnalyseTask(JOB, 1, pairs, [])
 
 
 # ---------------------------------------------------------------------------------------------------------------- rows
@@ -398,7 +377,8 @@ def test_rows_of_a_conversation_are_written_once() -> None:
 
     def numbers_rendered(run: _Run, files: list[FileFacts] = files) -> list[int]:
         stages.ran.clear()
-        count = run._render(files)
+        facts.files = files
+        count = run._render()
         numbers = [task.conversation.number for _, task in stages.ran]
         assert count == len(numbers)
         return numbers
@@ -408,7 +388,6 @@ def test_rows_of_a_conversation_are_written_once() -> None:
     assert numbers_rendered(run) == [1, 2, 3]
     assert stages.functions is render
     assert all((task.first_time_ns, task.job) == (7, JOB) for _, task in stages.ran)
-    assert stages.sizes == [30, 30, 30]
     assert (run._stages[0].cpu_s, run._stages[0].bytes_out, run._stages[0].bytes_in) == (3.75, 126, 90)
     assert [one.files[0].name for one in facts.rows] == ["calls/1", "calls/2", "calls/3"]
     # Another conversation, or another file, changes nothing of them; then one thing after the other does.
@@ -430,7 +409,7 @@ def test_rows_of_a_conversation_are_written_once() -> None:
 
 def test_rows_that_cannot_be_written_are_stated() -> None:
     facts = Facts(conversations=with_cases()[1:])
-    assert run_of(Stages(render=lambda task: MemoryError()), facts)._render([]) == 2
+    assert run_of(Stages(render=lambda task: MemoryError()), facts)._render() == 2
     assert [(one.files, one.hosts, one.coverage, one.failure) for one in facts.rows] == [
         ([], [], {}, f"the rows of conversation {number} could not be written: memory ran out") for number in (2, 3)
     ]
@@ -439,79 +418,75 @@ def test_rows_that_cannot_be_written_are_stated() -> None:
 # ------------------------------------------------------------------------------------------------------------ the run
 
 
-def stubbed(
-    run: _Run, files: list[FileFacts], again: set[int], told: list[Any], analysed: int = 7, rendered: int = 3
-) -> Manifest:
-    """The stages of a run note what they are given."""
-    made = Manifest(program="p", schema=1, run="abc")
-    answers: dict[str, Any] = {
-        "_cut": files,
-        "_cut_again": again,
-        "_analyse": ({0: 0}, analysed),
-        "_render": rendered,
-        "_commit": made,
-    }
-
-    def stage(name: str) -> Callable[..., Any]:
-        return lambda *given: told.append((name, *given)) or answers[name]
-
-    for name in answers:
-        setattr(run, name, stage(name))
-    return made
+@pytest.fixture
+def committed(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What runs were committed with; each has the manifest MADE."""
+    given: list[Any] = []
+    monkeypatch.setattr(
+        "analyzer.collect.collect_run.commit", lambda *all_of, **stated: given.append((*all_of, stated)) or MADE
+    )
+    return given
 
 
-def test_a_run_reads_what_is_new_and_goes_on_with_all_files() -> None:
-    old = [file_facts(0, "a", window=(5, 9)), file_facts(1, "b", window=(5, 9)), file_facts(2, "c", window=(5, 9))]
+MADE = Manifest(program="p", schema=1, run="abc")
+
+
+def run_to_the_end(run: _Run, known: Manifest | None, analysed: int = 0, rendered: int = 0) -> Any:
+    """A run whose conversations and rows are made by nobody."""
+    made: dict[str, Any] = {"_analyse": lambda: ({0: 0}, analysed), "_render": lambda: rendered}
+    for name, answer in made.items():
+        setattr(run, name, answer)
+    return run.run(known)
+
+
+def test_a_run_reads_what_is_new_and_goes_on_with_all_files(committed: list[Any]) -> None:
+    old = [file_facts(at, name, window=(5, 9)) for at, name in enumerate("abc")]
     facts = Facts(old, [conversation(1, A, shows=True)], window=(5, 9))
-    run = run_of(facts=facts, sources=[source("a", "2"), source("d"), source("b")], window=(6, 9))
-    new = [file_facts(0, "a"), old[1], old[2], file_facts(3, "d")]
-    told: list[Any] = []
-    made = stubbed(run, new, {2}, told)
-    done = run.run(Manifest(program="p", schema=1, run="r", options={"profile": "windows"}))
-    cut, *rest = told
-    assert cut[0] == "_cut"
-    assert sorted(number for number, _ in cut[1].new) == [0, 3]
+    stages = Stages(cut=lambda task: file_facts(task.number, task.source.url, recognised=[4]))
+    run = run_of(stages, facts, sources=[source("a", "2"), source("d"), source("b")], window=(6, 9))
+    done = run_to_the_end(run, Manifest(program="p", schema=1, run="r", options={"profile": "windows"}), 7, 3)
     # Times of both runs.
-    assert cut[2] == (5, 9) == facts.window
-    assert rest == [("_cut_again", new), ("_analyse", new), ("_render", new), ("_commit", {0: 0})]
-    assert (done.manifest, done.read, done.analysed, done.rendered, done.shows) == (made, 3, 7, 3, True)
-    assert (facts.files, done.problems) == (new, [])
+    assert [(task.number, task.window) for _, task in stages.ran] == [(3, (5, 9)), (0, (5, 9))]
+    assert facts.window == (5, 9)
+    assert [(one.number, one.recognised) for one in facts.files] == [(0, [4]), (1, []), (2, []), (3, [4])]
+    assert len(committed) == 1
+    assert (done.manifest, done.read, done.analysed, done.rendered, done.shows) == (MADE, 2, 7, 3, True)
+    assert done.problems == []
 
 
-def test_a_dataset_that_has_everything_is_as_it_was() -> None:
-    lost = InputError("lost")
-    for window, options, sources, site, ends in (
-        ((None, None), {"profile": "windows"}, [source("a")], None, True),
-        ((None, None), {"profile": "windows"}, [], None, True),
-        ((None, None), {"profile": "spec"}, [source("a")], None, False),
-        ((None, None), {"profile": "windows"}, [source("a", "2")], None, False),
-        ((None, None), {"profile": "windows"}, [source("a")], "lab", False),
-    ):
-        facts = Facts([file_facts(0, "a"), unread(1)])
-        run = run_of(facts=facts, sources=sources, window=window, missing=[lost], site=site)
-        told: list[Any] = []
-        made = stubbed(run, [file_facts(0, "a"), unread(1)], set(), told, 0, 0)
-        known = Manifest(program="p", schema=1, run="r", options=options)
-        done = run.run(known)
-        assert done.manifest is (known if ends else made)
-        names = ["_cut", "_cut_again", "_analyse", "_render", "_commit"]
-        assert [name for name, *_ in told] == (names[:-1] if ends else names)
-        assert [one.text for one in done.problems] == ["lost", "file 1 is odd"]
-        assert (done.shows, done.read) == (False, 1 if sources and sources[0].version == "2" else 0)
+@pytest.mark.parametrize(
+    ("options", "names", "more", "ends"),
+    [
+        ({"profile": "windows"}, "a1", {}, True),
+        ({"profile": "windows"}, "", {}, True),
+        ({"profile": "spec"}, "a1", {}, False),
+        ({"profile": "windows"}, "a2", {}, False),
+        ({"profile": "windows"}, "a1", {"site": "lab"}, False),
+        ({"profile": "windows"}, "a1", {"damaged": {"x"}}, False),
+    ],
+)
+def test_a_dataset_that_has_everything_is_as_it_was(
+    options: dict[str, str], names: str, more: dict[str, Any], ends: bool, committed: list[Any]
+) -> None:
+    gap = Problem("gap", "tcp", (), "a gap")
+    facts = Facts([file_facts(0, "a"), unread(1)])
+    facts.files[1].problems.append(gap)
+    stages = Stages(cut=lambda task: file_facts(task.number, task.source.url))
+    sources = [source(*names)] if names else []
+    known = Manifest(program="p", schema=1, run="r", options=options)
+    done = run_to_the_end(run_of(stages, facts, sources=sources, missing=[InputError("lost")], **more), known)
+    assert done.manifest is (known if ends else MADE)
+    assert len(committed) == (0 if ends else 1)
+    assert [one.text for one in done.problems] == ["lost", "file 1 is odd"]
+    assert (done.shows, done.read) == (False, 1 if names == "a2" else 0)
 
 
-def test_a_first_run_has_the_times_it_was_asked_for_and_reads_something() -> None:
-    run = run_of(facts=Facts(window=(5, 9)), sources=[source("a")], window=(6, 7))
-    told: list[Any] = []
-    stubbed(run, [unread(0)], set(), told)
+def test_a_run_reads_something() -> None:
+    facts = Facts(window=(5, 9))
+    run = run_of(Stages(cut=lambda task: unread(0)), facts, sources=[source("a")], window=(5, 7))
     with pytest.raises(InputError, match="file 0 is odd"):
         run.run(None)
-    assert [name for name, *_ in told] == ["_cut"]
-    assert told[0][2] == (6, 7)
-    told.clear()
-    stubbed(run, [unread(0), file_facts(1, "b", status="partial")], set(), told)
-    run.run(None)
-    assert len(told) == 5
+    assert [entry.stage for entry in run._stages] == ["cut"]
 
 
 @pytest.mark.parametrize(
@@ -552,27 +527,28 @@ def test_rows_that_could_be_written_before_can_be_written() -> None:
         run._refuse_loss([], {2})
 
 
-def test_what_failed_is_stated_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[Any] = []
-    monkeypatch.setattr("analyzer.collect.collect_run.commit", lambda *all_of: given.append(all_of) or "made")
+def test_what_failed_is_stated_at_the_end(committed: list[Any]) -> None:
     facts = Facts(
-        conversations=[
-            conversation(1, A, rows=RowsFacts("k", failure="two")),
-            conversation(2, B, failure="one"),
-            conversation(3, C, rows=RowsFacts("k")),
+        [file_facts(0, "a")],
+        [
+            conversation(1, A, rows=RowsFacts("k", failure="two"), lacking=["x"]),
+            conversation(2, B, failure="one", shows=True),
+            conversation(3, C, rows=RowsFacts("k"), lacking=[]),
         ],
     )
-    run = run_of(facts=facts, missing=[InputError("lost")], asked={"memory": "2GB"})
-    assert run._commit({0: 0}) == "made"  # type: ignore[comparison-overlap]
-    ((store, lock, job, committed, sites, stages, skipped, problems, stated),) = given
-    assert (store, lock, job, sites, stages, skipped) == (None, None, JOB, {0: 0}, [], [])
-    assert committed is facts
+    done = run_to_the_end(run_of(facts=facts, missing=[InputError("lost")], asked={"memory": "2GB"}), None)
+    ((lock, job, made_of, sites, problems, stated),) = committed
+    assert (lock, job, sites) == (None, JOB, {0: 0})
+    assert made_of is facts
     assert [(one.kind, one.layer, one.text) for one in problems] == [
         ("unreadable", "capture", "lost"),
         ("failed", "pipeline", "one"),
         ("failed", "pipeline", "two"),
     ]
-    assert stated == ({"profile": "windows"}, {"memory": "2GB"})
+    entry = StageEntry(stage="cut", tasks=0, failed=0, cpu_s=0, elapsed_s=0, bytes_in=0, bytes_out=0)
+    assert replace(stated.pop("stages")[0], elapsed_s=0) == entry
+    assert stated == {"skipped": [], "options": {"profile": "windows"}, "asked": {"memory": "2GB"}}
+    assert (done.manifest, done.shows, done.sealed) == (MADE, True, 1)
 
 
 # --------------------------------------------------------------------------------------------------------------- ends
@@ -581,7 +557,7 @@ def test_what_failed_is_stated_at_the_end(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_directory_that_is_no_dataset_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "calls").mkdir()
     (tmp_path / "calls" / "notes.txt").write_text("mine")
-    request = CollectRequest([], [], str(tmp_path), DEFAULTS)
+    request = CollectRequest([], [], Job(str(tmp_path), DEFAULTS))
     with pytest.raises(InputError, match="exists and is no dataset") as caught:
         collect(request, Stages())
     assert caught.value.hint == "Name a directory that is new, or the dataset that is to grow."
@@ -589,10 +565,12 @@ def test_a_directory_that_is_no_dataset_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_runs_have_names_of_their_own_and_defaults_as_documented() -> None:
-    one, other = (CollectRequest([], [], "out", DEFAULTS) for _ in range(2))
+    one, other = (Job("out", DEFAULTS) for _ in range(2))
     assert one.run != other.run
     assert len(one.run) == 12
-    assert (one.window, one.retries, one.profile, one.metadata, one.keys) == ((None, None), 3, "windows", (), "")
+    assert (one.retries, one.profile, one.keys) == (3, "windows", "")
+    asked = CollectRequest([], [], one)
+    assert (asked.window, asked.metadata) == ((None, None), ())
 
 
 # ------------------------------------------------------------------------------------------------------------- cluster
@@ -651,35 +629,28 @@ class Scheduler:
         self.asked.append("closed")
 
 
-def test_the_longest_tasks_begin_first_and_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_begin_in_their_order_and_have_names_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "as_completed", lambda futures: futures[::-1])
-    heard: list[Any] = []
     client = Scheduler()
-    executor = module.DaskExecutor(client, 5, lambda *told: heard.append(told))
-    found = list(executor.run("cut", len, [1, 3, 2], lambda task: task))  # type: ignore[arg-type]
+    executor = module.DaskExecutor(client, 5)
+    found = list(executor.run("cut", len, [3, 2, 1]))  # type: ignore[list-item]
     assert [(task, repr(result)) for task, result in found] == [(1, "10"), (2, "KeyError('odd')"), (3, "30")]
     assert [task for _, task, _ in client.asked] == [3, 2, 1]
     keys = [options.pop("key") for _, _, options in client.asked]
     assert [key.rpartition("-")[2] for key in keys] == ["1", "2", "3"]
     assert all(key.startswith("cut-") for key in keys)
     assert [options for _, _, options in client.asked] == [{"retries": 5, "pure": False}] * 3
-    assert heard == [
-        ("cut", 0, 6, 0, 3),
-        ("cut", 1, 6, 1, 3),
-        ("cut", 3, 6, 2, 3),
-        ("cut", 6, 6, 3, 3),
-    ]
     assert all(future.released for future in client.futures)
     # Names of tasks are not used again, nor by another run.
     quiet = module.DaskExecutor(client, 0)
-    assert list(quiet.run("cut", len, [4], lambda task: 0)) == [(4, 40)]  # type: ignore[arg-type]
-    list(executor.run("cut", len, [4], lambda task: 0))  # type: ignore[arg-type]
+    assert list(quiet.run("cut", len, [4])) == [(4, 40)]  # type: ignore[list-item]
+    list(executor.run("cut", len, [4]))  # type: ignore[list-item]
     later = [options["key"] for _, _, options in client.asked[3:]]
     assert later[1].endswith("-4")
     assert not set(later) & set(keys)
     for task, lost in ((98, "all workers were lost"), (99, "the scheduler was lost")):
         with pytest.raises(InputError, match=lost) as caught:
-            list(executor.run("cut", len, [task], lambda task: 0))  # type: ignore[arg-type]
+            list(executor.run("cut", len, [task]))  # type: ignore[list-item]
     assert caught.value.hint == "The dataset is unchanged; run again when there is a scheduler."
 
 

@@ -34,7 +34,7 @@ from analyzer.collect.stage_results import (
     RowsFacts,
     Window,
 )
-from analyzer.collect.work_plan import Groups, PieceIndex, hull, linked, reading
+from analyzer.collect.work_plan import Groups, PieceIndex, grouped, hull, reading
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
@@ -83,10 +83,7 @@ def file_facts(number: int, name: str, **changes: Any) -> FileFacts:
 def test_what_is_new_or_was_not_read_like_that_is_read(
     sources: list[SourceFile], known: list[FileFacts], window: Window, new: list[tuple[int, str]]
 ) -> None:
-    plan = reading(sources, known, window)
-    assert [(number, one.url) for number, one in plan.new] == new
-    again = {number for number, _ in new}
-    assert [facts.number for facts in plan.known] == [facts.number for facts in known if facts.number not in again]
+    assert [(number, one.url) for number, one in reading(sources, known, window).items()] == new
 
 
 @pytest.mark.parametrize(
@@ -106,13 +103,16 @@ def test_times_of_two_runs_are_the_times_of_both(one: Window, other: Window, bot
 def test_pairs_that_are_linked_to_the_same_are_one_group() -> None:
     groups = Groups()
     a, b, c, d = ((0, *pair) for pair in PAIRS)
-    assert groups.join(c, d)
-    assert groups.join(b, d)
-    assert not groups.join(c, b)
-    assert groups.of(d) == groups.of(c) == b
-    assert groups.members([d, a, c, b]) == {a: (a,), b: (b, c, d)}
-    assert groups.join(a, d)
-    assert groups.members([d, a]) == {a: (a, d)}
+    groups.join(c, d)
+    groups.join(b, d)
+    groups.join(c, b)
+    assert [groups.of(one) for one in (a, b, c, d)] == [a, b, b, b]
+    groups.join(a, d)
+    assert [groups.of(one) for one in (a, b, c, d)] == [a] * 4
+    # Without a file or conversation that links them, each stands alone; a link to a pair that is not there is none.
+    linking = file_facts(0, "a", links=[(B, D), (A, C)])
+    assert grouped({a, b, d}, [linking], [], {0: 0}) == [(a,), (b, d)]
+    assert grouped({d, a}, [], [], {}) == [(a,), (d,)]
 
 
 def conversation(number: int, pair: tuple[str, str], **changes: Any) -> ConversationFacts:
@@ -135,16 +135,12 @@ def test_conversations_that_share_a_server_or_a_session_are_one(
     one: dict[str, Any], other: dict[str, Any], is_joined: bool
 ) -> None:
     for site in (0, 1):
-        groups = Groups()
-        found = {
-            (0, *A): conversation(1, A, **one),
-            (site, *B): conversation(2, B, **other),
-            (0, *C): conversation(3, C, links=[99]),
-        }
+        found = [conversation(1, A, **one), conversation(2, B, **other), conversation(3, C, links=[99])]
+        found[1].files = [1]
+        nodes = [(0, *A), (site, *B), (0, *C)]
         # At another site, nothing is the same.
-        assert linked(found, groups) is (is_joined and site == 0)
-        assert len(groups.members(found)) == (2 if is_joined and site == 0 else 3)
-        assert not linked(found, groups)
+        groups = grouped(set(nodes), [], found, {0: 0, 1: site})
+        assert sorted(groups) == sorted([tuple(nodes[:2]), (nodes[2],)] if is_joined and not site else zip(nodes))
 
 
 def test_a_conversation_is_read_from_its_pieces_and_from_those_of_the_kdcs_its_hosts_asked() -> None:

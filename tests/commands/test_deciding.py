@@ -648,13 +648,13 @@ def collecting(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         asked.append((given, options))
         yield "those"
 
-    def collected(request: Any, executor: Any) -> Any:
+    def collected(request: Any, executor: Any, watcher: Any) -> Any:
         asked.append((request, executor))
         return SimpleNamespace(request=request)
 
     monkeypatch.setattr("analyzer.collect.local_workers.LocalWorkers", of)
     monkeypatch.setattr(dask_cluster, "cluster", of)
-    monkeypatch.setattr(dask_cluster, "DaskExecutor", lambda client, retries, watcher: (client, retries, watcher))
+    monkeypatch.setattr(dask_cluster, "DaskExecutor", lambda client, retries: (client, retries))
     monkeypatch.setattr("analyzer.collect.collect_run.collect", collected)
     monkeypatch.setattr(collect, "_report", lambda done, output, *, repair: 5 if output else 4)
     return asked
@@ -670,13 +670,13 @@ def test_a_collection_is_asked_for_as_the_options_say(collecting: list[Any], tmp
     keys = given.pop("keys")
     assert len(keys) == 16
     assert int(keys, 16) >= 0
-    assert given == {"workers": 2, "memory": "1GB", "retries": 7, "watcher": None}
+    assert given == {"workers": 2, "memory": "1GB", "retries": 7}
     assert executor == "those"
     assert [one.url for one in request.sources] == [str(CLEAR)]
-    assert request.dataset == str(tmp_path / "set")
+    assert request.job.dataset == str(tmp_path / "set")
     day = 1_795_132_800_000_000_000
     assert request.window == (day, day + 1_000_000_000)
-    assert (request.retries, request.profile, request.keys, request.missing) == (7, "strict", keys, [])
+    assert (request.job.retries, request.job.profile, request.job.keys, request.missing) == (7, "strict", keys, [])
     assert request.asked == {
         "sources": str(CLEAR),
         "since": "2026-11-20",
@@ -697,6 +697,6 @@ def test_a_collection_on_a_cluster_is_asked_for_as_the_options_say(
     ((keyring, scheduler), given), (request, executor) = collecting
     assert keyring
     assert scheduler == "tls://host:1"
-    assert given == {"keys": request.keys, "insecure": bool(words)}
-    assert executor == ("those", 3, None)
-    assert (request.retries, request.profile) == (3, "windows")
+    assert given == {"keys": request.job.keys, "insecure": bool(words)}
+    assert executor == ("those", 3)
+    assert (request.job.retries, request.job.profile) == (3, "windows")
