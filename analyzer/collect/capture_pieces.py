@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import zstandard
 from msgspec import Struct, msgpack
 
 from analyzer.capture.frame_blocks import HEAD_BEFORE, FrameBlock, PlacedBlock, heads_of
+from analyzer.collect.waiting_batches import WaitingBatches
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.output.file_store import Store
 from analyzer.transport.packet.host_pair_sorter import FrameKind
@@ -85,40 +86,22 @@ def unpack(piece: bytes, file: int) -> PlacedBlock:
     )
 
 
-class _Waiting(Struct):
-    blocks: list[PlacedBlock]
-    size: int = 0
-
-
 class PieceWriter:
     """Gathers frames by kind, and writes them as pieces to one object."""
 
-    def __init__(self, out: object) -> None:
-        self._out = out
-        self._waiting: dict[FrameKind, _Waiting] = {}
-        self._size = 0
-        self._end = 0
+    def __init__(self, out: BinaryIO) -> None:
+        self._out, self._end = out, 0
+        self._waiting = WaitingBatches[FrameKind, PlacedBlock](self._write, PIECE_BYTES, WAITING_BYTES)
+        self.finish = self._waiting.finish
         self._digests: dict[FrameKind, Any] = {}
         self.places: dict[FrameKind, list[PiecePlace]] = {}
 
     def add(self, kind: FrameKind, block: PlacedBlock) -> None:
         """Takes frames that follow those before of the same kind."""
-        waiting = self._waiting.setdefault(kind, _Waiting([]))
-        if waiting.blocks and waiting.blocks[0].link_type != block.link_type:
-            self._write(kind)
-            waiting = self._waiting.setdefault(kind, _Waiting([]))
-        size = len(block.data) + 32 * len(block)
-        waiting.blocks.append(block)
-        waiting.size += size
-        self._size += size
-        if waiting.size >= PIECE_BYTES:
-            self._write(kind)
-        while self._size > WAITING_BYTES:
-            self._write(max(self._waiting, key=lambda one: self._waiting[one].size))
-
-    def finish(self) -> None:
-        for kind in list(self._waiting):
-            self._write(kind)
+        before = self._waiting.last(kind)
+        if before is not None and before.link_type != block.link_type:
+            self._waiting.write(kind)
+        self._waiting.add(kind, block, len(block.data) + 32 * len(block))
 
     def digest(self, kind: FrameKind) -> bytes:
         """The digest of the pieces of a kind, as far as they are written."""
@@ -128,13 +111,10 @@ class PieceWriter:
     def put(self, data: bytes) -> tuple[int, int]:
         """Writes a piece or other bytes to the object; returns where they lie, and how many they are."""
         start, self._end = self._end, self._end + len(data)
-        self._out.write(data)  # type: ignore[attr-defined]
+        self._out.write(data)
         return start, len(data)
 
-    def _write(self, kind: FrameKind) -> None:
-        waiting = self._waiting.pop(kind)
-        self._size -= waiting.size
-        blocks = waiting.blocks
+    def _write(self, kind: FrameKind, blocks: list[PlacedBlock]) -> None:
         piece = pack(blocks)
         start, length = self.put(piece)
         self._digests.setdefault(kind, sha256()).update(piece)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from io import UnsupportedOperation
 from os import SEEK_CUR, SEEK_SET
 from pathlib import Path
@@ -19,7 +20,6 @@ from analyzer.capture.special_files import refuse_special
 from analyzer.core.errors import InputError
 from analyzer.core.file_names import path_of_text, text_of_path, without_raw_bytes
 from analyzer.core.output.file_store import file_system
-from analyzer.core.times import NS_PER_S
 
 # What a directory is searched for: names of captures as programs write them, rotated and compressed ones too.
 _NAMES = (".pcap", ".pcapng", ".cap", ".pcapng1", ".etl")
@@ -71,32 +71,27 @@ def find_sources(names: Iterable[str], failures: list[InputError]) -> list[Sourc
 def _expanded(name: str, failures: list[InputError]) -> Iterator[SourceFile]:
     fs, path = file_system(name)
     local = fs.protocol[0] == "file"
-
-    def source(path: str, info: Mapping[str, Any]) -> SourceFile:
-        version = next((str(info[key]) for key in _VERSIONS if info.get(key) is not None), "")
-        return SourceFile(text_of_path(path) if local else fs.unstrip_protocol(path), info.get("size"), version)
-
     if fs.exists(path):
-        info = fs.info(path)
-        if info["type"] == "directory":
+        found = {path: fs.info(path)}
+        if found[path]["type"] == "directory":
             found = {one: about for one, about in fs.find(path, detail=True).items() if is_capture_name(one)}
             if not found:
                 raise InputError(f"{name}: no capture is below it", hint=f"Names that end in {', '.join(_NAMES)} are.")
-        else:
-            found = {path: info}
     elif any(character in name for character in _GLOB):
         found = {one: about for one, about in fs.glob(path, detail=True).items() if about["type"] != "directory"}
         if not found:
             raise InputError(f"{name}: no file matches.", hint="Check the pattern and the directory it starts in.")
     else:
         raise InputError(f"{name}: there is no such file.", hint="Check the path; quote it if it has spaces.")
-    for one in sorted(found):
+    for one, about in sorted(found.items()):
         try:
             if local:
                 refuse_special(one)
-            yield source(one, found[one])
         except InputError as error:
             failures.append(error)
+            continue
+        version = next((str(about[key]) for key in _VERSIONS if about.get(key) is not None), "")
+        yield SourceFile(text_of_path(one) if local else fs.unstrip_protocol(one), about.get("size"), version)
 
 
 def is_capture_name(path: str) -> bool:
@@ -105,6 +100,14 @@ def is_capture_name(path: str) -> bool:
     if name.startswith("."):
         return False
     return any(end in name for end in _NAMES)
+
+
+class _ReplacedError(OSError):
+    """A file that is another one than was found."""
+
+
+# What is as it is, however often it is tried.
+_FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, UnsupportedOperation, _ReplacedError)
 
 
 class RetriedFile:
@@ -140,14 +143,12 @@ class RetriedFile:
         while True:
             try:
                 return attempt()
-            except (
-                *(FileNotFoundError, PermissionError, IsADirectoryError, UnsupportedOperation, _ReplacedError),
-            ) as error:
+            except _FINAL as error:
                 self.failure = _reason(error)
                 raise
             except Exception as error:
                 # File systems have exceptions of their own for a connection that broke.
-                self._drop()
+                self.close()
                 if not left:
                     self.failure = _reason(error)
                     raise OSError(self.failure) from None
@@ -207,20 +208,11 @@ class RetriedFile:
     def tell(self) -> int:
         return self._at
 
-    def _drop(self) -> None:
+    def close(self) -> None:
         file, self._file = self._file, None
         if file is not None:
-            try:
+            with suppress(Exception):
                 file.close()
-            except Exception:
-                return
-
-    def close(self) -> None:
-        self._drop()
-
-
-class _ReplacedError(OSError):
-    """A file that is another one than was found."""
 
 
 def _reason(error: BaseException) -> str:
@@ -229,16 +221,6 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, PermissionError):
         return "you may not read it"
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
-
-
-def time_of(text: str) -> int:
-    """A bound of `--since` and `--until`, a date or a date and time (ISO 8601), in nanoseconds of 1970 UTC. Raises `ValueError`."""
-    from datetime import UTC, datetime
-
-    moment = datetime.fromisoformat(text)
-    zoned = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    since = zoned - datetime(1970, 1, 1, tzinfo=UTC)
-    return (since.days * 86_400 + since.seconds) * NS_PER_S + since.microseconds * 1000
 
 
 def shown(path: str | Path) -> str:

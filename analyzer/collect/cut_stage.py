@@ -5,7 +5,8 @@ Nothing is decoded. A file that cannot be read is a problem; of one that cannot 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing
 from time import process_time
 from typing import BinaryIO, cast
 
@@ -28,37 +29,35 @@ from analyzer.transport.packet.host_pair_sorter import ChosenFrames, FrameKind, 
 
 def cut_file(task: CutTask) -> FileFacts:
     """Cuts a capture file into pieces by pair of hosts. Raises `StoreError` where the dataset cannot be written."""
-    began = process_time()
+    began, url = process_time(), shown(task.source.url)
     facts = FileFacts(
         task.number, task.source, task.window, "unreadable", [], site=task.site, wanted=sorted(task.wanted)
     )
-    url = task.source.url
-    try:
-        file = RetriedFile(task.source, task.job.retries)
-    except OSError as error:
-        facts.problems.append(unreadable(InputError(f"{shown(url)} cannot be read: {error.strerror or error}")))
-        return facts
-    except InputError as error:
-        facts.problems.append(unreadable(error))
-        return facts
-    try:
-        reader = CaptureReader([cast(BinaryIO, file)], hashing=True, limits=task.job.limits)
-    except InputError as error:
-        facts.problems.append(unreadable(error))
-        file.close()
-        return facts
-    cutter = _Cutter(task, facts)
-    with Store(task.job.dataset).keeping(f"{PIECES}/{{}}") as out:
-        cutter.run(reader, PieceWriter(out.file))
-    facts.pieces, facts.pieces_bytes, facts.status = out.name, out.size, "read"
-    facts.names = dict(reader.info.names)
-    facts.sha256 = reader.digests[0].sha256 if reader.digests else None
-    for text in _losses(file, facts):
-        facts.status, facts.sha256 = "partial", None
-        facts.problems.append(Problem("unreadable", "capture", (), f"{shown(url)} {text}"))
-    file.close()
+    with ExitStack() as opened:
+        try:
+            file = opened.enter_context(_opened(task.source, task.job.retries, f"{url} cannot be read: "))
+            reader = CaptureReader([cast(BinaryIO, file)], hashing=True, limits=task.job.limits)
+        except InputError as error:
+            facts.problems.append(unreadable(error))
+            return facts
+        with Store(task.job.dataset).keeping(f"{PIECES}/{{}}") as out:
+            _Cutter(task, facts, PieceWriter(out.file)).run(reader)
+        facts.pieces, facts.pieces_bytes, facts.status = out.name, out.size, "read"
+        facts.names = dict(reader.info.names)
+        facts.sha256 = reader.digests[0].sha256 if reader.digests else None
+        for text in _losses(file, facts):
+            facts.status, facts.sha256 = "partial", None
+            facts.problems.append(Problem("unreadable", "capture", (), f"{url} {text}"))
     facts.seconds = process_time() - began
     return facts
+
+
+def _opened(source: SourceFile, retries: int, words: str = "") -> closing[RetriedFile]:
+    """A file, closed behind what reads it. Raises `InputError`, which begins with these words, where it cannot be opened."""
+    try:
+        return closing(RetriedFile(source, retries))
+    except OSError as error:
+        raise InputError(f"{words}{error.strerror or error}") from None
 
 
 def _losses(file: RetriedFile, facts: FileFacts) -> Iterator[str]:
@@ -76,12 +75,8 @@ def _losses(file: RetriedFile, facts: FileFacts) -> Iterator[str]:
 
 def secrets_in(source: SourceFile, retries: int) -> tuple[bytes, ...]:
     """The secrets that a file carries in front of its packets. Raises `InputError` where it cannot be read any more."""
-    try:
-        file = RetriedFile(source, retries)
-    except OSError as error:
-        raise InputError(error.strerror or str(error)) from None
-    found = embedded_secrets(cast(BinaryIO, file))
-    file.close()
+    with _opened(source, retries) as file:
+        found = embedded_secrets(cast(BinaryIO, file))
     if file.failure is not None:
         raise InputError(file.failure)
     return found
@@ -90,11 +85,10 @@ def secrets_in(source: SourceFile, retries: int) -> tuple[bytes, ...]:
 class _Cutter:
     """Reads one file through; what is found out of it goes into its facts."""
 
-    def __init__(self, task: CutTask, facts: FileFacts) -> None:
-        self._facts = facts
+    def __init__(self, task: CutTask, facts: FileFacts, writer: PieceWriter) -> None:
+        self._facts, self._writer, self._window = facts, writer, task.window
         # The frames of the times asked for.
         self._info = CaptureInfo()
-        self._window = task.window
         self._base = frame_id(task.number, 0)
         self._sorter = FrameSorter(limits=task.job.limits, wanted=task.wanted)
         self._latest = np.iinfo(np.int64).min
@@ -102,56 +96,51 @@ class _Cutter:
         self._keys: dict[int, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
         self._with_data: set[FrameKind] = set()
 
-    def run(self, reader: CaptureReader, writer: PieceWriter) -> None:
-        facts = self._facts
+    def run(self, reader: CaptureReader) -> None:
+        facts, sorter, writer = self._facts, self._sorter, self._writer
         for item in reader:
             if isinstance(item, Problem):
-                frames = tuple(frame + self._base for frame in item.frames)
-                facts.problems.append(replace(item, frames=frames))
-                continue
-            self._block(item, writer)
-        for block, chosen in self._sorter.rest():
-            self._write(block, chosen, writer)
+                facts.problems.append(replace(item, frames=tuple(frame + self._base for frame in item.frames)))
+            else:
+                self._block(item)
+        self._write(sorter.rest())
         writer.finish()
         info = self._info
         facts.frames, facts.bytes = info.frames, info.bytes
         facts.first_time_ns, facts.last_time_ns = info.first_time_ns, info.last_time_ns
-        facts.met = writer.put(self._sorter.met.astype("<u8").tobytes())
-        facts.recognised = sorted(self._sorter.recognised)
-        facts.flows, facts.begun = self._sorter.ours, self._sorter.begun
-        facts.known_as = {f"mac {ip}": sorted(found) for ip, found in sorted(self._sorter.cards.items())}
-        facts.links = sorted(self._sorter.links)
+        facts.met = writer.put(sorter.met.astype("<u8").tobytes())
+        facts.recognised, facts.links = sorted(sorter.recognised), sorted(sorter.links)
+        facts.flows, facts.begun = sorter.ours, sorter.begun
+        facts.known_as = {f"mac {ip}": sorted(found) for ip, found in sorted(sorter.cards.items())}
         facts.set_back = [number_of(frame) for frame in reader.set_back]
-        facts.tallies = self._sorter.tallies
+        facts.tallies = sorter.tallies
         facts.tallies.renumber(lambda frame: frame + self._base)
         facts.kinds = [
             KindFacts(kind, kind in self._with_data, places, writer.digest(kind))
             for kind, places in sorted(writer.places.items(), key=_order)
         ]
 
-    def _block(self, block: FrameBlock, writer: PieceWriter) -> None:
-        facts = self._facts
+    def _block(self, block: FrameBlock) -> None:
         keys = np.maximum(np.maximum.accumulate(block.times_ns), self._latest)
         self._latest = keys[-1]
-        inside = _inside(block, self._window)
-        if not inside.all():
-            index = np.flatnonzero(inside)
-            if not len(index):
-                return
+        index = np.flatnonzero(_inside(block, self._window))
+        if not len(index):
+            return
+        if len(index) < len(block):
             block, keys = block.only(index), keys[index]
-        if facts.opens_ns is None:
-            facts.opens_ns = int(block.times_ns[0])
+        if self._facts.opens_ns is None:
+            self._facts.opens_ns = int(block.times_ns[0])
         self._info = self._info.with_block(block)
         self._keys[int(block.frames[0])] = keys
-        for done, chosen in self._sorter.sort(block):
-            self._write(done, chosen, writer)
+        self._write(self._sorter.sort(block))
 
-    def _write(self, block: FrameBlock, chosen: list[ChosenFrames], writer: PieceWriter) -> None:
-        keys = self._keys.pop(int(block.frames[0]))
-        for one in chosen:
-            writer.add(one.kind, PlacedBlock(**asdict(block.only(one.index)), keys=keys[one.index]))
-            if one.has_data:
-                self._with_data.add(one.kind)
+    def _write(self, sorted_blocks: Iterable[tuple[FrameBlock, list[ChosenFrames]]]) -> None:
+        for block, chosen in sorted_blocks:
+            keys = self._keys.pop(int(block.frames[0]))
+            for one in chosen:
+                self._writer.add(one.kind, PlacedBlock(**asdict(block.only(one.index)), keys=keys[one.index]))
+                if one.has_data:
+                    self._with_data.add(one.kind)
 
 
 def _inside(block: FrameBlock, window: Window) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -8,10 +8,10 @@ shows and spills parts of those.
 from __future__ import annotations
 
 import logging
-import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
+from secrets import token_hex
 from typing import Any, TypeVar
 
 from distributed import Client, as_completed
@@ -28,7 +28,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 # What befalls workers is stated by what becomes of their tasks.
 _LOGGERS = ("distributed", "distributed.client", "distributed.http.proxy", "bokeh", "tornado")
-_PATIENCE_S = 30
+_PATIENCE_S, _PROGRAM = 30, "pcq-analyzer"
 # Both ends of such a connection prove who they are by certificates (distributed.comm.tls in the configuration of Dask).
 _TLS = "tls://"
 
@@ -55,8 +55,6 @@ class DaskExecutor:
 
     def __init__(self, client: Client, retries: int) -> None:
         self._client, self._retries = client, retries
-        self._run = secrets.token_hex(4)
-        self._count = 0
         self._waiting: dict[Any, Any] = {}
 
     def run(
@@ -65,8 +63,7 @@ class DaskExecutor:
         """Raises `InputError` where the scheduler is lost, or all of its workers."""
         waiting = self._waiting
         for task in tasks:
-            self._count += 1
-            key = f"{stage}-{self._run}-{self._count}"
+            key = f"{stage}-{token_hex(8)}"
             waiting[self._client.submit(function, task, key=key, retries=self._retries, pure=False)] = task
         for future in as_completed(list(waiting)):
             task = waiting.pop(future)
@@ -130,18 +127,13 @@ def _keys(client: Client, keyring: Keyring, keys: str) -> Iterator[None]:
 
 
 def _check_workers(client: Client, scheduler: str) -> None:
-    found = client.run(program_version)
+    found = client.run(version, _PROGRAM)
     if not found:
         raise InputError(f"the scheduler {scheduler} has no workers", hint=f"dask worker {scheduler} starts one.")
-    ours = program_version()
+    ours = version(_PROGRAM)
     for worker, theirs in sorted(found.items()):
         if theirs != ours:
             raise InputError(
                 f"worker {worker} has pcq-analyzer {theirs}, this is {ours}",
                 hint="Install the same version on each of these.",
             )
-
-
-def program_version() -> str:
-    """The version of this program where it is called."""
-    return version("pcq-analyzer")

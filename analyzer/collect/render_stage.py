@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
@@ -23,6 +23,7 @@ from msgspec.structs import replace
 
 from analyzer.collect.dataset_schemas import Get, rebuilt, stored
 from analyzer.collect.stage_results import ConversationFacts, Job, Judged, RenderTask, RowsFacts, TableFile
+from analyzer.collect.waiting_batches import WaitingBatches
 from analyzer.core.output.file_store import Store
 from analyzer.interfaces.contents.call_records import CallRecords
 from analyzer.interfaces.contents.timeline_records import logon_record, problem_record, shown_problems
@@ -51,6 +52,8 @@ ROWS_OF_FILE = 100_000
 _ROWS_AT_ONCE, _RECORDS_AT_ONCE = 10_000, 2_000
 # What has frames and the files that they are of.
 _Shown = TypeVar("_Shown", HostMark, HostProgram)
+# Table, day and server of rows.
+_Place = tuple[str, str, str]
 # What rows of no day or server are in: pandas refuses the name that other readers take for null.
 NO_DAY, NO_SERVER = "1970-01-01", "none"
 _NUMBERS = {
@@ -199,48 +202,32 @@ class _ConversationTables:
     def __init__(self, store: Store, job: Job, conversation: ConversationFacts, facts: RowsFacts) -> None:
         self._store, self._job, self._of, self._facts = store, job, conversation, facts
         self._numbers = Numbering(conversation.number, conversation.files)
-        self._waiting: dict[tuple[str, str, str], list[pl.DataFrame]] = {}
-        self._rows: dict[tuple[str, str, str], int] = {}
+        self._waiting = WaitingBatches[_Place, pl.DataFrame](self._write, ROWS_OF_FILE, 2 * ROWS_OF_FILE)
+        self.finish = self._waiting.finish
 
     def take(self, name: str, tables: Iterator[pl.DataFrame], analysis: Analysis) -> None:
-        """Adds the rows of a table, some at a time."""
-        for table in tables:
-            for rows in table.iter_slices(_ROWS_AT_ONCE):
-                self._divide(name, rows, analysis)
-
-    def _divide(self, name: str, table: pl.DataFrame, analysis: Analysis) -> None:
-        """Adds rows with the numbers of the dataset, by the day and server that they are of."""
-        moment = pl.lit(self._of.first_time_ns or 0).cast(_TIME)
-        if name == "findings":
-            times = pl.Series(analysis.calls.column("first_time")).cast(_TIME)
-            moment = pl.lit(times.gather(table["call"] - 1)).fill_null(moment)
-        elif column := next((one for one in ("time", "first_time") if one in table.columns), None):
-            moment = pl.col(column)
-        server = pl.col("server_ip") if "server_ip" in table.columns else pl.lit(self._of.server)
-        keys = moment.dt.strftime("%Y-%m-%d").alias("__day"), server.alias("__server")
-        table = self._numbers.of(name, table).with_columns(keys)
-        for (day, ip), rows in table.partition_by("__day", "__server", as_dict=True, include_key=False).items():
-            self.add(name, str(day or NO_DAY), str(ip or NO_SERVER), rows)
+        """Adds the rows of a table, some at a time, with the numbers of the dataset, by the day and server that they are of."""
+        for table in chain.from_iterable(table.iter_slices(_ROWS_AT_ONCE) for table in tables):
+            moment = pl.lit(self._of.first_time_ns or 0).cast(_TIME)
+            if name == "findings":
+                times = pl.Series(analysis.calls.column("first_time")).cast(_TIME)
+                moment = pl.lit(times.gather(table["call"] - 1)).fill_null(moment)
+            elif column := next((one for one in ("time", "first_time") if one in table.columns), None):
+                moment = pl.col(column)
+            server = pl.col("server_ip") if "server_ip" in table.columns else pl.lit(self._of.server)
+            keys = moment.dt.strftime("%Y-%m-%d").alias("__day"), server.alias("__server")
+            numbered = self._numbers.of(name, table).with_columns(keys)
+            parts = numbered.partition_by("__day", "__server", as_dict=True, include_key=False)
+            for (day, ip), rows in parts.items():
+                self.add(name, str(day or NO_DAY), str(ip or NO_SERVER), rows)
 
     def add(self, table: str, day: str, server: str, rows: pl.DataFrame) -> None:
-        key = table, day, server
-        self._waiting.setdefault(key, []).append(rows)
-        self._rows[key] = self._rows.get(key, 0) + rows.height
-        if self._rows[key] >= ROWS_OF_FILE:
-            self._write(key)
-        while sum(self._rows.values()) > 2 * ROWS_OF_FILE:
-            self._write(max(self._rows, key=self._rows.__getitem__))
+        self._waiting.add((table, day, server), rows, rows.height)
 
-    def finish(self) -> None:
-        for key in list(self._waiting):
-            self._write(key)
-
-    def _write(self, key: tuple[str, str, str]) -> None:
-        rows = pl.concat(self._waiting.pop(key))
-        del self._rows[key]
-        table, day, server = key
+    def _write(self, place: _Place, waiting: list[pl.DataFrame]) -> None:
+        table, day, server = place
         pattern = f"{table}/{partition(day, server)}/{self._of.number:06}-{{}}.parquet"
-        self._facts.files.append(write_table(self._store, self._job, table, pattern, rows))
+        self._facts.files.append(write_table(self._store, self._job, table, pattern, pl.concat(waiting)))
 
 
 def partition(day: str, server: str) -> str:

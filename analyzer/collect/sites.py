@@ -25,11 +25,14 @@ class _Site:
         self.files, self.until_ns = files, until_ns
         self.known_as: dict[str, set[str]] = {}
 
+    def state(self, known_as: Mapping[str, Iterable[str]]) -> None:
+        for key, values in known_as.items():
+            self.known_as.setdefault(key, set()).update(values)
+
     def take(self, other: _Site) -> None:
         self.files += other.files
         self.until_ns = max(self.until_ns, other.until_ns)
-        for key, values in other.known_as.items():
-            self.known_as.setdefault(key, set()).update(values)
+        self.state(other.known_as)
 
     def contradicts(self, other: _Site) -> bool:
         """Whether a machine states nothing here that it states there, though it states both of a kind."""
@@ -81,39 +84,31 @@ def _directory(file: FileFacts) -> str:
     return file.source.url.rpartition("/")[0]
 
 
-def _parted(files: Iterable[FileFacts], stated: Mapping[int, Sequence[KnownAs]]) -> list[list[int]]:
+def _parted(files: Iterable[FileFacts], stated: Mapping[int, Sequence[KnownAs]]) -> Iterable[list[int]]:
     """The sites of files of one directory, in the order of time."""
     site_of: dict[int, _Site] = {}
     last: dict[int, FileFacts] = {}
     # Sites that may touch what comes.
     open_sites: list[_Site] = []
     for file in sorted(files, key=lambda one: (one.opens_ns or 0, one.source.url)):
-        site = _Site([file.number], file.last_time_ns or 0)
+        site, since, begun = _Site([file.number], file.last_time_ns or 0), file.first_time_ns or 0, set(file.begun)
         for known_as in (file.known_as, *stated.get(file.number, ())):
-            for key, values in known_as.items():
-                site.known_as.setdefault(key, set()).update(values)
-        since = (file.first_time_ns or 0) - PAUSE_NS
-        joined = {id(found): found for found in _continued(file, last, site_of)}.values()
-        open_sites = [one for one in open_sites if one.until_ns >= since]
-        for other in (*joined, *open_sites):
-            if site is not other and (id(other) in {id(one) for one in joined} or not site.contradicts(other)):
+            site.state(known_as)
+        # A connection of an earlier file goes on here, or both have the same time.
+        befores = ((flow, last[flow]) for flow in file.flows if flow in last)
+        continued = dict.fromkeys(
+            site_of[before.number]
+            for flow, before in befores
+            if flow not in begun or (before.last_time_ns or 0) >= since
+        )
+        open_sites = [one for one in open_sites if one.until_ns >= since - PAUSE_NS]
+        for other in dict.fromkeys((*continued, *open_sites)):
+            if other in continued or not site.contradicts(other):
                 other.take(site)
-                for number in site.files:
-                    site_of[number] = other
                 open_sites = [one for one in open_sites if one is not site]
                 site = other
-        for number in site.files:
-            site_of[number] = site
-        if all(one is not site for one in open_sites):
+        if site not in open_sites:
             open_sites.append(site)
+        site_of |= dict.fromkeys(site.files, site)
         last |= dict.fromkeys(file.flows, file)
-    return [one.files for one in {id(site): site for site in site_of.values()}.values()]
-
-
-def _continued(file: FileFacts, last: Mapping[int, FileFacts], site_of: Mapping[int, _Site]) -> Iterable[_Site]:
-    """The sites of earlier files that have a connection of this one: it goes on here, or both have the same time."""
-    begun = set(file.begun)
-    for flow in file.flows:
-        before = last.get(flow)
-        if before is not None and (flow not in begun or (before.last_time_ns or 0) >= (file.first_time_ns or 0)):
-            yield site_of[before.number]
+    return [site.files for site in dict.fromkeys(site_of.values())]

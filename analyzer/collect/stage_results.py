@@ -6,6 +6,7 @@ Frames are ids (`core.frame_ids`) whose file is the number of the source in the 
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from hashlib import sha256
 from typing import Literal
 
@@ -222,9 +223,8 @@ class Judged(Struct):
     reasons: dict[str, int] = field(default_factory=dict)
 
     def add(self, other: Judged) -> None:
-        for mine, others in ((self.counts, other.counts), (self.reasons, other.reasons)):
-            for key, count in others.items():
-                mine[key] = mine.get(key, 0) + count
+        self.counts = dict(Counter(self.counts) + Counter(other.counts))
+        self.reasons = dict(Counter(self.reasons) + Counter(other.reasons))
         self.excused += other.excused
         self.accepted += other.accepted
 

@@ -21,6 +21,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.output.gate import say
 from analyzer.core.output.terminal import status_line
 from analyzer.core.printable_text import counted
+from analyzer.core.times import parse_time
 
 if TYPE_CHECKING:
     from analyzer.auth.keyring import Keyring
@@ -188,12 +189,11 @@ def _request(
 
 
 def _time(option: str, text: str | None) -> int | None:
-    from analyzer.collect.capture_sources import time_of
-
-    try:
-        return time_of(text) if text is not None else None
-    except ValueError:
-        raise typer.BadParameter(f"{text} is no time: 2026-11-20, or 2026-11-20T13:50:16", param_hint=option) from None
+    if text is None:
+        return None
+    if (found := parse_time(text)) is None:
+        raise typer.BadParameter(f"{text} is no time: 2026-11-20, or 2026-11-20T13:50:16", param_hint=option)
+    return found
 
 
 def _report(done: Done, output: str, *, repair: bool = False) -> int:

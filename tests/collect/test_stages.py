@@ -21,7 +21,7 @@ from analyzer.capture.capture_reader import CaptureReader
 from analyzer.capture.frame_blocks import FrameBlock, PlacedBlock, heads_of
 from analyzer.collect import capture_pieces, capture_sources
 from analyzer.collect.capture_pieces import PiecePlace, PieceWriter, pack, unpack
-from analyzer.collect.capture_sources import RetriedFile, SourceFile, find_sources, is_capture_name, shown, time_of
+from analyzer.collect.capture_sources import RetriedFile, SourceFile, find_sources, is_capture_name, shown
 from analyzer.collect.cut_stage import _inside
 from analyzer.collect.dataset_manifest import Facts, Manifest, packed_facts, read_facts, read_manifest
 from analyzer.collect.shared_tables import coverage_of, hosts_of, merged_hosts, problems_of
@@ -194,22 +194,6 @@ def test_a_conversation_is_read_from_its_pieces_and_from_those_of_the_kdcs_its_h
 )
 def test_names_of_captures(path: str, is_one: bool) -> None:
     assert is_capture_name(path) is is_one
-
-
-@pytest.mark.parametrize(
-    ("text", "ns"),
-    [
-        ("1970-01-01", 0),
-        ("1970-01-02", 86_400 * 10**9),
-        ("1970-01-01T00:00:01.000002", 10**9 + 2000),
-        ("1970-01-01T01:00:00+01:00", 0),
-        ("1969-12-31T23:59:59Z", -(10**9)),
-    ],
-)
-def test_bounds_are_dates_in_utc(text: str, ns: int) -> None:
-    assert time_of(text) == ns
-    with pytest.raises(ValueError, match="Invalid isoformat"):
-        time_of(f"{text}?")
 
 
 @pytest.mark.parametrize(
