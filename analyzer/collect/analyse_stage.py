@@ -11,10 +11,12 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from time import process_time
+from typing import Literal
 
 import numpy as np
 from msgspec.structs import replace
 
+from analyzer.auth.secrets import embedded_keyring
 from analyzer.capture.capture_reader import CaptureInfo, merged
 from analyzer.capture.frame_blocks import FrameBlock
 from analyzer.collect.capture_pieces import PieceFile
@@ -48,36 +50,34 @@ def analyse(task: AnalyseTask) -> ConversationFacts:
     tallies = Tallies()
     keyring, notes = held(task.job.keys), []
     for source in task.secret_files:
-        from analyzer.auth.secrets import embedded_keyring
-
         try:
             keyring = keyring.merged(embedded_keyring(Path(source.url), secrets_in(source, task.job.retries)))
         except InputError as error:
             text = f"the secrets that {shown(source.url)} carries are not used: {error}"
             notes.append(Problem("note", "capture", (), text))
-    tickets = tickets_in(frames.of_kdc(), task.job.limits)
+    numbers = [part.number for part in task.parts]
+    tickets = tickets_in(frames.of("kdc"), task.job.limits)
     set_back = [frame_id(at, frame) for at, part in enumerate(task.parts) for frame in part.set_back]
     analysis = analyze_frames(
         frames.own(), frames.facts, keyring, task.job.limits, tallies=tallies, tickets=tickets, set_back=set_back
     )
     analysis = replace(analysis, problems=(*analysis.problems, *notes))
     sessions, bound = _sessions(analysis)
-    calls = _Calls(analysis.calls)
-    numbers = [part.number for part in task.parts]
+    calls, capture = _Calls(analysis.calls), analysis.capture
     tallies.renumber(lambda frame: frame_id(numbers[file_of(frame)], number_of(frame)))
     facts = ConversationFacts(
         task.number,
         task.pairs,
         numbers,
-        frames=analysis.capture.frames,
-        bytes=analysis.capture.bytes,
+        frames=capture.frames,
+        bytes=capture.bytes,
         inputs=task.inputs,
         calls=len(analysis.calls),
         readable=calls.readable,
         lacking=lacking_of(analysis),
-        first_time_ns=analysis.capture.first_time_ns,
-        last_time_ns=analysis.capture.last_time_ns,
-        server=calls.server or _server_of_sessions(analysis) or task.pairs[0][1],
+        first_time_ns=capture.first_time_ns,
+        last_time_ns=capture.last_time_ns,
+        server=calls.server or _most(Counter(one.server.ip for one in analysis.sessions)) or task.pairs[0][1],
         links=calls.links,
         sessions=sessions,
         bound=bound,
@@ -98,18 +98,15 @@ class _Frames:
 
     def __init__(self, task: AnalyseTask, store: Store) -> None:
         self._task, self._store = task, store
-        self.info = CaptureInfo(tuple(part.name for part in task.parts))
+        self._info = CaptureInfo(tuple(part.name for part in task.parts))
 
     def own(self) -> Iterator[FrameBlock | Problem]:
-        for block in self._merged("own"):
+        for block in self.of("own"):
             if isinstance(block, FrameBlock):
-                self.info = self.info.with_block(block)
+                self._info = self._info.with_block(block)
             yield block
 
-    def of_kdc(self) -> Iterator[FrameBlock | Problem]:
-        return self._merged("kdc")
-
-    def _merged(self, which: str) -> Iterator[FrameBlock | Problem]:
+    def of(self, which: Literal["own", "kdc"]) -> Iterator[FrameBlock | Problem]:
         files = [
             PieceFile(self._store, part.pieces, places, number, part.opens_ns)
             for number, part in enumerate(self._task.parts)
@@ -118,7 +115,7 @@ class _Frames:
         return merged(files, lambda file, _: file.items())
 
     def facts(self) -> CaptureFacts:
-        info = self.info
+        info = self._info
         return CaptureFacts(info.files, info.frames, info.bytes, info.first_time_ns, info.last_time_ns)
 
 
@@ -132,26 +129,21 @@ class _Calls:
     def __init__(self, calls: OrderedCalls) -> None:
         contexts = calls.table.contexts
         of_contexts = np.bincount(calls.column("context"), minlength=len(contexts)).tolist()
+        used = [(context, count) for context, count in zip(contexts, of_contexts, strict=True) if count]
         servers: Counter[str] = Counter()
-        followed: set[str] = set()
-        for context, count in zip(contexts, of_contexts, strict=True):
+        for context, count in used:
             servers[context.server.ip] += count
-            if count and context.interface.uuid in _FOLLOWED:
-                followed.add(context.server.ip)
+        followed = {context.server.ip for context, _ in used if context.interface.uuid in _FOLLOWED}
         is_open = calls.column("state") != STATES.index("sealed")
         sides = (calls.column(f"{side}_side")[is_open] >= 0 for side in ("request", "response"))
         self.readable = sum(int(side.sum()) for side in sides)
-        self.server = _most(+servers)
+        self.server = _most(servers)
         self.links = sorted(_number(f"server {ip}") for ip in followed)
 
 
-def _server_of_sessions(analysis: Analysis) -> str:
-    """The address of the server of most sessions, "" without sessions."""
-    return _most(Counter(session.server.ip for session in analysis.sessions))
-
-
 def _most(counted: Counter[str]) -> str:
-    return max(sorted(counted), key=counted.__getitem__) if counted else ""
+    """What was counted most often, the lowest of several; "" without any."""
+    return max(sorted(counted), key=counted.__getitem__, default="")
 
 
 def _known_as(analysis: Analysis, numbers: Sequence[int]) -> dict[int, KnownAs]:

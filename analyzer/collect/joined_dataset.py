@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -50,17 +50,20 @@ def joined(store: Store, manifest: Manifest, chosen: Chosen | None = None, words
 
     Raises `InputError` for a case that is damaged, or where storage gives no answer.
     """
-    files = {source.number: at for at, source in enumerate(manifest.sources)}
     all_of_them = _JoinedConversations()
     try:
         facts = read_facts(store, manifest)
         for one in facts.conversations:
             if one.state is not None:
                 with opened(store, one.state) as analysis:
-                    all_of_them.take(analysis, _Places(one, files))
+                    all_of_them.take(analysis, _Places(one))
     except StorageError as error:
         raise InputError(str(error)) from None
-    analysis = all_of_them.analysis(_capture_of(manifest, facts), _problems(facts, files))
+    problems = [*problems_of(facts.files, facts.conversations)]
+    problems += [
+        Problem("failed", "pipeline", (), one.failure) for one in facts.conversations if one.failure is not None
+    ]
+    analysis = all_of_them.analysis(_capture_of(manifest, facts), problems)
     numbers = np.asarray(all_of_them.numbers, np.int64)[np.asarray(analysis.calls.order, np.int64)]
     cases = {one.number: store.url(one.state) for one in facts.conversations if one.state is not None}
     root = store.root if store.local is None else str(store.local)
@@ -88,16 +91,6 @@ def _capture_of(manifest: Manifest, facts: Facts) -> CaptureFacts:
     )
 
 
-def _problems(facts: Facts, files: Mapping[int, int]) -> Iterator[Problem]:
-    """What is wrong with files, and what `collect` could not analyse."""
-    for problem in problems_of(facts.files, facts.conversations):
-        frames = tuple([frame_id(files[file_of(one)], number_of(one)) for one in problem.frames])
-        yield replace(problem, frames=frames)
-    for one in facts.conversations:
-        if one.failure is not None:
-            yield Problem("failed", "pipeline", (), one.failure)
-
-
 class _Shifted(Struct, frozen=True):
     """The numbers of a dataset by those of a conversation."""
 
@@ -110,12 +103,13 @@ class _Shifted(Struct, frozen=True):
 class _Places:
     """The numbers of a conversation, and its frames, as those of the dataset."""
 
-    def __init__(self, one: ConversationFacts, files: Mapping[int, int]) -> None:
+    def __init__(self, one: ConversationFacts) -> None:
         self.base = one.number << NUMBER_SHIFT
         shifted = _Shifted(self.base)
         self.numbers = Renumbering(dict.fromkeys(("sessions", "smb_logons", "rpc_logons", "channels"), shifted))
-        self._files = [files[number] for number in one.files]
-        self._stay = self._files == list(range(len(self._files)))
+        # Sources have the numbers of their places in the manifest.
+        self._files = one.files
+        self._stay = one.files == list(range(len(one.files)))
         self._contexts: dict[int, Context] = {}
 
     def frame(self, frame: int) -> int:
@@ -203,7 +197,7 @@ class _JoinedConversations:
         self._connections.update(analysis.connections)
         self._secrets_given |= analysis.secrets_given
 
-    def analysis(self, capture: CaptureFacts, problems: Iterator[Problem]) -> Analysis:
+    def analysis(self, capture: CaptureFacts, problems: Sequence[Problem]) -> Analysis:
         """Returns everything that was taken, in the order of time."""
         order = call_order(self._calls, range(len(self.numbers)))
         learner, follower = CatalogLearner(), KeyFollower()

@@ -130,22 +130,18 @@ class LocalWorkers:
             self._workers.remove(worker)
             worker.end()
         idle = [worker for worker in self._workers if worker.attempt is None]
-        while waiting:
-            if idle:
-                worker = idle.pop()
-            elif len(self._workers) < self._most:
+        while waiting and (idle or len(self._workers) < self._most):
+            if not idle:
                 try:
-                    worker = _Worker(*self._of_each)
+                    idle.append(_Worker(*self._of_each))
                 except OSError as error:
                     if self._workers:
                         return  # those that there are go on alone
                     raise InputError(
                         f"no worker could be started: {error.strerror or error}", hint="The dataset is unchanged."
                     ) from None
-                self._workers.append(worker)
-            else:
-                return
-            worker.give(function, waiting.popleft())
+                self._workers += idle
+            idle.pop().give(function, waiting.popleft())
 
     def _answers(self) -> Iterator[tuple[_Attempt, Any]]:
         """Waits for worker processes; yields the tasks that ended, each with its result or the exception that it ended in."""

@@ -187,8 +187,6 @@ class Numbering(Struct, frozen=True):
         if name.endswith("frame_files"):
             # They are left out where there is but one.
             alone = get(f"{name.removesuffix('frame_files')}frames").list.eval(pl.element() * 0 + self.files[0])
-            if len(self.files) == 1:
-                return [alone.alias(name)]
             numbered = pl.element().replace_strict(
                 range(len(self.files)), self.files, default=None, return_dtype=pl.Int64
             )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 from msgspec import UnsetType
@@ -45,29 +46,26 @@ def write_shared(
         table_of_records(HostRecord, of_site).with_columns(pl.lit(names[site]).alias("site"))
         for site, of_site in hosts_of(facts, sites).items()
     ]
-    tables = {
-        "hosts": pl.concat(hosts) if hosts else pl.DataFrame(schema=dict(TABLES["hosts"])),
-        "coverage": table_of_records(CoverageRecord, coverage_of(one.coverage for one in facts.rows)),
-        f"problems/{partition(NO_DAY, NO_SERVER)}": table_of_records(
-            ProblemRecord, map(_problem_record, [*problems_of(facts.files, facts.conversations), *problems])
-        ),
-    }
-    return [
-        write_table(store, job, name.partition("/")[0], f"{name}/all-{{}}.parquet", table)
-        for name, table in tables.items()
-    ]
+    of_whole = map(_problem_record, [*problems_of(facts.files, facts.conversations), *problems])
+    tables = (
+        ("hosts", "hosts", pl.concat(hosts) if hosts else pl.DataFrame(schema=dict(TABLES["hosts"]))),
+        ("coverage", "coverage", table_of_records(CoverageRecord, coverage_of(one.coverage for one in facts.rows))),
+        ("problems", f"problems/{partition(NO_DAY, NO_SERVER)}", table_of_records(ProblemRecord, of_whole)),
+    )
+    return [write_table(store, job, name, f"{place}/all-{{}}.parquet", table) for name, place, table in tables]
 
 
 def hosts_of(facts: Facts, sites: Mapping[int, int]) -> dict[int, list[HostRecord]]:
     """The hosts of each site, one record an address: what any conversation states of it, then the names that capture files
     carry."""
-    found: dict[int, list[HostRecord]] = {}
+    found: dict[int, list[HostRecord]] = defaultdict(list)
     for one in facts.conversations:
         if one.rows is not None:
-            found.setdefault(sites[one.files[0]], []).extend(one.rows.hosts)
+            found[sites[one.files[0]]] += one.rows.hosts
+    nothing: dict[str, Any] = dict.fromkeys(("roles", "users", "claims", "os_versions", "dialects"), ())
     for file in facts.files:
-        if file.names:
-            found.setdefault(sites[file.number], []).extend(_named_in(file.names))
+        for ip, name in file.names.items():
+            found[sites[file.number]].append(HostRecord(ip=ip, names=(HostName(name, _IN_A_FILE),), **nothing))
     return {site: list(merged_hosts(found[site])) for site in sorted(found)}
 
 
@@ -86,21 +84,14 @@ def merged_hosts(hosts: Iterable[HostRecord]) -> Iterator[HostRecord]:
     return numbered_hosts(host for ip in sorted(found) for host in found[ip])
 
 
-def _named_in(names: Mapping[str, str]) -> Iterator[HostRecord]:
-    for ip, name in names.items():
-        yield HostRecord(
-            ip=ip, roles=(), names=(HostName(name, _IN_A_FILE),), users=(), claims=(), os_versions=(), dialects=()
-        )
-
-
 def _both(one: HostRecord, other: HostRecord) -> HostRecord:
+    """A host with what is stated of it here and, from no earlier time on, there."""
+    times = one.last_time_ns, other.last_time_ns
     listed = (
         name
         for name in HostRecord.__struct_fields__
         if isinstance(getattr(one, name), tuple) and name not in ("marks", "programs")
     )
-    times = [time for time in (one.first_time_ns, other.first_time_ns) if time is not None]
-    lasts = [time for time in (one.last_time_ns, other.last_time_ns) if time is not None]
     marks: dict[tuple[str, str], HostMark] = {}
     for mark in (*one.marks, *other.marks):
         known = marks.get((mark.kind, mark.value))
@@ -108,8 +99,7 @@ def _both(one: HostRecord, other: HostRecord) -> HostRecord:
     return replace(
         one,
         **{name: tuple(dict.fromkeys((*getattr(one, name), *getattr(other, name)))) for name in listed},
-        first_time_ns=min(times, default=None),
-        last_time_ns=max(lasts, default=None),
+        last_time_ns=max((time for time in times if time is not None), default=None),
         marks=tuple(marks.values()),
         programs=tuple(_joined((*one.programs, *other.programs))),
     )

@@ -48,6 +48,7 @@ class PieceIndex:
             (facts for facts in files if facts.pieces is not None and facts.opens_ns is not None),
             key=lambda facts: (facts.opens_ns, facts.source.url),
         )
+        # By pair of hosts, and by host that asked a KDC: at which of the files, and what is of it there.
         self._own: dict[Node, list[tuple[int, KindFacts]]] = defaultdict(list)
         self._kdc: dict[tuple[int, str], list[tuple[int, KindFacts]]] = defaultdict(list)
         # The pairs of hosts that sent each other data.
@@ -64,19 +65,17 @@ class PieceIndex:
 
     def parts(self, nodes: Sequence[Node]) -> list[FilePart]:
         """What a conversation is read from: its own pieces, and those of other pairs in which its hosts asked a KDC."""
-        own: dict[int, list[KindFacts]] = defaultdict(list)
-        kdc: dict[int, list[KindFacts]] = defaultdict(list)
+        found: dict[int, tuple[list[KindFacts], list[KindFacts]]] = defaultdict(lambda: ([], []))
         for node in nodes:
             for at, one in self._own[node]:
-                own[at].append(one)
+                found[at][0].append(one)
         for client in sorted({(site, host) for site, *pair in nodes for host in pair}):
             for at, one in self._kdc.get(client, ()):
                 if (client[0], *one.kind.pair) not in nodes:
-                    kdc[at].append(one)
-        return [self._part(at, own.get(at, []), kdc.get(at, [])) for at in sorted(own.keys() | kdc.keys())]
+                    found[at][1].append(one)
+        return [self._part(self.files[at], *found[at]) for at in sorted(found)]
 
-    def _part(self, at: int, own: list[KindFacts], kdc: list[KindFacts]) -> FilePart:
-        facts = self.files[at]
+    def _part(self, facts: FileFacts, own: list[KindFacts], kdc: list[KindFacts]) -> FilePart:
         assert facts.pieces is not None
         assert facts.opens_ns is not None
         content = sha256(b"".join([*(one.digest for one in own), b"kdc", *(one.digest for one in kdc)])).digest()

@@ -13,7 +13,8 @@ from analyzer.collect.missing_keys import may_open, names_given
 from analyzer.collect.stage_results import ConversationFacts
 from analyzer.commands.collect import _report
 from analyzer.core.output.file_store import Store
-from tests.collect.sets import CAPTURES, Here, collected, keyring_of, of_dataset, unlike
+from tests.collect.sets import CAPTURES, Here, collected, frames_of, keyring_of, of_dataset, readdressed, unlike
+from tests.collect.sets import put as written
 from tests.collect.test_run import run_of
 
 NAMES = (
@@ -139,3 +140,13 @@ def test_names_that_keys_were_given_for_are_told_apart_without_their_keys() -> N
     one, other = (Keyring.build(passwords=[("perfmon", text)]) for text in ("one", "other"))
     assert names_given(one, ()) == names_given(other, ())
     assert len({names_given(one, ()), names_given(Keyring(), ()), names_given(one, ["x"])}) == 3
+
+
+@pytest.mark.needs("distributed")
+def test_a_conversation_without_calls_is_of_the_server_of_its_sessions(tmp_path: Path) -> None:
+    """SMB encryption that no key opens: of the two hosts, the first by address is the server."""
+    _, frames = frames_of(CAPTURES / "pcq_smbd_scapy_impacket_smb311ccm_ntlm_privacy.pcap")
+    written(tmp_path / "in" / "a.pcap", readdressed(frames, "10.0.0.9", "10.0.0.1"))
+    collected(tmp_path / "in", tmp_path / "out", Keyring())
+    (one,) = facts_of(tmp_path / "out")
+    assert (one.calls, one.pairs, one.server) == (0, (("10.0.0.1", "10.0.0.9"),), "10.0.0.1")
