@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 from msgspec.structs import replace
 
+from analyzer.auth.keyring import Keyring
 from analyzer.auth.secrets import embedded_keyring
 from analyzer.capture.capture_reader import CaptureInfo, merged
 from analyzer.capture.frame_blocks import FrameBlock
@@ -23,7 +24,7 @@ from analyzer.collect.capture_pieces import PieceFile
 from analyzer.collect.capture_sources import shown
 from analyzer.collect.cut_stage import secrets_in
 from analyzer.collect.dataset_manifest import STATE
-from analyzer.collect.held_keys import held
+from analyzer.collect.held_keys import HELD
 from analyzer.collect.missing_keys import lacking_of
 from analyzer.collect.stage_results import AnalyseTask, ConversationFacts, KnownAs
 from analyzer.core.errors import InputError
@@ -48,7 +49,7 @@ def analyse(task: AnalyseTask) -> ConversationFacts:
     store = Store(task.job.dataset)
     frames = _Frames(task, store)
     tallies = Tallies()
-    keyring, notes = held(task.job.keys), []
+    keyring, notes = HELD.get(task.job.keys, Keyring()), []
     for source in task.secret_files:
         try:
             keyring = keyring.merged(embedded_keyring(Path(source.url), secrets_in(source, task.job.retries)))
@@ -108,9 +109,9 @@ class _Frames:
 
     def of(self, which: Literal["own", "kdc"]) -> Iterator[FrameBlock | Problem]:
         files = [
-            PieceFile(self._store, part.pieces, places, number, part.opens_ns)
+            PieceFile(self._store, part.pieces, one.places, number, part.opens_ns)
             for number, part in enumerate(self._task.parts)
-            for places in getattr(part, which)
+            for one in getattr(part, which)
         ]
         return merged(files, lambda file, _: file.items())
 

@@ -35,55 +35,30 @@ class PiecePlace(Struct, frozen=True, array_like=True):
     size: int
 
 
-class _PackedPiece(Struct, array_like=True):
-    link_type: int
-    numbers: bytes
-    times_ns: bytes
-    keys: bytes
-    captured: bytes
-    original: bytes
-    data: bytes
+# The arrays of a piece, between its link type and its bytes, and what their numbers are stored as.
+_COLUMNS = {"frames": "<i8", "times_ns": "<i8", "keys": "<i8", "captured": "<u4", "original": "<i8"}
 
 
 def pack(blocks: Sequence[PlacedBlock]) -> bytes:
     """Blocks of one link type as a piece."""
-
-    def column(name: str, kind: str) -> bytes:
-        return np.concatenate([getattr(block, name) for block in blocks]).astype(kind).tobytes()
-
-    packed = _PackedPiece(
-        blocks[0].link_type,
-        column("frames", "<i8"),
-        column("times_ns", "<i8"),
-        column("keys", "<i8"),
-        column("captured", "<u4"),
-        column("original", "<i8"),
-        b"".join([block.data for block in blocks]),
-    )
+    columns = [
+        np.concatenate([getattr(block, name) for block in blocks]).astype(kind).tobytes()
+        for name, kind in _COLUMNS.items()
+    ]
+    packed = blocks[0].link_type, *columns, b"".join([block.data for block in blocks])
     return zstandard.ZstdCompressor(_LEVEL).compress(msgpack.encode(packed))
 
 
 def unpack(piece: bytes, file: int) -> PlacedBlock:
     """A piece as a block of frames of the file with this number."""
-    packed = msgpack.decode(zstandard.ZstdDecompressor().decompress(piece), type=_PackedPiece)
-
-    def column(data: bytes, kind: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        return np.frombuffer(data, kind).astype(np.int64)
-
-    captured = column(packed.captured, "<u4")
-    starts = HEAD_BEFORE + np.cumsum(captured) - captured
-    data = bytes(HEAD_BEFORE) + packed.data
-    return PlacedBlock(
-        data,
-        packed.link_type,
-        column(packed.numbers, "<i8") + frame_id(file, 0),
-        column(packed.times_ns, "<i8"),
-        starts,
-        captured,
-        column(packed.original, "<i8"),
-        heads_of(data, starts),
-        column(packed.keys, "<i8"),
-    )
+    kind = tuple[int, bytes, bytes, bytes, bytes, bytes, bytes]
+    link_type, *columns, data = msgpack.decode(zstandard.ZstdDecompressor().decompress(piece), type=kind)
+    stored = zip(_COLUMNS.items(), columns, strict=True)
+    arrays = {name: np.frombuffer(column, kind).astype(np.int64) for (name, kind), column in stored}
+    arrays["frames"] += frame_id(file, 0)
+    starts = HEAD_BEFORE + np.cumsum(arrays["captured"]) - arrays["captured"]
+    data = bytes(HEAD_BEFORE) + data
+    return PlacedBlock(data=data, link_type=link_type, starts=starts, heads=heads_of(data, starts), **arrays)
 
 
 class PieceWriter:

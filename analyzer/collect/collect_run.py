@@ -279,10 +279,8 @@ class _Run:
         asked = {source.url for source in request.sources}
         files = {one.number: one for one in facts.files if one.number not in new}
         again = [shown(one.source.url) for one in files.values() if one.source.url in asked]
-        tasks = [
-            CutTask(self._job, number, source, window, site=place.get(number, "")) for number, source in new.items()
-        ]
-        for cut in self._cut_all(tasks):
+        blank = [FileFacts(number, source, window, site=place.get(number, "")) for number, source in new.items()]
+        for cut in self._cut_all(blank):
             if cut.status == "unreadable" and cut.source.url in self._cut_anew:
                 raise InputError(
                     f"frames of the dataset are lost, and {cut.problems[0].text}",
@@ -310,18 +308,17 @@ class _Run:
             return InputError(reasons[0])
         return InputError(f"None of {len(reasons)} files can be read. {reasons[0]}")
 
-    def _cut_all(self, tasks: Sequence[CutTask]) -> Iterator[FileFacts]:
+    def _cut_all(self, files: Sequence[FileFacts]) -> Iterator[FileFacts]:
         for task, result in self._stage(
             "cut",
             cut_file,
-            tasks,
-            lambda task: task.source.size or 0,
+            [CutTask(self._job, one) for one in files],
+            lambda task: task.facts.source.size or 0,
             lambda facts: (facts.seconds, facts.pieces_bytes),
         ):
             if isinstance(result, Exception):
-                text = f"{shown(task.source.url)} cannot be read: {reason_of(result)}"
-                problem = Problem("unreadable", "capture", (), text)
-                result = FileFacts(task.number, task.source, task.window, "unreadable", [problem])
+                text = f"{shown(task.facts.source.url)} cannot be read: {reason_of(result)}"
+                result = structs.replace(task.facts, problems=[Problem("unreadable", "capture", (), text)])
             yield result
 
     def _cut_again(self) -> set[int]:
@@ -334,17 +331,17 @@ class _Run:
             for number, one in files.items()
             if (asked := recognised - known[number]) and one.pieces is not None and one.met[1]
         ]
-        tasks = []
+        blank = []
         for task, found in self._stage("flows", flows_met, questions, lambda task: task.met[1]) if questions else ():
             if not isinstance(found, Exception) and found:
                 one = files[task.number]
-                wanted = found.union(one.wanted)
-                tasks.append(CutTask(self._job, one.number, one.source, one.window, wanted, one.site))
-        for cut in self._cut_all(tasks) if tasks else ():
+                wanted = sorted(found.union(one.wanted))
+                blank.append(FileFacts(one.number, one.source, one.window, site=one.site, wanted=wanted))
+        for cut in self._cut_all(blank) if blank else ():
             if cut.pieces is not None:
                 files[cut.number] = cut
         self._facts.files = list(files.values())
-        return {task.number for task in tasks}
+        return {one.number for one in blank}
 
     # Conversations
 

@@ -23,25 +23,24 @@ from analyzer.collect.stage_results import CutTask, FileFacts, KindFacts, MetTas
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id, number_of
+from analyzer.core.limits import Limits
 from analyzer.core.output.file_store import Store
 from analyzer.transport.packet.host_pair_sorter import ChosenFrames, FrameKind, FrameSorter
 
 
 def cut_file(task: CutTask) -> FileFacts:
     """Cuts a capture file into pieces by pair of hosts. Raises `StoreError` where the dataset cannot be written."""
-    began, url = process_time(), shown(task.source.url)
-    facts = FileFacts(
-        task.number, task.source, task.window, "unreadable", [], site=task.site, wanted=sorted(task.wanted)
-    )
+    began, facts = process_time(), replace(task.facts, problems=[])
+    url = shown(facts.source.url)
     with ExitStack() as opened:
         try:
-            file = opened.enter_context(_opened(task.source, task.job.retries, f"{url} cannot be read: "))
+            file = opened.enter_context(_opened(facts.source, task.job.retries, f"{url} cannot be read: "))
             reader = CaptureReader([cast(BinaryIO, file)], hashing=True, limits=task.job.limits)
         except InputError as error:
             facts.problems.append(unreadable(error))
             return facts
         with Store(task.job.dataset).keeping(f"{PIECES}/{{}}") as out:
-            _Cutter(task, facts, PieceWriter(out.file)).run(reader)
+            _Cutter(facts, task.job.limits, PieceWriter(out.file)).run(reader)
         facts.pieces, facts.pieces_bytes, facts.status = out.name, out.size, "read"
         facts.names = dict(reader.info.names)
         facts.sha256 = reader.digests[0].sha256 if reader.digests else None
@@ -85,12 +84,12 @@ def secrets_in(source: SourceFile, retries: int) -> tuple[bytes, ...]:
 class _Cutter:
     """Reads one file through; what is found out of it goes into its facts."""
 
-    def __init__(self, task: CutTask, facts: FileFacts, writer: PieceWriter) -> None:
-        self._facts, self._writer, self._window = facts, writer, task.window
+    def __init__(self, facts: FileFacts, limits: Limits, writer: PieceWriter) -> None:
+        self._facts, self._writer = facts, writer
         # The frames of the times asked for.
         self._info = CaptureInfo()
-        self._base = frame_id(task.number, 0)
-        self._sorter = FrameSorter(limits=task.job.limits, wanted=task.wanted)
+        self._base = frame_id(facts.number, 0)
+        self._sorter = FrameSorter(limits=limits, wanted=facts.wanted)
         self._latest = np.iinfo(np.int64).min
         # Frame numbers ascend in a file: the keys of those that are not given out yet, in blocks.
         self._keys: dict[int, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
@@ -123,7 +122,7 @@ class _Cutter:
     def _block(self, block: FrameBlock) -> None:
         keys = np.maximum(np.maximum.accumulate(block.times_ns), self._latest)
         self._latest = keys[-1]
-        index = np.flatnonzero(_inside(block, self._window))
+        index = np.flatnonzero(_inside(block, self._facts.window))
         if not len(index):
             return
         if len(index) < len(block):

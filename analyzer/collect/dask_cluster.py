@@ -20,7 +20,7 @@ from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.scheduler import NoWorkerError
 
 from analyzer.auth.keyring import Keyring
-from analyzer.collect.held_keys import forget, hold
+from analyzer.collect.held_keys import HELD
 from analyzer.collect.local_workers import KILLED, TaskError
 from analyzer.core.errors import InputError
 
@@ -41,10 +41,10 @@ class KeysPlugin(WorkerPlugin):  # type: ignore[misc]
         self.name = f"pcq-keys-{keys}"
 
     def setup(self, worker: Any) -> None:
-        hold(self._keyring, self._keys)
+        HELD[self._keys] = self._keyring
 
     def teardown(self, worker: Any) -> None:
-        forget(self._keys)
+        HELD.pop(self._keys, None)
 
     def __repr__(self) -> str:
         return f"KeysPlugin({self.name})"

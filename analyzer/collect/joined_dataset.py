@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.collect.dataset_manifest import Facts, Manifest, read_facts
@@ -91,21 +90,12 @@ def _capture_of(manifest: Manifest, facts: Facts) -> CaptureFacts:
     )
 
 
-class _Shifted(Struct, frozen=True):
-    """The numbers of a dataset by those of a conversation."""
-
-    base: int
-
-    def __getitem__(self, own: int) -> int:
-        return self.base + own
-
-
 class _Places:
     """The numbers of a conversation, and its frames, as those of the dataset."""
 
     def __init__(self, one: ConversationFacts) -> None:
         self.base = one.number << NUMBER_SHIFT
-        shifted = _Shifted(self.base)
+        shifted = range(self.base, self.base + (1 << NUMBER_SHIFT))
         self.numbers = Renumbering(dict.fromkeys(("sessions", "smb_logons", "rpc_logons", "channels"), shifted))
         # Sources have the numbers of their places in the manifest.
         self._files = one.files

@@ -17,7 +17,7 @@ from typing import Any, Self, TypeVar
 from msgspec import Struct
 
 from analyzer.auth.keyring import Keyring
-from analyzer.collect.held_keys import hold
+from analyzer.collect.held_keys import HELD
 from analyzer.core.child_processes import ONE_THREAD, StartedProcess, works_for_parent
 from analyzer.core.errors import InputError
 from analyzer.core.output.file_store import StoreError
@@ -180,7 +180,7 @@ def _work(pipe: Connection, keyring: Keyring, keys: str, memory: int) -> None:
     """What a worker process does: a task after the other, until the other end of its pipe is closed."""
     works_for_parent()
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
-    hold(keyring, keys)
+    HELD[keys] = keyring
     pipe.send(None)
     while True:
         try:

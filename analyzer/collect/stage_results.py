@@ -50,14 +50,10 @@ class Job(Struct, frozen=True):
 
 
 class CutTask(Struct, frozen=True):
-    """A file to be cut. `wanted` are flows that are ours by what other files hold; `site` is the given place of the capture."""
+    """A file to be cut, by what is known of it before."""
 
     job: Job
-    number: int
-    source: SourceFile
-    window: Window
-    wanted: frozenset[int] = frozenset()
-    site: str = ""
+    facts: FileFacts
 
 
 class KindFacts(Struct, frozen=True):
@@ -70,18 +66,21 @@ class KindFacts(Struct, frozen=True):
 
 
 class FileFacts(Struct):
-    """What reading a file gave. `pieces` is the name of the object with its pieces, `met` where in it the numbers of the TCP flows
-    lie that are not ours by port, `recognised` those that are ours by content. `opens_ns` is the time of its first frame. What
-    shows whether two files have the same machines (`sites`). `site` is what was given. `flows` are the numbers of its flows that
-    are ours. `begun` are the flows whose first segment is among its frames. `known_as` is what machines state of themselves.
-    `set_back` are the numbers of the frames before which the clock went back.
+    """What reading a file gave. First there are its number, its source, the times that are read of it (`window`), where it was
+    captured, if that was given (`site`), and flows that are ours by what other files hold (`wanted`).
+
+    `pieces` is the name of the object with its pieces, `met` where in it the numbers of the TCP flows lie that are not ours by
+    port, `recognised` those that are ours by content. `opens_ns` is the time of its first frame. What shows whether two files
+    have the same machines (`sites`): `flows` are the numbers of its flows that are ours, `begun` those whose first segment is
+    among its frames, `known_as` is what machines state of themselves. `set_back` are the numbers of the frames before which the
+    clock went back.
     """
 
     number: int
     source: SourceFile
     window: Window
-    status: Literal["read", "partial", "unreadable"]
-    problems: list[Problem]
+    status: Literal["read", "partial", "unreadable"] = "unreadable"
+    problems: list[Problem] = field(default_factory=list)
     site: str = ""
     pieces: str | None = None
     pieces_bytes: int = 0
@@ -120,17 +119,20 @@ class MetTask(Struct, frozen=True):
 
 
 class FilePart(Struct, frozen=True):
-    """What a conversation has of a file: pieces by kind, and those of KDCs that its hosts asked; `content` is the digest
-    of both. `set_back` as for `FileFacts`."""
+    """What a conversation has of a file: pieces of its own, and of KDCs that its hosts asked. `set_back` as for `FileFacts`."""
 
     number: int
     name: str
     opens_ns: int
     pieces: str
-    own: list[list[PiecePlace]]
-    kdc: list[list[PiecePlace]]
-    content: bytes = b""
+    own: list[KindFacts]
+    kdc: list[KindFacts]
     set_back: list[int] = field(default_factory=list)
+
+    @property
+    def content(self) -> bytes:
+        """The digest of its pieces."""
+        return sha256(b"".join([*(one.digest for one in self.own), b"kdc", *(one.digest for one in self.kdc)])).digest()
 
 
 class AnalyseTask(Struct, frozen=True):
@@ -144,7 +146,7 @@ class AnalyseTask(Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        return sum(place.size for part in self.parts for places in part.own for place in places)
+        return sum(place.size for part in self.parts for one in part.own for place in one.places)
 
     @property
     def inputs(self) -> str:

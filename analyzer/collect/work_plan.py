@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence, Set
-from hashlib import sha256
 
 from analyzer.collect.capture_sources import SourceFile, shown
 from analyzer.collect.stage_results import ConversationFacts, FileFacts, FilePart, KindFacts, Window
@@ -78,11 +77,8 @@ class PieceIndex:
     def _part(self, facts: FileFacts, own: list[KindFacts], kdc: list[KindFacts]) -> FilePart:
         assert facts.pieces is not None
         assert facts.opens_ns is not None
-        content = sha256(b"".join([*(one.digest for one in own), b"kdc", *(one.digest for one in kdc)])).digest()
-        places = [one.places for one in own], [one.places for one in kdc]
-        return FilePart(
-            facts.number, shown(facts.source.url), facts.opens_ns, facts.pieces, *places, content, facts.set_back
-        )
+        name = shown(facts.source.url)
+        return FilePart(facts.number, name, facts.opens_ns, facts.pieces, own, kdc, facts.set_back)
 
 
 class Groups:

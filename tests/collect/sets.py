@@ -20,7 +20,7 @@ from analyzer.collect.capture_sources import find_sources
 from analyzer.collect.collect_run import CollectRequest, Done, collect
 from analyzer.collect.dataset_manifest import read_manifest
 from analyzer.collect.dataset_schemas import STORED, TABLES, restored
-from analyzer.collect.held_keys import forget, hold
+from analyzer.collect.held_keys import HELD
 from analyzer.collect.stage_results import Job, Window
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.output.file_store import Store
@@ -117,7 +117,7 @@ def collected(
     **more: Any,
 ) -> Done:
     """Collects all captures of a directory (or of several names), in this process."""
-    hold(keyring)
+    HELD[""] = keyring
     missing: list[Any] = []
     sources = find_sources(directory if isinstance(directory, list) else [str(directory)], missing)
     job = {name: more.pop(name) for name in Job.__struct_fields__ if name in more}
@@ -125,7 +125,7 @@ def collected(
     try:
         return collect(request, executor if executor is not None else Here(), watcher)
     finally:
-        forget()
+        HELD.pop("", None)
 
 
 # --------------------------------------------------------------------------------------------------------------- rows

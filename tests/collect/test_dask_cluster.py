@@ -69,9 +69,9 @@ def ring(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _names_of_keys() -> tuple[str, ...]:
-    from analyzer.collect import held_keys
+    from analyzer.collect.held_keys import HELD
 
-    return tuple(held_keys._here)
+    return tuple(HELD)
 
 
 @pytest.mark.usefixtures("configured")

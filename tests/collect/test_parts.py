@@ -31,7 +31,7 @@ from analyzer.collect.commit import _DIRECTORIES, _LIBRARIES, _version, manifest
 from analyzer.collect.cut_stage import _order, cut_file, flows_met
 from analyzer.collect.dataset_manifest import Facts, StageEntry
 from analyzer.collect.dataset_schemas import STORED, TABLES, restored, stored
-from analyzer.collect.held_keys import forget, held, hold
+from analyzer.collect.held_keys import HELD
 from analyzer.collect.render_stage import (
     NO_DAY,
     NO_SERVER,
@@ -48,6 +48,7 @@ from analyzer.collect.stage_results import (
     FilePart,
     Job,
     Judged,
+    KindFacts,
     MetTask,
     RowsFacts,
     TableFile,
@@ -199,7 +200,7 @@ def cut_of(tmp_path: Path, data: bytes | None, number: int = 3, window: Any = (N
         path.write_bytes(data)
     job = job_of(tmp_path / "out")
     (source,) = find_sources([str(path)], []) if data is not None else (SourceFile(str(path), 1, "v"),)
-    return cut_file(CutTask(job, number, source, window, frozenset(wanted)))
+    return cut_file(CutTask(job, FileFacts(number, source, window, wanted=sorted(wanted))))
 
 
 def test_pieces_of_a_file_are_named_by_their_content(tmp_path: Path) -> None:
@@ -286,7 +287,7 @@ def test_what_is_known_of_a_file_is_what_was_read_through(tmp_path: Path, monkey
 
 def test_a_url_that_nothing_reads_is_a_problem(tmp_path: Path) -> None:
     job = job_of(tmp_path / "out")
-    facts = cut_file(CutTask(job, 1, SourceFile("nosuch://x", 1, ""), (None, None)))
+    facts = cut_file(CutTask(job, FileFacts(1, SourceFile("nosuch://x", 1, ""), (None, None))))
     assert facts.status == "unreadable"
     assert facts.problems[0].text.startswith("nosuch://x cannot be used")
     for url, words in (("nosuch://x", "cannot be used"), (str(tmp_path / "none"), "No such file")):
@@ -425,7 +426,8 @@ def test_a_conversation_is_analysed_of_its_pieces(tmp_path: Path, monkeypatch: p
             writer.add(FrameKind(A, None), placed(blocks(count)))
             writer.finish()
         (places,) = writer.places.values()
-        parts.append(FilePart(number, f"f{number}", start, f"p{number}-abc", [places], [] if number == 4 else [places]))
+        kinds = [KindFacts(FrameKind(A, None), True, places)]
+        parts.append(FilePart(number, f"f{number}", start, f"p{number}-abc", kinds, [] if number == 4 else kinds))
     asked: list[Any] = []
 
     def tickets_in(frames: Any, limits: Any) -> str:
@@ -454,7 +456,7 @@ def test_a_conversation_is_analysed_of_its_pieces(tmp_path: Path, monkeypatch: p
         analyse_module, "secrets_in", lambda file, retries: {"b": "odd"}.get(file.url, f"{file.url} {retries}")
     )
     monkeypatch.setattr(analyse_module, "embedded_keyring", embedded_keyring)
-    hold(keyring, "k")
+    HELD["k"] = keyring
     job = Job(str(tmp_path), DEFAULTS, 2, keys="k")
     try:
         facts = analyse_module.analyse(AnalyseTask(job, 6, (A,), parts))
@@ -475,7 +477,7 @@ def test_a_conversation_is_analysed_of_its_pieces(tmp_path: Path, monkeypatch: p
         asked.clear()
         facts = analyse_module.analyse(AnalyseTask(job, 6, (A,), parts, tuple(SourceFile(one, 1, "") for one in "ab")))
     finally:
-        forget("k")
+        del HELD["k"]
     assert asked[0] == (Path("a"), "a 2")
     assert facts.state is not None
     assert facts.state.startswith("_state/000006-")
@@ -489,20 +491,6 @@ def test_a_conversation_is_analysed_of_its_pieces(tmp_path: Path, monkeypatch: p
     # Its rows are in the tables of the dataset.
     with ZipFile(case) as names:
         assert not [name for name in names.namelist() if name.endswith(".parquet")]
-
-
-def test_keys_are_held_by_a_name() -> None:
-    one, other = Keyring(), Keyring()
-    hold(one, "one")
-    hold(other, "two")
-    assert held("one") is one
-    assert held("two") is other
-    assert not held("three")
-    forget("one")
-    forget("one")
-    assert held("one") is not one
-    assert held("two") is other
-    forget("two")
 
 
 # -------------------------------------------------------------------------------------------------------------- render

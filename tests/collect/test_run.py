@@ -16,7 +16,7 @@ from analyzer.collect.capture_pieces import PiecePlace
 from analyzer.collect.collect_run import CollectRequest, _failed, _Run, collect
 from analyzer.collect.cut_stage import cut_file, flows_met
 from analyzer.collect.dataset_manifest import Facts, Manifest, SkippedEntry, StageEntry
-from analyzer.collect.held_keys import held
+from analyzer.collect.held_keys import HELD
 from analyzer.collect.local_workers import TaskError, reason_of
 from analyzer.collect.render_stage import render
 from analyzer.collect.stage_results import (
@@ -167,10 +167,10 @@ def test_a_dataset_that_cannot_be_written_ends_the_run() -> None:
 
 def test_each_new_file_is_cut_once_and_others_are_stated() -> None:
     def cut(task: CutTask) -> Any:
-        if task.source.url == "ssh://me:secret@host/b":
+        if task.facts.source.url == "ssh://me:secret@host/b":
             return MemoryError()
-        frames = 0 if task.source.url == "c" else 5
-        return FileFacts(task.number, task.source, task.window, "read", [], frames=frames, seconds=1.5, pieces_bytes=70)
+        frames = 0 if task.facts.source.url == "c" else 5
+        return replace(task.facts, status="read", frames=frames, seconds=1.5, pieces_bytes=70)
 
     stages = Stages(cut=cut)
     new = [source("a", size=5), source("ssh://me:secret@host/b"), source("c"), source("d")]
@@ -181,9 +181,9 @@ def test_each_new_file_is_cut_once_and_others_are_stated() -> None:
     run = run_of(stages, facts, sources=[*new, source("ssh://me:secret@host/k")])
     assert run._cut() == {10, 11, 12, 13}
     assert stages.functions is cut_file
-    assert [(stage, task.number, task.window, task.job, task.wanted) for stage, task in stages.ran] == [
-        ("cut", number, (5, None), JOB, frozenset()) for number in (11, 12, 10, 13)
-    ]
+    assert [
+        (stage, task.facts.number, task.facts.window, task.job, task.facts.wanted) for stage, task in stages.ran
+    ] == [("cut", number, (5, None), JOB, []) for number in (11, 12, 10, 13)]
     assert [one.number for one in facts.files] == [1, 9, 10, 11, 12, 13]
     lost = facts.files[3]
     assert (lost.status, lost.window, lost.frames) == ("unreadable", (5, None), 0)
@@ -200,7 +200,7 @@ def test_each_new_file_is_cut_once_and_others_are_stated() -> None:
 
 @pytest.mark.parametrize(("window", "skipped"), [((None, None), 0), ((None, 5), 1), ((5, None), 1)])
 def test_a_file_without_frames_is_stated_where_a_time_was_asked_for(window: Any, skipped: int) -> None:
-    stages = Stages(cut=lambda task: FileFacts(task.number, task.source, task.window, "read", []))
+    stages = Stages(cut=lambda task: replace(task.facts, status="read"))
     run = run_of(stages, Facts(window=window), sources=[source("a")])
     run._cut()
     assert len(run._skipped) == skipped
@@ -208,9 +208,9 @@ def test_a_file_without_frames_is_stated_where_a_time_was_asked_for(window: Any,
 
 def test_a_flow_that_one_file_recognises_is_looked_for_in_the_others() -> None:
     def again(task: CutTask) -> Any:
-        if task.number == 6:
-            return FileFacts(6, task.source, task.window, "unreadable", [])
-        return file_facts(task.number, task.source.url, pieces="new", frames=99, wanted=sorted(task.wanted))
+        if task.facts.number == 6:
+            return task.facts
+        return replace(task.facts, status="read", pieces="new", frames=99)
 
     stages = Stages(
         flows=lambda task: OSError() if task.number == 4 else frozenset({3: {}, 6: {5}}.get(task.number, {7, 5})),
@@ -237,13 +237,9 @@ def test_a_flow_that_one_file_recognises_is_looked_for_in_the_others() -> None:
         MetTask(JOB, 4, "p4", (0, 8), frozenset({5, 6, 7})),
     ]
     assert run._stages[0].bytes_in == 64
-    cut = {task.number: task for stage, task in stages.ran if stage == "cut"}
-    assert {number: task.wanted for number, task in cut.items()} == {
-        0: frozenset({5, 6, 7}),
-        1: frozenset({5, 7}),
-        6: frozenset({5}),
-    }
-    assert (cut[0].source, cut[0].window, cut[0].job) == (files[0].source, (None, None), JOB)
+    cut = [task for stage, task in stages.ran if stage == "cut"]
+    assert [(task.facts.number, task.facts.wanted) for task in cut] == [(6, [5]), (1, [5, 7]), (0, [5, 6, 7])]
+    assert (cut[2].facts.source, cut[2].facts.window, cut[2].job) == (files[0].source, (None, None), JOB)
     # One that could not be cut again stays as it was.
     assert [one.frames for one in run._facts.files] == [99, 99, 0, 0, 0, 0, 0, 0]
     assert run._facts.files[2:] == files[2:]
@@ -442,11 +438,11 @@ def run_to_the_end(run: _Run, known: Manifest | None, analysed: int = 0, rendere
 def test_a_run_reads_what_is_new_and_goes_on_with_all_files(committed: list[Any]) -> None:
     old = [file_facts(at, name, window=(5, 9)) for at, name in enumerate("abc")]
     facts = Facts(old, [conversation(1, A, shows=True)], window=(5, 9))
-    stages = Stages(cut=lambda task: file_facts(task.number, task.source.url, recognised=[4]))
+    stages = Stages(cut=lambda task: file_facts(task.facts.number, task.facts.source.url, recognised=[4]))
     run = run_of(stages, facts, sources=[source("a", "2"), source("d"), source("b")], window=(6, 9))
     done = run_to_the_end(run, Manifest(program="p", schema=1, run="r", options={"profile": "windows"}), 7, 3)
     # Times of both runs.
-    assert [(task.number, task.window) for _, task in stages.ran] == [(3, (5, 9)), (0, (5, 9))]
+    assert [(task.facts.number, task.facts.window) for _, task in stages.ran] == [(3, (5, 9)), (0, (5, 9))]
     assert facts.window == (5, 9)
     assert [(one.number, one.recognised) for one in facts.files] == [(0, [4]), (1, []), (2, []), (3, [4])]
     assert len(committed) == 1
@@ -471,7 +467,7 @@ def test_a_dataset_that_has_everything_is_as_it_was(
     gap = Problem("gap", "tcp", (), "a gap")
     facts = Facts([file_facts(0, "a"), unread(1)])
     facts.files[1].problems.append(gap)
-    stages = Stages(cut=lambda task: file_facts(task.number, task.source.url))
+    stages = Stages(cut=lambda task: file_facts(task.facts.number, task.facts.source.url))
     sources = [source(*names)] if names else []
     known = Manifest(program="p", schema=1, run="r", options=options)
     done = run_to_the_end(run_of(stages, facts, sources=sources, missing=[InputError("lost")], **more), known)
@@ -664,9 +660,9 @@ def test_keys_are_with_the_workers_as_long_as_the_run(monkeypatch: pytest.Monkey
     assert client.asked[2:] == ["pcq-keys-k1"]
     plugin = module.KeysPlugin(keyring, "k2")
     plugin.setup(None)
-    assert held("k2") is keyring
+    assert HELD["k2"] is keyring
     plugin.teardown(None)
-    assert held("k2") is not keyring
+    assert "k2" not in HELD
     assert repr(plugin) == "KeysPlugin(pcq-keys-k2)"
 
 
