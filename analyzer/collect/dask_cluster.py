@@ -109,21 +109,15 @@ def cluster(keyring: Keyring, scheduler: str, *, keys: str = "", insecure: bool 
             f"the scheduler {scheduler} cannot be reached: {str(error).splitlines()[0] if str(error) else 'no answer'}",
             hint="dask scheduler starts one, dask worker ADDRESS its workers.",
         ) from None
-    with client, _keys(client, keyring, keys):
-        _check_workers(client, scheduler)
-        yield client
-
-
-@contextmanager
-def _keys(client: Client, keyring: Keyring, keys: str) -> Iterator[None]:
-    """The workers have the keys, and have them no more afterwards."""
     plugin = KeysPlugin(keyring, keys)
-    client.register_plugin(plugin)
-    try:
-        yield
-    finally:
-        if client.status == "running":
-            client.unregister_worker_plugin(plugin.name)
+    with client:
+        client.register_plugin(plugin)
+        try:
+            _check_workers(client, scheduler)
+            yield client
+        finally:
+            if client.status == "running":
+                client.unregister_worker_plugin(plugin.name)
 
 
 def _check_workers(client: Client, scheduler: str) -> None:

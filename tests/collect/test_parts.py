@@ -167,22 +167,6 @@ def test_storage_that_gives_no_answer_is_a_failure_and_a_mistake_of_ours_is_none
         find_sources(["/k"], failures)
 
 
-def test_a_pattern_stands_for_files_and_not_for_directories(tmp_path: Path) -> None:
-    for name in ("a1.pcap", "a2.txt"):
-        (tmp_path / name).write_bytes(b"")
-    (tmp_path / "a3").mkdir()
-    failures: list[InputError] = []
-    for pattern, names in (("a?*", ["a1.pcap", "a2.txt"]), ("a[1].*", ["a1.pcap"]), ("a*3", [])):
-        found = find_sources([str(tmp_path / pattern)], failures)
-        assert [Path(one.url).name for one in found] == names
-    find_sources([str(tmp_path / "lost"), str(tmp_path / "a3")], failures)
-    assert [one.hint for one in failures] == [
-        "Check the pattern and the directory it starts in.",
-        "Check the path; quote it if it has spaces.",
-        "Names that end in .pcap, .pcapng, .cap, .pcapng1, .etl are.",
-    ]
-
-
 # ----------------------------------------------------------------------------------------------------------------- cut
 
 

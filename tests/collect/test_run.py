@@ -649,18 +649,20 @@ def test_tasks_begin_in_their_order_and_have_names_of_their_own(monkeypatch: pyt
 
 
 def test_keys_are_with_the_workers_as_long_as_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    client = Scheduler()
-    keyring = Keyring()
-    with module._keys(client, keyring, "k1"):
-        assert client.asked == ["pcq-keys-k1"]
-    assert client.asked == ["pcq-keys-k1", "no pcq-keys-k1"]
+    client, keyring = Scheduler({"tcp://a": module.version("pcq-analyzer")}), Keyring()
+    monkeypatch.setattr(module, "Client", lambda address, timeout: client)
+    with module.cluster(keyring, "tcp://x", keys="k1") as found:
+        assert found is client
+        assert client.asked == ["client", "pcq-keys-k1"]
+    assert client.asked == ["client", "pcq-keys-k1", "no pcq-keys-k1", "closed"]
     client.status = "closed"
-    with pytest.raises(KeyError), module._keys(client, keyring, "k1"):
+    with pytest.raises(KeyError), module.cluster(keyring, "tcp://x", keys="k1"):
         raise KeyError
-    assert client.asked[2:] == ["pcq-keys-k1"]
+    assert client.asked[4:] == ["client", "pcq-keys-k1", "closed"]
     plugin = module.KeysPlugin(keyring, "k2")
     plugin.setup(None)
     assert HELD["k2"] is keyring
+    plugin.teardown(None)
     plugin.teardown(None)
     assert "k2" not in HELD
     assert repr(plugin) == "KeysPlugin(pcq-keys-k2)"
@@ -695,11 +697,3 @@ def test_a_scheduler_that_cannot_be_reached(error: Exception, words: str, monkey
         pytest.fail("reached")
     assert str(caught.value) == words
     assert caught.value.hint == "dask scheduler starts one, dask worker ADDRESS its workers."
-
-
-def test_a_scheduler_elsewhere_has_the_keys_and_its_workers_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    scheduler = Scheduler({"tcp://a": module.version("pcq-analyzer")})
-    monkeypatch.setattr(module, "Client", lambda address, timeout: scheduler)
-    with module.cluster(Keyring(), "tcp://x", keys="k") as client:
-        assert client is scheduler
-    assert scheduler.asked == ["client", "pcq-keys-k", "no pcq-keys-k", "closed"]

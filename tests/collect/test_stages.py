@@ -210,30 +210,35 @@ def test_what_stands_before_a_host_is_not_shown(path: str, text: str) -> None:
     assert shown(path) == text
 
 
-def test_names_stand_for_files_each_once(tmp_path: Path) -> None:
-    for name in ("b.pcap", "a.pcap", "c.txt", "deep/d.pcapng"):
+# What is named, and the files that are found then.
+FOUND: dict[str, tuple[list[str], list[str]]] = {
+    "each once, by name": (["c.txt", ".", "*.pcap"], ["a1.pcap", "b.pcap", "c.txt", "deep/d.pcapng"]),
+    "files and no directories": (["?*"], ["a1.pcap", "b.pcap", "c.txt"]),
+    "any of some letters": (["[ac]1.*"], ["a1.pcap"]),
+    "what there is of several": (["lost.pcap", "b.pcap", "*.x", "empty"], ["b.pcap"]),
+    "a pattern of directories alone": (["e*y"], []),
+}
+# Why others are not, and what may help.
+FAILED = [
+    ("./lost.pcap: there is no such file.", "Check the path; quote it if it has spaces."),
+    ("./*.x: no file matches.", "Check the pattern and the directory it starts in."),
+    ("./empty: no capture is below it", "Names that end in .pcap, .pcapng, .cap, .pcapng1, .etl are."),
+    ("./e*y: no file matches.", "Check the pattern and the directory it starts in."),
+]
+
+
+def test_names_stand_for_files(tmp_path: Path) -> None:
+    for name in ("b.pcap", "a1.pcap", "c.txt", "deep/d.pcapng"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"x" * len(name))
     (tmp_path / "empty").mkdir()
     failures: list[InputError] = []
-    asked = [
-        tmp_path / "c.txt",
-        tmp_path,
-        tmp_path / "*.pcap",
-        tmp_path / "lost.pcap",
-        tmp_path / "*.x",
-        tmp_path / "empty",
-    ]
-    found = find_sources(map(str, asked), failures)
-    names = [os.path.relpath(one.url, tmp_path) for one in found]
-    assert names == ["a.pcap", "b.pcap", "c.txt", "deep/d.pcapng"]
-    assert [one.size for one in found] == [len(name) for name in names]
-    assert [float(one.version) for one in found] == [(tmp_path / name).stat().st_mtime for name in names]
-    assert [str(error).replace(str(tmp_path), ".") for error in failures] == [
-        "./lost.pcap: there is no such file.",
-        "./*.x: no file matches.",
-        "./empty: no capture is below it",
-    ]
+    for promise, (asked, names) in FOUND.items():
+        found = find_sources([str(tmp_path / name) for name in asked], failures)
+        assert [os.path.relpath(one.url, tmp_path) for one in found] == names, promise
+        assert [one.size for one in found] == [len(name) for name in names]
+        assert [float(one.version) for one in found] == [(tmp_path / name).stat().st_mtime for name in names]
+    assert [(str(one).replace(str(tmp_path), "."), one.hint) for one in failures] == FAILED
 
 
 class Failing(BytesIO):
