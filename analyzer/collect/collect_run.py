@@ -418,10 +418,16 @@ class _Run:
 
     def _render(self) -> int:
         """Writes the rows of conversations that have none yet, or others than they would have now. Returns how many these are."""
-        facts = self._facts
+        facts, request = self._facts, self._request
         first_time_ns = min((one.first_time_ns for one in facts.files if one.first_time_ns is not None), default=0)
-        every = [self._render_task(one, first_time_ns) for one in facts.conversations if one.state is not None]
-        tasks = [task for task in every if not self._is_rendered(task)]
+        tasks = []
+        for one in facts.conversations:
+            if one.state is not None:
+                stated = one.state, one.files, one.server, first_time_ns, sorted(self.options.items())
+                key = sha256(msgspec.msgpack.encode(stated)).hexdigest()
+                if not self._has_rows(one, key):
+                    given = request.metadata, request.metadata_from
+                    tasks.append(RenderTask(self._job, one, first_time_ns, *given, key))
         for task, result in self._stage(
             "render",
             render,
@@ -435,16 +441,12 @@ class _Run:
             task.conversation.rows = result
         return len(tasks)
 
-    def _is_rendered(self, task: RenderTask) -> bool:
-        rows = task.conversation.rows
-        if rows is None or rows.failure is not None or rows.key != task.key:
+    def _has_rows(self, one: ConversationFacts, key: str) -> bool:
+        """Whether the rows of a conversation, as the key states them, are written and whole."""
+        rows = one.rows
+        if rows is None or rows.failure is not None or rows.key != key:
             return False
         return self._damaged.isdisjoint(file.name for file in rows.files)
-
-    def _render_task(self, one: ConversationFacts, first_time_ns: int) -> RenderTask:
-        stated = one.state, one.files, one.server, first_time_ns, sorted(self.options.items())
-        key = sha256(msgspec.msgpack.encode(stated)).hexdigest()
-        return RenderTask(self._job, one, first_time_ns, self._request.metadata, self._request.metadata_from, key)
 
 
 def _failed(task: AnalyseTask, error: Exception) -> ConversationFacts:

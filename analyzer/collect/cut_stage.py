@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing
+from math import inf
 from time import process_time
 from typing import BinaryIO, cast
 
@@ -143,13 +144,8 @@ class _Cutter:
 
 
 def _inside(block: FrameBlock, window: Window) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    since, until = window
-    inside = np.ones(len(block), np.bool_)
-    if since is not None:
-        inside &= block.times_ns >= since
-    if until is not None:
-        inside &= block.times_ns < until
-    return inside
+    since, until = (-inf if window[0] is None else window[0]), (inf if window[1] is None else window[1])
+    return (block.times_ns >= since) & (block.times_ns < until)
 
 
 def _order(entry: tuple[FrameKind, object]) -> tuple[object, ...]:
