@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -32,7 +32,6 @@ from analyzer.results.analysis import Analysis, CaptureFacts, Part
 from analyzer.results.call import Call, Side
 from analyzer.results.call_rows import Context
 from analyzer.results.call_table import CallTable, OrderedCalls
-from analyzer.results.connection import ClientMarks, FlowLink
 from analyzer.results.dataset_origin import NUMBER_SHIFT, DatasetOrigin
 from analyzer.results.pdus import Fragment, Fragments, Pdus
 from analyzer.results.provenance import FileDigest
@@ -41,7 +40,8 @@ from analyzer.results.shard_renumbering import Renumbering
 
 # By conversation the numbers of calls, those that they have in it.
 Chosen = Mapping[int, Sequence[int]]
-_Framed = TypeVar("_Framed", Problem, ClientMarks, FlowLink)
+# What an analysis has of events, by the name of its field.
+_EVENTS = ("problems", "sessions", "logons", "bounds", "features", "marks", "flow_links")
 
 
 def joined(store: Store, manifest: Manifest, chosen: Chosen | None = None, words: str = "") -> Analysis:
@@ -108,11 +108,8 @@ class _Places:
     def frames(self, frames: Sequence[int]) -> tuple[int, ...]:
         return tuple(map(self.frame, frames))
 
-    def framed(self, one: _Framed) -> _Framed:
-        return replace(one, frames=self.frames(one.frames))
-
     def event(self, event: Any) -> Any:
-        """An event that has frames, and numbers."""
+        """An event that has frames, and may have numbers."""
         return replace(self.numbers.event(event), frames=self.frames(event.frames))
 
     def call(self, call: Call, context: int, context_of: Sequence[Context]) -> Call:
@@ -159,9 +156,7 @@ class _JoinedConversations:
         # The calls that teach something of counters, by their position in the table.
         self._teaching: set[int] = set()
         self._views, self._states = array("q"), list[QueryView]()
-        self._lists: dict[str, Any] = {
-            name: [] for name in ("problems", "sessions", "logons", "bounds", "features", "marks", "flow_links")
-        }
+        self._events: dict[str, Any] = {name: [] for name in _EVENTS}
         self._closed: set[int] = set()
         self._connections: Counter[str] = Counter()
         self._secrets_given = False
@@ -179,10 +174,8 @@ class _JoinedConversations:
             self.numbers.append(places.base + number)
             if holds_names(call) or (call.is_perflib and lesson_of(call) is not None):
                 self._teaching.add(at)
-        for name in ("problems", "marks", "flow_links"):
-            self._lists[name] += map(places.framed, getattr(analysis, name))
-        for name in ("sessions", "logons", "bounds", "features"):
-            self._lists[name] += map(places.event, getattr(analysis, name))
+        for name, events in self._events.items():
+            events += map(places.event, getattr(analysis, name))
         self._closed.update(places.base + channel for channel in analysis.closed)
         self._connections.update(analysis.connections)
         self._secrets_given |= analysis.secrets_given
@@ -201,10 +194,9 @@ class _JoinedConversations:
         for view in views[views >= 0].tolist():
             handles.setdefault(self._states[view].number, len(handles) + 1)
         states = [replace(one, number=handles.get(one.number, one.number)) for one in self._states]
-        lists = self._lists
-        lists["problems"] += problems
+        self._events["problems"] += problems
         for name in ("sessions", "logons"):
-            lists[name].sort(key=lambda one: (one.first_time_ns, one.number))
+            self._events[name].sort(key=lambda one: (one.first_time_ns, one.number))
         return Analysis(
             capture=capture,
             calls=OrderedCalls(self._calls, order, array("q", views.tolist()), states),
@@ -214,5 +206,5 @@ class _JoinedConversations:
             secrets_given=self._secrets_given,
             closed=frozenset(self._closed),
             connections=self._connections,
-            **lists,
+            **self._events,
         )
