@@ -136,6 +136,19 @@ def test_workers_that_cannot_start_end_the_run(monkeypatch: pytest.MonkeyPatch) 
         list(workers.run("cut", _twice, [1]))
 
 
+def test_a_worker_that_ends_while_it_starts_costs_no_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = SpawnProcess.start
+
+    def killed(process: Any) -> None:
+        monkeypatch.setattr(SpawnProcess, "start", start)
+        start(process)
+        process.kill()
+
+    monkeypatch.setattr(SpawnProcess, "start", killed)
+    with LocalWorkers(Keyring(), workers=1, retries=0) as workers:
+        assert results(workers, _twice, [4]) == [8]
+
+
 @pytest.mark.parametrize("started", [0, 1])
 def test_a_system_that_starts_no_further_process_is_told_of_or_done_without(
     started: int, monkeypatch: pytest.MonkeyPatch

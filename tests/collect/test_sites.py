@@ -52,6 +52,11 @@ def file(number: int, first: float, last: float, *, directory: str = "in", **mor
         ({"flows": [7]}, {"first": 900, "flows": [7]}, SAME),
         ({"flows": [7], "begun": [7]}, {"first": 900, "flows": [7], "begun": [7]}, APART),
         ({"flows": [7], "begun": [7]}, {"first": 5, "flows": [7], "begun": [7]}, SAME),
+        (
+            {"flows": [7], "begun": [7], "known_as": {"mac a": ["1"]}},
+            {"first": 10, "flows": [7], "begun": [7], "known_as": {"mac a": ["2"]}},
+            SAME,
+        ),
         ({"flows": [7]}, {"first": 900, "flows": [8]}, APART),
         # What a machine states of itself; of one that states nothing, nothing follows.
         ({"known_as": {"mac a": ["1"]}}, {"first": 5, "known_as": {"mac a": ["2"]}}, APART),
@@ -73,6 +78,7 @@ def file(number: int, first: float, last: float, *, directory: str = "in", **mor
     ],
 )
 def test_which_files_are_of_one_site(one: dict[str, Any], other: dict[str, Any], sites: dict[int, int]) -> None:
+    assert PAUSE_NS == 250_000_000  # docs/scale.md
     files = [file(0, 0, 10, **one), file(1, last=other.get("first", 0) + 10, **other)]
     assert sites_of(files, []) == sites
     assert sites_of(files[::-1], []) == sites
@@ -90,6 +96,13 @@ def test_a_file_that_touches_two_sites_joins_them_unless_they_contradict() -> No
     first, second = file(0, 0, 10, flows=[1]), file(1, 50, 60, flows=[2])
     assert set(sites_of([first, second], []).values()) == {0, 1}
     assert set(sites_of([first, second, long], []).values()) == {0}
+
+
+def test_sites_that_are_joined_leave_others_that_a_later_file_may_touch() -> None:
+    """The first and the third are one; the second is of other machines, and goes on in the fourth."""
+    mine, others = {"known_as": {"mac a": ["1"]}}, {"known_as": {"mac a": ["2"]}}
+    files = [file(0, 0, 50, **mine), file(1, 0, 50, **others), file(2, 5, 9, **mine), file(3, 20, 60, **others)]
+    assert sites_of(files, []) == {0: 0, 1: 1, 2: 0, 3: 1}
 
 
 def test_what_sites_are_called() -> None:
