@@ -98,6 +98,11 @@ def test_a_file_that_touches_two_sites_joins_them_unless_they_contradict() -> No
     assert set(sites_of([first, second, long], []).values()) == {0}
 
 
+def test_what_a_machine_states_in_one_file_counts_for_its_site() -> None:
+    files = [file(0, 0, 10), file(1, 5, 15, known_as={"mac a": ["1"]}), file(2, 12, 20, known_as={"mac a": ["2"]})]
+    assert sites_of(files, []) == {0: 0, 1: 0, 2: 2}
+
+
 def test_sites_that_are_joined_leave_others_that_a_later_file_may_touch() -> None:
     """The first and the third are one; the second is of other machines, and goes on in the fourth."""
     mine, others = {"known_as": {"mac a": ["1"]}}, {"known_as": {"mac a": ["2"]}}
