@@ -86,8 +86,6 @@ CHANGING = """
     collect.collect_run: Done
     collect.stage_results: ConversationFacts FileFacts Judged RowsFacts
     collect.dataset_manifest: Facts Manifest
-    collect.capture_pieces: _PackedPiece _Waiting
-    collect.work_plan: RunSources
     core.byte_origins: PackedOrigins
     interfaces.contents.client_programs: ClientConnection
     interfaces.pcq.handle_following: _Watch
