@@ -10,7 +10,7 @@ SECRETS ?= $(basename $(CAPTURE)).secrets.json
 PYTEST_ARGS ?=
 # The documents that the prose linter reads.
 PLAIN := README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md captures/README.md benchmarks/README.md ksy/README.md \
-	$(addprefix docs/,architecture.md attacks.md case-file.md ci.md counter-types.md dependencies.md export.md filters.md glossary.md output.md performance.md probe.md programs.md \
+	$(addprefix docs/,architecture.md attacks.md case-file.md ci.md counter-types.md decisions.md dependencies.md export.md filters.md glossary.md output.md performance.md probe.md programs.md \
 	readings.md reliability.md report.md rules.md scale.md testing.md traces.md tutorial.md wireshark.md)
 
 BIN := $(VENV)/bin

@@ -15,7 +15,7 @@ def main() -> None:
     """Runs the command, and ends the process with its exit code."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
-    from analyzer.commands.guard import run_process
+    from analyzer.commands.shared.guard import run_process
 
     run_process()
 

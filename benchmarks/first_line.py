@@ -41,7 +41,7 @@ def first_call(path: Path, names: str) -> dict[str, Any]:
     """Bytes read and seconds taken by this process until the first call is there."""
     from analyzer.pipeline.run import analyze, stream
     from analyzer.questions.filters.call_selection import EVERYTHING
-    from analyzer.results.call import CallRecord
+    from analyzer.results.calls.call import CallRecord
     from analyzer.screens.views.streamed_timeline import StreamedTimeline
     from analyzer.screens.views.timeline import Timeline
 

@@ -36,7 +36,7 @@ from analyzer.interfaces.buffers.buffer_trees import plan_for
 from analyzer.interfaces.buffers.perf_data_layout import PerfDataReader
 from analyzer.interfaces.buffers.value_rows import columns_of, plain_perf_data_rows
 from analyzer.interfaces.buffers.winperf_layout import WinperfReader, read_winperf
-from analyzer.interfaces.contents.sample_chunks import sample_chunks
+from analyzer.interfaces.call_contents.sample_chunks import sample_chunks
 from analyzer.pipeline.run import analyze
 from analyzer.screens.formats.table_writer import sample_tables, write_pieces
 from analyzer.transport.channel.channels import Channels, TcpChannels

@@ -40,8 +40,8 @@ from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.grammar import parse
 from analyzer.questions.series.counter_paths import wildcard
 from analyzer.results.connection import Channel
-from analyzer.results.metadata import metadata_from_json
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
+from analyzer.results.reported_names.saved_metadata import metadata_from_json
 from analyzer.screens.views.decode import dumped_bytes
 from analyzer.transport.channel.channel_events import ChannelBatch
 from analyzer.transport.packet.block_dissector import Dissector
@@ -440,7 +440,7 @@ def _command_of(name: str) -> Callable[..., object]:
     """A command whose options are read already."""
     from typer.main import get_command
 
-    from analyzer.commands.all_commands import command_line
+    from analyzer.commands.shared.all_commands import command_line
 
     return get_command(command_line([name]))
 

@@ -14,7 +14,7 @@ from uuid import UUID
 from msgspec import Struct
 from typer.testing import CliRunner
 
-from analyzer.commands.all_commands import command_line
+from analyzer.commands.shared.all_commands import command_line
 from rig.conversation import Request
 from rig.model import SIZES, Model
 from tests.page import blocks

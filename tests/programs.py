@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from analyzer.interfaces.contents.client_programs import (
+from analyzer.interfaces.call_contents.client_programs import (
     BY_CALLS,
     Marks,
     Program,
@@ -25,7 +25,7 @@ from analyzer.pipeline.run import analyze
 from tests.corpus import CORPUS
 
 ROOT = Path(__file__).parent.parent
-TABLE = ROOT / "analyzer/interfaces/contents/programs.toml"
+TABLE = ROOT / "analyzer/interfaces/call_contents/programs.toml"
 
 
 class Maker(Struct, frozen=True):
@@ -39,7 +39,7 @@ class Maker(Struct, frozen=True):
 
 # Our own captures of programs that decide themselves what they call. In the others a script of ours calls by a program's library.
 _TOOLS = ("impacket_", "samba_", "nmap_")
-_OURS, _OF_TOOLS = "tests/interfaces/contents/programs", "tests/questions/observations/tools"
+_OURS, _OF_TOOLS = "tests/interfaces/call_contents/programs", "tests/questions/observations/tools"
 _OF_SMB = "tests/transport/smb/captures"
 MAKERS = (
     Maker(

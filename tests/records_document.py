@@ -18,13 +18,13 @@ import msgspec.inspect as inspect
 from msgspec import Meta
 from msgspec.json import schema
 
-from analyzer.results.call import CallRecord
-from analyzer.results.call_rows import CallRow, PdusRow, SideRow, Stored
-from analyzer.results.command_records import COMMANDS
+from analyzer.results.calls.call import CallRecord
+from analyzer.results.calls.call_row_columns import CallRow, PdusRow, SideRow, Stored
 from analyzer.results.field_tree import ShowRecord
 from analyzer.results.provenance import EvidenceRecord
-from analyzer.results.record_types import Endpoint, Record
-from analyzer.results.sample import CounterRecord, SampleRecord
+from analyzer.results.records.command_records import COMMANDS
+from analyzer.results.records.record_types import Endpoint, Record
+from analyzer.results.records.sample import CounterRecord, SampleRecord
 
 DOCS = Path(__file__).parent.parent / "docs"
 _BLOCK = re.compile(r"(<!-- keys: ([a-z-]+) -->\n).*?(<!-- end -->)", re.S)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from analyzer.interfaces.contents.client_programs import MEANINGS, known_programs
-from analyzer.questions.audit.requirements import catalogue
-from analyzer.questions.audit.rule import every_rule
+from analyzer.interfaces.call_contents.client_programs import MEANINGS, known_programs
+from analyzer.questions.audit.requirement_catalog import catalogue
+from analyzer.questions.audit.rule_registry import every_rule
 from analyzer.questions.observations.attack_patterns import every_attack
 from analyzer.screens.views.rule_pages import TITLES
 from tools.markdown import document_lines, item_lines
@@ -128,7 +128,7 @@ def programs_document() -> str:
     """The page: what a likeness means, what each mark is, and the marks of every program."""
     out = ["# Marks of programs", ""]
     out += document_lines(
-        "Written by `python -m tests.rules_document` from the table itself, `analyzer/interfaces/contents/programs.toml`."
+        "Written by `python -m tests.rules_document` from the table itself, `analyzer/interfaces/call_contents/programs.toml`."
     )
     out += document_lines(_ABOUT_PROGRAMS.strip())
     out += ["## When a program is named", ""]

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from analyzer.interfaces.buffers import winperf_rows
-from analyzer.interfaces.contents.sample_records import sample_records
+from analyzer.interfaces.call_contents.sample_records import sample_records
 from analyzer.pipeline.run import analyze
-from analyzer.results.winreg import ERROR_MORE_DATA
+from analyzer.results.methods.winreg import ERROR_MORE_DATA
 from tests.corpus import CORPUS, DIFFERENT, OTHER_FORMATS, expected
 from tests.records import plains
 

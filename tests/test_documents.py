@@ -16,14 +16,14 @@ from typing import Any
 import pytest
 import typer
 
-from analyzer.commands import exits
-from analyzer.commands.all_commands import EXIT_CODES, command_line
-from analyzer.questions.audit.requirements import catalogue
-from analyzer.questions.audit.rule import every_rule
+from analyzer.commands.shared import exit_codes
+from analyzer.commands.shared.all_commands import EXIT_CODES, command_line
+from analyzer.questions.audit.requirement_catalog import catalogue
+from analyzer.questions.audit.rule_registry import every_rule
 from analyzer.questions.filters import binder, grammar
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.series.formulas import Why
-from analyzer.results.finding import CoverageVerdict
+from analyzer.results.records.finding import CoverageVerdict
 from tests.commands.test_all_commands import PCQ, SECRETS, records, run
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -163,7 +163,7 @@ def test_the_document_of_counter_types_lists_every_reason_and_no_other() -> None
 
 
 def test_exit_codes_are_the_same_everywhere() -> None:
-    codes = {value for name, value in vars(exits).items() if name.startswith("EXIT_")} | {10, 11, 12}
+    codes = {value for name, value in vars(exit_codes).items() if name.startswith("EXIT_")} | {10, 11, 12}
     table = rows(section("docs/output.md", "Exit codes"))
     documented = {int(number) for cells in table for number in re.findall(r"\d+", cells[0])}
     assert documented == codes | {130, 143, 129}

@@ -10,11 +10,11 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner
-from analyzer.interfaces.resolution.second_reading import resolved
+from analyzer.interfaces.resolution.whole_capture_resolution import resolved
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower
 from analyzer.questions.statistics.handle_lifetimes import HandleCall, HandleLifetime, handle_lifetimes
-from analyzer.results.call_table import CallTable
-from analyzer.results.query_state import Identifier
+from analyzer.results.calls.call_table import CallTable
+from analyzer.results.calls.query_state import Identifier
 from tests import truth
 from tests.analyses import analysis_of_file
 

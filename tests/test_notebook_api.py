@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import analyzer as pcq
-from analyzer.results.capture_facts import ProblemRecord
+from analyzer.results.records.capture_records import ProblemRecord
 from analyzer.screens.formats.table_schema import table_schema
 from analyzer.screens.formats.table_writer import structs_of_json
 from tests import truth

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import analyzer as pcq
-from analyzer.results.call import Call
-from analyzer.results.call_table import CallTable
+from analyzer.results.calls.call import Call
+from analyzer.results.calls.call_table import CallTable
 from tests import truth
 from tests.build.buffers import name_table
 from tests.build.calls import analysis_of, winreg

@@ -16,7 +16,7 @@ import pytest
 
 from analyzer.auth.keyring import Keyring
 from analyzer.pipeline.run import analyze
-from analyzer.questions.audit.rule import every_rule
+from analyzer.questions.audit.rule_registry import every_rule
 from tests.readme import CAPTURE, with_sample
 from tests.tree import ROOT, files
 

@@ -21,7 +21,7 @@ import pytest
 from analyzer.core.absence import Missing
 from analyzer.core.frame_ids import number_of
 from analyzer.interfaces.buffers import Field, StubKind, decode_stub, map_fields
-from analyzer.results.call import Call, Side
+from analyzer.results.calls.call import Call, Side
 from tests import truth
 from tests.analyses import analysis_of_file
 from wireshark import descriptions, in_lua

@@ -18,7 +18,7 @@ from analyzer.auth.security_context_type import NTLM_SIGNATURE, SearchBudget, Se
 from analyzer.auth.spnego import MECHANISMS, is_spnego, parse_spnego
 from analyzer.core.cached_properties import cached_property
 from analyzer.core.errors import DecodeError, MalformedError, UnsupportedError
-from analyzer.core.number_labels import label
+from analyzer.core.names_of_numbers import label
 from analyzer.results.security import AuthLevel, AuthType, Decryption, Identity
 
 if TYPE_CHECKING:

@@ -35,8 +35,8 @@ from analyzer.core.events import Problem
 from analyzer.core.file_names import text_of_path
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.results.capture_facts import EventTrace
 from analyzer.results.provenance import FileDigest
+from analyzer.results.records.capture_records import EventTrace
 
 if TYPE_CHECKING:
     from analyzer.capture.etl import EtlFile

@@ -36,7 +36,7 @@ from analyzer.core.byte_log import Log, Readable
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.results.capture_facts import EventTrace, ProcessHint, TraceInterface
+from analyzer.results.records.capture_records import EventTrace, ProcessHint, TraceInterface
 
 __all__ = ["EtlFile", "is_etl"]
 

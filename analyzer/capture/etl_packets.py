@@ -34,7 +34,7 @@ from analyzer.capture.etl_layout import (
 from analyzer.capture.frame_blocks import Heads, rows_at
 from analyzer.capture.linktypes import LinkType
 from analyzer.core.limits import Limits
-from analyzer.results.capture_facts import TraceInterface
+from analyzer.results.records.capture_records import TraceInterface
 
 
 def _guid(text: str) -> tuple[int, int]:

@@ -33,10 +33,10 @@ from analyzer.core.frame_ids import file_of, frame_id, number_of
 from analyzer.core.output.file_store import Store
 from analyzer.pipeline.case import write_case
 from analyzer.pipeline.run import analyze_frames, tickets_in
-from analyzer.results import perflib, scmr, winreg
 from analyzer.results.analysis import Analysis, CaptureFacts
-from analyzer.results.call_rows import STATES
-from analyzer.results.call_table import OrderedCalls
+from analyzer.results.calls.call_row_columns import STATES
+from analyzer.results.calls.call_table import OrderedCalls
+from analyzer.results.methods import perflib, scmr, winreg
 from analyzer.screens.viewmodel.nothing_to_read import nothing_found
 from analyzer.transport.packet.frame_tallies import Tallies
 

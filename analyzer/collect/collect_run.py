@@ -56,7 +56,7 @@ from analyzer.collect.work_plan import PieceIndex, grouped, hull, reading
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.output.file_store import Store, StoreError
-from analyzer.results.metadata import Metadata
+from analyzer.results.reported_names.saved_metadata import Metadata
 from analyzer.transport.packet.host_pair_sorter import Pair
 
 Task = TypeVar("Task")

@@ -28,7 +28,7 @@ from analyzer.collect.sites import site_names
 from analyzer.collect.stage_results import Job, TableFile
 from analyzer.core.events import Problem
 from analyzer.core.output.file_store import Store, StoreError
-from analyzer.results.capture_facts import SCHEMA
+from analyzer.results.records.capture_records import SCHEMA
 
 _DIRECTORIES = frozenset({*STORED, PIECES, STATE, FACTS, STAGING})
 # What a manifest states of a file as its facts do.

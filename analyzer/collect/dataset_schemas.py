@@ -11,13 +11,13 @@ from typing import Any
 
 import polars as pl
 
-from analyzer.results.call import CallRecord
-from analyzer.results.capture_facts import HostRecord, LogonRecord, ProblemRecord, SessionRecord
-from analyzer.results.finding import CoverageRecord, FindingRecord
-from analyzer.results.handle import HandleRecord
-from analyzer.results.metadata import MetadataRecord
-from analyzer.results.record_types import Record
-from analyzer.results.sample import CounterRecord, SampleRecord
+from analyzer.results.calls.call import CallRecord
+from analyzer.results.records.capture_records import HostRecord, LogonRecord, ProblemRecord, SessionRecord
+from analyzer.results.records.finding import CoverageRecord, FindingRecord
+from analyzer.results.records.handle import HandleRecord
+from analyzer.results.records.record_types import Record
+from analyzer.results.records.sample import CounterRecord, SampleRecord
+from analyzer.results.reported_names.saved_metadata import MetadataRecord
 from analyzer.screens.formats.table_schema import reading_schema, table_schema
 
 RECORDS: Mapping[str, type[Record]] = {

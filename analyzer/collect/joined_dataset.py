@@ -26,17 +26,17 @@ from analyzer.core.frame_ids import file_of, frame_id, number_of
 from analyzer.core.output.file_store import StorageError, Store
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, lesson_of
-from analyzer.interfaces.resolution.second_reading import call_order
+from analyzer.interfaces.resolution.whole_capture_resolution import call_order
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, holds_names
 from analyzer.results.analysis import Analysis, CaptureFacts, Part
-from analyzer.results.call import Call, Side
-from analyzer.results.call_rows import Context
-from analyzer.results.call_table import CallTable, OrderedCalls
+from analyzer.results.calls.call import Call, Side
+from analyzer.results.calls.call_row_columns import Context
+from analyzer.results.calls.call_table import CallTable, OrderedCalls
+from analyzer.results.calls.pdus import Fragment, Fragments, Pdus
+from analyzer.results.calls.query_state import QueryView
+from analyzer.results.calls.shard_renumbering import Renumbering
 from analyzer.results.dataset_origin import NUMBER_SHIFT, DatasetOrigin
-from analyzer.results.pdus import Fragment, Fragments, Pdus
 from analyzer.results.provenance import FileDigest
-from analyzer.results.query_state import QueryView
-from analyzer.results.shard_renumbering import Renumbering
 
 # By conversation the numbers of calls, those that they have in it.
 Chosen = Mapping[int, Sequence[int]]

@@ -25,21 +25,21 @@ from analyzer.collect.dataset_schemas import Get, rebuilt, stored
 from analyzer.collect.stage_results import ConversationFacts, Job, Judged, RenderTask, RowsFacts, TableFile
 from analyzer.collect.waiting_batches import WaitingBatches
 from analyzer.core.output.file_store import Store
-from analyzer.interfaces.contents.call_records import CallRecords
-from analyzer.interfaces.contents.timeline_records import logon_record, problem_record, shown_problems
+from analyzer.interfaces.call_contents.call_records import CallRecords
+from analyzer.interfaces.call_contents.timeline_records import logon_record, problem_record, shown_problems
 from analyzer.pipeline.case import open_case
-from analyzer.questions.audit.engine import Audit, Profile
+from analyzer.questions.audit.audit_engine import Audit, Profile
 from analyzer.questions.audit.findings import finding_record
 from analyzer.questions.statistics.handle_records import handle_records
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import CallRecord
-from analyzer.results.capture_facts import HostMark, HostProgram, HostRecord, LogonRecord, ProblemRecord
+from analyzer.results.calls.call import CallRecord
 from analyzer.results.dataset_origin import NUMBER_SHIFT
-from analyzer.results.finding import FindingRecord
-from analyzer.results.handle import HandleRecord
-from analyzer.results.metadata import MetadataRecord, filled, metadata_record
-from analyzer.results.record_types import Record
+from analyzer.results.records.capture_records import HostMark, HostProgram, HostRecord, LogonRecord, ProblemRecord
+from analyzer.results.records.finding import FindingRecord
+from analyzer.results.records.handle import HandleRecord
+from analyzer.results.records.record_types import Record
+from analyzer.results.reported_names.saved_metadata import MetadataRecord, filled, metadata_record
 from analyzer.screens.formats.table_schema import table_of_records
 from analyzer.screens.formats.table_writer import tables_of
 from analyzer.screens.views.counters import Counters

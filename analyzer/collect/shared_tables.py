@@ -17,14 +17,14 @@ from analyzer.collect.stage_results import ConversationFacts, FileFacts, Job, Ju
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import file_of, frame_id, number_of
 from analyzer.core.output.file_store import Store
-from analyzer.interfaces.contents.client_programs import shows_most
+from analyzer.interfaces.call_contents.client_programs import shows_most
 from analyzer.questions.audit.findings import Coverage, coverage_record
-from analyzer.questions.audit.requirements import catalogue
-from analyzer.questions.audit.rule import every_rule
-from analyzer.questions.audit.verdicts import Outcome
+from analyzer.questions.audit.requirement_catalog import catalogue
+from analyzer.questions.audit.rule_registry import every_rule
+from analyzer.questions.audit.rule_verdicts import Outcome
 from analyzer.questions.statistics.machine_addresses import MOST_FRAMES, contradiction, marks_in, numbered_hosts
-from analyzer.results.capture_facts import HostMark, HostName, HostProgram, HostRecord, ProblemRecord
-from analyzer.results.finding import CoverageRecord
+from analyzer.results.records.capture_records import HostMark, HostName, HostProgram, HostRecord, ProblemRecord
+from analyzer.results.records.finding import CoverageRecord
 from analyzer.screens.formats.table_schema import table_of_records
 from analyzer.transport.packet.frame_tallies import Tallies
 

@@ -17,8 +17,8 @@ from analyzer.collect.capture_pieces import PiecePlace
 from analyzer.collect.capture_sources import SourceFile
 from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
-from analyzer.results.capture_facts import HostRecord
-from analyzer.results.metadata import Metadata
+from analyzer.results.records.capture_records import HostRecord
+from analyzer.results.reported_names.saved_metadata import Metadata
 from analyzer.transport.packet.frame_tallies import Tallies
 from analyzer.transport.packet.host_pair_sorter import FrameKind, Pair
 

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 from msgspec import Struct
 
-from analyzer.commands.capture_reading import CaptureReading
-from analyzer.commands.command_function import command
-from analyzer.commands.completion import complete_rule
-from analyzer.commands.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING, exit_of
-from analyzer.commands.result_writing import Writing
-from analyzer.commands.selection_options import CallSelection
+from analyzer.commands.shared.capture_reading import CaptureReading
+from analyzer.commands.shared.command_function import command
+from analyzer.commands.shared.completion import complete_rule
+from analyzer.commands.shared.exit_codes import EXIT_DONE, EXIT_FILES, EXIT_NOTHING, exit_of
+from analyzer.commands.shared.result_writing import Writing
+from analyzer.commands.shared.selection_options import CallSelection
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import Destination, say, write_document
 
 if TYPE_CHECKING:
     from analyzer.core.output.gate import Destination
     from analyzer.questions.audit.accepted_findings import Accepted
-    from analyzer.questions.audit.engine import Audit
+    from analyzer.questions.audit.audit_engine import Audit
     from analyzer.questions.audit.probe_triggers import Triggered
-    from analyzer.questions.audit.rule import Rule
+    from analyzer.questions.audit.rule_registry import Rule
     from analyzer.results.analysis import Analysis
-    from analyzer.results.finding import CoverageVerdict
+    from analyzer.results.records.finding import CoverageVerdict
     from analyzer.screens.views.audit import AuditView
 
 EXIT_WARNINGS, EXIT_FAILURES, EXIT_UNPROVEN = 10, 11, 12
@@ -181,9 +181,9 @@ def audit(
     Exit 10 for warnings, 11 for failures, 12 where less was judged than was asked for.
     """
     from analyzer.questions.audit.accepted_findings import read_baseline
-    from analyzer.questions.audit.engine import select as selected
+    from analyzer.questions.audit.audit_engine import select as selected
     from analyzer.questions.audit.probe_triggers import read_triggered
-    from analyzer.questions.audit.rule import every_rule
+    from analyzer.questions.audit.rule_registry import every_rule
 
     rules = selected(every_rule(), select or (), ignore or ())
     if list_rules:
@@ -225,8 +225,8 @@ def _audited(
     profile: str,
     actor: str,
 ) -> Audit:
-    from analyzer.questions.audit.engine import Audit, Profile
-    from analyzer.questions.audit.verdicts import Actor
+    from analyzer.questions.audit.audit_engine import Audit, Profile
+    from analyzer.questions.audit.rule_verdicts import Actor
 
     return Audit(
         analysis,
@@ -257,7 +257,7 @@ class _Contract(Struct, frozen=True):
 
     def exit_of(self, judged: Audit) -> int:
         """The exit code of an audit whose findings are exhausted: what was found goes before what was not there."""
-        from analyzer.questions.audit.verdicts import Outcome
+        from analyzer.questions.audit.rule_verdicts import Outcome
         from analyzer.screens.viewmodel.nothing_to_read import nothing_decrypted
 
         code = exit_of(judged.analysis)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import typer
 
-from analyzer.commands.capture_reading import CaptureReading
-from analyzer.commands.command_function import command
-from analyzer.commands.exits import exit_of
-from analyzer.commands.options import Files
+from analyzer.commands.shared.capture_reading import CaptureReading
+from analyzer.commands.shared.command_function import command
+from analyzer.commands.shared.exit_codes import exit_of
+from analyzer.commands.shared.options import Files
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import STANDARD_OUTPUT, is_terminal
 

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from analyzer.commands.command_function import command
-from analyzer.commands.exits import EXIT_DIFFERS, EXIT_DONE
-from analyzer.commands.options import Format, OutputFormat
-from analyzer.commands.result_writing import Writing
+from analyzer.commands.shared.command_function import command
+from analyzer.commands.shared.exit_codes import EXIT_DIFFERS, EXIT_DONE
+from analyzer.commands.shared.options import Format, OutputFormat
+from analyzer.commands.shared.result_writing import Writing
 
 
 @command
@@ -23,7 +23,7 @@ def calibrate(
 
     Exit 5 where a value differs or a buffer is damaged.
     """
-    from analyzer.results.calibration import CalibrationSummaryRecord
+    from analyzer.results.records.calibration import CalibrationSummaryRecord
     from analyzer.screens.views.calibrate import Calibration
 
     view = Calibration.read(folder)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from analyzer.commands.capture_reading import CaptureReading
-from analyzer.commands.command_function import command
-from analyzer.commands.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING
-from analyzer.commands.options import EngineName
+from analyzer.commands.shared.capture_reading import CaptureReading
+from analyzer.commands.shared.command_function import command
+from analyzer.commands.shared.exit_codes import EXIT_DONE, EXIT_FILES, EXIT_NOTHING
+from analyzer.commands.shared.options import EngineName
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import say
 from analyzer.core.output.terminal import status_line
@@ -167,7 +167,7 @@ def _request(
     from analyzer.collect.capture_sources import find_sources
     from analyzer.collect.collect_run import CollectRequest
     from analyzer.collect.stage_results import Job
-    from analyzer.questions.audit.engine import Profile
+    from analyzer.questions.audit.audit_engine import Profile
 
     if profile not in tuple(Profile):
         raise typer.BadParameter(f"there are {', '.join(Profile)}", param_hint="--profile")

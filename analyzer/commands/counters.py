@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from analyzer.commands.capture_reading import CaptureReading
-from analyzer.commands.command_function import command
-from analyzer.commands.completion import complete_counter
-from analyzer.commands.exits import EXIT_DONE, EXIT_NOTHING, exit_of
-from analyzer.commands.options import Files, Format, OutputFormat, Strict
-from analyzer.commands.result_writing import Writing
-from analyzer.commands.selection_options import CounterSelection, checked, later
+from analyzer.commands.shared.capture_reading import CaptureReading
+from analyzer.commands.shared.command_function import command
+from analyzer.commands.shared.completion import complete_counter
+from analyzer.commands.shared.exit_codes import EXIT_DONE, EXIT_NOTHING, exit_of
+from analyzer.commands.shared.options import Files, Format, OutputFormat, Strict
+from analyzer.commands.shared.result_writing import Writing
+from analyzer.commands.shared.selection_options import CounterSelection, checked, later
 from analyzer.core.output.gate import say
 
 CounterPaths = Annotated[

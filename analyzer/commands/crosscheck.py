@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from analyzer.commands.capture_reading import CaptureReading
-from analyzer.commands.command_function import command
-from analyzer.commands.exits import EXIT_DIFFERS, EXIT_DONE
-from analyzer.commands.result_writing import Writing
+from analyzer.commands.shared.capture_reading import CaptureReading
+from analyzer.commands.shared.command_function import command
+from analyzer.commands.shared.exit_codes import EXIT_DIFFERS, EXIT_DONE
+from analyzer.commands.shared.result_writing import Writing
 from analyzer.core.output.gate import say, write_document
 from analyzer.core.printable_text import printable
 

@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-from analyzer.commands.capture_reading import pseudonyms_of
-from analyzer.commands.command_function import command
-from analyzer.commands.exits import EXIT_UNUSABLE
-from analyzer.commands.options import Format, OutputFormat, Redact, RedactKey
-from analyzer.commands.result_writing import Writing
+from analyzer.commands.shared.capture_reading import pseudonyms_of
+from analyzer.commands.shared.command_function import command
+from analyzer.commands.shared.exit_codes import EXIT_UNUSABLE
+from analyzer.commands.shared.options import Format, OutputFormat, Redact, RedactKey
+from analyzer.commands.shared.result_writing import Writing
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import say
 

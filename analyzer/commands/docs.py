@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import typer.main
 
-from analyzer.commands.about import ABOUT
-from analyzer.commands.all_commands import DESCRIPTION, EXIT_CODES, command_line
-from analyzer.commands.command_function import command
-from analyzer.commands.completion import complete_page
-from analyzer.commands.options import Format, OutputFormat
-from analyzer.commands.result_writing import Writing
+from analyzer.commands.shared.about import ABOUT
+from analyzer.commands.shared.all_commands import DESCRIPTION, EXIT_CODES, command_line
+from analyzer.commands.shared.command_function import command
+from analyzer.commands.shared.completion import complete_page
+from analyzer.commands.shared.options import Format, OutputFormat
+from analyzer.commands.shared.result_writing import Writing
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import write_document
 
@@ -85,8 +85,8 @@ def docs(
 
 def _view(names: Sequence[str], known: dict[str, Path]) -> View:
     """The limits, attacks or rules of these names."""
-    from analyzer.questions.audit.engine import select as selected
-    from analyzer.questions.audit.rule import every_rule
+    from analyzer.questions.audit.audit_engine import select as selected
+    from analyzer.questions.audit.rule_registry import every_rule
     from analyzer.screens.views.attack_pages import AttackList, attacks_named
     from analyzer.screens.views.limit_pages import LimitList
     from analyzer.screens.views.rule_pages import RuleList

@@ -10,12 +10,12 @@ import typer
 from msgspec.structs import replace
 
 from analyzer.capture.special_files import special_file
-from analyzer.commands.capture_reading import CaptureReading
-from analyzer.commands.command_function import command
-from analyzer.commands.exits import EXIT_NOTHING, exit_of
-from analyzer.commands.options import EngineName, Files, force_option
-from analyzer.commands.result_writing import destination_of
-from analyzer.commands.selection_options import CallSelection, Head, Tail
+from analyzer.commands.shared.capture_reading import CaptureReading
+from analyzer.commands.shared.command_function import command
+from analyzer.commands.shared.exit_codes import EXIT_NOTHING, exit_of
+from analyzer.commands.shared.options import EngineName, Files, force_option
+from analyzer.commands.shared.result_writing import destination_of
+from analyzer.commands.shared.selection_options import CallSelection, Head, Tail
 from analyzer.core.output.gate import STANDARD_OUTPUT, Destination, say
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def _secrets(reading: CaptureReading, sliced: Path | None, names: Sequence[str])
 
 
 def _write_decrypted(analysis: Analysis, calls: Selected, destination: Destination) -> None:
-    from analyzer.interfaces.contents.machine_names import machine_names
+    from analyzer.interfaces.call_contents.machine_names import machine_names
     from analyzer.screens.formats.unsealed_packets import Unwritten, write_conversation
 
     unwritten, count = Unwritten(), 0

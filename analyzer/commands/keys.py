@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from analyzer.commands.capture_reading import CaptureReading, asked_password
-from analyzer.commands.command_function import command
-from analyzer.commands.exits import EXIT_DONE, EXIT_FILES
-from analyzer.commands.help import Command, SubGroup
-from analyzer.commands.options import Files
-from analyzer.commands.result_writing import Writing
+from analyzer.commands.shared.capture_reading import CaptureReading, asked_password
+from analyzer.commands.shared.command_function import command
+from analyzer.commands.shared.exit_codes import EXIT_DONE, EXIT_FILES
+from analyzer.commands.shared.help import Command, SubGroup
+from analyzer.commands.shared.options import Files
+from analyzer.commands.shared.result_writing import Writing
 from analyzer.core.output.gate import put, say, write_document
 
 if TYPE_CHECKING:

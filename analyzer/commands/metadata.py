@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from analyzer.commands.capture_reading import CaptureReading
-from analyzer.commands.command_function import command
-from analyzer.commands.exits import EXIT_DONE, EXIT_NOTHING, exit_of
-from analyzer.commands.options import Files
-from analyzer.commands.result_writing import Writing
+from analyzer.commands.shared.capture_reading import CaptureReading
+from analyzer.commands.shared.command_function import command
+from analyzer.commands.shared.exit_codes import EXIT_DONE, EXIT_NOTHING, exit_of
+from analyzer.commands.shared.options import Files
+from analyzer.commands.shared.result_writing import Writing
 from analyzer.core.output.gate import say
 
 

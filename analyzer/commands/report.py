@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from analyzer.commands.audit import ProfileName
-from analyzer.commands.capture_reading import CaptureReading
-from analyzer.commands.command_function import command
-from analyzer.commands.exits import EXIT_FILES, exit_of
-from analyzer.commands.options import Strict
-from analyzer.commands.result_writing import Writing
+from analyzer.commands.shared.capture_reading import CaptureReading
+from analyzer.commands.shared.command_function import command
+from analyzer.commands.shared.exit_codes import EXIT_FILES, exit_of
+from analyzer.commands.shared.options import Strict
+from analyzer.commands.shared.result_writing import Writing
 from analyzer.core.output.gate import say
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _made(
     reading: CaptureReading, files: list[str], title: str | None, profile: ProfileName, *, quiet: bool = False
 ) -> tuple[Analysis, Report, ValueBlocks]:
     """Reads captures for a page."""
-    from analyzer.questions.audit.engine import Audit, Profile
+    from analyzer.questions.audit.audit_engine import Audit, Profile
     from analyzer.screens.formats.report_page import value_blocks
     from analyzer.screens.views.report import Report
 
@@ -102,7 +102,7 @@ def _serve(
 ) -> NoReturn:
     """Serves the page of a capture that grows until it ends, or until the user ends it; both are a good end."""
     from analyzer.capture.growing_file import GrowingCapture
-    from analyzer.commands.guard import ending_well
+    from analyzer.commands.shared.guard import ending_well
     from analyzer.screens.formats.report_page import LiveVersion, page_parts, write_page
     from analyzer.screens.live import LivePage
 

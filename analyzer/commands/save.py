@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from analyzer.commands.capture_reading import CaptureReading
-from analyzer.commands.command_function import command
-from analyzer.commands.exits import exit_of
-from analyzer.commands.options import Files, Force
-from analyzer.commands.result_writing import destination_of
+from analyzer.commands.shared.capture_reading import CaptureReading
+from analyzer.commands.shared.command_function import command
+from analyzer.commands.shared.exit_codes import exit_of
+from analyzer.commands.shared.options import Files, Force
+from analyzer.commands.shared.result_writing import destination_of
 from analyzer.core.output.gate import say
 
 
@@ -25,7 +25,7 @@ def save(
 ) -> None:
     """Save the whole analysis, decrypted and without keys: every command takes the case in place of the captures."""
     from analyzer.pipeline.case import read_back, write_case
-    from analyzer.screens.viewmodel.call_words import REDACTED
+    from analyzer.screens.viewmodel.call_summary_words import REDACTED
 
     destination = destination_of(output, files, reading, force=force, private=True)
     analysis = replace(reading, hashing=True).analysis(files)

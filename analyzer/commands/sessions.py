@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from analyzer.commands.capture_reading import CaptureReading
-from analyzer.commands.command_function import command
-from analyzer.commands.exits import exit_of
-from analyzer.commands.options import EntryFormat, Files, Format, OutputEntryFormat, OutputFormat
-from analyzer.commands.result_writing import Writing
-from analyzer.commands.selection_options import CallSelection
+from analyzer.commands.shared.capture_reading import CaptureReading
+from analyzer.commands.shared.command_function import command
+from analyzer.commands.shared.exit_codes import exit_of
+from analyzer.commands.shared.options import EntryFormat, Files, Format, OutputEntryFormat, OutputFormat
+from analyzer.commands.shared.result_writing import Writing
+from analyzer.commands.shared.selection_options import CallSelection
 
 if TYPE_CHECKING:
     from analyzer.pipeline.run import InSessions

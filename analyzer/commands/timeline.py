@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 from msgspec.structs import replace
 
-from analyzer.commands.capture_reading import CaptureReading
-from analyzer.commands.command_function import command
-from analyzer.commands.exits import EXIT_DONE, exit_of
-from analyzer.commands.options import EntryFormat, Files, NamesFrom, NamesFromOption, OutputEntryFormat, Strict
-from analyzer.commands.result_writing import Writing
-from analyzer.commands.selection_options import CallSelection, Head, Tail, Time, TimeColumn
+from analyzer.commands.shared.capture_reading import CaptureReading
+from analyzer.commands.shared.command_function import command
+from analyzer.commands.shared.exit_codes import EXIT_DONE, exit_of
+from analyzer.commands.shared.options import EntryFormat, Files, NamesFrom, NamesFromOption, OutputEntryFormat, Strict
+from analyzer.commands.shared.result_writing import Writing
+from analyzer.commands.shared.selection_options import CallSelection, Head, Tail, Time, TimeColumn
 from analyzer.core.output.gate import is_terminal
 
 if TYPE_CHECKING:

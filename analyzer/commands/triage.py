@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from analyzer.commands.capture_reading import CaptureReading
-from analyzer.commands.command_function import command
-from analyzer.commands.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING
-from analyzer.commands.options import Files, Format, OutputFormat
-from analyzer.commands.result_writing import Writing
-from analyzer.commands.selection_options import CallSelection
+from analyzer.commands.shared.capture_reading import CaptureReading
+from analyzer.commands.shared.command_function import command
+from analyzer.commands.shared.exit_codes import EXIT_DONE, EXIT_FILES, EXIT_NOTHING
+from analyzer.commands.shared.options import Files, Format, OutputFormat
+from analyzer.commands.shared.result_writing import Writing
+from analyzer.commands.shared.selection_options import CallSelection
 from analyzer.core.output.gate import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from analyzer.results.analysis import Analysis
-    from analyzer.results.triage import TriageSummary
+    from analyzer.results.records.triage import TriageSummary
 
 EXIT_MEDIUM, EXIT_HIGH = 10, 11
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from analyzer.commands.exits import EXIT_DONE, EXIT_FOREIGN
+from analyzer.commands.shared.exit_codes import EXIT_DONE, EXIT_FOREIGN
 from analyzer.core.output.gate import put
 
 

@@ -27,11 +27,11 @@ from analyzer.core.events import Problem
 from analyzer.core.frame_ids import file_of, number_of
 from analyzer.core.limits import Limits
 from analyzer.core.tcpip_encoding import FIN, RST, SYN
-from analyzer.pipeline.packet_reader import CHANGED, broke_off
+from analyzer.pipeline.packet_rereading import CHANGED, broke_off
 from analyzer.pipeline.run import analyze, follow_messages
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import Call, Side
-from analyzer.results.record_types import Endpoint
+from analyzer.results.calls.call import Call, Side
+from analyzer.results.records.record_types import Endpoint
 from analyzer.screens.formats.pcapng_writer import PcapngWriter
 from analyzer.transport.packet.segment import SegmentBatch
 from analyzer.transport.rpc.pdu import Ptype
@@ -309,7 +309,7 @@ def _written(
     """The frames of the sources, as they were captured."""
     from importlib.metadata import version
 
-    from analyzer.interfaces.contents.machine_names import machine_names
+    from analyzer.interfaces.call_contents.machine_names import machine_names
 
     out = Slice()
     files = analysis.capture.files

@@ -18,9 +18,9 @@ from analyzer.core.errors import CONTRADICTIONS, CaseError, InputError
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.pipeline.case_container import CaseEntry, Container, EntryReader, damaged, measured, write
 from analyzer.results.analysis import Analysis
-from analyzer.results.capture_facts import SCHEMA, EventTrace
 from analyzer.results.case_entries import ENTRIES, CaseFacts, TableFacts, dump, load
 from analyzer.results.provenance import FileDigest
+from analyzer.results.records.capture_records import SCHEMA, EventTrace
 
 FORMAT, VERSION = "pcq-case", 7
 # What a directory of `collect` says that it is, which has a manifest too.

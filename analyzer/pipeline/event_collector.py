@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from analyzer.core.events import CaptureEnds, Conflict, Event, Problem
 from analyzer.core.limits import Limits
 from analyzer.results.analysis import Analysis, CaptureFacts
-from analyzer.results.call import Call
-from analyzer.results.call_table import CallTable, OrderedCalls
+from analyzer.results.calls.call import Call
+from analyzer.results.calls.call_table import CallTable, OrderedCalls
 from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, FlowLink, LateLogon, Logon, Pdu, SmbSession
-from analyzer.results.counter_name_tables import NameTables
-from analyzer.results.counterset_catalog import Catalogs
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
+from analyzer.results.reported_names.counter_name_tables import NameTables
+from analyzer.results.reported_names.counterset_catalog import Catalogs
 from analyzer.transport.channel.channel_events import ChannelClosed
 from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.undecoded_call import plain_call

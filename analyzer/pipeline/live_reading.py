@@ -15,16 +15,16 @@ from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.resolution.conflicting_bytes import Marks
 from analyzer.interfaces.resolution.streamed_calls import CallStream
 from analyzer.results.analysis import Analysis, CaptureFacts
-from analyzer.results.call import Call
-from analyzer.results.call_table import CallTable, OrderedCalls, Tally
-from analyzer.results.metadata import fill
+from analyzer.results.calls.call import Call
+from analyzer.results.calls.call_table import CallTable, OrderedCalls, Tally
+from analyzer.results.reported_names.saved_metadata import fill
 from analyzer.transport.rpc.exchange import Exchange, OpenCall
 from analyzer.transport.rpc.undecoded_call import plain_call
 
 if TYPE_CHECKING:
-    from analyzer.results.counter_name_tables import NameTables
-    from analyzer.results.counterset_catalog import Catalogs
-    from analyzer.results.metadata import Metadata
+    from analyzer.results.reported_names.counter_name_tables import NameTables
+    from analyzer.results.reported_names.counterset_catalog import Catalogs
+    from analyzer.results.reported_names.saved_metadata import Metadata
 
 
 class Collector(Protocol):

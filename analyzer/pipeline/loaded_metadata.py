@@ -8,7 +8,12 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.core.limits import Limits
 from analyzer.pipeline.run import Engine, analyze
-from analyzer.results.metadata import Metadata, looks_like_metadata, metadata_from_json, metadata_of
+from analyzer.results.reported_names.saved_metadata import (
+    Metadata,
+    looks_like_metadata,
+    metadata_from_json,
+    metadata_of,
+)
 
 # Windows has some 250 countersets with 5,000 counters; their names in all languages are far below this.
 MAX_FILE_BYTES = 256 << 20

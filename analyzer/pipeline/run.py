@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from analyzer.interfaces.winperf.winreg_layer import KeyFollower
     from analyzer.pipeline.live_reading import Stream
     from analyzer.pipeline.shard_coordinator import Sharing
-    from analyzer.results.metadata import Metadata
     from analyzer.results.provenance import FileDigest
+    from analyzer.results.reported_names.saved_metadata import Metadata
     from analyzer.transport.packet.frame_tallies import Tallies
     from analyzer.transport.packet.segment import SegmentBatch
     from analyzer.transport.rpc.exchange import Selection
     from analyzer.transport.rpc.rpc_layer import RpcLayer
-    from analyzer.transport.smb.file_tracker import FileLog
+    from analyzer.transport.smb.files.file_tracker import FileLog
     from analyzer.transport.smb.smb_connection_state import KeyLog, MessageLog
 
 Engine = Literal["own", "tshark"]
@@ -158,11 +158,11 @@ def _read(
     with_files: bool = False,
     sharing: Sharing | None = None,
 ) -> Analysis | None:
-    """Takes the segments that are waiting through all layers and the second reading. With `sharing`, several processes do that,
-    where it pays; None where it then turns out that one process has to."""
+    """Takes the segments that are waiting through all layers and resolves what only the whole capture states. With `sharing`,
+    several processes do that, where it pays; None where it then turns out that one process has to."""
     from analyzer.interfaces.pcq.naming_calls import NamingCalls
     from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
-    from analyzer.interfaces.resolution.second_reading import resolved
+    from analyzer.interfaces.resolution.whole_capture_resolution import resolved
     from analyzer.interfaces.winperf.winreg_layer import KeyFollower
     from analyzer.transport.rpc.client_marks_in_rpc import MarksInSessions
 
@@ -223,7 +223,7 @@ def _sharing(
 
 
 def _file_log(limits: Limits) -> FileLog:
-    from analyzer.transport.smb.file_tracker import FileLog  # few commands ask for files
+    from analyzer.transport.smb.files.file_tracker import FileLog  # few commands ask for files
 
     return FileLog(limits)
 
@@ -341,7 +341,7 @@ def _opened(
 def _filled(analysis: Analysis, metadata: Sequence[Metadata], instead: str | None) -> Analysis:
     if not metadata:
         return analysis
-    from analyzer.results.metadata import filled  # few runs have names of a file
+    from analyzer.results.reported_names.saved_metadata import filled  # few runs have names of a file
 
     return filled(analysis, metadata, instead)
 

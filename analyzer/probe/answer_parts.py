@@ -7,7 +7,7 @@ from analyzer.interfaces.buffers import decode_buffer, decode_stub
 from analyzer.probe.dcerpc_client import Reply
 from analyzer.questions.audit.data_answers import read_answer
 from analyzer.results.buffer_kinds import BufferKind
-from analyzer.results.perflib import Opnum
+from analyzer.results.methods.perflib import Opnum
 
 
 def data_of(answer: Reply) -> bytes:

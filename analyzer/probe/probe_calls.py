@@ -1,7 +1,8 @@
 """The calls of the probe: methods with parameters in, answers and an entry in the log out.
 
 A `Lab` opens associations to one server and keeps the log; a `Talk` is one association at one authentication level. Each entry says
-what was sent in words, what came back, and which triggers of requirements (`analyzer.questions.audit.requirements`) that was.
+what was sent in words, what came back, and which triggers of requirements (`analyzer.questions.audit.requirement_catalog`) that
+was.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from msgspec.structs import replace
 from analyzer.core.dcerpc import NDR, NDR64, NdrWriter
 from analyzer.probe.dcerpc_client import BoundStream, Credentials, LostError, OfferedContext, Reply, handle_of
 from analyzer.probe.request_stubs import MACHINE, query_value
-from analyzer.results import perflib, winreg
-from analyzer.results.perflib import Opnum
+from analyzer.results.methods import perflib, winreg
+from analyzer.results.methods.perflib import Opnum
 from analyzer.results.security import AuthLevel
 
 PERFLIB, WINREG = (perflib.INTERFACE, 1, 0), (winreg.INTERFACE, 1, 0)

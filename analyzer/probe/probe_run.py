@@ -32,8 +32,8 @@ from analyzer.probe.probe_script import STEPS, Options, Script
 from analyzer.probe.request_stubs import context_handle
 from analyzer.probe.server_connection import PipeConnector, TcpConnector
 from analyzer.questions.audit.probe_triggers import FORMAT
-from analyzer.questions.audit.requirements import catalogue
-from analyzer.results import perflib
+from analyzer.questions.audit.requirement_catalog import catalogue
+from analyzer.results.methods import perflib
 
 Program = Literal["auto", "dumpcap", "tcpdump", "own"]
 

@@ -18,7 +18,7 @@ from analyzer.probe.dcerpc_client import Credentials, OfferedContext, Reply
 from analyzer.probe.probe_calls import MOST_GUIDS, PERFLIB, WINREG, Impersonation, Lab, Talk
 from analyzer.probe.request_stubs import ANY, MACHINE, NO_HANDLE, context_handle, identifier
 from analyzer.questions.audit.rules.parameters import LIMITS
-from analyzer.results.perflib import Opnum
+from analyzer.results.methods.perflib import Opnum
 from analyzer.results.security import AuthLevel
 
 # A GUID no counterset has, a handle no server gives out, a language no server speaks, a counter id no set has.

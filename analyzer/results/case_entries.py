@@ -1,7 +1,7 @@
 """An analysis as the entries of a case, and back (docs/case-file.md). Nothing of a key is among them.
 
-What an analysis is made of are tables: of the calls, in their order, and of records (`results/record_tables.py`). Beside them lies
-the log of the bytes of calls. Only those rows and columns of a table are read that somebody asks for.
+What an analysis is made of are tables: of the calls, in their order, and of records (`results/records/record_tables.py`). Beside
+them lies the log of the bytes of calls. Only those rows and columns of a table are read that somebody asks for.
 """
 
 from __future__ import annotations
@@ -23,24 +23,30 @@ from analyzer.core.events import Problem
 from analyzer.core.saved_columns import SavedColumns
 from analyzer.core.server_names import Name, Texts
 from analyzer.results.analysis import Analysis, CaptureFacts
-from analyzer.results.call import SmbFacts
-from analyzer.results.call_rows import (
+from analyzer.results.calls.call import SmbFacts
+from analyzer.results.calls.call_row_columns import (
     FORMATS,
     STORED,
     Context,
     SharedValues,
     Stored,
 )
-from analyzer.results.call_table import OrderedCalls
-from analyzer.results.capture_facts import EventTrace
-from analyzer.results.case_calls import VIEW, SavedCalls, SavedViews, check_frames
+from analyzer.results.calls.call_table import OrderedCalls
+from analyzer.results.calls.query_state import Held, Identifier, InOrder, QueryView
+from analyzer.results.calls.saved_calls import VIEW, SavedCalls, SavedViews, check_frames
 from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, FlowLink, Logon, Pdu, SmbSession
-from analyzer.results.counter_name_tables import NameTable, NameTables
-from analyzer.results.counterset_catalog import Catalog, Catalogs, CounterEntry, CountersetEntry, Described
-from analyzer.results.query_state import Held, Identifier, InOrder, QueryView
-from analyzer.results.record_tables import ROWS_OF_BATCH, Rows, SavedTable, narrowest, saved
-from analyzer.results.record_types import Endpoint
-from analyzer.results.sample import IdSource
+from analyzer.results.records.capture_records import EventTrace
+from analyzer.results.records.record_tables import ROWS_OF_BATCH, Rows, SavedTable, narrowest, saved
+from analyzer.results.records.record_types import Endpoint
+from analyzer.results.records.sample import IdSource
+from analyzer.results.reported_names.counter_name_tables import NameTable, NameTables
+from analyzer.results.reported_names.counterset_catalog import (
+    Catalog,
+    Catalogs,
+    CounterEntry,
+    CountersetEntry,
+    Described,
+)
 
 _Row = TypeVar("_Row")
 _MAC, _NO_MAC = re.compile(r"(?:[0-9a-f]{2}:){5}[0-9a-f]{2}"), "00:00:00:00:00:00"

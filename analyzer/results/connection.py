@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from analyzer.core.events import Event
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Decryption, Identity, LogonOutcome, RefusedBy
 
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, UnsetType
 
-from analyzer.results.call import CallRecord, PduRecord, SideName
-from analyzer.results.record_types import FrameFiles, PlaceExtent, Record, Value, doc
+from analyzer.results.calls.call import CallRecord, PduRecord, SideName
+from analyzer.results.records.record_types import FrameFiles, PlaceExtent, Record, Value, doc
 
 
 class FieldNode(Value, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from analyzer.results.record_types import Record, Value, doc
+from analyzer.results.records.record_types import Record, Value, doc
 
 
 class FileDigest(Struct, frozen=True):

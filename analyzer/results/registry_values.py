@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from analyzer.core.number_labels import label
+from analyzer.core.names_of_numbers import label
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.call import Call
-from analyzer.results.winreg import ERROR_SUCCESS, ValueType, WinregOpnum
+from analyzer.results.calls.call import Call
+from analyzer.results.methods.winreg import ERROR_SUCCESS, ValueType, WinregOpnum
 
 
 class RegistryValue(Struct, frozen=True):

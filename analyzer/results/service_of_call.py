@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from analyzer.results.call import Call, ServiceFacts
-from analyzer.results.scmr import QUERYING, START_TYPES
+from analyzer.results.calls.call import Call, ServiceFacts
+from analyzer.results.methods.scmr import QUERYING, START_TYPES
 
 
 def service_facts(call: Call) -> ServiceFacts | None:

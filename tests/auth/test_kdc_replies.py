@@ -14,7 +14,7 @@ from analyzer.auth.kerberos import KdcReply
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Decryption, Identity
 from analyzer.transport.packet.block_dissector import Dissector
 from analyzer.transport.packet.segment import UdpPayload

@@ -26,7 +26,7 @@ from analyzer.auth.spnego import parse_spnego
 from analyzer.auth.token_handshake import begin
 from analyzer.core.errors import DecodeError, InputError
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Decryption
 from analyzer.transport.tcp.stream_events import Connection, Recognised, StreamBatch
 from tests.build.auth import (

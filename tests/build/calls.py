@@ -17,15 +17,15 @@ from analyzer.core.events import Event
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
-from analyzer.interfaces.resolution.second_reading import resolved
+from analyzer.interfaces.resolution.whole_capture_resolution import resolved
 from analyzer.interfaces.svcctl.service_layer import ServiceLayer
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, WinregLayer
 from analyzer.pipeline.event_collector import EventCollector
 from analyzer.results.analysis import Analysis, CaptureFacts
-from analyzer.results.call import CallState, Side
+from analyzer.results.calls.call import CallState, Side
+from analyzer.results.calls.pdus import Fragment
 from analyzer.results.connection import Channel, Logon, SmbSession
-from analyzer.results.pdus import Fragment
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import AuthInfo, AuthLevel, Decryption, Identity
 from analyzer.screens.formats.unsealed_packets import write_conversation
 from analyzer.transport.rpc.exchange import Exchange

@@ -26,7 +26,7 @@ from analyzer.results.case_entries import (
     saved_calls,
     saved_columns,
 )
-from analyzer.results.record_tables import Rows, SavedTable, saved
+from analyzer.results.records.record_tables import Rows, SavedTable, saved
 
 
 def contents(case: Path) -> dict[str, bytes]:

@@ -41,7 +41,7 @@ from analyzer.core.dcerpc import Verifier as Auth
 from analyzer.core.events import Event
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import Channel
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import AuthLevel, Decryption, Identity
 from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap, SmbInfo
 from tests.build.auth import KerberosConversation, NtlmConversation

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.kdf.kbkdf import KBKDFHMAC, CounterLocation,
 
 from analyzer.core.events import Event
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, StreamBatch, StreamClosed
 
 CLIENT = Endpoint("10.0.0.2", 49152)

@@ -25,10 +25,10 @@ from analyzer.collect.stage_results import Job, Window
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.output.file_store import Store
 from analyzer.pipeline.run import analyze
-from analyzer.questions.audit.engine import Audit
+from analyzer.questions.audit.audit_engine import Audit
 from analyzer.results.analysis import Analysis
-from analyzer.results.finding import CoverageRecord, FindingRecord
-from analyzer.results.metadata import MetadataRecord, metadata_record
+from analyzer.results.records.finding import CoverageRecord, FindingRecord
+from analyzer.results.reported_names.saved_metadata import MetadataRecord, metadata_record
 from analyzer.screens.formats.table_schema import table_of_records
 from analyzer.screens.formats.table_writer import logons_table, problems_table, table_of
 from analyzer.screens.views.audit import AuditView

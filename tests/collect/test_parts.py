@@ -58,10 +58,10 @@ from analyzer.core.frame_ids import frame_id
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.output.file_store import Store
 from analyzer.pipeline.case import open_case
-from analyzer.questions.audit.verdicts import Outcome
-from analyzer.results import perflib, scmr, winreg
-from analyzer.results.handle import HandleEvent, HandleRecord
-from analyzer.results.record_types import Endpoint
+from analyzer.questions.audit.rule_verdicts import Outcome
+from analyzer.results.methods import perflib, scmr, winreg
+from analyzer.results.records.handle import HandleEvent, HandleRecord
+from analyzer.results.records.record_types import Endpoint
 from analyzer.screens.formats.table_schema import table_of_records
 from analyzer.transport.packet.host_pair_sorter import FrameKind
 from analyzer.transport.rpc.exchange import Exchange

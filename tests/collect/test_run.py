@@ -34,7 +34,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.output.file_store import StoreError
-from analyzer.results.metadata import Metadata
+from analyzer.results.reported_names.saved_metadata import Metadata
 from analyzer.transport.packet.host_pair_sorter import FrameKind
 from tests.collect.test_stages import A, B, C, D, conversation, file_facts, source
 from tests.written import is_as_written

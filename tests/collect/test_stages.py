@@ -39,7 +39,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.output.file_store import Store
-from analyzer.results.capture_facts import HostMark, HostName, HostRecord
+from analyzer.results.records.capture_records import HostMark, HostName, HostRecord
 from analyzer.transport.packet.host_pair_sorter import FrameKind
 from tests.build.capture import frames_of, pcap
 from tests.collect.sets import CAPTURES, collected, keyring_of, of_dataset, put

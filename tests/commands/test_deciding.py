@@ -17,24 +17,21 @@ import typer
 
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.capture_reader import ReadBound
-from analyzer.commands import (
-    audit,
+from analyzer.commands import audit, collect, probe, triage
+from analyzer.commands.shared import (
     capture_reading,
-    collect,
     command_function,
     completion,
-    exits,
+    exit_codes,
     options,
-    probe,
     selection_options,
-    triage,
 )
-from analyzer.commands.capture_reading import CaptureReading
-from analyzer.commands.options import EngineName
+from analyzer.commands.shared.capture_reading import CaptureReading
+from analyzer.commands.shared.options import EngineName
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
-from analyzer.questions.audit.verdicts import Outcome
+from analyzer.questions.audit.rule_verdicts import Outcome
 from analyzer.questions.filters.time_bounds import TimeBound
 from analyzer.screens.views.limit_pages import amount
 from tests.commands.test_all_commands import CLEAR, run
@@ -106,9 +103,9 @@ def test_what_was_read_decides_the_exit_code(
     monkeypatch.setattr(f"{verdict}.unreadable", lambda one: unreadable)
     monkeypatch.setattr(f"{verdict}.unread", lambda one, met: unread)
     asked = None if asked_for is None else lambda: asked_for
-    assert exits.exit_of(analysis, strict=strict, asked_for=asked) == code
+    assert exit_codes.exit_of(analysis, strict=strict, asked_for=asked) == code
     assert capsys.readouterr().err == said
-    assert exits.exit_of(analysis, strict=strict, is_enough=True) == (
+    assert exit_codes.exit_of(analysis, strict=strict, is_enough=True) == (
         6 if unreadable else 4 if strict and unread else 0
     )
     assert capsys.readouterr().err == ""
@@ -382,7 +379,7 @@ def test_a_command_that_fails_states_what_it_had_read(tmp_path: Path) -> None:
         raise typer.Exit(3)
 
     function.__annotations__ = {"reading": CaptureReading, "files": list[str]}
-    with pytest.raises(exits.ReadingFailedError, match="the capture was read in part only") as failed:
+    with pytest.raises(exit_codes.ReadingFailedError, match="the capture was read in part only") as failed:
         command_function.command(function)(files=["x"], **defaults(capture_reading.capture_reading))
     assert (made, str(failed.value.__cause__)) == (["x"], "of a library")
 

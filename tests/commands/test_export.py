@@ -19,7 +19,7 @@ from analyzer.pipeline.capture_slicing import slice_of
 from analyzer.pipeline.run import analyze, with_embedded
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import Call, Side
+from analyzer.results.calls.call import Call, Side
 from analyzer.screens.formats.pcapng_writer import PcapngWriter
 from analyzer.screens.formats.unsealed_packets import Unwritten, write_conversation
 from tests import truth

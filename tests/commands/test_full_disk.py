@@ -31,7 +31,7 @@ import importlib, json, os, pkgutil, sys, tempfile
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as the program has it; nothing may fork beside threads
 import analyzer
-from analyzer.commands.guard import run_process
+from analyzer.commands.shared.guard import run_process
 
 lines = json.load(sys.stdin)
 for found in pkgutil.walk_packages(analyzer.__path__, "analyzer.") if len(lines) > 1 else ():

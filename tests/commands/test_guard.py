@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from analyzer.commands.guard import guarded, sentence_of, shown_again
+from analyzer.commands.shared.guard import guarded, sentence_of, shown_again
 from analyzer.transport.rpc.rpc_layer import RpcLayer
 from tests.commands.test_all_commands import CLEAR, PCQ, SECRETS, records
 
@@ -172,7 +172,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("module", ["analyzer.commands.guard", "typer", "numpy", "orjson"])
+@pytest.mark.parametrize("module", ["analyzer.commands.shared.guard", "typer", "numpy", "orjson"])
 def test_ctrl_c_while_modules_are_loaded_is_130(module: str) -> None:
     code = INTERRUPTING.format(module=module, number=signal.SIGINT.value, arguments=["timeline", str(CLEAR)])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
@@ -203,7 +203,7 @@ def test_a_signal_while_reading_ends_in_good_order(tmp_path: Path) -> None:
 
 
 IN_TEXT = """
-from analyzer.commands import guard
+from analyzer.commands.shared import guard
 def interrupted(arguments):
     try:
         exec("raise KeyboardInterrupt")

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from analyzer.commands import selection_options
+from analyzer.commands.shared import selection_options
 from tests.commands.test_all_commands import run
 
 

@@ -12,10 +12,10 @@ import polars as pl
 import pytest
 
 from analyzer.capture.capture_reader import CaptureReader
-from analyzer.commands.guard import guarded
+from analyzer.commands.shared.guard import guarded
 from analyzer.core.events import Problem
 from analyzer.core.file_names import path_of_text, shell_word, text_of_path
-from analyzer.pipeline import packet_reader, run
+from analyzer.pipeline import packet_rereading, run
 from tests.commands.test_all_commands import CLEAR, here
 
 # The name in latin-1, as it is shown, and one of the same width that every form can hold.
@@ -237,7 +237,7 @@ def test_files_that_are_gone_when_packets_are_looked_at_again_cost_the_packets(
         Path(name).write_bytes(CLEAR.read_bytes())
     analysis = run.analyze(names)
     Path(names[0]).unlink()
-    found = packet_reader.packets_of(names, analysis, packet_reader.Keyring())
+    found = packet_rereading.packets_of(names, analysis, packet_rereading.Keyring())
     assert (found.size, found.lacking) == (0, "the captures changed since they were read")
     Path(names[1]).unlink()
-    assert "could not be read again" in packet_reader.packets_of(names, analysis, packet_reader.Keyring()).lacking
+    assert "could not be read again" in packet_rereading.packets_of(names, analysis, packet_rereading.Keyring()).lacking

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from analyzer.commands.all_commands import command_line
+from analyzer.commands.shared.all_commands import command_line
 from tests.written import is_as_written
 
 # Functions that take the options: export_metadata, nt_hash_of, wireshark, keytab_of; and those that all commands share: _reading,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analyzer.pipeline.packet_reader import packets_of
+from analyzer.pipeline.packet_rereading import packets_of
 from analyzer.results.captured_packets import Packets
 from tests.commands.test_all_commands import CLEAR, run
 from tests.page import blocks
@@ -48,7 +48,7 @@ def test_a_capture_that_is_gone_when_its_packets_are_read_is_a_stated_problem(
         capture.unlink()
         return packets_of(*given, **more)
 
-    monkeypatch.setattr("analyzer.pipeline.packet_reader.packets_of", gone)
+    monkeypatch.setattr("analyzer.pipeline.packet_rereading.packets_of", gone)
     result = run("report", capture, "-o", page)
     assert result.exit_code == 6
     assert (

@@ -21,7 +21,7 @@ from rich.text import Text
 
 from analyzer.auth.keyring import Keyring
 from analyzer.interfaces.buffers import decode_stub
-from analyzer.interfaces.contents.machine_names import machine_names
+from analyzer.interfaces.call_contents.machine_names import machine_names
 from analyzer.interfaces.redaction.pseudonyms import KEPT, Pseudonyms
 from analyzer.interfaces.redaction.redacted_stubs import redacted_buffer, redacted_call
 from analyzer.interfaces.winperf.winreg_layer import UNKNOWN

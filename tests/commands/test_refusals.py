@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.commands.guard import guarded
+from analyzer.commands.shared.guard import guarded
 from tests.commands.test_all_commands import CLEAR, PCQ
 
 TERMINAL = ("analyzer.commands.browse.is_terminal", lambda: True)

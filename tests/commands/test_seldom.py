@@ -12,9 +12,9 @@ import pytest
 from analyzer.auth.keytab import parse_keytab
 from analyzer.collect.collect_run import Done
 from analyzer.collect.dataset_manifest import Manifest, SkippedEntry, TableEntry
-from analyzer.commands import completion
 from analyzer.commands.collect import _report
-from analyzer.commands.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING
+from analyzer.commands.shared import completion
+from analyzer.commands.shared.exit_codes import EXIT_DONE, EXIT_FILES, EXIT_NOTHING
 from analyzer.core.events import Problem
 from tests.commands.test_all_commands import CLEAR, PCQ, SECRETS, run
 

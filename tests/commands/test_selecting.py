@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from analyzer.commands.all_commands import command_line
+from analyzer.commands.shared.all_commands import command_line
 from tests.commands.test_all_commands import CAPTURES, run
 from tests.commands.test_all_commands import records as lines
 from tests.corpus import CORPUS

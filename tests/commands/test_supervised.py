@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import typer
 
-from analyzer.commands import all_commands, guard
-from analyzer.commands.exits import ReadingFailedError
+from analyzer.commands.shared import all_commands, guard
+from analyzer.commands.shared.exit_codes import ReadingFailedError
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import StreamClosedError
 

@@ -11,7 +11,7 @@ import pytest
 from msgspec import structs
 from typer.main import get_command
 
-from analyzer.commands.all_commands import command_line
+from analyzer.commands.shared.all_commands import command_line
 from analyzer.core.limits import ABOUT, DEFAULTS, Limits
 from analyzer.pipeline.run import stream
 from analyzer.screens.views.limit_pages import amount

@@ -14,8 +14,8 @@ from analyzer.core.array_functions import distinct, first_places
 from analyzer.core.bounded_cache import Kept
 from analyzer.core.frame_ids import file_of, frame_id, number_of
 from analyzer.core.memory_budget import MemoryBudget
+from analyzer.core.names_of_numbers import label
 from analyzer.core.ntstatus import known_nt_status_name, nt_status_name, nt_status_numbers
-from analyzer.core.number_labels import label
 from analyzer.core.server_names import Name, Named, SampleNames, Texts
 from analyzer.core.times import earliest, iso_time, parse_duration, parse_time, shown_time, systemtime_moment
 from analyzer.core.win32_errors import win32_name, win32_numbers

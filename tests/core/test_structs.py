@@ -87,7 +87,7 @@ CHANGING = """
     collect.stage_results: ConversationFacts FileFacts Judged RowsFacts
     collect.dataset_manifest: Facts Manifest
     core.byte_origins: PackedOrigins
-    interfaces.contents.client_programs: ClientConnection
+    interfaces.call_contents.client_programs: ClientConnection
     interfaces.pcq.handle_following: _Watch
     interfaces.pcq.query_handles: Happened Query _Channel _Use
     pipeline.capture_slicing: _Exchange _Link _Needs
@@ -96,7 +96,7 @@ CHANGING = """
     questions.audit.data_answers: Block DataAnswer _Content
     questions.audit.findings: Coverage FindingPattern
     questions.audit.identifier_lists: IdentifierList
-    questions.audit.rule: Rule
+    questions.audit.rule_registry: Rule
     questions.audit.rules.counter_values: _Constant
     questions.differences.conversation_keys: _Talk
     questions.differences.field_comparison: FieldComparison
@@ -106,18 +106,18 @@ CHANGING = """
     questions.processes.process_records: _Values
     questions.series.answer_columns: Answer _Viewer
     questions.series.counter_records: Bucket
-    questions.series.value_plans: PlanRows ValuePlan
-    questions.series.readings: Batch _Last _Work
+    questions.series.values_by_layout: PlanRows ValuePlan
+    questions.series.reading_batches: Batch _Last _Work
     questions.statistics.activity: _Deeds _Sightings
     questions.statistics.machine_addresses: Machine Sighting _AddressesOfMachine
     questions.statistics.summary: _Errors _Polled
-    results.counterset_catalog: CounterEntry CountersetEntry Described
-    results.metadata: _Differences
+    results.reported_names.counterset_catalog: CounterEntry CountersetEntry Described
+    results.reported_names.saved_metadata: _Differences
     results.captured_packets: _PackedMessage
     screens.browse.panes: _TreeLine
     screens.formats.unsealed_packets: Unwritten
     screens.formats.junit: _Reported
-    screens.formats.report_page_sides: _AlikeSides
+    screens.formats.report_page_call_sides: _AlikeSides
     screens.formats.table_schema: _Plan
     screens.viewmodel.tree_forms: _Alike
     screens.viewmodel.plotted_series: _PlottedReadings
@@ -131,17 +131,17 @@ CHANGING = """
     transport.packet.frame_tallies: Tallies Tally
     transport.packet.tunnels: Inner
     transport.rpc.call_pairing: CallSide PendingCall
-    transport.smb.file_opens: FileOpen
+    transport.smb.files.file_opens: FileOpen
     transport.smb.durable_opens: SentData
     transport.smb.smb1_reader: Smb1Request
-    transport.smb.smb1_files: _Smb1FileRequest
+    transport.smb.files.smb1_files: _Smb1FileRequest
     transport.smb.smb1_message: Smb1Block
-    transport.smb.smb1_logons: Smb1Setup
+    transport.smb.smb1_session_setup: Smb1Setup
     transport.smb.smb2_reader: Compound Smb2Request
-    transport.smb.smb2_files: _Smb2FileRequest
-    transport.smb.smb2_logons: Smb2Setup
+    transport.smb.files.smb2_files: _Smb2FileRequest
+    transport.smb.smb2_session_setup: Smb2Setup
     transport.smb.smb_connection_state: ConnectionState ProblemTally SharedState
-    transport.smb.session: Undecrypted
+    transport.smb.smb_session: Undecrypted
     transport.smb.trees_and_opens: ConnectedTree Open
     transport.tcp.stream_ordering: _Delivered
 """
@@ -184,22 +184,22 @@ BY_IDENTITY = """
     interfaces.buffers.perf_data_layout: Grid PerfDataLayout PerfDataParts Singles
     interfaces.buffers.winperf_layout: WinperfLayout WinperfParts
     interfaces.buffers.known_layouts: KnownLayout _Known
-    interfaces.contents.answer_binding: Binding
-    interfaces.contents.sample_chunks: ChunkPart SampleChunk
+    interfaces.call_contents.answers_with_names: Binding
+    interfaces.call_contents.sample_chunks: ChunkPart SampleChunk
     questions.audit.findings: FindingPattern
     questions.audit.rule_plans: Plan
-    questions.audit.rule: Rule
+    questions.audit.rule_registry: Rule
     questions.films.film: Film FilmFrame Films PollCells
     questions.films.film_maker: _FilmPart _Lane
     questions.series.answer_columns: Answer
     questions.series.formatted_columns: Quotients
-    questions.series.value_plans: ValuePlan
-    questions.series.readings: Batch
+    questions.series.values_by_layout: ValuePlan
+    questions.series.reading_batches: Batch
     results.analysis: Analysis Part
-    results.call_rows: SharedValues
-    results.record_tables: SavedTable
-    results.display_records: Form
-    screens.formats.report_page_sides: Template
+    results.calls.call_row_columns: SharedValues
+    results.records.record_tables: SavedTable
+    results.records.display_records: Form
+    screens.formats.report_page_call_sides: Template
     screens.formats.table_writer: _Entries
     transport.packet.segment_batches: Batches
     transport.packet.segment_columns: Payloads SegmentColumns

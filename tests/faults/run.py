@@ -167,7 +167,7 @@ class Room:
             if scenario.output is not None:
                 words = [str(self.folder / word) if word == scenario.output else word for word in words]
             from analyzer.collect import local_workers
-            from analyzer.commands.guard import guarded
+            from analyzer.commands.shared.guard import guarded
             from analyzer.core.output.gate import buffer_standard_output, flush_streams
 
             # The program is loaded: nothing is gained by starting Python again.

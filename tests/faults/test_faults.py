@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.results import call_table
-from analyzer.results.call_table import CallTable
+from analyzer.results.calls import call_table
+from analyzer.results.calls.call_table import CallTable
 from tests.build.calls import Calls, analysis_of
 
 # A point for each defect that was found: the result was torn, or the command ended in a traceback or in exit code 70.

@@ -29,7 +29,7 @@ from typing import NamedTuple
 import pytest
 
 from analyzer import __version__
-from analyzer.commands.all_commands import command_line
+from analyzer.commands.shared.all_commands import command_line
 from analyzer.core.output import gate
 from analyzer.core.output import terminal as output_terminal
 from tests.commands.test_all_commands import CAPTURES, VECTORS, run

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event
-from analyzer.results.call import Call, Side
+from analyzer.results.calls.call import Call, Side
 from analyzer.results.registry_values import registry_value
 from analyzer.results.service_of_call import service_facts
 

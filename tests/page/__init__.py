@@ -17,11 +17,11 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
-from analyzer.pipeline.packet_reader import packets_of
-from analyzer.questions.audit.engine import Audit, Profile
+from analyzer.pipeline.packet_rereading import packets_of
+from analyzer.questions.audit.audit_engine import Audit, Profile
 from analyzer.results.analysis import Analysis
 from analyzer.screens.formats.report_page import page_parts, value_blocks
-from analyzer.screens.formats.report_page_sides import IN_FRAMES
+from analyzer.screens.formats.report_page_call_sides import IN_FRAMES
 from analyzer.screens.views.report import Report
 from tests import truth
 from tests.analyses import analysis_of_file

@@ -15,13 +15,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from analyzer.core.output.json import document
-from analyzer.questions.audit.engine import Audit, Profile
+from analyzer.questions.audit.audit_engine import Audit, Profile
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.statistics.stats_records import stats_records
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import CallRecord
-from analyzer.results.display_records import CARRIERS
+from analyzer.results.calls.call import CallRecord
+from analyzer.results.records.display_records import CARRIERS
 from analyzer.screens.formats import report_page as page_module
 from analyzer.screens.formats.report_page import asset
 from analyzer.screens.formats.report_page_data import exact, exact_text

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from analyzer.core.output.json import document
-from analyzer.interfaces.contents.call_records import CallRecords
+from analyzer.interfaces.call_contents.call_records import CallRecords
 from analyzer.questions.filters import binder
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.filters.filter_vocabulary import vocabulary

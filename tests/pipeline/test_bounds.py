@@ -13,9 +13,9 @@ from analyzer.capture.capture_reader import CaptureInfo
 from analyzer.core.errors import InputError
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.pipeline import digest_verification, loaded_metadata
-from analyzer.pipeline import packet_reader as module
+from analyzer.pipeline import packet_rereading as module
 from analyzer.pipeline.digest_verification import _FIRST_ELEMENTS, _HEAD_BYTES, _TAIL_BYTES, _xml_property
-from analyzer.pipeline.packet_reader import MAX_PACKET_BYTES, _add_frames, _with_header, why_not
+from analyzer.pipeline.packet_rereading import MAX_PACKET_BYTES, _add_frames, _with_header, why_not
 from analyzer.results.captured_packets import Packets
 
 

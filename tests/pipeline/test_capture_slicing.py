@@ -26,9 +26,9 @@ from analyzer.pipeline.capture_slicing import (
     _SlicedFrames,
     slice_of,
 )
-from analyzer.results.call import Call
+from analyzer.results.calls.call import Call
 from analyzer.results.connection import Pdu
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.packet.segment import Segment, SegmentBatch
 from analyzer.transport.rpc.pdu import Ptype
 from analyzer.transport.smb.smb_framing import Message

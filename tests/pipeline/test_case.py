@@ -34,9 +34,10 @@ from analyzer.pipeline import case_container as container_module
 from analyzer.pipeline.case import VERSION, check_case, manifest_of, open_case, write_case
 from analyzer.pipeline.case_container import is_case
 from analyzer.pipeline.run import analyze
-from analyzer.questions.audit.engine import Audit
+from analyzer.questions.audit.audit_engine import Audit
 from analyzer.results.analysis import Analysis
-from analyzer.results.case_calls import SavedCalls
+from analyzer.results.calls.pdus import Pdus
+from analyzer.results.calls.saved_calls import SavedCalls
 from analyzer.results.case_entries import (
     CALLS,
     ENTRIES,
@@ -48,7 +49,6 @@ from analyzer.results.case_entries import (
     load,
     saved_columns,
 )
-from analyzer.results.pdus import Pdus
 from analyzer.screens.formats.view_writer import json_lines
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters

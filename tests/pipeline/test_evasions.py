@@ -15,7 +15,7 @@ import pytest
 from msgspec import Struct
 
 from analyzer.core.times import NS_PER_S
-from analyzer.interfaces.contents.call_records import CallRecords, call_record
+from analyzer.interfaces.call_contents.call_records import CallRecords, call_record
 from analyzer.interfaces.resolution.conflicting_bytes import REASON
 from analyzer.pipeline.case import open_case, write_case
 from analyzer.pipeline.run import analyze, stream
@@ -23,7 +23,7 @@ from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import Call
+from analyzer.results.calls.call import Call
 from tests.build.capture import pcap
 from tests.build.capture import read as frames_of
 from tests.build.packet import ethernet, extension, ipv4, ipv6, ipv6_fragment

@@ -15,7 +15,7 @@ from analyzer.interfaces.svcctl.service_layer import ServiceLayer
 from analyzer.interfaces.winperf.winreg_layer import WinregLayer
 from analyzer.pipeline.layer_chain import Layer, LayerChain
 from analyzer.pipeline.run import _call_layers, stream_layers
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.channel.channel_events import ChannelClosed, ChannelGap
 from analyzer.transport.tcp.stream_events import Connection, Gap, Recognised, StreamClosed
 from tests.build.calls import Calls

@@ -23,8 +23,8 @@ from analyzer.core.output.json import dumps
 from analyzer.pipeline.live_reading import Stream
 from analyzer.pipeline.run import analyze, stream
 from analyzer.questions.filters.call_selection import EVERYTHING
-from analyzer.results.call import Call
-from analyzer.results.record_types import Record
+from analyzer.results.calls.call import Call
+from analyzer.results.records.record_types import Record
 from analyzer.screens.views.streamed_timeline import StreamedTimeline
 from analyzer.screens.views.timeline import Timeline
 from analyzer.transport.tcp.reassembler import Reassembler

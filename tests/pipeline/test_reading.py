@@ -16,10 +16,10 @@ from analyzer.core.events import BlockEnds, Conflict, Event, Moment, Problem
 from analyzer.core.limits import Limits
 from analyzer.pipeline import segment_sources as segments_module
 from analyzer.pipeline.live_reading import Stream
-from analyzer.pipeline.packet_reader import packets_of
+from analyzer.pipeline.packet_rereading import packets_of
 from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import CaptureFacts
-from analyzer.results.call import Call
+from analyzer.results.calls.call import Call
 from analyzer.results.captured_packets import Packets
 from analyzer.transport.packet.segment import SegmentBatch
 from tests import truth

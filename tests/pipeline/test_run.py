@@ -20,7 +20,7 @@ from analyzer.pipeline.event_collector import _LISTED_COST, EventCollector
 from analyzer.pipeline.layer_chain import LayerChain
 from analyzer.pipeline.run import _collect, analyze, follow_messages, smb_session_keys, stream, tickets_in
 from analyzer.results.analysis import CaptureFacts
-from analyzer.results.metadata import metadata_of
+from analyzer.results.reported_names.saved_metadata import metadata_of
 from analyzer.transport.channel.channel_events import ChannelClosed
 from analyzer.transport.packet.segment import SegmentBatch
 from tests import truth

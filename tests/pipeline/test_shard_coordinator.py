@@ -26,9 +26,9 @@ from analyzer.pipeline import shard_coordinator
 from analyzer.pipeline.case import write_case
 from analyzer.pipeline.run import analyze
 from analyzer.pipeline.shard_worker import Shard, ShardFacts, ShardTask, read_shard
-from analyzer.results.call_table import CallTable
-from analyzer.results.calls_of_shards import CallMerger, MergedTable, MovedCalls, blocks_of
-from analyzer.results.record_types import Endpoint
+from analyzer.results.calls.call_table import CallTable
+from analyzer.results.calls.merged_calls import CallMerger, MergedTable, MovedCalls, blocks_of
+from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.tcp.stream_events import Connection, StreamBatch
 from tests.collect.sets import CAPTURES, keyring_of
 from tests.commands.test_all_commands import here

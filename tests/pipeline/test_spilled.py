@@ -5,13 +5,13 @@ import pytest
 from analyzer.auth.keyring import Keyring
 from analyzer.core.traced_bytes import StoredBytes
 from analyzer.interfaces.buffers import tree_texts
-from analyzer.interfaces.contents import call_records, sample_chunks
-from analyzer.interfaces.contents.sample_records import sample_records
-from analyzer.interfaces.contents.timeline_records import timeline_records
+from analyzer.interfaces.call_contents import call_records, sample_chunks
+from analyzer.interfaces.call_contents.sample_records import sample_records
+from analyzer.interfaces.call_contents.timeline_records import timeline_records
 from analyzer.interfaces.pcq import handle_following
 from analyzer.pipeline.run import analyze
-from analyzer.results import call_table, calls_in_blocks
-from analyzer.results.pdus import Pdus
+from analyzer.results.calls import call_table, held_calls
+from analyzer.results.calls.pdus import Pdus
 from analyzer.screens.formats.view_writer import json_lines
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.timeline import Timeline
@@ -54,8 +54,8 @@ def test_the_report_is_the_same_in_small_parts(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(call_table, "_READ_AT_ONCE", 50)
     monkeypatch.setattr(handle_following, "_AT_ONCE", 3)
     monkeypatch.setattr(call_records, "_LONG", 10)
-    monkeypatch.setattr(calls_in_blocks, "_STRETCH", 300)
-    monkeypatch.setattr(calls_in_blocks, "_BLOCK", 7)
+    monkeypatch.setattr(held_calls, "_STRETCH", 300)
+    monkeypatch.setattr(held_calls, "_BLOCK", 7)
     monkeypatch.setattr(tree_texts, "_LONG", 10)
     monkeypatch.setattr(sample_chunks._Chunks, "MAX_COLUMNS", 2)
     assert written() == whole

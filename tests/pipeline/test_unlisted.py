@@ -8,7 +8,7 @@ from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
 from analyzer.pipeline.event_collector import EventCollector
 from analyzer.results.connection import ClientMarks
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 
 
 def test_problems_beyond_the_limit_are_counted_by_kind() -> None:

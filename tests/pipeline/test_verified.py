@@ -17,8 +17,8 @@ from analyzer.core.output.output_digest import new_mark
 from analyzer.pipeline import digest_verification as module
 from analyzer.pipeline.case import write_case
 from analyzer.pipeline.digest_verification import stated_by, verify
-from analyzer.questions.audit.engine import Audit
-from analyzer.questions.audit.rule import every_rule
+from analyzer.questions.audit.audit_engine import Audit
+from analyzer.questions.audit.rule_registry import every_rule
 from analyzer.results.provenance import EvidenceRecord, FileDigest, Input
 from analyzer.screens.formats.junit import junit_xml
 from analyzer.screens.formats.report_page import value_blocks, write_page

@@ -20,14 +20,14 @@ import pytest
 from typer.testing import CliRunner
 
 from analyzer.auth.keyring import Keyring
-from analyzer.commands.all_commands import command_line
+from analyzer.commands.shared.all_commands import command_line
 from analyzer.core.errors import InputError
 from analyzer.pipeline.run import analyze
 from analyzer.probe.probe_run import rehearse
 from analyzer.probe.probe_script import Options
-from analyzer.questions.audit.engine import Audit
+from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.audit.findings import JUDGED
-from analyzer.questions.audit.requirements import catalogue
+from analyzer.questions.audit.requirement_catalog import catalogue
 from analyzer.results.analysis import Analysis
 from tests.probe.server import DOMAIN, OTHER, PASSWORD, USER, Server
 

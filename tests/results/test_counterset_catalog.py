@@ -11,13 +11,24 @@ from msgspec.structs import replace
 from analyzer.core.errors import InputError
 from analyzer.core.output.json import document
 from analyzer.core.server_names import Name, Named, SampleNames
-from analyzer.results import counterset_catalog as catalog_module
-from analyzer.results.call import Call
-from analyzer.results.counter_name_tables import NameTables
-from analyzer.results.counterset_catalog import Catalog, Catalogs, CounterEntry, CountersetEntry, is_english
-from analyzer.results.metadata import fill, looks_like_metadata, metadata_from_json, metadata_record
-from analyzer.results.record_types import Endpoint
-from analyzer.results.scmr import INTERFACE as SVCCTL
+from analyzer.results.calls.call import Call
+from analyzer.results.methods.scmr import INTERFACE as SVCCTL
+from analyzer.results.records.record_types import Endpoint
+from analyzer.results.reported_names import counterset_catalog as catalog_module
+from analyzer.results.reported_names.counter_name_tables import NameTables
+from analyzer.results.reported_names.counterset_catalog import (
+    Catalog,
+    Catalogs,
+    CounterEntry,
+    CountersetEntry,
+    is_english,
+)
+from analyzer.results.reported_names.saved_metadata import (
+    fill,
+    looks_like_metadata,
+    metadata_from_json,
+    metadata_record,
+)
 from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.calls import HANDLE, OTHER_HANDLE, Calls
 from tests.build.rpc import WINREG

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from analyzer.results import perflib, scmr, winreg
-from analyzer.results.counter_name_tables import WELL_KNOWN
+from analyzer.results.methods import perflib, scmr, winreg
+from analyzer.results.reported_names.counter_name_tables import WELL_KNOWN
 from analyzer.results.security import AuthLevel, AuthType
 
 # [MS-PCQ] section 3.1.4.

@@ -16,14 +16,13 @@ from analyzer.core import growing_columns
 from analyzer.core.absence import Missing
 from analyzer.core.byte_log import Log
 from analyzer.core.traced_bytes import StoredBytes, TracedBytes
-from analyzer.results import call_table, perflib
 from analyzer.results.buffer_kinds import BufferKind
-from analyzer.results.call import Call, CallState, PerformanceRead, Side, StubProblem
-from analyzer.results.call_rows import FORMATS
-from analyzer.results.call_table import CallTable, OrderedCalls
-from analyzer.results.calls_in_blocks import HeldSide
-from analyzer.results.case_entries import dump, load
-from analyzer.results.pdus import (
+from analyzer.results.calls import call_table
+from analyzer.results.calls.call import Call, CallState, PerformanceRead, Side, StubProblem
+from analyzer.results.calls.call_row_columns import FORMATS
+from analyzer.results.calls.call_table import CallTable, OrderedCalls
+from analyzer.results.calls.held_calls import HeldSide
+from analyzer.results.calls.pdus import (
     Fragment,
     Fragments,
     Pdus,
@@ -33,6 +32,8 @@ from analyzer.results.pdus import (
     stub_length_of,
     stub_of,
 )
+from analyzer.results.case_entries import dump, load
+from analyzer.results.methods import perflib
 from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.calls import HANDLE, Calls, analysis_of
 from tests.build.cases import kept

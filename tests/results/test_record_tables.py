@@ -16,8 +16,8 @@ from msgspec.structs import astuple
 
 from analyzer.core.arrow_files import WIDTHS
 from analyzer.core.errors import CaseError
-from analyzer.results import record_tables
-from analyzer.results.record_tables import Rows, narrowest, saved
+from analyzer.results.records import record_tables
+from analyzer.results.records.record_tables import Rows, narrowest, saved
 from tests.build.cases import Kept
 
 

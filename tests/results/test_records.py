@@ -11,9 +11,9 @@ import pytest
 from msgspec import Meta, Struct
 from msgspec.structs import fields
 
-from analyzer.results.call import CallRecord
-from analyzer.results.command_records import COMMANDS
-from analyzer.results.record_types import Endpoint, Record, Value
+from analyzer.results.calls.call import CallRecord
+from analyzer.results.records.command_records import COMMANDS
+from analyzer.results.records.record_types import Endpoint, Record, Value
 
 RECORDS = list(dict.fromkeys(kind for kinds in COMMANDS.values() for kind in kinds))
 

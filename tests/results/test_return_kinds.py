@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from analyzer.core.errors import InputError
 from analyzer.core.frame_ids import number_of
 from analyzer.core.win32_errors import hresult_name, hresult_numbers
-from analyzer.interfaces.contents.call_records import call_record
+from analyzer.interfaces.call_contents.call_records import call_record
 from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.fields_as_columns import CallColumns
 from analyzer.questions.filters.filterable_fields import call_fields
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.questions.statistics.summary import error_stats
-from analyzer.results.return_kinds import _RETURNS, ReturnKind, _by_opnum, return_kind, stated_kind
+from analyzer.results.methods.return_kinds import _RETURNS, ReturnKind, _by_opnum, return_kind, stated_kind
 from analyzer.transport.rpc.interface_names import method_name
 from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.calls import Calls, analysis_of

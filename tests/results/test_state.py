@@ -19,15 +19,15 @@ from analyzer.core.frame_ids import frame_id
 from analyzer.core.server_names import Name
 from analyzer.core.traced_bytes import TracedBytes, untraced
 from analyzer.interfaces.pcq.perflib_layer import perflib_call
-from analyzer.results import scmr
 from analyzer.results.analysis import Analysis, Selected
-from analyzer.results.call import Call, InterfaceFacts
-from analyzer.results.call_table import CallTable, OrderedCalls
+from analyzer.results.calls.call import Call, InterfaceFacts
+from analyzer.results.calls.call_table import CallTable, OrderedCalls
+from analyzer.results.calls.pdus import Pdus
+from analyzer.results.calls.query_state import Held, Identifier, InOrder, QueryView
 from analyzer.results.captured_packets import CapturedFrame, Packets
 from analyzer.results.case_entries import LOG, RECORDS, dump, load
-from analyzer.results.display_records import LayerBytes, Node, Run, SideView
-from analyzer.results.pdus import Pdus
-from analyzer.results.query_state import Held, Identifier, InOrder, QueryView
+from analyzer.results.methods import scmr
+from analyzer.results.records.display_records import LayerBytes, Node, Run, SideView
 from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.calls import HANDLE, Calls, analysis_of
 from tests.build.cases import Kept, kept, rows_of, with_columns, with_tables

@@ -12,9 +12,13 @@ from msgspec.structs import replace
 
 from analyzer.core.server_names import MAX_REMEMBERED, Name, Named, SampleNames
 from analyzer.core.traced_bytes import TracedBytes, untraced
-from analyzer.results import scmr
-from analyzer.results.call import Call
-from analyzer.results.counter_name_tables import (
+from analyzer.results.calls.call import Call
+from analyzer.results.calls.query_state import Held, Identifier, InOrder
+from analyzer.results.methods import scmr
+from analyzer.results.methods.scmr import service_type_words
+from analyzer.results.records.record_types import Endpoint
+from analyzer.results.registry_values import RegistryValue
+from analyzer.results.reported_names.counter_name_tables import (
     ENGLISH,
     WELL_KNOWN,
     NameTable,
@@ -23,13 +27,9 @@ from analyzer.results.counter_name_tables import (
     table_language,
     value_in_words,
 )
-from analyzer.results.query_state import Held, Identifier, InOrder
-from analyzer.results.record_types import Endpoint
-from analyzer.results.registry_values import RegistryValue
-from analyzer.results.scmr import service_type_words
 from analyzer.results.security import Identity
 from analyzer.results.service_of_call import service_facts
-from analyzer.screens.viewmodel.call_words import service_answer_words, service_request_words
+from analyzer.screens.viewmodel.call_summary_words import service_answer_words, service_request_words
 from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.calls import Calls
 from tests.written import Told

@@ -11,8 +11,8 @@ from typing import Any
 
 import typer.main
 
-from analyzer.commands.about import ABOUT
-from analyzer.commands.all_commands import command_line
+from analyzer.commands.shared.about import ABOUT
+from analyzer.commands.shared.all_commands import command_line
 from tools.prose.markdown import ROOT, print_once
 
 # What says a message: classes of errors, and functions that print on standard error.

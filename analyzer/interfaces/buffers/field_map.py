@@ -46,7 +46,7 @@ from analyzer.interfaces.buffers.winperf_layout import WINPERF
 from analyzer.interfaces.buffers.winperf_object_values import WinPerfInstance
 from analyzer.interfaces.buffers.winperf_trees import is_plain
 from analyzer.results.buffer_kinds import BufferKind
-from analyzer.results.display_records import Reads, Words, number_read
+from analyzer.results.records.display_records import Reads, Words, number_read
 
 StatusName = Callable[[int], str]
 

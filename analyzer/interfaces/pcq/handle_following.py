@@ -30,10 +30,10 @@ from analyzer.core.array_functions import distinct
 from analyzer.core.events import Moment
 from analyzer.interfaces.pcq.perflib_layer import Loss, identifiers_of, may_answer_validate_counters
 from analyzer.interfaces.pcq.query_handles import TOGETHER, UNREAD, BlockTypes, Query, QueryHandles, block_types
-from analyzer.results.call import Call, handle_of
-from analyzer.results.call_table import NO_HANDLE, CallTable
-from analyzer.results.perflib import INTERFACE, Opnum
-from analyzer.results.query_state import QueryView
+from analyzer.results.calls.call import Call, handle_of
+from analyzer.results.calls.call_table import NO_HANDLE, CallTable
+from analyzer.results.calls.query_state import QueryView
+from analyzer.results.methods.perflib import INTERFACE, Opnum
 
 # What is known of lost requests.
 _Verdict = Literal["harmless", "unknown"]

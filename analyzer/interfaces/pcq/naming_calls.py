@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from analyzer.results.connection import Channel
-from analyzer.results.perflib import INTERFACE, Opnum
+from analyzer.results.methods.perflib import INTERFACE, Opnum
 from analyzer.results.security import AuthInfo, of_any_logon
 from analyzer.transport.channel.channel_events import SmbInfo
 from analyzer.transport.rpc.call_pairing import PendingCall, SideState

@@ -14,9 +14,9 @@ from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event, Moment
 from analyzer.interfaces.buffers import decode_buffer, decode_stub, stub_places
-from analyzer.results.call import Call, Side, SideName, StubProblem
-from analyzer.results.counterset_catalog import Catalogs
-from analyzer.results.perflib import (
+from analyzer.results.calls.call import Call, Side, SideName, StubProblem
+from analyzer.results.calls.query_state import Identifier
+from analyzer.results.methods.perflib import (
     BUFFER_KIND_OF_CODE,
     BUFFER_KIND_OF_METHOD,
     INTERFACE,
@@ -24,7 +24,7 @@ from analyzer.results.perflib import (
     Opnum,
     RequestCode,
 )
-from analyzer.results.query_state import Identifier
+from analyzer.results.reported_names.counterset_catalog import Catalogs
 from analyzer.transport.channel.channel_events import ChannelGap
 from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.undecoded_call import decoded_call, plain_call, trimmed_length

@@ -9,11 +9,11 @@ from msgspec import Struct
 from analyzer.core.server_names import SampleNames
 from analyzer.interfaces.buffers import PerfData, PerfRow, perf_data_rows
 from analyzer.interfaces.buffers.windows_text import utf16_text
-from analyzer.results.call import Call
-from analyzer.results.counterset_catalog import Catalog
-from analyzer.results.perflib import NONE_ID
-from analyzer.results.query_state import Identifier, QueryView
-from analyzer.results.sample import IdSource
+from analyzer.results.calls.call import Call
+from analyzer.results.calls.query_state import Identifier, QueryView
+from analyzer.results.methods.perflib import NONE_ID
+from analyzer.results.records.sample import IdSource
+from analyzer.results.reported_names.counterset_catalog import Catalog
 
 # Counterset, counter, instance by name and number.
 Shown = tuple[str, int, str, int | None]

@@ -42,8 +42,8 @@ from analyzer.interfaces.buffers.struct_layouts import (
     INSTANCES,
     SINGLE,
 )
-from analyzer.results.query_state import Held, Identifier, InOrder, QueryView
-from analyzer.results.record_types import Endpoint
+from analyzer.results.calls.query_state import Held, Identifier, InOrder, QueryView
+from analyzer.results.records.record_types import Endpoint
 
 _Key = tuple[str, int, int, str | None]
 

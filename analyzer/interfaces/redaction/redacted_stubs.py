@@ -18,10 +18,10 @@ from analyzer.interfaces.pcq.perflib_layer import perflib_call
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.svcctl.service_layer import service_call
 from analyzer.interfaces.winperf.winreg_layer import winreg_call
-from analyzer.results import perflib, scmr, winreg
 from analyzer.results.buffer_kinds import BufferKind
-from analyzer.results.call import Call, Side
-from analyzer.results.counter_name_tables import is_index
+from analyzer.results.calls.call import Call, Side
+from analyzer.results.methods import perflib, scmr, winreg
+from analyzer.results.reported_names.counter_name_tables import is_index
 from analyzer.transport.rpc.undecoded_call import interface_facts
 
 SideName = Literal["request", "response"]

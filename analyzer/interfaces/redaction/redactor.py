@@ -16,8 +16,8 @@ from analyzer.core.traced_bytes import TracedBytes
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.redaction.redacted_stubs import redacted_call
 from analyzer.results.analysis import Analysis, CaptureFacts
-from analyzer.results.call import Side
-from analyzer.results.capture_facts import EventTrace
+from analyzer.results.calls.call import Side
+from analyzer.results.calls.pdus import Fragment, Fragments, Pdus
 from analyzer.results.connection import (
     Bound,
     Channel,
@@ -29,9 +29,9 @@ from analyzer.results.connection import (
     Pdu,
     SmbSession,
 )
-from analyzer.results.metadata import Metadata
-from analyzer.results.pdus import Fragment, Fragments, Pdus
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.capture_records import EventTrace
+from analyzer.results.records.record_types import Endpoint
+from analyzer.results.reported_names.saved_metadata import Metadata
 from analyzer.results.security import AuthInfo, Identity
 from analyzer.transport.channel.channel_events import ChannelClosed, ChannelGap, SmbInfo
 from analyzer.transport.rpc.exchange import Exchange

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from analyzer.core.byte_origins import FrameExtent
 from analyzer.core.events import Conflict
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.call import Call, Side
-from analyzer.results.call_table import CallTable
-from analyzer.results.pdus import pdus_alone
+from analyzer.results.calls.call import Call, Side
+from analyzer.results.calls.call_table import CallTable
+from analyzer.results.calls.pdus import pdus_alone
 
 REASON = "two versions of its bytes were captured; the first one was read"
 

@@ -23,7 +23,6 @@ import numpy as np
 from analyzer.core.events import Moment, Problem
 from analyzer.interfaces.pcq.handle_following import Following
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Loss
-from analyzer.interfaces.resolution.second_reading import call_order
 from analyzer.interfaces.resolution.unbound_calls import (
     NAMES,
     ContextGuess,
@@ -32,9 +31,10 @@ from analyzer.interfaces.resolution.unbound_calls import (
     note_of,
     recognised,
 )
+from analyzer.interfaces.resolution.whole_capture_resolution import call_order
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower
-from analyzer.results.call import Call
-from analyzer.results.call_table import CallTable, Tally, tally_of
+from analyzer.results.calls.call import Call
+from analyzer.results.calls.call_table import CallTable, Tally, tally_of
 from analyzer.transport.rpc.exchange import OpenCall
 
 # So many calls, at least, lie in a log before those that wait are moved to another.

@@ -28,10 +28,10 @@ from analyzer.core.events import Problem
 from analyzer.interfaces.buffers import Interface, decode_buffer, decode_stub
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, perflib_call
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, winreg_call
-from analyzer.results import perflib as pcq
-from analyzer.results import winreg
-from analyzer.results.call import Call, Side
-from analyzer.results.call_table import CallTable
+from analyzer.results.calls.call import Call, Side
+from analyzer.results.calls.call_table import CallTable
+from analyzer.results.methods import perflib as pcq
+from analyzer.results.methods import winreg
 from analyzer.transport.rpc.interface_names import method_name
 from analyzer.transport.rpc.undecoded_call import interface_facts
 

@@ -13,12 +13,20 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
+from analyzer.core.capture_numbering import Numbers
 from analyzer.core.events import Event
 from analyzer.core.guid import guid_text
-from analyzer.core.numbering import Numbers
 from analyzer.interfaces.buffers import decode_stub
-from analyzer.results.call import Call, handle_of
-from analyzer.results.scmr import CREATING, DECODED, ERROR_SUCCESS, INTERFACE, OPENING, OPENING_MANAGER, ScmrOpnum
+from analyzer.results.calls.call import Call, handle_of
+from analyzer.results.methods.scmr import (
+    CREATING,
+    DECODED,
+    ERROR_SUCCESS,
+    INTERFACE,
+    OPENING,
+    OPENING_MANAGER,
+    ScmrOpnum,
+)
 from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.undecoded_call import decoded_call, decoded_side, plain_call
 

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from analyzer.core.server_names import NameSource, SampleNames
 from analyzer.interfaces.buffers import CounterDefinition, WinPerf, WinPerfInstance, WinPerfObject, winperf_rows
-from analyzer.results.call import Call
-from analyzer.results.counter_name_tables import NameTable
+from analyzer.results.calls.call import Call
+from analyzer.results.reported_names.counter_name_tables import NameTable
 
 _CLASS_MASK, _CLASS_COUNTER = 0x00000C00, 0x00000400
 _SUBTYPE_MASK, _SUBTYPE_BASE = 0x00070000, 0x00030000

@@ -12,14 +12,12 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
+from analyzer.core.capture_numbering import Numbers
 from analyzer.core.events import Event
-from analyzer.core.numbering import Numbers
 from analyzer.interfaces.buffers import decode_buffer, decode_stub
 from analyzer.results.buffer_kinds import BufferKind
-from analyzer.results.call import Call, PerformanceRead, Side, SideName, handle_of
-from analyzer.results.counter_name_tables import NameTables, is_index, table_language
-from analyzer.results.record_types import Endpoint
-from analyzer.results.winreg import (
+from analyzer.results.calls.call import Call, PerformanceRead, Side, SideName, handle_of
+from analyzer.results.methods.winreg import (
     ERROR_MORE_DATA,
     ERROR_SUCCESS,
     INTERFACE,
@@ -28,6 +26,8 @@ from analyzer.results.winreg import (
     REG_MULTI_SZ,
     WinregOpnum,
 )
+from analyzer.results.records.record_types import Endpoint
+from analyzer.results.reported_names.counter_name_tables import NameTables, is_index, table_language
 from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.undecoded_call import decoded_call, decoded_side, plain_call
 

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from analyzer.questions.audit.call_evidence import CallEvidence, SideEvidence
 from analyzer.questions.audit.winperf_walk import MAX_FREQUENCY
-from analyzer.results.call import Side
+from analyzer.results.calls.call import Side
 from analyzer.results.security import of_any_logon
 
 Likeness = tuple[Hashable, ...]

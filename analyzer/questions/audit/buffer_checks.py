@@ -10,8 +10,8 @@ from analyzer.core.win32_errors import win32_name
 from analyzer.questions.audit.call_evidence import CallEvidence, SideEvidence
 from analyzer.questions.audit.data_answers import DataAnswer, Flaw
 from analyzer.questions.audit.identifier_lists import IdentifierBlock
-from analyzer.questions.audit.rule import Look, OfMethods, Reads, of_calls
-from analyzer.questions.audit.verdicts import (
+from analyzer.questions.audit.rule_registry import Look, OfMethods, Reads, of_calls
+from analyzer.questions.audit.rule_verdicts import (
     At,
     Judgement,
     OfCall,
@@ -22,7 +22,7 @@ from analyzer.questions.audit.verdicts import (
     passed,
     warned,
 )
-from analyzer.results.perflib import Opnum
+from analyzer.results.methods.perflib import Opnum
 
 # Data answers, damaged or not: each block says by itself whether it can be read.
 DATA = Reads((Opnum.QUERY_COUNTER_DATA,), ("response.lpData",), success=True, damaged=True)

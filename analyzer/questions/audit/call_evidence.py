@@ -17,23 +17,23 @@ from analyzer.core.errors import DecodeError
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.interfaces.buffers import BufferDecode, Field, StubDecode, decode_stub, map_head
 from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfParts
-from analyzer.interfaces.contents.call_field_maps import buffer_fields, stub_fields
-from analyzer.interfaces.contents.damaged_buffers import decoded_buffer
+from analyzer.interfaces.call_contents.call_field_maps import buffer_fields, stub_fields
+from analyzer.interfaces.call_contents.damaged_buffers import decoded_buffer
 from analyzer.questions.audit.data_answers import DataAnswer, read_answer
 from analyzer.questions.audit.identifier_lists import IdentifierList, read_identifiers
+from analyzer.questions.audit.rule_verdicts import At, SideName
 from analyzer.questions.audit.server_statements import STATING, Knowledge
-from analyzer.questions.audit.verdicts import At, SideName
 from analyzer.questions.statistics.handle_lifetimes import HandleLifetime, handle_lifetimes
-from analyzer.results import perflib as pcq
-from analyzer.results import winreg
 from analyzer.results.analysis import Analysis, Selected
-from analyzer.results.call import Call, Side
-from analyzer.results.call_rows import Context, context_of
-from analyzer.results.call_table import OrderedCalls
-from analyzer.results.calls_in_blocks import HeldCall, HeldSide
-from analyzer.results.counterset_catalog import Catalog
-from analyzer.results.pdus import pdu_at
-from analyzer.results.query_state import QueryView
+from analyzer.results.calls.call import Call, Side
+from analyzer.results.calls.call_row_columns import Context, context_of
+from analyzer.results.calls.call_table import OrderedCalls
+from analyzer.results.calls.held_calls import HeldCall, HeldSide
+from analyzer.results.calls.pdus import pdu_at
+from analyzer.results.calls.query_state import QueryView
+from analyzer.results.methods import perflib as pcq
+from analyzer.results.methods import winreg
+from analyzer.results.reported_names.counterset_catalog import Catalog
 
 # A place without its bytes: `part`, `start`, `stop` and `pdu` of a `Place`.
 Spot = tuple[str, int, int, int | None]

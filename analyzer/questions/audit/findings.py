@@ -10,13 +10,13 @@ from msgspec.structs import replace
 
 from analyzer.core.frame_ids import number_of
 from analyzer.questions.audit.call_evidence import CallEvidence, Place, Spot
-from analyzer.questions.audit.requirements import Requirement, catalogue
-from analyzer.questions.audit.rule import Rule
-from analyzer.questions.audit.verdicts import Actor, Confidence, Judgement, Outcome, Severity
+from analyzer.questions.audit.requirement_catalog import Requirement, catalogue
+from analyzer.questions.audit.rule_registry import Rule
+from analyzer.questions.audit.rule_verdicts import Actor, Confidence, Judgement, Outcome, Severity
 from analyzer.results.analysis import CaptureFacts
-from analyzer.results.finding import Confidence as ConfidenceWord
-from analyzer.results.finding import CoverageRecord, CoverageVerdict, DeviationFacts, FindingRecord
-from analyzer.results.record_types import Extent
+from analyzer.results.records.finding import Confidence as ConfidenceWord
+from analyzer.results.records.finding import CoverageRecord, CoverageVerdict, DeviationFacts, FindingRecord
+from analyzer.results.records.record_types import Extent
 
 # In the order of every table.
 VERDICTS: tuple[CoverageVerdict, ...] = ("pass", "fail", "warn", "not-exercised", "inconclusive", "untestable")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from analyzer.core.errors import InputError
-from analyzer.questions.audit.requirements import catalogue
+from analyzer.questions.audit.requirement_catalog import catalogue
 
 FORMAT = 1
 Triggered = Mapping[str, tuple[str, ...]]

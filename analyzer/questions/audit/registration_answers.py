@@ -9,8 +9,8 @@ from analyzer.interfaces.buffers.ambiguous_readings import string_table_base
 from analyzer.interfaces.buffers.windows_text import utf16_length
 from analyzer.questions.audit.buffer_checks import counters_of_set
 from analyzer.questions.audit.call_evidence import CallEvidence
-from analyzer.questions.audit.rule import Reads
-from analyzer.results.perflib import NONE_ID, Opnum, RequestCode
+from analyzer.questions.audit.rule_registry import Reads
+from analyzer.results.methods.perflib import NONE_ID, Opnum, RequestCode
 
 _METHOD = (Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,)
 _SET = (RequestCode.COUNTERSET_STRUCT,)

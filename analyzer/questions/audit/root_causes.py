@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from analyzer.core.guid import guid_text
 from analyzer.questions.audit.call_evidence import CallEvidence
-from analyzer.questions.audit.rule import Level, Rule
-from analyzer.questions.audit.verdicts import Judgement, Outcome
+from analyzer.questions.audit.rule_registry import Level, Rule
+from analyzer.questions.audit.rule_verdicts import Judgement, Outcome
 
 _REASON = "the parameters of the call are not where the IDL puts them"
 _VIOLATIONS = (Outcome.FAILED, Outcome.WARNED)

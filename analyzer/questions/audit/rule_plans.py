@@ -18,11 +18,11 @@ from analyzer.core.absence import Missing
 from analyzer.questions.audit.alike_calls import likeness_of
 from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, Places, SideEvidence
 from analyzer.questions.audit.findings import FindingPattern, actor_of
-from analyzer.questions.audit.rule import Look, Part, Reads, Rule, Watch
-from analyzer.questions.audit.verdicts import Actor, Judgement, Outcome
-from analyzer.results import perflib as pcq
-from analyzer.results import winreg
-from analyzer.results.query_state import QueryView
+from analyzer.questions.audit.rule_registry import Look, Part, Reads, Rule, Watch
+from analyzer.questions.audit.rule_verdicts import Actor, Judgement, Outcome
+from analyzer.results.calls.query_state import QueryView
+from analyzer.results.methods import perflib as pcq
+from analyzer.results.methods import winreg
 
 # Methods of PerflibV2 whose buffer is never empty on success; the rules about layouts say so where it is.
 _NEVER_EMPTY = (pcq.Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO, pcq.Opnum.QUERY_COUNTER_DATA)

@@ -11,11 +11,11 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from analyzer.interfaces.contents.damaged_buffers import decoded_buffer
+from analyzer.interfaces.call_contents.damaged_buffers import decoded_buffer
 from analyzer.interfaces.pcq.perflib_layer import identifiers_of
 from analyzer.results.analysis import Numbered
-from analyzer.results.call import Call
-from analyzer.results.perflib import Opnum
+from analyzer.results.calls.call import Call
+from analyzer.results.methods.perflib import Opnum
 
 
 class InstanceList(Struct, frozen=True):

@@ -12,7 +12,7 @@ from analyzer.interfaces.buffers.struct_layouts import ERROR
 from analyzer.questions.audit.buffer_checks import NO_REGISTRATION
 from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.data_answers import Block, DataAnswer
-from analyzer.results.query_state import Identifier, QueryView
+from analyzer.results.calls.query_state import Identifier, QueryView
 
 
 class ValueColumn(Struct, frozen=True):

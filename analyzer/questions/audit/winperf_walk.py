@@ -11,9 +11,9 @@ from msgspec import Struct
 from analyzer.core.cached_properties import cached_property
 from analyzer.interfaces.buffers.winperf_trees import winperf_header
 from analyzer.questions.audit.call_evidence import CallEvidence
-from analyzer.questions.audit.rule import Look, OfMethods, Reads, of_calls
-from analyzer.questions.audit.verdicts import Judgement, inconclusive
-from analyzer.results.winreg import WinregOpnum
+from analyzer.questions.audit.rule_registry import Look, OfMethods, Reads, of_calls
+from analyzer.questions.audit.rule_verdicts import Judgement, inconclusive
+from analyzer.results.methods.winreg import WinregOpnum
 
 # Values of a performance key are read one by one, or enumerated ([MS-RRP] sections 3.1.5.17 and 3.1.5.11).
 # With an error the data is undefined.

@@ -26,7 +26,7 @@ from analyzer.questions.differences.machine_facts import (
 from analyzer.questions.differences.machine_matching import Peer, Peers, paired_peers, peers_of
 from analyzer.questions.processes.process_records import process_records
 from analyzer.results.analysis import Analysis
-from analyzer.results.difference import (
+from analyzer.results.records.difference import (
     DifferenceRecord,
     DiffOutcome,
     DiffSummaryRecord,

@@ -15,12 +15,12 @@ from analyzer.core.absence import Missing
 from analyzer.interfaces.buffers import Field
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
 from analyzer.interfaces.buffers.winperf_layout import WINPERF
-from analyzer.interfaces.contents.call_field_maps import buffer_fields, status_name, stub_fields
+from analyzer.interfaces.call_contents.call_field_maps import buffer_fields, status_name, stub_fields
 from analyzer.questions.differences.conversation_keys import GIVEN, HANDLE_LENGTH, USED
 from analyzer.questions.differences.field_comparison import BUFFER, FieldComparison, marked
 from analyzer.questions.differences.machine_matching import Peers
-from analyzer.results.call import Call, Side, SideName, handle_of
-from analyzer.results.difference import FieldDifference, WhyNotCompared
+from analyzer.results.calls.call import Call, Side, SideName, handle_of
+from analyzer.results.records.difference import FieldDifference, WhyNotCompared
 from analyzer.transport.rpc.fault_names import fault_name
 
 # A megabyte of stubs takes seconds.

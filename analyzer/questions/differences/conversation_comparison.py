@@ -14,9 +14,9 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.questions.audit.engine import Audit, Profile
+from analyzer.questions.audit.audit_engine import Audit, Profile
 from analyzer.questions.audit.findings import Finding
-from analyzer.questions.audit.requirements import catalogue
+from analyzer.questions.audit.requirement_catalog import catalogue
 from analyzer.questions.differences.call_pair_comparison import PairComparison
 from analyzer.questions.differences.conversation_keys import AlignedCall, Conversation
 from analyzer.questions.differences.field_comparison import FieldComparison
@@ -25,8 +25,8 @@ from analyzer.questions.differences.machine_matching import Peers
 from analyzer.questions.differences.sequence_alignment import aligned_by_levels, gaps
 from analyzer.questions.statistics.summary import frames_of_calls, method_label
 from analyzer.results.analysis import Analysis, Part
-from analyzer.results.call import Call
-from analyzer.results.difference import (
+from analyzer.results.calls.call import Call
+from analyzer.results.records.difference import (
     Breach,
     DifferenceKind,
     DifferenceRecord,

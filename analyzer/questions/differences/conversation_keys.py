@@ -12,12 +12,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from analyzer.interfaces.contents.call_records import held_of
+from analyzer.interfaces.call_contents.call_records import held_of
 from analyzer.questions.differences.machine_facts import CaptureView
 from analyzer.questions.statistics.summary import who_of
-from analyzer.results.call import handle_of
-from analyzer.results.call_rows import Context
-from analyzer.results.calls_in_blocks import HeldCall, HeldSide
+from analyzer.results.calls.call import handle_of
+from analyzer.results.calls.call_row_columns import Context
+from analyzer.results.calls.held_calls import HeldCall, HeldSide
 from analyzer.results.security import who_words
 
 # Parameters that say how much room there is, and by which name the server is called: they are compared, and align nothing.

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from analyzer.interfaces.buffers import Field
 from analyzer.questions.differences.sequence_alignment import aligned, gaps
-from analyzer.results.call import SideName
-from analyzer.results.difference import DifferenceKind, FieldDifference
+from analyzer.results.calls.call import SideName
+from analyzer.results.records.difference import DifferenceKind, FieldDifference
 
 _ELEMENT = re.compile(r"(.+)\[\d+\]")
 # Bytes that mean nothing, by the names that ksy/ and the layouts give them.

@@ -12,12 +12,12 @@ from msgspec import Struct
 
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.questions.statistics.summary import who_of
-from analyzer.results import perflib, scmr, winreg
 from analyzer.results.analysis import Analysis
-from analyzer.results.call_rows import STATES
-from analyzer.results.counterset_catalog import CountersetEntry, Described
-from analyzer.results.difference import Subject
-from analyzer.results.process import ProcessRecord
+from analyzer.results.calls.call_row_columns import STATES
+from analyzer.results.methods import perflib, scmr, winreg
+from analyzer.results.records.difference import Subject
+from analyzer.results.records.process import ProcessRecord
+from analyzer.results.reported_names.counterset_catalog import CountersetEntry, Described
 from analyzer.results.security import who_words
 from analyzer.results.service_of_call import service_facts
 

@@ -7,13 +7,13 @@ from collections.abc import Collection, Hashable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.interfaces.contents.call_records import held_of
+from analyzer.interfaces.call_contents.call_records import held_of
 from analyzer.questions.differences.conversation_keys import USED, means
 from analyzer.questions.filters.time_bounds import TimeBound
 from analyzer.questions.processes.process_records import process_records
 from analyzer.results.analysis import Analysis, Part
-from analyzer.results.call import handle_of
-from analyzer.results.process import ProcessRecord
+from analyzer.results.calls.call import handle_of
+from analyzer.results.records.process import ProcessRecord
 
 
 class Moment(Struct, frozen=True):

@@ -23,7 +23,7 @@ from msgspec.json import Decoder
 from analyzer.core.array_functions import distinct
 from analyzer.core.output.json import dumps
 from analyzer.questions.films.varints import Ints, deflated, inflated, numbers_of, varints
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 
 Change = Literal["started", "ended"]
 

@@ -30,12 +30,12 @@ from analyzer.questions.films.film import (
 )
 from analyzer.questions.films.varints import Ints
 from analyzer.questions.series.answer_columns import Answer
+from analyzer.questions.series.displayed_points import Key, Sample, Series
 from analyzer.questions.series.formatted_columns import CODES, FLAGS, WHYS
 from analyzer.questions.series.formulas import ATTRIB_HEX, ATTRIB_REAL, formula_of, type_name
-from analyzer.questions.series.readings import Batch
-from analyzer.questions.series.series_points import Key, Sample, Series
-from analyzer.questions.series.value_plans import ValuePlan
-from analyzer.results.sample import Flag, Why
+from analyzer.questions.series.reading_batches import Batch
+from analyzer.questions.series.values_by_layout import ValuePlan
+from analyzer.results.records.sample import Flag, Why
 
 # Counters that say which instance it is: what they hold is shown whatever type they have.
 _IDS = frozenset({"id process", "creating process id", "id thread"})

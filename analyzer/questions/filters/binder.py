@@ -40,7 +40,7 @@ from analyzer.questions.filters.syntax_tree import (
     Word,
     Xor,
 )
-from analyzer.results.record_types import Kind
+from analyzer.results.records.record_types import Kind
 
 _Values = Callable[[Resolve], Sequence[Any]]
 _Test = Callable[[Any], bool]

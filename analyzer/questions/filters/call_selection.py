@@ -20,9 +20,9 @@ from analyzer.questions.filters.filterable_fields import FilterField, call_field
 from analyzer.questions.filters.machines_and_accounts import Account, Parties, Party
 from analyzer.questions.filters.time_bounds import TimeBound
 from analyzer.results.analysis import Analysis, Part, Selected
-from analyzer.results.call import Call
+from analyzer.results.calls.call import Call
 from analyzer.results.connection import SmbSession
-from analyzer.results.record_types import Kind
+from analyzer.results.records.record_types import Kind
 from analyzer.transport.rpc.interface_names import interface_names
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Selection(Struct, frozen=True):
 
     def test(self, analysis: Analysis) -> Callable[[Call], bool]:
         """Whether a call is selected, before `head` and `tail`. No more of the analysis is needed than `needs_all` leaves."""
-        from analyzer.interfaces.contents.call_records import CallRecords
+        from analyzer.interfaces.call_contents.call_records import CallRecords
         from analyzer.questions.filters.fields_of_records import LookedAt
 
         wanted, records = self._expression(analysis), CallRecords(analysis)
@@ -186,7 +186,7 @@ class _Ends:
         machines = (*selection.servers, *selection.clients)
         names: dict[str, tuple[str, ...]] = {}
         if any(one.network is None for one in machines):
-            from analyzer.interfaces.contents.machine_names import machine_names
+            from analyzer.interfaces.call_contents.machine_names import machine_names
 
             names = machine_names(analysis)
         self._servers = Parties.of(selection.servers, names) if selection.servers else None

@@ -14,15 +14,15 @@ import numpy as np
 
 from analyzer.core.absence import Missing
 from analyzer.core.array_functions import distinct
-from analyzer.interfaces.contents.call_records import CallRecords
-from analyzer.interfaces.contents.client_programs import client_programs
+from analyzer.interfaces.call_contents.call_records import CallRecords
+from analyzer.interfaces.call_contents.client_programs import client_programs
 from analyzer.questions.filters.bound_expression import Expression, Resolve
 from analyzer.questions.filters.fields_of_records import LookedAt, values_at
 from analyzer.questions.filters.filterable_fields import BOTH_SIDES, FilterField
-from analyzer.results import scmr, winreg
 from analyzer.results.analysis import Analysis
-from analyzer.results.call_rows import latencies_in, return_kinds_in
-from analyzer.results.return_kinds import ReturnKind
+from analyzer.results.calls.call_row_columns import latencies_in, return_kinds_in
+from analyzer.results.methods import scmr, winreg
+from analyzer.results.methods.return_kinds import ReturnKind
 from analyzer.transport.rpc.fault_names import fault_name
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from typing import Any
 from msgspec import UNSET, Struct
 
 from analyzer.core.absence import Missing
-from analyzer.interfaces.contents.call_records import CallRecords, known_stub
-from analyzer.interfaces.contents.damaged_buffers import decoded_buffer
+from analyzer.interfaces.call_contents.call_records import CallRecords, known_stub
+from analyzer.interfaces.call_contents.damaged_buffers import decoded_buffer
 from analyzer.questions.filters.bound_expression import Resolve
 from analyzer.questions.filters.filterable_fields import FilterField
-from analyzer.results.call import Call, CallKeys, CallRecord, Side, SideName
-from analyzer.results.record_types import Kind, Record
-from analyzer.results.sample import CounterRecord, SampleRecord
+from analyzer.results.calls.call import Call, CallKeys, CallRecord, Side, SideName
+from analyzer.results.records.record_types import Kind, Record
+from analyzer.results.records.sample import CounterRecord, SampleRecord
 
 
 def of_record(record: Record | Mapping[str, Any]) -> Resolve:

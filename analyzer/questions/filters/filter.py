@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from analyzer.interfaces.contents.call_records import CallRecords
-from analyzer.interfaces.contents.sample_records import sample_records
+from analyzer.interfaces.call_contents.call_records import CallRecords
+from analyzer.interfaces.call_contents.sample_records import sample_records
 from analyzer.questions.filters.binder import bind
 from analyzer.questions.filters.bound_expression import Expression, Joined
 from analyzer.questions.filters.fields_as_columns import CallColumns
@@ -16,8 +16,8 @@ from analyzer.questions.filters.fields_of_records import LookedAt, of_record, of
 from analyzer.questions.filters.filterable_fields import FilterField, call_fields, counter_fields, sample_fields
 from analyzer.questions.filters.grammar import parse
 from analyzer.results.analysis import Analysis, Selected
-from analyzer.results.call import CallRecord
-from analyzer.results.sample import CounterRecord, SampleRecord
+from analyzer.results.calls.call import CallRecord
+from analyzer.results.records.sample import CounterRecord, SampleRecord
 
 if TYPE_CHECKING:
     from analyzer.questions.filters.bound_expression import Numbers

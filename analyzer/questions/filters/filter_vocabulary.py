@@ -10,8 +10,8 @@ from analyzer.core.times import UNITS_NS
 from analyzer.core.win32_errors import hresult_numbers, win32_numbers
 from analyzer.questions.filters.filterable_fields import call_fields
 from analyzer.questions.filters.grammar import tables
-from analyzer.results.perflib import RequestCode
-from analyzer.results.record_types import Kind
+from analyzer.results.methods.perflib import RequestCode
+from analyzer.results.records.record_types import Kind
 from analyzer.transport.rpc.fault_names import fault_numbers
 from analyzer.transport.rpc.interface_names import PERFLIB_V2_METHODS
 

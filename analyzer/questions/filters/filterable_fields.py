@@ -1,4 +1,4 @@
-"""The fields that a filter may name, read off the record types (`results/call.py`, `results/sample.py`).
+"""The fields that a filter may name, read off the record types (`results/calls/call.py`, `results/records/sample.py`).
 
 A field's name is its path in the record, its meaning the record's own `doc`, its kind follows from its type and unit. This module
 adds three things: names for what is asked most (`_SHORT`), names without a side for what both sides have, and the parameters of
@@ -21,9 +21,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from msgspec import Meta, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
-from analyzer.results.call import CallRecord
-from analyzer.results.record_types import INSTANT, Kind
-from analyzer.results.sample import CounterRecord, SampleRecord
+from analyzer.results.calls.call import CallRecord
+from analyzer.results.records.record_types import INSTANT, Kind
+from analyzer.results.records.sample import CounterRecord, SampleRecord
 
 NUMBERS = frozenset({Kind.NUMBER, Kind.STATUS, Kind.FAULT, Kind.REQUEST_CODE, Kind.COUNTER_TYPE})
 TEXTS = frozenset({Kind.TEXT, Kind.CHOICE, Kind.METHOD, Kind.INTERFACE, Kind.NAME, Kind.HANDLE, Kind.GUID})

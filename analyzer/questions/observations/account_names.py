@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from analyzer.core.byte_cursor import Cursor
 from analyzer.core.errors import DecodeError
-from analyzer.results.call import Call, Side
+from analyzer.results.calls.call import Call, Side
 
 SAMR, LSARPC = "12345778-1234-abcd-ef00-0123456789ac", "12345778-1234-abcd-ef00-0123456789ab"
 

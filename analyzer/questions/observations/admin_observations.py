@@ -17,11 +17,11 @@ from analyzer.questions.observations import account_names
 from analyzer.questions.observations.method_actions import ACCOUNT_LISTS, ACCOUNT_LOOKUPS, deed_of
 from analyzer.questions.observations.observation_making import OUTCOMES, Deed, Draft, Scene, listed, who_in
 from analyzer.questions.statistics.summary import interface_label
-from analyzer.results import scmr, winreg
-from analyzer.results.call import Call, ServiceFacts
+from analyzer.results.calls.call import Call, ServiceFacts
+from analyzer.results.methods import scmr, winreg
+from analyzer.results.records.statistics import Who
 from analyzer.results.registry_values import registry_value
 from analyzer.results.service_of_call import service_facts
-from analyzer.results.statistics import Who
 
 if TYPE_CHECKING:
     from analyzer.questions.statistics.shown_call_columns import Numbers

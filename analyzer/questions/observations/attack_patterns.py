@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from analyzer.questions.observations import attacks
 from analyzer.questions.observations.observation_making import Draft, Scene
-from analyzer.results.observation import SEVERITIES, Confidence, Severity
+from analyzer.results.records.observation import SEVERITIES, Confidence, Severity
 
 
 class Likeness(Struct, frozen=True):

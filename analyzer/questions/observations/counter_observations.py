@@ -13,9 +13,9 @@ from analyzer.questions.observations.observation_making import LESS, Draft, Scen
 from analyzer.questions.statistics.activity import SEALED, Activity
 from analyzer.questions.statistics.handle_lifetimes import shown_lifetimes
 from analyzer.questions.statistics.summary import poll_stats, who_of
-from analyzer.results.call import CallOutcome, CallState
-from analyzer.results.observation import ObservationKind, Severity
-from analyzer.results.statistics import Who
+from analyzer.results.calls.call import CallOutcome, CallState
+from analyzer.results.records.observation import ObservationKind, Severity
+from analyzer.results.records.statistics import Who
 
 # Describing more countersets than a monitor has use for, or asking for every object there is.
 _ENUMERATED_SETS = 10

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from analyzer.core.printable_text import counted
 from analyzer.questions.observations.observation_making import Draft, Scene, listed
-from analyzer.results.call import CallOutcome
+from analyzer.results.calls.call import CallOutcome
 from analyzer.results.connection import SmbSession
-from analyzer.results.file import FileAction, FileRecord
-from analyzer.results.observation import ObservationKind
-from analyzer.results.statistics import Who
+from analyzer.results.records.file import FileAction, FileRecord
+from analyzer.results.records.observation import ObservationKind
+from analyzer.results.records.statistics import Who
 
 # So many programs of one caller have an observation each; those beyond are one.
 _MOST_PROGRAMS = 100

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from analyzer.core.printable_text import counted
-from analyzer.interfaces.contents.timeline_records import refusal_name
+from analyzer.interfaces.call_contents.timeline_records import refusal_name
 from analyzer.questions.observations.observation_making import Draft, Scene, listed
 from analyzer.results.connection import Logon, SmbSession
-from analyzer.results.observation import ObservationKind
-from analyzer.results.statistics import Who
+from analyzer.results.records.observation import ObservationKind
+from analyzer.results.records.statistics import Who
 
 _MANY_REFUSED = 10
 # So many logons a command selects by.

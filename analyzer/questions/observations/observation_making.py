@@ -10,19 +10,19 @@ import numpy as np
 from msgspec import Struct
 
 from analyzer.core.cached_properties import cached_property
-from analyzer.interfaces.contents.damaged_buffers import Damages
-from analyzer.interfaces.contents.machine_names import machine_names
+from analyzer.interfaces.call_contents.damaged_buffers import Damages
+from analyzer.interfaces.call_contents.machine_names import machine_names
 from analyzer.questions.processes.process_records import ProcessTable, process_table
 from analyzer.questions.statistics.activity import findings
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.questions.statistics.summary import who_of
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import Call, CallOutcome
-from analyzer.results.call_rows import Context
+from analyzer.results.calls.call import Call, CallOutcome
+from analyzer.results.calls.call_row_columns import Context
+from analyzer.results.methods.return_kinds import ReturnKind
 from analyzer.results.next_command import next_command
-from analyzer.results.observation import Confidence, ObservationKind, Severity
-from analyzer.results.return_kinds import ReturnKind
-from analyzer.results.statistics import Who
+from analyzer.results.records.observation import Confidence, ObservationKind, Severity
+from analyzer.results.records.statistics import Who
 from analyzer.transport.rpc.fault_names import fault_name
 
 if TYPE_CHECKING:

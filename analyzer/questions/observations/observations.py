@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from analyzer.core.frame_ids import number_of
-from analyzer.interfaces.contents.timeline_records import all_problems
+from analyzer.interfaces.call_contents.timeline_records import all_problems
 from analyzer.questions.observations.admin_observations import deed_drafts
 from analyzer.questions.observations.attack_patterns import note_attacks
 from analyzer.questions.observations.counter_observations import counter_drafts
@@ -15,7 +15,7 @@ from analyzer.questions.observations.logon_observations import logon_drafts
 from analyzer.questions.observations.observation_making import Draft, Scene, listed
 from analyzer.questions.observations.process_observations import process_drafts
 from analyzer.questions.observations.program_observations import program_drafts
-from analyzer.results.observation import SEVERITIES, Observation, ObservationKind
+from analyzer.results.records.observation import SEVERITIES, Observation, ObservationKind
 
 # So many calls and frames stand for all of an observation.
 _MOST_NUMBERS = 16

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from analyzer.core.printable_text import counted
 from analyzer.questions.observations.observation_making import Draft, Scene, listed
 from analyzer.questions.processes.odd_processes import MARK_WORDS
-from analyzer.results.statistics import Who
+from analyzer.results.records.statistics import Who
 
 
 def process_drafts(scene: Scene) -> Iterator[Draft]:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.core.printable_text import counted
-from analyzer.interfaces.contents.client_programs import ClientConnection, ProgramLikeness, client_programs, marks_words
+from analyzer.interfaces.call_contents.client_programs import (
+    ClientConnection,
+    ProgramLikeness,
+    client_programs,
+    marks_words,
+)
 from analyzer.questions.observations.observation_making import Draft, Scene
-from analyzer.results.statistics import Who
+from analyzer.results.records.statistics import Who
 
 
 def program_drafts(scene: Scene) -> Iterator[Draft]:

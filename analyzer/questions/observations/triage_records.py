@@ -12,12 +12,12 @@ from analyzer.core.frame_ids import number_of
 from analyzer.core.printable_text import counted
 from analyzer.questions.observations.observation_making import Scene, listed, who_in
 from analyzer.questions.observations.observations import observations
-from analyzer.results import perflib
 from analyzer.results.analysis import Analysis
+from analyzer.results.methods import perflib
 from analyzer.results.next_command import next_command
-from analyzer.results.observation import SEVERITIES, Observation
+from analyzer.results.records.observation import SEVERITIES, Observation
+from analyzer.results.records.triage import Outcome, TriageFile, TriageHost, TriageProcess
 from analyzer.results.security import Decryption
-from analyzer.results.triage import Outcome, TriageFile, TriageHost, TriageProcess
 
 # So many frames stand for all that show a process.
 _MOST_NUMBERS = 16

@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 from itertools import pairwise
 
-from analyzer.results.process import ProcessMark, ProcessMarkKind
+from analyzer.results.records.process import ProcessMark, ProcessMarkKind
 
 # What marks say, before their reason.
 MARK_WORDS: Mapping[ProcessMarkKind, str] = {

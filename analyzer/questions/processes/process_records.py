@@ -2,7 +2,7 @@
 
 That a process was there, and when, is what `activity.findings` sees in answers about Process; that it started or ended between
 two of them is what answers say that list processes without it. Parent, start, processor time and memory are displayed values of
-the instance (`series.readings`) in the answers in which its process id is the same.
+the instance (`series.reading_batches`) in the answers in which its process id is the same.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from msgspec import Struct, UnsetType, field
 
 from analyzer.core.array_functions import distinct
 from analyzer.core.times import NS_PER_S
-from analyzer.interfaces.contents.machine_names import machine_names
+from analyzer.interfaces.call_contents.machine_names import machine_names
 from analyzer.questions.processes.odd_processes import name_marks, parent_marks
+from analyzer.questions.series.displayed_points import Series
 from analyzer.questions.series.formatted_columns import CODES
-from analyzer.questions.series.readings import Batch, readings
+from analyzer.questions.series.reading_batches import Batch, readings
 from analyzer.questions.series.series_keys import counter_names
-from analyzer.questions.series.series_points import Series
-from analyzer.questions.series.value_plans import ValuePlan
+from analyzer.questions.series.values_by_layout import ValuePlan
 from analyzer.questions.statistics.activity import IMAGES, MAX_PROCESS_ID, ActivityFindings, ListKey, findings
 from analyzer.questions.statistics.summary import frames_of_calls
 from analyzer.results.analysis import Analysis
-from analyzer.results.call_rows import KIND_NUMBERS
-from analyzer.results.process import Course, ProcessMark, ProcessRecord
-from analyzer.results.sample import Why
-from analyzer.results.statistics import ImageRecord, Who
+from analyzer.results.calls.call_row_columns import KIND_NUMBERS
+from analyzer.results.records.process import Course, ProcessMark, ProcessRecord
+from analyzer.results.records.sample import Why
+from analyzer.results.records.statistics import ImageRecord, Who
 
 _PID, _PARENT, _ELAPSED, _CPU, _MEMORY = range(5)
 _COUNTERS = {

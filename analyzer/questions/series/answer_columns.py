@@ -16,13 +16,13 @@ from msgspec.structs import replace
 
 from analyzer.interfaces.buffers import WinPerfObject, perf_data_rows, winperf_rows
 from analyzer.interfaces.buffers.winperf_layout import WinperfLayout, WinperfParts, mixed_object
-from analyzer.interfaces.contents.answer_binding import Binding, Bindings
+from analyzer.interfaces.call_contents.answers_with_names import Binding, Bindings
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
 from analyzer.interfaces.pcq.perflib_samples import samples_of as perflib_samples_of
+from analyzer.questions.series.displayed_points import Key, Select
 from analyzer.questions.series.formulas import formula_of
 from analyzer.questions.series.series_keys import Identity, SeriesPlace, WinperfRow, id_places, winperf_places
-from analyzer.questions.series.series_points import Key, Select
-from analyzer.questions.series.value_plans import (
+from analyzer.questions.series.values_by_layout import (
     Bools,
     Instances,
     Ints,
@@ -35,8 +35,8 @@ from analyzer.questions.series.value_plans import (
     winperf_rows_of,
 )
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import Call
-from analyzer.results.sample import Why
+from analyzer.results.calls.call import Call
+from analyzer.results.records.sample import Why
 
 # The largest number of 64 bits.
 _MOST = (1 << 64) - 1

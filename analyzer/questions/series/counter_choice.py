@@ -11,13 +11,13 @@ from typing import Any
 from analyzer.interfaces.buffers import CounterDefinition
 from analyzer.interfaces.pcq.perflib_samples import counter_of
 from analyzer.interfaces.winperf.winperf_samples import is_base
+from analyzer.questions.series.displayed_points import Select
 from analyzer.questions.series.series_keys import counter_names, counterset_names, index_names, is_id
-from analyzer.questions.series.series_points import Select
-from analyzer.results.counter_name_tables import NameTable
-from analyzer.results.counterset_catalog import Catalog
-from analyzer.results.perflib import NONE_ID
-from analyzer.results.query_state import QueryView
-from analyzer.results.record_types import Endpoint
+from analyzer.results.calls.query_state import QueryView
+from analyzer.results.methods.perflib import NONE_ID
+from analyzer.results.records.record_types import Endpoint
+from analyzer.results.reported_names.counter_name_tables import NameTable
+from analyzer.results.reported_names.counterset_catalog import Catalog
 
 # Fields of the registration information that name what a counter is computed with, by what that is.
 COMPANION_FIELDS: Mapping[str, str] = {

@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from heapq import nlargest
 from itertools import product
 
-from analyzer.questions.series.series_points import Series
+from analyzer.questions.series.displayed_points import Series
 
 # Of so many paths at most, near misses are looked for, and of each no more than so many characters are compared: in the worst
 # case that takes the product of two lengths (`difflib`). A first look at the letters they share leaves the nearest few.

@@ -11,13 +11,13 @@ from msgspec import Struct
 
 from analyzer.core.errors import InputError
 from analyzer.core.times import NS_PER_S, parse_duration
-from analyzer.interfaces.contents.sample_records import sample_keys
+from analyzer.interfaces.call_contents.sample_records import sample_keys
 from analyzer.questions.series.counter_paths import PathSelection
+from analyzer.questions.series.displayed_points import Point, Series
 from analyzer.questions.series.formulas import formula_of, scaled, shown, type_name
-from analyzer.questions.series.readings import Batch, readings
-from analyzer.questions.series.series_points import Point, Series
+from analyzer.questions.series.reading_batches import Batch, readings
 from analyzer.results.analysis import Analysis
-from analyzer.results.sample import BucketRecord, CounterRecord
+from analyzer.results.records.sample import BucketRecord, CounterRecord
 
 # Buckets of more would lie outside of what a capture can span.
 _MAX_INTERVAL_NS = 366 * 86_400 * NS_PER_S

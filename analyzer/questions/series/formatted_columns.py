@@ -24,7 +24,7 @@ from analyzer.questions.series.formulas import (
     formula_of,
     width_of_type,
 )
-from analyzer.results.sample import Flag, Why
+from analyzer.results.records.sample import Flag, Why
 
 Words = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from analyzer.results.sample import Flag, Unit, Why
+from analyzer.results.records.sample import Flag, Unit, Why
 
 TICKS_PER_S_100NS = 10_000_000
 

@@ -12,12 +12,12 @@ from analyzer.core.server_names import NameSource
 from analyzer.interfaces.buffers import WinPerfObject
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
 from analyzer.interfaces.winperf.winperf_samples import WinperfSample
+from analyzer.questions.series.displayed_points import Key, Series
 from analyzer.questions.series.formulas import AGGREGATES, unit_of
-from analyzer.questions.series.series_points import Key, Series
-from analyzer.results.call import Call
-from analyzer.results.counter_name_tables import NameTable
-from analyzer.results.counterset_catalog import Catalog, Described
-from analyzer.results.query_state import Identifier
+from analyzer.results.calls.call import Call
+from analyzer.results.calls.query_state import Identifier
+from analyzer.results.reported_names.counter_name_tables import NameTable
+from analyzer.results.reported_names.counterset_catalog import Catalog, Described
 
 # What distinguishes instances of one name: the kind of proof, and the proof.
 Identity = tuple[Any, ...]

@@ -27,21 +27,27 @@ from analyzer.core.win32_errors import win32_name
 from analyzer.interfaces.buffers import PerfColumns, WinPerfObject, decode_buffer, perf_data_columns, winperf_rows
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout
 from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout, counter_values
-from analyzer.interfaces.contents.damaged_buffers import Damages
+from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.interfaces.pcq.perflib_samples import counterset_of
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.questions.statistics.summary import MOST_CALLS, Integers, frames_of_calls, is_poll, who_of
-from analyzer.results import perflib, winreg
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import Call, PerformanceRead
-from analyzer.results.call_rows import Context
-from analyzer.results.capture_facts import OmissionRecord
-from analyzer.results.counter_name_tables import WELL_KNOWN, NameTable, is_index, table_language, value_in_words
-from analyzer.results.counterset_catalog import Catalog
-from analyzer.results.perflib import NONE_ID, Opnum, RequestCode
-from analyzer.results.query_state import Identifier, QueryView
-from analyzer.results.sample import Source
-from analyzer.results.statistics import ActivityKind, ActivityRecord, Category, ImageRecord, Who
+from analyzer.results.calls.call import Call, PerformanceRead
+from analyzer.results.calls.call_row_columns import Context
+from analyzer.results.calls.query_state import Identifier, QueryView
+from analyzer.results.methods import perflib, winreg
+from analyzer.results.methods.perflib import NONE_ID, Opnum, RequestCode
+from analyzer.results.records.capture_records import OmissionRecord
+from analyzer.results.records.sample import Source
+from analyzer.results.records.statistics import ActivityKind, ActivityRecord, Category, ImageRecord, Who
+from analyzer.results.reported_names.counter_name_tables import (
+    WELL_KNOWN,
+    NameTable,
+    is_index,
+    table_language,
+    value_in_words,
+)
+from analyzer.results.reported_names.counterset_catalog import Catalog
 from analyzer.transport.rpc.fault_names import fault_name
 
 # English names of countersets and objects whose values describe processes (their instances are image names), about the

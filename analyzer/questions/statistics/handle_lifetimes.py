@@ -21,16 +21,16 @@ from analyzer.interfaces.buffers.struct_layouts import DATA_HEADER
 from analyzer.interfaces.pcq.perflib_layer import identifiers_of
 from analyzer.interfaces.pcq.query_handles import promised_blocks
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
-from analyzer.results import perflib
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import Call, CallState, Side
-from analyzer.results.call_rows import STATES, Context
-from analyzer.results.call_table import OrderedCalls
+from analyzer.results.calls.call import Call, CallState, Side
+from analyzer.results.calls.call_row_columns import STATES, Context
+from analyzer.results.calls.call_table import OrderedCalls
+from analyzer.results.calls.query_state import Identifier, QueryView
 from analyzer.results.connection import Bound
-from analyzer.results.handle import End, EventKind, Origin, Violation
-from analyzer.results.perflib import Opnum
-from analyzer.results.query_state import Identifier, QueryView
-from analyzer.results.record_types import Endpoint
+from analyzer.results.methods import perflib
+from analyzer.results.methods.perflib import Opnum
+from analyzer.results.records.handle import End, EventKind, Origin, Violation
+from analyzer.results.records.record_types import Endpoint
 
 if TYPE_CHECKING:
     from analyzer.questions.statistics.shown_call_columns import Numbers

@@ -8,10 +8,10 @@ from typing import Any
 from analyzer.core.win32_errors import win32_name
 from analyzer.questions.statistics.handle_lifetimes import HandleCall, HandleLifetime, shown_lifetimes
 from analyzer.results.analysis import Analysis
-from analyzer.results.counterset_catalog import Catalog
-from analyzer.results.handle import CounterFacts, EventCounter, HandleEvent, HandleRecord, Holding
-from analyzer.results.perflib import NONE_ID
-from analyzer.results.query_state import Identifier, QueryView
+from analyzer.results.calls.query_state import Identifier, QueryView
+from analyzer.results.methods.perflib import NONE_ID
+from analyzer.results.records.handle import CounterFacts, EventCounter, HandleEvent, HandleRecord, Holding
+from analyzer.results.reported_names.counterset_catalog import Catalog
 from analyzer.transport.rpc.fault_names import fault_name
 
 # A client that changes a long list before each poll must not make the record as long as the square of it.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from analyzer.interfaces.contents.client_programs import ClientConnection, client_programs
-from analyzer.interfaces.contents.machine_names import Named, names_stated
+from analyzer.interfaces.call_contents.client_programs import ClientConnection, client_programs
+from analyzer.interfaces.call_contents.machine_names import Named, names_stated
 from analyzer.questions.statistics.machine_addresses import Machine, Machines, Seen, mark_records
 from analyzer.results.analysis import Analysis, Selected
-from analyzer.results.capture_facts import ClaimOutcome, HostClaim, HostName, HostProgram, HostRecord
+from analyzer.results.records.capture_records import ClaimOutcome, HostClaim, HostName, HostProgram, HostRecord
 from analyzer.results.security import Identity
 
 

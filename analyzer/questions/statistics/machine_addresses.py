@@ -20,9 +20,9 @@ from msgspec.structs import replace
 
 from analyzer.core.printable_text import counted
 from analyzer.results.analysis import Analysis
-from analyzer.results.capture_facts import HostMark, HostRecord, MarkKind
 from analyzer.results.connection import FlowLink, Logon
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.capture_records import HostMark, HostRecord, MarkKind
+from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Identity
 
 # Names of which a machine has one at a time: other ones are of another machine.

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from analyzer.core.array_functions import distinct
-from analyzer.interfaces.contents.damaged_buffers import Damages
-from analyzer.results import perflib, winreg
+from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.results.analysis import Analysis, Selected
-from analyzer.results.call_rows import Context, latencies_in, return_kinds_in
-from analyzer.results.return_kinds import ReturnKind
+from analyzer.results.calls.call_row_columns import Context, latencies_in, return_kinds_in
+from analyzer.results.methods import perflib, winreg
+from analyzer.results.methods.return_kinds import ReturnKind
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.interfaces.contents.client_programs import client_programs
-from analyzer.interfaces.contents.damaged_buffers import Damages
-from analyzer.interfaces.contents.timeline_records import session_record
+from analyzer.interfaces.call_contents.client_programs import client_programs
+from analyzer.interfaces.call_contents.damaged_buffers import Damages
+from analyzer.interfaces.call_contents.timeline_records import session_record
 from analyzer.questions.statistics.activity import activity_record, findings, omissions
 from analyzer.questions.statistics.summary import error_stats, identity_stats, method_stats, poll_stats
 from analyzer.results.analysis import Analysis
-from analyzer.results.record_types import Record
+from analyzer.results.records.record_types import Record
 
 
 def stats_records(analysis: Analysis) -> Iterator[Record]:

@@ -18,18 +18,17 @@ from msgspec import Struct, UnsetType, field
 
 from analyzer.core.array_functions import distinct
 from analyzer.core.win32_errors import win32_name
-from analyzer.interfaces.contents.damaged_buffers import Damages
+from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.interfaces.pcq.perflib_layer import identifiers_of
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
-from analyzer.results import perflib, winreg
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import Call, InterfaceFacts, PerformanceRead
-from analyzer.results.call_rows import Context
-from analyzer.results.counter_name_tables import table_language, value_in_words
-from analyzer.results.perflib import Opnum
-from analyzer.results.record_types import Endpoint
-from analyzer.results.return_kinds import ReturnKind
-from analyzer.results.statistics import (
+from analyzer.results.calls.call import Call, InterfaceFacts, PerformanceRead
+from analyzer.results.calls.call_row_columns import Context
+from analyzer.results.methods import perflib, winreg
+from analyzer.results.methods.perflib import Opnum
+from analyzer.results.methods.return_kinds import ReturnKind
+from analyzer.results.records.record_types import Endpoint
+from analyzer.results.records.statistics import (
     ErrorKind,
     ErrorStatsRecord,
     IdentityStatsRecord,
@@ -37,6 +36,7 @@ from analyzer.results.statistics import (
     PollStatsRecord,
     Spread,
 )
+from analyzer.results.reported_names.counter_name_tables import table_language, value_in_words
 from analyzer.transport.rpc.fault_names import fault_name
 
 # Before Python 3.12 `array` takes no parameter at run time, when a struct's fields are looked up.

@@ -24,8 +24,8 @@ from textual.worker import get_current_worker
 
 from analyzer.core.errors import InputError
 from analyzer.core.printable_text import printable
-from analyzer.interfaces.contents.machine_names import machine_names
-from analyzer.questions.audit.engine import Audit
+from analyzer.interfaces.call_contents.machine_names import machine_names
+from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.differences.machine_matching import peers_of
 from analyzer.questions.films.film_maker import FilmMaker
 from analyzer.questions.filters.fields_as_columns import CallColumns
@@ -33,7 +33,7 @@ from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.filters.filterable_fields import call_fields
 from analyzer.results.analysis import Analysis
 from analyzer.results.captured_packets import Packets
-from analyzer.results.display_records import CallView, LayerBytes, Row
+from analyzer.results.records.display_records import CallView, LayerBytes, Row
 from analyzer.screens.browse.host_pane import HostPane
 from analyzer.screens.browse.line_pane import Lines
 from analyzer.screens.browse.panes import Bytes, CallList, FindingList, LayerTabs, SeriesList, Tree

@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from analyzer.core.printable_text import cut_in_middle, printable, shortened
 from analyzer.core.times import NS_PER_S
-from analyzer.results.display_records import (
+from analyzer.results.records.display_records import (
     CallView,
     FindingView,
     LayerBytes,

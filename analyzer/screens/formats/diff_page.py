@@ -11,9 +11,15 @@ from html import escape
 from itertools import groupby
 
 from analyzer.core.printable_text import counted, printable
-from analyzer.results.difference import Breach, DifferenceRecord, FieldDifference, Occurrence, PropertyDifference
 from analyzer.results.next_command import show_command
 from analyzer.results.provenance import EvidenceRecord, evidence_lines
+from analyzer.results.records.difference import (
+    Breach,
+    DifferenceRecord,
+    FieldDifference,
+    Occurrence,
+    PropertyDifference,
+)
 from analyzer.screens.formats.report_page import asset, data_head, hash_of, opening
 from analyzer.screens.views.diff import (
     DifferencesView,

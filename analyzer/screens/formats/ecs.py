@@ -11,7 +11,7 @@ from typing import Any
 
 from analyzer.core.output.json import line as json_line
 from analyzer.core.times import iso_time
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.screens.views.exported_entries import Entry
 
 Document = dict[str, Any]

@@ -14,7 +14,7 @@ from msgspec.json import Decoder
 
 from analyzer.core.errors import InputError
 from analyzer.core.output.json import dumps
-from analyzer.results.record_types import Record
+from analyzer.results.records.record_types import Record
 from analyzer.screens.formats.table_schema import choices_of, columns_of
 
 # The keys to keep; below each, those to keep of its value, or None for the whole of it.

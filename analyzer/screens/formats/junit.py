@@ -15,9 +15,9 @@ from msgspec import Struct, field
 
 from analyzer.core.output.json import dumps
 from analyzer.questions.audit.findings import Coverage, Finding
-from analyzer.results.finding import CoverageVerdict
 from analyzer.results.provenance import EVIDENCE_KEY, EvidenceRecord
-from analyzer.screens.viewmodel.call_words import section_words
+from analyzer.results.records.finding import CoverageVerdict
+from analyzer.screens.viewmodel.call_summary_words import section_words
 from analyzer.screens.views.audit import AuditView
 
 _SHOWN = 10

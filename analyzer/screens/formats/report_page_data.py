@@ -18,13 +18,13 @@ from msgspec.structs import replace
 
 from analyzer.core.frame_ids import file_of, number_of
 from analyzer.core.output.json import Pieces, document, dumps
-from analyzer.interfaces.contents.call_records import CallRecords
+from analyzer.interfaces.call_contents.call_records import CallRecords
 from analyzer.questions.films.film import Film, Films, moments
 from analyzer.questions.films.varints import deflated
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import Call
-from analyzer.results.display_records import FindingView, Form, Node, Row, SeriesView
-from analyzer.screens.formats.report_page_sides import LaidSide, PageSides, Template, WordsOf
+from analyzer.results.calls.call import Call
+from analyzer.results.records.display_records import FindingView, Form, Node, Row, SeriesView
+from analyzer.screens.formats.report_page_call_sides import LaidSide, PageSides, Template, WordsOf
 from analyzer.screens.viewmodel.call_layers import frame_facts, id_fact, shared_facts
 from analyzer.screens.viewmodel.call_list import rows
 from analyzer.screens.viewmodel.task_manager import panel_of, usual_columns

@@ -15,8 +15,8 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from analyzer.core.output.json import dumps, line
-from analyzer.interfaces.contents.sample_chunks import ChunkPart, SampleChunk, Values
-from analyzer.results.sample import SampleRecord
+from analyzer.interfaces.call_contents.sample_chunks import ChunkPart, SampleChunk, Values
+from analyzer.results.records.sample import SampleRecord
 
 # JSON escapes every control character, so that this stands for nothing else.
 _MARK = re.compile(rb"\x01(\w+)\x01")

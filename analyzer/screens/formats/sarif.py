@@ -23,9 +23,9 @@ from analyzer.core.file_names import path_of_text
 from analyzer.core.frame_ids import file_of, frame_id, number_of
 from analyzer.core.output.json import document
 from analyzer.questions.audit.findings import Finding, finding_record
-from analyzer.questions.audit.requirements import catalogue
-from analyzer.questions.audit.rule import Rule
-from analyzer.questions.audit.verdicts import Severity
+from analyzer.questions.audit.requirement_catalog import catalogue
+from analyzer.questions.audit.rule_registry import Rule
+from analyzer.questions.audit.rule_verdicts import Severity
 from analyzer.results.analysis import CaptureFacts
 from analyzer.results.provenance import EvidenceRecord, FileDigest
 from analyzer.screens.views.audit import AuditView

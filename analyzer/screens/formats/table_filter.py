@@ -11,7 +11,7 @@ import polars as pl
 
 from analyzer.core.output.json import json_ready
 from analyzer.questions.filters.filter import CallFilter
-from analyzer.results.call import CallRecord
+from analyzer.results.calls.call import CallRecord
 from analyzer.screens.formats.table_schema import Column, columns_of
 
 _MARK = "__passes"

@@ -18,8 +18,8 @@ import polars as pl
 from msgspec import UNSET, Struct
 
 from analyzer.core.output.json import json_ready
-from analyzer.results.record_types import INSTANT, Record
-from analyzer.results.sample import CounterRecord
+from analyzer.results.records.record_types import INSTANT, Record
+from analyzer.results.records.sample import CounterRecord
 
 Row = list[Any]
 # How texts of numbers-or-texts are called.

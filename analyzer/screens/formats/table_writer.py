@@ -20,26 +20,26 @@ from polars.io.plugins import register_io_source
 from analyzer.core.errors import InputError
 from analyzer.core.output.escapes import safe_cells
 from analyzer.core.output.json import dumps, json_ready
-from analyzer.interfaces.contents.call_records import CallRecords
-from analyzer.interfaces.contents.sample_chunks import ChunkPart, SampleChunk
-from analyzer.interfaces.contents.sample_records import sample_keys
-from analyzer.interfaces.contents.timeline_records import logon_record, problem_record, shown_problems
+from analyzer.interfaces.call_contents.call_records import CallRecords
+from analyzer.interfaces.call_contents.sample_chunks import ChunkPart, SampleChunk
+from analyzer.interfaces.call_contents.sample_records import sample_keys
+from analyzer.interfaces.call_contents.timeline_records import logon_record, problem_record, shown_problems
 from analyzer.questions.series.formatted_columns import FLAGS, WHYS
 from analyzer.questions.series.formulas import scaled, type_name
-from analyzer.questions.series.readings import Batch
-from analyzer.questions.series.value_plans import ValuePlan
+from analyzer.questions.series.reading_batches import Batch
+from analyzer.questions.series.values_by_layout import ValuePlan
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import CallRecord
-from analyzer.results.capture_facts import LogonRecord, ProblemRecord, SessionRecord
-from analyzer.results.command_records import COMMANDS
-from analyzer.results.difference import DifferenceRecord
+from analyzer.results.calls.call import CallRecord
 from analyzer.results.field_tree import BufferRecord, PlaceRecord, ShowRecord
-from analyzer.results.file import FileRecord
-from analyzer.results.finding import FindingRecord
-from analyzer.results.handle import HandleRecord
-from analyzer.results.observation import Observation
-from analyzer.results.record_types import Record
-from analyzer.results.sample import BucketRecord, CounterRecord, SampleRecord
+from analyzer.results.records.capture_records import LogonRecord, ProblemRecord, SessionRecord
+from analyzer.results.records.command_records import COMMANDS
+from analyzer.results.records.difference import DifferenceRecord
+from analyzer.results.records.file import FileRecord
+from analyzer.results.records.finding import FindingRecord
+from analyzer.results.records.handle import HandleRecord
+from analyzer.results.records.observation import Observation
+from analyzer.results.records.record_types import Record
+from analyzer.results.records.sample import BucketRecord, CounterRecord, SampleRecord
 from analyzer.screens.formats.table_schema import (
     Column,
     cells_of,

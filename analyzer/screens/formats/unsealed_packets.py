@@ -19,8 +19,8 @@ from analyzer.core.absence import Missing
 from analyzer.core.frame_ids import file_of, number_of
 from analyzer.core.tcpip_encoding import ACK, FIN, PSH, SYN, tcp_packet
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.call import Call, Side, SideName
-from analyzer.results.record_types import Endpoint
+from analyzer.results.calls.call import Call, Side, SideName
+from analyzer.results.records.record_types import Endpoint
 from analyzer.screens.formats.pcapng_writer import PcapngWriter
 
 LINKTYPE_RAW = 101

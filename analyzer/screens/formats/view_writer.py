@@ -128,7 +128,7 @@ def lines_for_others(view: Entries, form: str) -> Iterator[bytes]:
 def _text(view: View, width: int | None) -> Iterator[str]:
     """The lines of a view, the first of which says whether names are pseudonyms."""
     if isinstance(view, OfCapture) and view.analysis.capture.redacted:
-        from analyzer.screens.viewmodel.call_words import REDACTED
+        from analyzer.screens.viewmodel.call_summary_words import REDACTED
         from analyzer.screens.views.text_report import folded, styled
 
         yield from (styled("bold", text) for text in folded(REDACTED, 4, width))

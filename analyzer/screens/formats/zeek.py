@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from analyzer.core.times import NS_PER_S
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.screens.views.exported_entries import Entry, EntryKind
 
 _UNSET, _EMPTY = "-", "(empty)"

@@ -30,14 +30,14 @@ from analyzer.core.output.json import document
 from analyzer.core.output.progress import watching
 from analyzer.core.printable_text import printable
 from analyzer.core.times import NS_PER_S
-from analyzer.interfaces.contents.call_records import call_record
+from analyzer.interfaces.call_contents.call_records import call_record
 from analyzer.pipeline.case import open_case, read_back, write_case
 from analyzer.pipeline.case_container import is_case
 from analyzer.pipeline.loaded_metadata import load_metadata
 from analyzer.pipeline.run import Engine, digests_of, stream
 from analyzer.pipeline.run import analyze as run
 from analyzer.pipeline.segment_sources import Source
-from analyzer.questions.audit.engine import Audit, Profile
+from analyzer.questions.audit.audit_engine import Audit, Profile
 from analyzer.questions.films.film import Films
 from analyzer.questions.films.film_maker import films_of
 from analyzer.questions.filters.call_selection import Selection
@@ -45,16 +45,16 @@ from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.filters.time_bounds import TimeBound
 from analyzer.questions.observations.triage_records import triage
 from analyzer.questions.series.counter_records import interval_of
-from analyzer.questions.series.readings import readings
+from analyzer.questions.series.reading_batches import readings
 from analyzer.questions.statistics.stats_records import stats_records
 from analyzer.results.analysis import Analysis, Part
-from analyzer.results.call import Call
-from analyzer.results.command_records import COMMANDS
-from analyzer.results.file import FileRecord
-from analyzer.results.finding import CoverageRecord, FindingRecord
+from analyzer.results.calls.call import Call
 from analyzer.results.next_command import Given
-from analyzer.results.observation import Observation
-from analyzer.results.record_types import Record
+from analyzer.results.records.command_records import COMMANDS
+from analyzer.results.records.file import FileRecord
+from analyzer.results.records.finding import CoverageRecord, FindingRecord
+from analyzer.results.records.observation import Observation
+from analyzer.results.records.record_types import Record
 from analyzer.screens.formats.table_schema import table_of_records
 from analyzer.screens.formats.table_writer import (
     KEYS_OF_CALLS,

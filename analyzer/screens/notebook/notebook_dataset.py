@@ -30,13 +30,13 @@ from analyzer.core.output.file_store import Store
 from analyzer.core.printable_text import printable
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.results.analysis import Analysis, CaptureFacts
-from analyzer.results.capture_facts import HostRecord
-from analyzer.results.command_records import COMMANDS
 from analyzer.results.dataset_origin import NUMBER_SHIFT
-from analyzer.results.finding import CoverageRecord, FindingRecord
-from analyzer.results.observation import Observation
-from analyzer.results.process import ProcessRecord
-from analyzer.results.sample import BucketRecord
+from analyzer.results.records.capture_records import HostRecord
+from analyzer.results.records.command_records import COMMANDS
+from analyzer.results.records.finding import CoverageRecord, FindingRecord
+from analyzer.results.records.observation import Observation
+from analyzer.results.records.process import ProcessRecord
+from analyzer.results.records.sample import BucketRecord
 from analyzer.screens.formats.table_schema import table_of_records, table_schema
 from analyzer.screens.formats.table_writer import KEYS_OF_CALLS
 from analyzer.screens.notebook.charts import Plots
@@ -45,7 +45,7 @@ from analyzer.screens.notebook.notebook_html import table_of, text_of
 if TYPE_CHECKING:
     import polars as pl
 
-    from analyzer.questions.audit.engine import Profile
+    from analyzer.questions.audit.audit_engine import Profile
     from analyzer.screens.notebook.machine_at_moment import HostMoment
     from analyzer.screens.notebook.notebook_capture import CallDocument, Capture, Interval, Moment
 
@@ -319,7 +319,7 @@ class Dataset:
     def audit(self, profile: str | None = None) -> dict[str, pl.LazyFrame]:
         """`findings`, one row each, and `coverage`, one row a requirement, under the profile that the dataset was collected with,
         or another (`spec`, `windows`, `strict`). Raises `InputError` for what is no profile."""
-        from analyzer.questions.audit.engine import Profile
+        from analyzer.questions.audit.audit_engine import Profile
 
         stored = self.manifest.options.get("profile", "windows")
         chosen = stored if profile is None else profile
@@ -481,13 +481,13 @@ def _hosts(parts: _Loaded, manifest: Manifest) -> Iterator[pl.DataFrame]:
 
 
 def _findings(cap: Capture, profile: Profile) -> pl.DataFrame:
-    from analyzer.questions.audit.engine import Audit
+    from analyzer.questions.audit.audit_engine import Audit
 
     return table_of_records(FindingRecord, findings_of(Audit(cap.analysis, profile=profile), cap.analysis))
 
 
 def _coverage(parts: _Loaded, profile: Profile) -> Iterator[pl.DataFrame]:
-    from analyzer.questions.audit.engine import Audit
+    from analyzer.questions.audit.audit_engine import Audit
 
     judged: dict[str, Judged] = {}
     for _, cap in parts:

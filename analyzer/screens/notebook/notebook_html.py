@@ -9,10 +9,10 @@ from typing import Any
 
 from analyzer.core.printable_text import printable, shortened
 from analyzer.core.times import iso_time
-from analyzer.interfaces.contents.timeline_records import shown_problems
+from analyzer.interfaces.call_contents.timeline_records import shown_problems
 from analyzer.questions.observations.triage_records import triage
 from analyzer.results.analysis import Analysis, CaptureFacts
-from analyzer.results.display_records import LayerBytes, Node
+from analyzer.results.records.display_records import LayerBytes, Node
 from analyzer.screens.viewmodel.call_layers import call_view
 from analyzer.screens.viewmodel.observation_lines import account_lines
 from analyzer.screens.viewmodel.placed_findings import nothing_found

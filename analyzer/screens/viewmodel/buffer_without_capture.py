@@ -20,18 +20,18 @@ from analyzer.interfaces.buffers import (
     perf_data_rows,
     winperf_rows,
 )
-from analyzer.interfaces.contents.call_field_maps import status_name
-from analyzer.interfaces.contents.sample_records import sample_record
+from analyzer.interfaces.call_contents.call_field_maps import status_name
+from analyzer.interfaces.call_contents.sample_records import sample_record
 from analyzer.interfaces.pcq.perflib_samples import samples_of as perflib_samples_of
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.redaction.redacted_stubs import redacted_buffer
 from analyzer.interfaces.winperf.winperf_samples import samples_of as winperf_samples_of
 from analyzer.results.buffer_kinds import BufferKind
-from analyzer.results.counter_name_tables import NameTable
-from analyzer.results.counterset_catalog import Catalog
-from analyzer.results.display_records import LayerBytes
 from analyzer.results.field_tree import BufferProblem, BufferRecord
-from analyzer.results.sample import SampleRecord
+from analyzer.results.records.display_records import LayerBytes
+from analyzer.results.records.sample import SampleRecord
+from analyzer.results.reported_names.counter_name_tables import NameTable
+from analyzer.results.reported_names.counterset_catalog import Catalog
 from analyzer.screens.viewmodel.call_layers import buffer_layer
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from analyzer.core.byte_origins import FrameExtent
 from analyzer.core.frame_ids import file_of, number_of
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.display_records import LayerBytes, Run
+from analyzer.results.records.display_records import LayerBytes, Run
 
 
 def runs_of(source: TracedBytes) -> tuple[Run, ...]:

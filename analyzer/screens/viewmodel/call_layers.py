@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError, InputError
-from analyzer.core.number_labels import label
+from analyzer.core.names_of_numbers import label
 from analyzer.core.times import shown_time
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.interfaces.buffers import Field, FieldMap
-from analyzer.interfaces.contents.call_field_maps import buffer_fields, stub_fields
-from analyzer.interfaces.contents.damaged_buffers import buffer_order
+from analyzer.interfaces.call_contents.call_field_maps import buffer_fields, stub_fields
+from analyzer.interfaces.call_contents.damaged_buffers import buffer_order
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import Call, Side, SideName
+from analyzer.results.calls.call import Call, Side, SideName
+from analyzer.results.calls.pdus import Fragment
 from analyzer.results.captured_packets import Packets
-from analyzer.results.display_records import CallView, Fact, Form, LayerBytes, Node, SideView
-from analyzer.results.pdus import Fragment
+from analyzer.results.records.display_records import CallView, Fact, Form, LayerBytes, Node, SideView
 from analyzer.results.security import who_words
 from analyzer.screens.viewmodel.byte_runs import place_of, runs_of
 from analyzer.screens.viewmodel.call_list import frame_label, row_of

@@ -9,13 +9,19 @@ from msgspec.structs import replace
 from analyzer.core.bounded_cache import Kept
 from analyzer.core.frame_ids import file_of, number_of
 from analyzer.results.analysis import Analysis, CaptureFacts
-from analyzer.results.call import Call
-from analyzer.results.call_rows import NOTHING_RARE
-from analyzer.results.calls_in_blocks import HeldCall, HeldSide
-from analyzer.results.display_records import Outcome, Row
-from analyzer.results.perflib import INTERFACE
-from analyzer.results.query_state import QueryView
-from analyzer.screens.viewmodel.call_words import KnownAnswers, answer_words, method_words, request_words, status_words
+from analyzer.results.calls.call import Call
+from analyzer.results.calls.call_row_columns import NOTHING_RARE
+from analyzer.results.calls.held_calls import HeldCall, HeldSide
+from analyzer.results.calls.query_state import QueryView
+from analyzer.results.methods.perflib import INTERFACE
+from analyzer.results.records.display_records import Outcome, Row
+from analyzer.screens.viewmodel.call_summary_words import (
+    KnownAnswers,
+    answer_words,
+    method_words,
+    request_words,
+    status_words,
+)
 
 
 def rows(analysis: Analysis) -> Iterator[Row]:

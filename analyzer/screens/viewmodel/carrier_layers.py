@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from analyzer.capture.linktypes import LinkType
 from analyzer.core.errors import TruncatedError
 from analyzer.core.frame_ids import file_of, number_of
-from analyzer.core.number_labels import label
+from analyzer.core.names_of_numbers import label
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.call import SideName
+from analyzer.results.calls.call import SideName
+from analyzer.results.calls.pdus import Fragments, Pdus, frames_of
 from analyzer.results.captured_packets import CapturedFrame, Packets, SmbMessage
-from analyzer.results.display_records import Form, LayerBytes, Node, Run
-from analyzer.results.pdus import Fragments, Pdus, frames_of
+from analyzer.results.records.display_records import Form, LayerBytes, Node, Run
 from analyzer.screens.viewmodel.byte_runs import place_of, runs_of
 from analyzer.screens.viewmodel.header_fields import FieldSpec, bits, numbers, one_of, raw, structure
 from analyzer.screens.viewmodel.smb_fields import message_tree, sent_tree

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Literal
 
-from analyzer.results.display_records import Node, Reads, Words
+from analyzer.results.records.display_records import Node, Reads, Words
 
 # A field of so many bytes: its id, its name in the specification, its length, and what makes a word of its value. A field
 # whose length is negative is bytes, not a number.

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import FrameSet
-from analyzer.interfaces.contents.timeline_records import all_problems
+from analyzer.interfaces.call_contents.timeline_records import all_problems
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import Call, Side
+from analyzer.results.calls.call import Call, Side
 
 # Layers that only speak of connections that are ours: what they lost may have been a call.
 _OURS = frozenset({"smb", "rpc"})

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from analyzer.core.printable_text import shortened
-from analyzer.results.call import CallOutcome
-from analyzer.results.display_records import AccountLine
-from analyzer.results.observation import SEVERITIES, Observation, ObservationKind
+from analyzer.results.calls.call import CallOutcome
+from analyzer.results.records.display_records import AccountLine
+from analyzer.results.records.observation import SEVERITIES, Observation, ObservationKind
 
 _MOST_NAMED = 3
 _MOST_CALLERS = 2

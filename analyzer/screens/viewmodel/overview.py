@@ -11,8 +11,8 @@ import numpy as np
 from analyzer.core.array_functions import distinct
 from analyzer.core.events import Problem
 from analyzer.core.ntstatus import nt_status_name
-from analyzer.interfaces.contents.damaged_buffers import Damages
-from analyzer.interfaces.contents.timeline_records import all_problems
+from analyzer.interfaces.call_contents.damaged_buffers import Damages
+from analyzer.interfaces.call_contents.timeline_records import all_problems
 from analyzer.questions.observations.observation_making import Scene
 from analyzer.questions.observations.observations import observations
 from analyzer.questions.processes.odd_processes import MARK_WORDS
@@ -21,10 +21,10 @@ from analyzer.questions.statistics.decryption_counts import decrypted_by_account
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.summary import identity_stats, method_stats, totals_of
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import CallState
-from analyzer.results.call_rows import STATES
+from analyzer.results.calls.call import CallState
+from analyzer.results.calls.call_row_columns import STATES
 from analyzer.results.connection import SmbSession
-from analyzer.results.display_records import (
+from analyzer.results.records.display_records import (
     FileView,
     HostView,
     IdentityView,
@@ -35,7 +35,7 @@ from analyzer.results.display_records import (
 )
 from analyzer.results.security import who_words
 from analyzer.screens.viewmodel.call_list import frame_label
-from analyzer.screens.viewmodel.call_words import parent_words
+from analyzer.screens.viewmodel.call_summary_words import parent_words
 from analyzer.screens.viewmodel.nothing_to_read import nothing_decrypted
 from analyzer.screens.viewmodel.observation_lines import account_lines
 

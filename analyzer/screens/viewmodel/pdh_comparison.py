@@ -22,14 +22,14 @@ from analyzer.questions.audit.identifier_lists import read_identifiers
 from analyzer.questions.audit.registration_answers import string_offsets
 from analyzer.questions.series.formulas import Reading, format_raw
 from analyzer.results.buffer_kinds import BufferKind
-from analyzer.results.calibration import (
+from analyzer.results.records.calibration import (
     CalibrationSummaryRecord,
     CalibrationVerdict,
     DecisionRecord,
     DisplayedRecord,
     StoredBufferRecord,
 )
-from analyzer.results.record_types import Record
+from analyzer.results.records.record_types import Record
 
 _FORMAT = 1
 _LAYOUTS = frozenset(get_args(BufferKind))

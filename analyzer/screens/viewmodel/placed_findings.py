@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from analyzer.questions.audit.engine import Audit
+from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.audit.findings import JUDGED, Finding, FindingPattern
 from analyzer.results.analysis import Analysis
-from analyzer.results.display_records import FindingView, SectionCoverage
+from analyzer.results.records.display_records import FindingView, SectionCoverage
 from analyzer.screens.viewmodel.call_list import frame_label
-from analyzer.screens.viewmodel.call_words import section_words
+from analyzer.screens.viewmodel.call_summary_words import section_words
 
 # Patterns of findings that are remembered.
 _MOST_PATTERNS = 1024

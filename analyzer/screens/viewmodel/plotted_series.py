@@ -11,12 +11,12 @@ from msgspec import Struct, field
 
 from analyzer.core.array_functions import distinct, first_places
 from analyzer.questions.films.film_maker import said_of_reading
+from analyzer.questions.series.displayed_points import Series
 from analyzer.questions.series.formatted_columns import FLAGS, WHYS
 from analyzer.questions.series.formulas import type_name
-from analyzer.questions.series.readings import Batch, readings
-from analyzer.questions.series.series_points import Series
+from analyzer.questions.series.reading_batches import Batch, readings
 from analyzer.results.analysis import Analysis
-from analyzer.results.display_records import SeriesView
+from analyzer.results.records.display_records import SeriesView
 
 _Column = npt.NDArray[Any]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.core.ntstatus import nt_status_name
-from analyzer.results.display_records import Node
+from analyzer.results.records.display_records import Node
 from analyzer.screens.viewmodel.header_fields import FieldSpec, bits, numbers, one_of, raw, size_of, structure
 from analyzer.transport.smb.smb2_header import FLAG_ASYNC, FLAG_RESPONSE, HEADER_LEN, IOCTL, READ, WRITE
 from analyzer.transport.smb.smb_framing import HEADER_LEN as FRAMING_LEN

@@ -12,7 +12,7 @@ from typing import TypedDict
 from msgspec import Struct
 
 from analyzer.interfaces.buffers.field_map import deciding
-from analyzer.results.display_records import Form, Node
+from analyzer.results.records.display_records import Form, Node
 
 # Forms are forgotten, all at once, when they hold more bytes than these. The one that was made last stays, whatever it holds: a
 # long answer is polled again and again.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from analyzer.questions.observations.attack_patterns import Attack, every_attack
-from analyzer.results.observation import AttackRecord
+from analyzer.results.records.observation import AttackRecord
 from analyzer.screens.views.text_report import folded, page_lines, safe
 
 

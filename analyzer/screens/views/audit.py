@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from analyzer.questions.audit.engine import Audit
+from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.audit.findings import (
     JUDGED,
     Coverage,
@@ -17,9 +17,9 @@ from analyzer.questions.audit.findings import (
     finding_record,
     requirement_keys,
 )
-from analyzer.questions.audit.verdicts import Severity
-from analyzer.results.finding import AuditSummaryRecord, CoverageVerdict, MatrixRecord
-from analyzer.results.record_types import Record
+from analyzer.questions.audit.rule_verdicts import Severity
+from analyzer.results.records.finding import AuditSummaryRecord, CoverageVerdict, MatrixRecord
+from analyzer.results.records.record_types import Record
 from analyzer.screens.viewmodel.nothing_to_read import nothing_decrypted
 from analyzer.screens.views.view_type import OfCapture
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from analyzer.questions.audit.findings import JUDGED, VERDICTS, Finding
-from analyzer.questions.audit.verdicts import Actor, Confidence, Outcome, Severity
-from analyzer.results.finding import CoverageVerdict
+from analyzer.questions.audit.rule_verdicts import Actor, Confidence, Outcome, Severity
 from analyzer.results.next_command import next_command
-from analyzer.screens.viewmodel.call_words import section_words
+from analyzer.results.records.finding import CoverageVerdict
+from analyzer.screens.viewmodel.call_summary_words import section_words
 from analyzer.screens.views.text_report import folded, frames_words, header_lines, safe, styled
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.results.calibration import CalibrationSummaryRecord, DisplayedRecord, StoredBufferRecord
+from analyzer.results.records.calibration import CalibrationSummaryRecord, DisplayedRecord, StoredBufferRecord
 from analyzer.screens.viewmodel.pdh_comparison import StoredCalibration
 from analyzer.screens.views.text_report import safe, styled
 

@@ -13,8 +13,8 @@ import numpy as np
 from msgspec import Struct
 
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
-from analyzer.results import perflib, scmr, winreg
 from analyzer.results.analysis import Analysis
+from analyzer.results.methods import perflib, scmr, winreg
 
 _FEWEST = 3
 

@@ -18,7 +18,7 @@ from rich.cells import cell_len
 from analyzer.core.cached_properties import cached_property
 from analyzer.core.printable_text import shortened
 from analyzer.core.times import NS_PER_S
-from analyzer.interfaces.contents.machine_names import machine_names
+from analyzer.interfaces.call_contents.machine_names import machine_names
 from analyzer.questions.series.counter_paths import PathSelection
 from analyzer.questions.series.counter_records import (
     Bucket,
@@ -28,12 +28,12 @@ from analyzer.questions.series.counter_records import (
     display_of,
     selection_of,
 )
+from analyzer.questions.series.displayed_points import Series
 from analyzer.questions.series.formatted_columns import FLAGS, WHYS, Ints
 from analyzer.questions.series.formulas import ATTRIB_HEX, formula_of
-from analyzer.questions.series.readings import Batch
-from analyzer.questions.series.series_points import Series
+from analyzer.questions.series.reading_batches import Batch
 from analyzer.results.analysis import Analysis
-from analyzer.results.sample import BucketRecord, CounterRecord, Why
+from analyzer.results.records.sample import BucketRecord, CounterRecord, Why
 from analyzer.screens.views.text_report import folded, part_lines, problem_lines, safe, styled
 from analyzer.screens.views.view_type import OfCapture
 

@@ -10,12 +10,12 @@ from itertools import groupby
 from msgspec import UNSET, Struct
 
 from analyzer.core.printable_text import counted, shortened
-from analyzer.questions.audit.requirements import catalogue
+from analyzer.questions.audit.requirement_catalog import catalogue
 from analyzer.questions.differences.baseline import NOT_USUAL, NewThings
 from analyzer.questions.differences.conversation_comparison import property_words
 from analyzer.questions.differences.difference_records import Differences
 from analyzer.results.analysis import Analysis
-from analyzer.results.difference import (
+from analyzer.results.records.difference import (
     Breach,
     DifferenceKind,
     DifferenceRecord,
@@ -25,7 +25,7 @@ from analyzer.results.difference import (
     Occurrence,
     Subject,
 )
-from analyzer.screens.viewmodel.call_words import request_words, section_words
+from analyzer.screens.viewmodel.call_summary_words import request_words, section_words
 from analyzer.screens.viewmodel.overview import key_hint
 from analyzer.screens.views.text_report import folded, nothing_passes, safe, styled
 

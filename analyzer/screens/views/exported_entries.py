@@ -14,14 +14,14 @@ from msgspec import Struct
 
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.output.json import document
-from analyzer.interfaces.contents.call_records import CallRecords
-from analyzer.interfaces.contents.client_programs import ClientPrograms, client_programs
-from analyzer.interfaces.contents.timeline_records import session_record
+from analyzer.interfaces.call_contents.call_records import CallRecords
+from analyzer.interfaces.call_contents.client_programs import ClientPrograms, client_programs
+from analyzer.interfaces.call_contents.timeline_records import session_record
 from analyzer.questions.audit.findings import Finding, finding_record
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import Call, CallOutcome, CallRecord
+from analyzer.results.calls.call import Call, CallOutcome, CallRecord
 from analyzer.results.connection import SmbSession
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import who_words
 from analyzer.screens.viewmodel.call_list import row_of
 from analyzer.screens.views.audit import AuditView

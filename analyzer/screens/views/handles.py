@@ -9,18 +9,18 @@ from itertools import chain, groupby
 from msgspec import Struct
 
 from analyzer.core.times import NS_PER_S
-from analyzer.interfaces.contents.call_field_maps import status_name
+from analyzer.interfaces.call_contents.call_field_maps import status_name
 from analyzer.questions.statistics.handle_lifetimes import HandleCall, HandleLifetime, shown_lifetimes
 from analyzer.questions.statistics.handle_records import handle_records
 from analyzer.questions.statistics.summary import poll_stats
 from analyzer.results.analysis import Analysis
-from analyzer.results.counterset_catalog import Catalog
-from analyzer.results.handle import HandleRecord
-from analyzer.results.perflib import NONE_ID
-from analyzer.results.query_state import Identifier
-from analyzer.results.record_types import Endpoint
-from analyzer.results.statistics import PollStatsRecord
-from analyzer.screens.viewmodel.call_words import counterset_words, fault_words
+from analyzer.results.calls.query_state import Identifier
+from analyzer.results.methods.perflib import NONE_ID
+from analyzer.results.records.handle import HandleRecord
+from analyzer.results.records.record_types import Endpoint
+from analyzer.results.records.statistics import PollStatsRecord
+from analyzer.results.reported_names.counterset_catalog import Catalog
+from analyzer.screens.viewmodel.call_summary_words import counterset_words, fault_words
 from analyzer.screens.views.stats import duration
 from analyzer.screens.views.text_report import folded, nothing_passes, problem_lines, safe, styled
 from analyzer.screens.views.view_type import OfCapture

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from analyzer.core.limits import ABOUT, DEFAULTS
-from analyzer.results.capture_facts import LimitRecord
+from analyzer.results.records.capture_records import LimitRecord
 from analyzer.screens.views.text_report import folded, safe
 
 

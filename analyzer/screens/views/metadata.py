@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from analyzer.core.output.json import dumps
 from analyzer.results.analysis import Analysis
-from analyzer.results.metadata import MetadataRecord, metadata_record
+from analyzer.results.reported_names.saved_metadata import MetadataRecord, metadata_record
 from analyzer.screens.views.text_report import safe
 from analyzer.screens.views.view_type import OfCapture
 

@@ -13,8 +13,8 @@ from analyzer.core.times import shown_second
 from analyzer.questions.processes.odd_processes import MARK_WORDS
 from analyzer.questions.processes.process_records import process_records
 from analyzer.results.analysis import Analysis
-from analyzer.results.process import ProcessRecord
-from analyzer.screens.viewmodel.call_words import parent_words
+from analyzer.results.records.process import ProcessRecord
+from analyzer.screens.viewmodel.call_summary_words import parent_words
 from analyzer.screens.views.text_report import folded, nothing_passes, problem_lines, safe, styled
 from analyzer.screens.views.view_type import OfCapture
 

@@ -9,9 +9,9 @@ from importlib.metadata import version
 from msgspec import Struct
 
 from analyzer.core.cached_properties import cached_property
-from analyzer.questions.audit.engine import Audit
+from analyzer.questions.audit.audit_engine import Audit
 from analyzer.results.analysis import Analysis
-from analyzer.results.display_records import FindingView, Overview, SectionCoverage
+from analyzer.results.records.display_records import FindingView, Overview, SectionCoverage
 from analyzer.screens.viewmodel.overview import overview_of
 from analyzer.screens.viewmodel.placed_findings import coverage_views, findings_of_calls, nothing_found
 from analyzer.screens.views.view_type import OfCapture

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from analyzer.questions.audit.requirements import catalogue
-from analyzer.questions.audit.rule import Level, Rule
-from analyzer.results.finding import RuleRecord
+from analyzer.questions.audit.requirement_catalog import catalogue
+from analyzer.questions.audit.rule_registry import Level, Rule
+from analyzer.results.records.finding import RuleRecord
 from analyzer.screens.views.text_report import folded, page_lines, safe
 
 TITLES = {

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from analyzer.core.times import NS_PER_S
-from analyzer.interfaces.contents.sample_records import sample_records
+from analyzer.interfaces.call_contents.sample_records import sample_records
 from analyzer.results.analysis import Analysis
-from analyzer.results.sample import SampleRecord
+from analyzer.results.records.sample import SampleRecord
 from analyzer.screens.views.view_type import OfCapture
 
 if TYPE_CHECKING:
-    from analyzer.interfaces.contents.sample_chunks import SampleChunk
+    from analyzer.interfaces.call_contents.sample_chunks import SampleChunk
     from analyzer.questions.filters.filter import SampleFilter
 
 
@@ -53,7 +53,7 @@ class Samples(Struct, OfCapture, frozen=True):
 
     def chunks(self) -> Iterator[SampleChunk | SampleRecord]:
         """The values as chunks where those of an answer stand in columns (`sample_chunks`)."""
-        from analyzer.interfaces.contents.sample_chunks import sample_chunks
+        from analyzer.interfaces.call_contents.sample_chunks import sample_chunks
 
         return sample_chunks(self.analysis) if self.filter is None else self.filter.records(self.analysis)
 

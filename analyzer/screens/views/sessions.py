@@ -11,12 +11,12 @@ from analyzer.core.frame_ids import number_of
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.printable_text import counted
 from analyzer.core.times import shown_time
-from analyzer.interfaces.contents.client_programs import ProgramLikeness, client_programs, marks_words
-from analyzer.interfaces.contents.timeline_records import logon_record, session_record
+from analyzer.interfaces.call_contents.client_programs import ProgramLikeness, client_programs, marks_words
+from analyzer.interfaces.call_contents.timeline_records import logon_record, session_record
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
-from analyzer.results.capture_facts import HostRecord, LogonRecord, MarkKind, SessionRecord
 from analyzer.results.connection import Logon, SmbSession
+from analyzer.results.records.capture_records import HostRecord, LogonRecord, MarkKind, SessionRecord
 from analyzer.results.security import Identity, LogonOutcome
 from analyzer.screens.viewmodel.overview import session_words
 from analyzer.screens.views.view_type import OfCapture

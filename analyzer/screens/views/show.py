@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from msgspec import UNSET, Struct
 
 from analyzer.core.times import shown_time
-from analyzer.interfaces.contents.call_records import call_record
+from analyzer.interfaces.call_contents.call_records import call_record
 from analyzer.results.analysis import Analysis, CaptureFacts
-from analyzer.results.call import Call, PduRecord
+from analyzer.results.calls.call import Call, PduRecord
 from analyzer.results.captured_packets import Packets
-from analyzer.results.display_records import CARRIERS, LayerBytes, SideView
 from analyzer.results.field_tree import CarrierLayer, ShowRecord, SideLayers
-from analyzer.results.record_types import PlaceExtent
+from analyzer.results.records.display_records import CARRIERS, LayerBytes, SideView
+from analyzer.results.records.record_types import PlaceExtent
 from analyzer.screens.viewmodel.call_layers import side_views, the_call
 from analyzer.screens.views.field_lines import field_record, placed_words, tree_lines
 from analyzer.screens.views.text_report import call_lines, folded, safe, styled

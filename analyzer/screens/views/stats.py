@@ -11,14 +11,14 @@ from rich.cells import cell_len
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.printable_text import counted, shortened
 from analyzer.core.times import NS_PER_S, shown_time
-from analyzer.interfaces.contents.damaged_buffers import Damages
+from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.questions.statistics.activity import ActivityFindings, activity_record, findings, omissions
 from analyzer.questions.statistics.stats_records import stats_records
 from analyzer.questions.statistics.summary import error_stats, identity_stats, method_stats, poll_stats, totals_of
 from analyzer.results.analysis import Analysis
-from analyzer.results.record_types import Record
+from analyzer.results.records.record_types import Record
+from analyzer.results.records.statistics import ActivityRecord, ErrorStatsRecord, ImageRecord, Who
 from analyzer.results.security import who_words
-from analyzer.results.statistics import ActivityRecord, ErrorStatsRecord, ImageRecord, Who
 from analyzer.screens.views.text_report import (
     folded,
     frames_words,

@@ -17,15 +17,21 @@ from rich.markup import escape as escape_markup
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import file_of, number_of
 from analyzer.core.times import NS_PER_S, NS_PER_US, shown_time
-from analyzer.interfaces.contents.damaged_buffers import Damages
-from analyzer.interfaces.contents.timeline_records import all_problems
+from analyzer.interfaces.call_contents.damaged_buffers import Damages
+from analyzer.interfaces.call_contents.timeline_records import all_problems
 from analyzer.results.analysis import Analysis, CaptureFacts
-from analyzer.results.call import Call
-from analyzer.results.display_records import Outcome
+from analyzer.results.calls.call import Call
 from analyzer.results.next_command import next_command
+from analyzer.results.records.display_records import Outcome
 from analyzer.results.security import AuthLevel, Decryption
 from analyzer.screens.viewmodel.call_list import outcome_of
-from analyzer.screens.viewmodel.call_words import answer_words, handle_words, method_words, request_words, status_words
+from analyzer.screens.viewmodel.call_summary_words import (
+    answer_words,
+    handle_words,
+    method_words,
+    request_words,
+    status_words,
+)
 from analyzer.screens.viewmodel.overview import alike, decrypted, incomplete, key_hint, session_groups, sessions_words
 from analyzer.screens.views.call_runs import CallRun
 from analyzer.screens.views.view_type import Clock

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct, field
 
-from analyzer.interfaces.contents.damaged_buffers import Damages
-from analyzer.interfaces.contents.machine_names import machine_names
+from analyzer.interfaces.call_contents.damaged_buffers import Damages
+from analyzer.interfaces.call_contents.machine_names import machine_names
 from analyzer.questions.statistics.summary import Caller, who_of
 from analyzer.results.analysis import Analysis, Selected
-from analyzer.results.call import Call
-from analyzer.results.call_rows import Context
+from analyzer.results.calls.call import Call
+from analyzer.results.calls.call_row_columns import Context
 from analyzer.results.security import who_words
 from analyzer.screens.views.call_runs import find_runs
 from analyzer.screens.views.text_report import (

@@ -14,11 +14,11 @@ from analyzer.core.printable_text import shortened
 from analyzer.core.times import NS_PER_S, shown_second
 from analyzer.questions.observations.triage_records import Triaged, triage, unreadable
 from analyzer.results.analysis import Analysis
-from analyzer.results.observation import SEVERITIES, Observation, Severity
-from analyzer.results.record_types import Record
-from analyzer.results.statistics import Who
-from analyzer.results.triage import TriageProcess, TriageSummary
-from analyzer.screens.viewmodel.call_words import REDACTED, parent_words
+from analyzer.results.records.observation import SEVERITIES, Observation, Severity
+from analyzer.results.records.record_types import Record
+from analyzer.results.records.statistics import Who
+from analyzer.results.records.triage import TriageProcess, TriageSummary
+from analyzer.screens.viewmodel.call_summary_words import REDACTED, parent_words
 from analyzer.screens.viewmodel.nothing_to_read import nothing_found
 from analyzer.screens.viewmodel.observation_lines import account_lines
 from analyzer.screens.views.text_report import folded, safe, styled

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal, Protocol
 
 from analyzer.results.analysis import Analysis
-from analyzer.results.record_types import Record
+from analyzer.results.records.record_types import Record
 
 # What the time of a call is counted from: 1970, the capture's first frame, the call shown before it.
 Clock = Literal["absolute", "relative", "delta"]

@@ -7,7 +7,7 @@ from msgspec import Struct
 from analyzer.core.events import Event
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import Channel
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Identity
 
 # Bytes of which a part is meant: from start to stop.

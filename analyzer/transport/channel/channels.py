@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from analyzer.core.events import Event
 from analyzer.results.connection import Channel
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Identity
 from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap
 from analyzer.transport.tcp.protocol_recognition import looks_like_dcerpc

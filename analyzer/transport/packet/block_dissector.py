@@ -23,7 +23,7 @@ from analyzer.core.events import Conflict, Problem, ProblemKind
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import FlowLink
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.packet.coalesced_blocks import FEW_FRAMES, Coalesced
 from analyzer.transport.packet.common_frame_shapes import NO_FRAMES, TcpFrames, is_common, may_begin_like_ours, sort_out
 from analyzer.transport.packet.flow_candidates import FlowKey, Flows, begins_like_ours, flow_key, is_by_port

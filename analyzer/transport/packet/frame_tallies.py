@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from analyzer.capture.linktypes import LinkType
 from analyzer.core.events import Problem, ProblemKind
-from analyzer.core.number_labels import label
+from analyzer.core.names_of_numbers import label
 
 FRAMES_NAMED = 16
 _LINK_FRAMES_NAMED = 8

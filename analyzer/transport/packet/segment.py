@@ -9,7 +9,7 @@ from msgspec import Struct
 from analyzer.core.events import Event
 from analyzer.core.tcpip_encoding import ACK, FIN, RST, SYN
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 
 # RFC 7323 section 2.3: no window exceeds 1 GiB, so nothing older than that is still under way. The other three quarters
 # of the number space are ahead: a capture that paused may have missed much.

@@ -10,7 +10,7 @@ from msgspec import Struct
 from analyzer.capture.frame_blocks import FrameBlock
 from analyzer.core.array_functions import bytes_at
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.packet.checksums import bad_ip_checksums, bad_tcp_checksums
 from analyzer.transport.packet.common_frame_shapes import TcpFrames
 from analyzer.transport.packet.flow_candidates import FlowKey

@@ -18,7 +18,7 @@ from analyzer.core.array_functions import bytes_at
 from analyzer.core.events import Problem
 from analyzer.core.limits import DEFAULTS
 from analyzer.results.connection import FlowLink
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.packet import link_layers
 from analyzer.transport.packet.flow_candidates import Flows
 from analyzer.transport.packet.segment_columns import Ends

@@ -35,7 +35,7 @@ from analyzer.core.events import ClockSetBack, Event, Problem
 from analyzer.core.file_names import text_of_path
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.packet.segment import Segment, SegmentBatch
 
 if TYPE_CHECKING:

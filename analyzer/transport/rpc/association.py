@@ -32,8 +32,8 @@ from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
 from analyzer.core.times import earliest
 from analyzer.core.traced_bytes import TracedBytes
+from analyzer.results.calls.pdus import Plain
 from analyzer.results.connection import Bound, Channel, FeaturesOffered, Pdu
-from analyzer.results.pdus import Plain
 from analyzer.results.security import AuthLevel, Decryption, RefusedBy
 from analyzer.transport.channel.channel_events import ChannelBatch, ChannelGap
 from analyzer.transport.rpc.call_pairing import CallPairing, FragmentPart, PendingCall, Presentation, SideState

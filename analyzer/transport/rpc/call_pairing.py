@@ -36,7 +36,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
 from analyzer.core.times import earliest
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.pdus import Plain
+from analyzer.results.calls.pdus import Plain
 from analyzer.results.security import Decryption
 from analyzer.transport.channel.channel_events import SmbInfo
 from analyzer.transport.rpc.incoming_pdus import PduList

@@ -13,9 +13,9 @@ from analyzer.core.absence import Missing
 from analyzer.core.byte_origins import spanned
 from analyzer.core.events import Event, Moment
 from analyzer.core.frame_ids import number_of
-from analyzer.results.call import CallState, Side
+from analyzer.results.calls.call import CallState, Side
+from analyzer.results.calls.pdus import stub_length_of, stub_of
 from analyzer.results.connection import Channel
-from analyzer.results.pdus import stub_length_of, stub_of
 from analyzer.results.security import AuthInfo, AuthLevel, AuthType, Decryption
 from analyzer.transport.channel.channel_events import SmbInfo
 from analyzer.transport.rpc import verification_trailer as verification

@@ -9,7 +9,7 @@ from itertools import accumulate, chain
 from analyzer.core.byte_log import Log
 from analyzer.core.byte_origins import Source, spanned
 from analyzer.core.traced_bytes import EMPTY, StoredBytes, TracedBytes
-from analyzer.results.pdus import Fragments, Pdus, Plain, fragment_of, stub_place
+from analyzer.results.calls.pdus import Fragments, Pdus, Plain, fragment_of, stub_place
 
 # Piece, where a PDU begins in it, its length, where its stub begins and stops in the PDU, what came of it (spilled: where that lies
 # in the log), and what opened it.

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
-from analyzer.results.call import AuthFacts, Call, InterfaceFacts, Side, SideName, SmbFacts, StubProblem
+from analyzer.results.calls.call import AuthFacts, Call, InterfaceFacts, Side, SideName, SmbFacts, StubProblem
 from analyzer.results.connection import logon_key
-from analyzer.results.record_types import Endpoint
-from analyzer.results.return_kinds import STATED, stated_kind
+from analyzer.results.methods.return_kinds import STATED, stated_kind
+from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import UNKNOWN_USER, AuthInfo, AuthLevel, Decryption, Identity
 from analyzer.transport.channel.channel_events import SmbInfo
 from analyzer.transport.rpc.exchange import Exchange
@@ -75,7 +75,7 @@ def plain_call(exchange: Exchange) -> Call:
 
 
 def _stated_status(exchange: Exchange) -> int | None:
-    """The last thing in a response, where it is a status (`results/return_kinds.py`)."""
+    """The last thing in a response, where it is a status (`results/methods/return_kinds.py`)."""
     side = exchange.response
     if side is None or side.missing is not None or exchange.fault is not None:
         return None

@@ -32,7 +32,7 @@ from analyzer.transport.smb.smb_framing import Message
 
 if TYPE_CHECKING:
     from analyzer.transport.smb.channel_emitter import Emitter
-    from analyzer.transport.smb.session import Session
+    from analyzer.transport.smb.smb_session import Session
     from analyzer.transport.smb.trees_and_opens import Open
 
 # The server, by its GUID or its address, and the FileId that it gave.

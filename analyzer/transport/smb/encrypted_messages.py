@@ -12,7 +12,6 @@ from analyzer.core.events import Problem
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.security import Decryption
 from analyzer.transport.smb.channel_emitter import Emitter
-from analyzer.transport.smb.session import Session
 from analyzer.transport.smb.smb3_crypto import (
     AES_128_CCM,
     AES_128_GCM,
@@ -27,6 +26,7 @@ from analyzer.transport.smb.smb3_crypto import (
 )
 from analyzer.transport.smb.smb_connection_state import ConnectionState
 from analyzer.transport.smb.smb_framing import Message
+from analyzer.transport.smb.smb_session import Session
 
 STEP = "smb3-decrypt"
 _ONE_STEP = (STEP,)

@@ -16,8 +16,6 @@ from analyzer.core.events import Problem
 from analyzer.results.security import Identity
 from analyzer.transport.channel.channel_events import ChannelGap, SmbInfo
 from analyzer.transport.smb.channel_emitter import Emitter
-from analyzer.transport.smb.session import Session, remember_info
-from analyzer.transport.smb.smb1_logons import Smb1Sessions, Smb1Setup
 from analyzer.transport.smb.smb1_message import (
     FLAG2_SIGNED,
     HEADER_LEN,
@@ -27,8 +25,10 @@ from analyzer.transport.smb.smb1_message import (
     read_header,
     text_of,
 )
+from analyzer.transport.smb.smb1_session_setup import Smb1Sessions, Smb1Setup
 from analyzer.transport.smb.smb_connection_state import ConnectionState
 from analyzer.transport.smb.smb_framing import Message
+from analyzer.transport.smb.smb_session import Session, remember_info
 from analyzer.transport.smb.trees_and_opens import Open, OpenKind, pipe_name
 from analyzer.transport.tcp.protocol_recognition import looks_like_dcerpc
 from analyzer.transport.tcp.stream_events import Direction

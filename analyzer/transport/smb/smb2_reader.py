@@ -33,7 +33,6 @@ from analyzer.transport.smb.durable_opens import (
     reopened_file_id,
 )
 from analyzer.transport.smb.encrypted_messages import decrypted_message
-from analyzer.transport.smb.session import Session, remember_info
 from analyzer.transport.smb.smb2_header import (
     CANCEL,
     CLOSE,
@@ -65,10 +64,11 @@ from analyzer.transport.smb.smb2_header import (
     lies_outside,
     read_header,
 )
-from analyzer.transport.smb.smb2_logons import Smb2Sessions, Smb2Setup
+from analyzer.transport.smb.smb2_session_setup import Smb2Sessions, Smb2Setup
 from analyzer.transport.smb.smb3_crypto import TRANSFORM_LEN
 from analyzer.transport.smb.smb_connection_state import ConnectionState, SharedState
 from analyzer.transport.smb.smb_framing import LostMessages, Message
+from analyzer.transport.smb.smb_session import Session, remember_info
 from analyzer.transport.smb.trees_and_opens import Open, OpenKind, pipe_name, whole_file_id
 from analyzer.transport.tcp.protocol_recognition import looks_like_dcerpc
 from analyzer.transport.tcp.stream_events import Direction

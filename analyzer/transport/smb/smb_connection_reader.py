@@ -12,8 +12,8 @@ from analyzer.core.events import Event, Problem
 from analyzer.core.times import earliest
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.transport.smb.channel_emitter import Emitter
-from analyzer.transport.smb.smb2_logons import SETUP_COST
 from analyzer.transport.smb.smb2_reader import ENCRYPTED, PLAIN, Smb2Reader, Transforms
+from analyzer.transport.smb.smb2_session_setup import SETUP_COST
 from analyzer.transport.smb.smb_connection_state import ConnectionState, SharedState
 from analyzer.transport.smb.smb_framing import Framed, Framing, LostMessages, Message, NetbiosNames
 from analyzer.transport.tcp.protocol_recognition import COMPRESSION_MAGIC, SMB1_MAGIC, SMB2_MAGIC, TRANSFORM_MAGIC

@@ -27,7 +27,7 @@ from analyzer.transport.smb.durable_opens import DurableKey, SentAlready
 from analyzer.transport.tcp.protocol_recognition import looks_like_dcerpc
 
 if TYPE_CHECKING:
-    from analyzer.transport.smb.session import SessionLogon
+    from analyzer.transport.smb.smb_session import SessionLogon
 
 # So much of its data decides what an open of unknown kind is.
 LOOKED_AT = 16

@@ -26,7 +26,7 @@ from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.memory_budget import MemoryBudget
 from analyzer.core.tcpip_encoding import ACK, FIN, RST, SYN
 from analyzer.core.times import earliest
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.packet.segment import FARTHEST_AHEAD, Segment, SegmentBatch
 from analyzer.transport.tcp.protocol_recognition import Recognition
 from analyzer.transport.tcp.stream_events import Connection, StreamBatch, StreamClosed

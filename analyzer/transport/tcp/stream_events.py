@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from analyzer.core.events import Event
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 
 # 0: sent by `Connection.a`; 1: sent by `Connection.b`.
 Direction = Literal[0, 1]

@@ -13,8 +13,8 @@ from msgspec import UNSET, Raw
 
 from analyzer.core.output import json as module
 from analyzer.core.output.json import Pieces, dumps, line, lines
-from analyzer.results.record_types import Endpoint
-from analyzer.results.sample import SampleRecord
+from analyzer.results.records.record_types import Endpoint
+from analyzer.results.records.sample import SampleRecord
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(1 << 70), 1 << 70) | st.text(),

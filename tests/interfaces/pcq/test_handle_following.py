@@ -21,9 +21,9 @@ from analyzer.core.events import Event
 from analyzer.interfaces.pcq import handle_following as follow_module
 from analyzer.interfaces.pcq.handle_following import Following
 from analyzer.interfaces.pcq.perflib_layer import PerflibLayer
-from analyzer.results.call import Call, Side
-from analyzer.results.call_table import CallTable
-from analyzer.results.query_state import QueryView
+from analyzer.results.calls.call import Call, Side
+from analyzer.results.calls.call_table import CallTable
+from analyzer.results.calls.query_state import QueryView
 from analyzer.transport.channel.channel_events import ChannelGap
 from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.undecoded_call import plain_call

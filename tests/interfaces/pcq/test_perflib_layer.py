@@ -18,11 +18,11 @@ from analyzer.core.events import Problem
 from analyzer.interfaces.buffers import decode_buffer
 from analyzer.interfaces.pcq.perflib_layer import Loss, PerflibLayer, identifiers_of, may_answer_validate_counters
 from analyzer.interfaces.pcq.perflib_samples import perflib_samples
-from analyzer.results.call import Call
-from analyzer.results.counterset_catalog import Catalog
-from analyzer.results.perflib import BUFFER_KIND_OF_CODE, RequestCode
-from analyzer.results.query_state import Identifier
-from analyzer.results.sample import NamesFacts
+from analyzer.results.calls.call import Call
+from analyzer.results.calls.query_state import Identifier
+from analyzer.results.methods.perflib import BUFFER_KIND_OF_CODE, RequestCode
+from analyzer.results.records.sample import NamesFacts
+from analyzer.results.reported_names.counterset_catalog import Catalog
 from analyzer.transport.channel.channel_events import ChannelGap
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import Block, identifier, instance_header, perf_data, string_table, wide

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from analyzer.interfaces.pcq.query_handles import BlockTypes, Query, QueryHandles, block_types
-from analyzer.results.query_state import Identifier, QueryView
-from analyzer.results.record_types import Endpoint
+from analyzer.results.calls.query_state import Identifier, QueryView
+from analyzer.results.records.record_types import Endpoint
 from tests.written import Told
 
 SERVER, OTHER = Endpoint("10.0.0.1", 445), Endpoint("10.0.0.2", 445)

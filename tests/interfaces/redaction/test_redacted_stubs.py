@@ -11,7 +11,7 @@ from analyzer.interfaces.buffers import decode_stub
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.redaction.redacted_stubs import redacted_buffer, redacted_call
 from analyzer.pipeline.run import analyze
-from analyzer.results.call import Call
+from analyzer.results.calls.call import Call
 from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.buffers import identifier, name_table, string_table, wide
 from tests.build.calls import COUNTERSET, HANDLE, Calls, winreg

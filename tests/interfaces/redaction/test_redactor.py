@@ -14,13 +14,13 @@ from analyzer.interfaces.buffers import decode_stub
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.redaction.redactor import _NAMES_OF_IDENTITY as NAMES
 from analyzer.interfaces.redaction.redactor import Redactor, redacted_metadata, without_names
-from analyzer.results.call import Side
+from analyzer.results.calls.call import Side
+from analyzer.results.calls.pdus import Fragment, Pdus
 from analyzer.results.connection import SmbSession
-from analyzer.results.counterset_catalog import Catalog
-from analyzer.results.metadata import Metadata, ServerMetadata
-from analyzer.results.pdus import Fragment, Pdus
-from analyzer.results.record_types import Endpoint
-from analyzer.results.scmr import INTERFACE
+from analyzer.results.methods.scmr import INTERFACE
+from analyzer.results.records.record_types import Endpoint
+from analyzer.results.reported_names.counterset_catalog import Catalog
+from analyzer.results.reported_names.saved_metadata import Metadata, ServerMetadata
 from analyzer.results.security import AuthLevel
 from analyzer.transport.channel.channel_events import SmbInfo
 from analyzer.transport.rpc.exchange import Exchange

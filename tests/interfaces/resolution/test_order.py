@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from analyzer.interfaces.resolution.second_reading import call_order
+from analyzer.interfaces.resolution.whole_capture_resolution import call_order
 from analyzer.pipeline.run import analyze
 from analyzer.questions.statistics.decryption_counts import Decrypted, decrypted_by_account
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
-from analyzer.results.call_table import CallTable
+from analyzer.results.calls.call_table import CallTable
 from analyzer.results.connection import SmbSession
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Decryption, Identity
 from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.undecoded_call import plain_call

@@ -13,8 +13,8 @@ from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Loss, PerflibL
 from analyzer.interfaces.resolution import streamed_calls as stream_module
 from analyzer.interfaces.resolution.streamed_calls import CallStream
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower
-from analyzer.results.call import Call
-from analyzer.results.perflib import INTERFACE
+from analyzer.results.calls.call import Call
+from analyzer.results.methods.perflib import INTERFACE
 from analyzer.transport.rpc.exchange import Exchange, OpenCall
 from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.calls import MS, Calls

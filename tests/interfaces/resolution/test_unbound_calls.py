@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.interfaces.contents.call_records import call_record
-from analyzer.interfaces.contents.sample_records import sample_records
+from analyzer.interfaces.call_contents.call_records import call_record
+from analyzer.interfaces.call_contents.sample_records import sample_records
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner
 from analyzer.interfaces.resolution.unbound_calls import (
     ContextReadings,
@@ -27,8 +27,8 @@ from analyzer.interfaces.resolution.unbound_calls import (
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower
 from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import Call
-from analyzer.results.call_table import CallTable
+from analyzer.results.calls.call import Call
+from analyzer.results.calls.call_table import CallTable
 from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.buffers import Block, identifier, perf_data, winperf

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.interfaces.contents.call_records import call_record
-from analyzer.interfaces.contents.damaged_buffers import Damages
-from analyzer.interfaces.contents.timeline_records import call_problems
+from analyzer.interfaces.call_contents.call_records import call_record
+from analyzer.interfaces.call_contents.damaged_buffers import Damages
+from analyzer.interfaces.call_contents.timeline_records import call_problems
 from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.statistics.activity import findings
 from analyzer.results.analysis import Analysis
-from analyzer.screens.viewmodel.call_words import answer_words, request_words
+from analyzer.screens.viewmodel.call_summary_words import answer_words, request_words
 from tests.build.buffers import Ndr
 from tests.build.calls import Calls, analysis_of, winreg
 

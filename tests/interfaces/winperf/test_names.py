@@ -3,9 +3,9 @@
 import pytest
 
 from analyzer.core.server_names import Name, Named
-from analyzer.results.counter_name_tables import NameTable, NameTables, table_language, value_in_words
-from analyzer.results.record_types import Endpoint
-from analyzer.results.sample import NamesFacts
+from analyzer.results.records.record_types import Endpoint
+from analyzer.results.records.sample import NamesFacts
+from analyzer.results.reported_names.counter_name_tables import NameTable, NameTables, table_language, value_in_words
 
 
 def test_the_capture_s_own_name_wins_over_the_well_known_one() -> None:

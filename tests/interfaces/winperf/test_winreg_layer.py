@@ -10,8 +10,8 @@ import pytest
 from analyzer.core.events import Event, Problem
 from analyzer.interfaces.winperf.winperf_samples import winperf_samples
 from analyzer.interfaces.winperf.winreg_layer import KeyPaths, WinregLayer
-from analyzer.results.call import Call
-from analyzer.results.counter_name_tables import NameTable
+from analyzer.results.calls.call import Call
+from analyzer.results.reported_names.counter_name_tables import NameTable
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import Counter, Instance, Ndr, PerfObject, name_table, wide, winperf
 from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, sealed, value_stub, winreg

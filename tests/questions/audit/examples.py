@@ -18,7 +18,7 @@ from itertools import groupby
 from pathlib import Path
 
 from analyzer.questions.audit.findings import Coverage, Finding
-from analyzer.questions.audit.verdicts import Outcome
+from analyzer.questions.audit.rule_verdicts import Outcome
 
 PATH = Path(__file__).with_name("examples.txt")
 IS_WRITING = bool(os.environ.get("PCQ_WRITE_EVIDENCE"))

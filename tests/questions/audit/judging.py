@@ -9,10 +9,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from analyzer.core.events import Event
-from analyzer.questions.audit.engine import Audit, Profile
+from analyzer.questions.audit.audit_engine import Audit, Profile
 from analyzer.questions.audit.findings import Coverage, Finding
-from analyzer.questions.audit.rule import every_rule
-from analyzer.questions.audit.verdicts import Outcome
+from analyzer.questions.audit.rule_registry import every_rule
+from analyzer.questions.audit.rule_verdicts import Outcome
 from analyzer.results.analysis import Analysis
 from tests.build.calls import analysis_of
 from tests.questions.audit import examples

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event
 from analyzer.questions.audit.alike_calls import likeness_of
+from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
-from analyzer.questions.audit.engine import Audit
-from analyzer.questions.audit.rule import Level, Look, Reads, Rule
-from analyzer.questions.audit.verdicts import Outcome, Severity, passed
+from analyzer.questions.audit.rule_registry import Level, Look, Reads, Rule
+from analyzer.questions.audit.rule_verdicts import Outcome, Severity, passed
 from analyzer.results.analysis import Analysis, Part
 from analyzer.screens.views.audit import AuditView
 from tests import truth

@@ -12,10 +12,10 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.events import Event
-from analyzer.questions.audit.engine import Audit, Profile
-from analyzer.questions.audit.requirements import catalogue
-from analyzer.questions.audit.rule import Level, Reads, Rule, every_rule, of_calls, of_requests
-from analyzer.questions.audit.verdicts import Actor, At, Outcome, Severity, failed, passed
+from analyzer.questions.audit.audit_engine import Audit, Profile
+from analyzer.questions.audit.requirement_catalog import catalogue
+from analyzer.questions.audit.rule_registry import Level, Reads, Rule, every_rule, of_calls, of_requests
+from analyzer.questions.audit.rule_verdicts import Actor, At, Outcome, Severity, failed, passed
 from analyzer.results.security import AuthLevel
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import Ndr, identifier

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event
-from analyzer.questions.audit.engine import Profile
+from analyzer.questions.audit.audit_engine import Profile
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import perf_data
 from tests.build.calls import Calls, sealed

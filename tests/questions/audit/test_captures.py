@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.questions.audit.engine import Audit
-from analyzer.questions.audit.requirements import catalogue
-from analyzer.questions.audit.verdicts import Outcome
+from analyzer.questions.audit.audit_engine import Audit
+from analyzer.questions.audit.requirement_catalog import catalogue
+from analyzer.questions.audit.rule_verdicts import Outcome
 from tests import truth
 from tests.analyses import analysis_of_file
 

@@ -5,7 +5,7 @@ from struct import pack_into
 import pytest
 from msgspec.structs import replace
 
-from analyzer.questions.audit.engine import Profile
+from analyzer.questions.audit.audit_engine import Profile
 from tests.build.buffers import Block, identifier, instance_header, pad8, perf_data
 from tests.build.calls import COUNTERSET, MS, Calls
 from tests.questions.audit.conversation import NOW, u4, u8

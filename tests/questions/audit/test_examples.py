@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from analyzer.core.events import Event
-from analyzer.questions.audit.engine import Audit, Profile
-from analyzer.questions.audit.rule import every_rule
-from analyzer.questions.audit.verdicts import Outcome
+from analyzer.questions.audit.audit_engine import Audit, Profile
+from analyzer.questions.audit.rule_registry import every_rule
+from analyzer.questions.audit.rule_verdicts import Outcome
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.calls import Calls, analysis_of, sealed
 from tests.questions.audit import examples

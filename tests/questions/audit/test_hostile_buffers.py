@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.audit.data_answers import read_answer
-from analyzer.questions.audit.engine import Audit
 from analyzer.questions.audit.identifier_lists import read_identifiers
 from tests.build.buffers import Block, identifier, perf_data
 from tests.build.calls import COUNTERSET, Calls, analysis_of

@@ -5,7 +5,7 @@ from struct import pack_into
 
 import pytest
 
-from analyzer.questions.audit.engine import Profile
+from analyzer.questions.audit.audit_engine import Profile
 from analyzer.questions.audit.identifier_lists import read_identifiers
 from tests.build.buffers import Block, identifier, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_COUNTERSET, Calls, sealed

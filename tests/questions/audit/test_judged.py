@@ -16,13 +16,23 @@ from analyzer.core.traced_bytes import TracedBytes
 from analyzer.questions.audit import rule_plans as module
 from analyzer.questions.audit.accepted_findings import Accepted
 from analyzer.questions.audit.alike_calls import _AUTH_LENGTH, _BODY, _CALL_ID, _FIXED, _MOST_BYTES, _SEC_TRAILER, _pdu
+from analyzer.questions.audit.audit_engine import Audit, select
 from analyzer.questions.audit.buffer_checks import has_instances, identifiers_of, judgements, status_violation
 from analyzer.questions.audit.call_evidence import _MOST_SHARED, CallEvidence, CallIndex, Evidence, SideEvidence, _find
-from analyzer.questions.audit.engine import Audit, select
 from analyzer.questions.audit.identifier_lists import read_identifiers
 from analyzer.questions.audit.registration_answers import string_offsets, text_flaw
-from analyzer.questions.audit.rule import Reads, every_rule
 from analyzer.questions.audit.rule_plans import _MOST_PLANS, Plan, Plans, _apart, _is_read, _why_unreadable, about
+from analyzer.questions.audit.rule_registry import Reads, every_rule
+from analyzer.questions.audit.rule_verdicts import (
+    At,
+    Confidence,
+    Outcome,
+    Violation,
+    failed,
+    inconclusive,
+    passed,
+    warned,
+)
 from analyzer.questions.audit.rules.identifiers import _chain
 from analyzer.questions.audit.stub_and_pdu_fields import (
     answer_counts,
@@ -31,9 +41,8 @@ from analyzer.questions.audit.stub_and_pdu_fields import (
     returned,
     validated_count,
 )
-from analyzer.questions.audit.verdicts import At, Confidence, Outcome, Violation, failed, inconclusive, passed, warned
-from analyzer.results.perflib import Opnum
-from analyzer.results.query_state import QueryView
+from analyzer.results.calls.query_state import QueryView
+from analyzer.results.methods.perflib import Opnum
 from tests.build.buffers import identifier, perf_data, wide
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, analysis_of, winreg
 from tests.build.rpc import PCQ, WINREG

@@ -11,8 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.traced_bytes import untraced
-from analyzer.questions.audit.engine import Profile
-from analyzer.results.perflib import NONE_ID
+from analyzer.questions.audit.audit_engine import Profile
+from analyzer.results.methods.perflib import NONE_ID
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import identifier, instance_header, string_table, wide
 from tests.build.calls import COUNTERSET, MACHINE, OTHER_COUNTERSET, Calls, with_stub

@@ -19,8 +19,8 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event
 from analyzer.interfaces.buffers import Field
+from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.audit.call_evidence import Evidence
-from analyzer.questions.audit.engine import Audit
 from analyzer.questions.audit.findings import Finding
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.calls import analysis_of, with_stub

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.commands.audit import FailOn, _Contract
-from analyzer.questions.audit.engine import Audit
+from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.filters.machines_and_accounts import Account, Party

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from analyzer.questions.audit import counter_types as types
-from analyzer.questions.audit.requirements import catalogue
-from analyzer.questions.audit.rule import Rule, every_rule
+from analyzer.questions.audit.requirement_catalog import catalogue
+from analyzer.questions.audit.rule_registry import Rule, every_rule
 from analyzer.questions.series.formulas import TYPES
 from tests.written import is_as_written
 

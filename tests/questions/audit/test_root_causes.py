@@ -3,8 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
-from analyzer.questions.audit.engine import Audit
-from analyzer.questions.audit.verdicts import Outcome
+from analyzer.questions.audit.audit_engine import Audit
+from analyzer.questions.audit.rule_verdicts import Outcome
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.calls import analysis_of, with_stub
 from tests.questions.audit.conversation import full_conversation

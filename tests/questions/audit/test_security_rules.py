@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from analyzer.questions.audit.engine import Profile
+from analyzer.questions.audit.audit_engine import Profile
 from analyzer.questions.audit.rules.security import CODE_OF_METHOD
 from analyzer.results.security import AuthInfo, AuthLevel, Decryption, Identity
 from analyzer.transport.rpc.exchange import Exchange

@@ -16,12 +16,12 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.questions.audit.engine import Audit, Profile
-from analyzer.questions.audit.rule import Rule, every_rule
+from analyzer.questions.audit.audit_engine import Audit, Profile
 from analyzer.questions.audit.rule_plans import INTERFACES
+from analyzer.questions.audit.rule_registry import Rule, every_rule
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import Call, Side, SideName
-from analyzer.results.call_table import CallTable, OrderedCalls
+from analyzer.results.calls.call import Call, Side, SideName
+from analyzer.results.calls.call_table import CallTable, OrderedCalls
 from analyzer.results.security import AuthLevel
 from tests.build.buffers import Counter, Instance, PerfObject, winperf
 from tests.build.calls import analysis_of, winreg, with_stub

@@ -11,9 +11,9 @@ from unittest.mock import patch
 
 import pytest
 
+from analyzer.questions.audit.rule_verdicts import Outcome
 from analyzer.questions.audit.rules import winperf_header, winperf_objects
 from analyzer.questions.audit.rules.winperf_objects import INSTANCE, NAME
-from analyzer.questions.audit.verdicts import Outcome
 from tests.build.buffers import wide
 from tests.questions.audit.judging import ANY, judgement_words
 from tests.questions.audit.test_rule_bounds import ticks_of

@@ -10,9 +10,9 @@ import pytest
 
 from analyzer.core.events import Event
 from analyzer.interfaces.buffers import FieldMap, map_fields, map_head
-from analyzer.interfaces.contents.call_field_maps import buffer_fields
+from analyzer.interfaces.call_contents.call_field_maps import buffer_fields
 from analyzer.questions.audit import call_evidence
-from analyzer.results.call import Side
+from analyzer.results.calls.call import Side
 from tests.build.buffers import Counter, Instance, Order, PerfObject, winperf
 from tests.build.calls import winreg
 from tests.questions.audit.judging import Case, Verdict, by_name, holds, judged

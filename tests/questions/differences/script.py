@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.interfaces.buffers import Field
-from analyzer.interfaces.contents.call_field_maps import buffer_fields, stub_fields
+from analyzer.interfaces.call_contents.call_field_maps import buffer_fields, stub_fields
 from analyzer.questions.differences.difference_records import Differences
-from analyzer.results import scmr
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import SideName
+from analyzer.results.calls.call import SideName
+from analyzer.results.methods import scmr
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import (
     Block,

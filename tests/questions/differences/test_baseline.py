@@ -14,7 +14,7 @@ from analyzer.core.errors import InputError
 from analyzer.questions.differences.baseline import NewThings, read_usual, usual_json
 from analyzer.questions.differences.difference_records import Differences
 from analyzer.questions.differences.state_at_moment import at_moment
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Identity
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.calls import MS, analysis_of, sealed

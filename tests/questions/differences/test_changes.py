@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from analyzer.questions.differences.difference_records import Differences
 from analyzer.questions.differences.field_comparison import UNUSED
 from analyzer.results.analysis import Analysis
-from analyzer.results.difference import DifferenceRecord
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.difference import DifferenceRecord
+from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Identity
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.calls import Calls, analysis_of, sealed, winreg

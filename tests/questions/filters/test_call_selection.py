@@ -15,7 +15,7 @@ from analyzer.questions.filters.machines_and_accounts import Account, Party
 from analyzer.questions.filters.time_bounds import TimeBound
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.connection import Channel
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Identity
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, analysis_of, winreg

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from analyzer.interfaces.buffers._compiled import types
-from analyzer.interfaces.contents import call_records as model_records
-from analyzer.interfaces.contents.call_records import CallRecords, call_record
-from analyzer.interfaces.contents.sample_records import sample_records
+from analyzer.interfaces.call_contents import call_records as model_records
+from analyzer.interfaces.call_contents.call_records import CallRecords, call_record
+from analyzer.interfaces.call_contents.sample_records import sample_records
 from analyzer.pipeline.run import analyze
 from analyzer.questions.filters import fields_of_records as filter_records
 from analyzer.questions.filters.call_selection import Selection
@@ -51,9 +51,9 @@ from analyzer.questions.filters.syntax_tree import (
     Xor,
 )
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import CallRecord
-from analyzer.results.record_types import Kind
-from analyzer.results.sample import CounterRecord, SampleRecord
+from analyzer.results.calls.call import CallRecord
+from analyzer.results.records.record_types import Kind
+from analyzer.results.records.sample import CounterRecord, SampleRecord
 from tests import truth
 from tests.analyses import analysis_of_file
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, perf_data, winperf

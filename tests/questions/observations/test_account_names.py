@@ -8,7 +8,7 @@ from impacket.dcerpc.v5 import lsat, samr
 from analyzer.questions.observations.account_names import LSARPC, SAMR
 from analyzer.questions.observations.observation_making import Scene
 from analyzer.questions.observations.observations import observations
-from analyzer.results.observation import Observation
+from analyzer.results.records.observation import Observation
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.calls import Calls, analysis_of
 

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from analyzer.questions.observations.file_observations import _MOST_PROGRAMS
 from analyzer.questions.observations.observation_making import Scene
 from analyzer.questions.observations.observations import observations
-from analyzer.results.file import FileRecord, FoundFiles
-from analyzer.results.observation import Observation
+from analyzer.results.records.file import FileRecord, FoundFiles
+from analyzer.results.records.observation import Observation
 from tests.build.calls import analysis_of
 from tests.build.smb import stream
 from tests.transport.smb.test_file_tracker import MZ, WRITTEN, digest, found, share_of

@@ -14,7 +14,7 @@ from analyzer.core.errors import InputError
 from analyzer.questions.observations.observation_making import Scene
 from analyzer.questions.observations.observations import observations
 from analyzer.questions.observations.triage_records import triage
-from analyzer.results.observation import Observation
+from analyzer.results.records.observation import Observation
 from tests.corpus import CORPUS
 
 KEPT = Path(__file__).parents[3] / "captures"

@@ -17,12 +17,12 @@ from msgspec.structs import replace
 from analyzer.core.events import Event, Problem
 from analyzer.questions.observations.triage_records import triage, unreadable
 from analyzer.results.analysis import Analysis, Part
-from analyzer.results.call import Call
+from analyzer.results.calls.call import Call
 from analyzer.results.connection import Bound, SmbSession
 from analyzer.results.next_command import Given
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
+from analyzer.results.records.triage import TriageFile
 from analyzer.results.security import Decryption, Identity
-from analyzer.results.triage import TriageFile
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import (
     Block,

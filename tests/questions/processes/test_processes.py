@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from analyzer.questions.processes import process_records as process_records_module
 from analyzer.questions.processes.odd_processes import name_marks, parent_marks
 from analyzer.questions.processes.process_records import process_records, process_table
-from analyzer.questions.series.readings import readings
-from analyzer.questions.series.series_points import Key, Series
-from analyzer.questions.series.value_plans import Registry, State
+from analyzer.questions.series.displayed_points import Key, Series
+from analyzer.questions.series.reading_batches import readings
+from analyzer.questions.series.values_by_layout import Registry, State
 from analyzer.questions.statistics.activity import findings
 from analyzer.results.analysis import Analysis
-from analyzer.results.process import Course, ProcessRecord
+from analyzer.results.records.process import Course, ProcessRecord
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, perf_data, string_table, wide, winperf
 from tests.build.calls import COUNTERSET, Calls, analysis_of, winreg
 from tests.questions.statistics.test_activity import ANY, PROCESS_ID, process_set, processes

@@ -16,12 +16,12 @@ from msgspec.structs import replace
 from analyzer.interfaces.buffers.known_layouts import SameLayout
 from analyzer.interfaces.buffers.perf_data_layout import PerfDataReader
 from analyzer.interfaces.buffers.winperf_layout import WinperfReader
-from analyzer.interfaces.contents.answer_binding import Bindings
-from analyzer.questions.series import readings as readings_module
+from analyzer.interfaces.call_contents.answers_with_names import Bindings
+from analyzer.questions.series import reading_batches as readings_module
 from analyzer.questions.series.counter_paths import PathSelection
 from analyzer.questions.series.counter_records import counter_records
-from analyzer.questions.series.readings import points, readings
-from analyzer.questions.series.series_points import Series
+from analyzer.questions.series.displayed_points import Series
+from analyzer.questions.series.reading_batches import points, readings
 from analyzer.results.analysis import Analysis, Part
 from tests.build.buffers import Block, Counter, Instance, PerfObject, name_table, string_table, wide
 from tests.build.counters import SECOND, Chosen, Info, Reader, Watch, large, one, small, whole, without_number

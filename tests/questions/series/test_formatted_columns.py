@@ -28,7 +28,7 @@ from analyzer.questions.series.formatted_columns import (
     format_columns,
 )
 from analyzer.questions.series.formulas import TYPES, Reading, format_raw, formula_of
-from analyzer.results.sample import Why
+from analyzer.results.records.sample import Why
 from analyzer.screens.formats.table_writer import table_of
 from analyzer.screens.views.counters import Counters
 from tests.build.buffers import Block

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.interfaces.contents.machine_names import machine_names
+from analyzer.interfaces.call_contents.machine_names import machine_names
 from analyzer.pipeline.run import analyze
 from analyzer.questions.series.counter_records import counter_records, selection_of
 from tests.corpus import CORPUS

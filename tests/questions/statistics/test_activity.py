@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from analyzer.core.events import Event
 from analyzer.questions.statistics import activity as module
 from analyzer.questions.statistics.activity import ActivityFindings, activity_record, category_of, findings, omissions
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from tests.build.buffers import (
     Block,
     Counter,

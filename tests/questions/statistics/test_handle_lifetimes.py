@@ -20,7 +20,7 @@ from analyzer.questions.statistics.handle_lifetimes import (
 from analyzer.questions.statistics.handle_records import MAX_POSITIONS, handle_record, handle_records
 from analyzer.results.analysis import Part
 from analyzer.results.connection import Bound
-from analyzer.results.handle import CounterFacts, Holding
+from analyzer.results.records.handle import CounterFacts, Holding
 from tests.build.buffers import Block, identifier, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed
 from tests.build.rpc import CHANNEL, PCQ

@@ -14,9 +14,9 @@ from analyzer.questions.statistics.decryption_counts import Decrypted, decrypted
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.machine_addresses import Marks, contradiction
 from analyzer.results.analysis import Analysis, Part
-from analyzer.results.capture_facts import HostRecord
 from analyzer.results.connection import FlowLink, SmbSession
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.capture_records import HostRecord
+from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import AuthLevel, Decryption, Identity
 from tests.build.calls import Calls, analysis_of, logon_of, smb_session
 from tests.questions.statistics.test_summary import as_user

@@ -20,8 +20,8 @@ from analyzer.questions.statistics.handle_records import handle_records
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.stats_records import stats_records
 from analyzer.results.analysis import Analysis
-from analyzer.results.record_types import Endpoint
-from analyzer.results.statistics import Who
+from analyzer.results.records.record_types import Endpoint
+from analyzer.results.records.statistics import Who
 from tests.build.buffers import (
     Block,
     Counter,

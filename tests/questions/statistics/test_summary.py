@@ -26,7 +26,7 @@ from analyzer.questions.statistics.summary import (
     spread_of,
 )
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import Call, CallState
+from analyzer.results.calls.call import Call, CallState
 from analyzer.results.security import Identity
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import identifier, name_table, perf_data, winperf

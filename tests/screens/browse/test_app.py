@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.results.analysis import Analysis
-from analyzer.results.display_records import CallView, FindingView
+from analyzer.results.records.display_records import CallView, FindingView
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import OTHER_HANDLE, Calls, analysis_of
 from tests.screens.browse.test_browser import settled, words
@@ -423,7 +423,7 @@ def test_layers_go_round_and_say_where_they_are_captured() -> None:
 
 
 def test_the_frames_of_a_field_are_named_eight_at_most() -> None:
-    from analyzer.results.display_records import Run
+    from analyzer.results.records.display_records import Run
 
     async def act(app: Any, pilot: Pilot[None]) -> None:
         view = app.query_one(Tree).view

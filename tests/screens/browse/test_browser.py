@@ -17,7 +17,7 @@ from analyzer.core.errors import InputError
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.results.analysis import Analysis
-from analyzer.results.display_records import CallView
+from analyzer.results.records.display_records import CallView
 from analyzer.screens.viewmodel.call_layers import call_view
 from tests.build.buffers import name_table
 from tests.build.calls import Calls, analysis_of, winreg
@@ -306,7 +306,7 @@ def test_a_call_that_is_passed_by_is_not_taken_apart(monkeypatch: pytest.MonkeyP
 
 
 def test_a_case_is_browsed_and_says_what_it_lacks(tmp_path: Path) -> None:
-    from analyzer.pipeline.packet_reader import packets_of
+    from analyzer.pipeline.packet_rereading import packets_of
     from analyzer.pipeline.run import analyze
 
     case = tmp_path / "x.pcq"

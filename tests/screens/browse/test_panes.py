@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rich.text import Text
 
-from analyzer.results.display_records import (
+from analyzer.results.records.display_records import (
     CallView,
     Fact,
     FindingView,
@@ -23,7 +23,7 @@ from analyzer.results.display_records import (
     SeriesView,
     SideView,
 )
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 
 if find_spec("textual") is not None:
     from textual.app import App, ComposeResult

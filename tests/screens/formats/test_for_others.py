@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.screens.formats.ecs import community_id
 from analyzer.screens.formats.zeek import _written
 from tests import truth

@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from analyzer.questions.audit.engine import Audit, Profile, select
-from analyzer.questions.audit.rule import every_rule
+from analyzer.questions.audit.audit_engine import Audit, Profile, select
+from analyzer.questions.audit.rule_registry import every_rule
 from analyzer.results.analysis import Analysis
 from analyzer.results.provenance import EvidenceRecord, Input
 from analyzer.screens.formats import report_page, report_page_data

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.screens.formats.ecs import ecs_lines
 from analyzer.screens.formats.timesketch import timesketch_lines
 from analyzer.screens.formats.zeek import _written, zeek_lines

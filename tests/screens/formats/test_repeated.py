@@ -5,11 +5,11 @@ from __future__ import annotations
 import polars as pl
 from polars.testing import assert_frame_equal
 
-from analyzer.interfaces.contents.sample_chunks import SampleChunk, sample_chunks
-from analyzer.interfaces.contents.sample_records import sample_records
-from analyzer.questions.series.readings import points
+from analyzer.interfaces.call_contents.sample_chunks import SampleChunk, sample_chunks
+from analyzer.interfaces.call_contents.sample_records import sample_records
+from analyzer.questions.series.reading_batches import points
 from analyzer.results.analysis import Analysis
-from analyzer.results.sample import SampleRecord
+from analyzer.results.records.sample import SampleRecord
 from analyzer.screens.formats.table_schema import table_of_records
 from analyzer.screens.formats.table_writer import table_of
 from analyzer.screens.formats.view_writer import json_lines

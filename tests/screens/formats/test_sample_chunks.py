@@ -15,11 +15,11 @@ from polars.testing import assert_frame_equal
 from analyzer.core.output.escapes import safe_cells
 from analyzer.core.output.gate import Destination
 from analyzer.core.output.json import dumps
-from analyzer.interfaces.contents.sample_chunks import SampleChunk, sample_chunks
-from analyzer.interfaces.contents.sample_records import sample_records
+from analyzer.interfaces.call_contents.sample_chunks import SampleChunk, sample_chunks
+from analyzer.interfaces.call_contents.sample_records import sample_records
 from analyzer.results.analysis import Analysis
-from analyzer.results.record_types import Endpoint
-from analyzer.results.sample import SampleRecord
+from analyzer.results.records.record_types import Endpoint
+from analyzer.results.records.sample import SampleRecord
 from analyzer.screens.formats import sample_json_lines, table_writer
 from analyzer.screens.formats.table_schema import table_of_records
 from analyzer.screens.formats.table_writer import table_of

@@ -11,12 +11,12 @@ import msgspec
 import pytest
 
 from analyzer.core.output.json import dumps
-from analyzer.interfaces.contents.timeline_records import timeline_records
-from analyzer.questions.audit.engine import Audit
+from analyzer.interfaces.call_contents.timeline_records import timeline_records
+from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.statistics.handle_records import handle_records
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.stats_records import stats_records
-from analyzer.results.record_types import Record
+from analyzer.results.records.record_types import Record
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.samples import Samples

@@ -10,14 +10,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from analyzer.questions.audit.engine import Audit
+from analyzer.questions.audit.audit_engine import Audit
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import CallRecord
-from analyzer.results.capture_facts import SessionRecord
-from analyzer.results.command_records import COMMANDS
-from analyzer.results.finding import CoverageRecord, FindingRecord
-from analyzer.results.record_types import Record
-from analyzer.results.sample import BucketRecord, CounterRecord, SampleRecord
+from analyzer.results.calls.call import CallRecord
+from analyzer.results.records.capture_records import SessionRecord
+from analyzer.results.records.command_records import COMMANDS
+from analyzer.results.records.finding import CoverageRecord, FindingRecord
+from analyzer.results.records.record_types import Record
+from analyzer.results.records.sample import BucketRecord, CounterRecord, SampleRecord
 from analyzer.screens.formats.table_schema import (
     LEFT_OUT,
     columns_of,

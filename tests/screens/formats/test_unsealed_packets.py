@@ -17,9 +17,9 @@ from scapy.layers.inet6 import IPv6
 
 from analyzer.core.absence import Missing
 from analyzer.core.frame_ids import frame_id
-from analyzer.results.call import Call
+from analyzer.results.calls.call import Call
 from analyzer.results.connection import Channel
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.screens.formats import unsealed_packets as module
 from analyzer.screens.formats.unsealed_packets import (
     IpPacket,

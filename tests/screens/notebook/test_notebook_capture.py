@@ -14,7 +14,7 @@ import pytest
 import analyzer as pcq
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
-from analyzer.results.sample import BucketRecord
+from analyzer.results.records.sample import BucketRecord
 from analyzer.screens.formats.table_schema import reading_schema, table_schema
 from analyzer.screens.notebook import notebook_capture as module
 from analyzer.screens.notebook.notebook_capture import SECRETS_VARIABLE, Capture, _interval_ns, _keyring, _pseudonyms

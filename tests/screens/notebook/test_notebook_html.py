@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 from msgspec.structs import replace
 
-from analyzer.results.display_records import LayerBytes, Node, Run
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.display_records import LayerBytes, Node, Run
+from analyzer.results.records.record_types import Endpoint
 from analyzer.screens.notebook.notebook_html import (
     _MOST_BYTES,
     _MOST_FIELDS,

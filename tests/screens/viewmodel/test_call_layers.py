@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.capture_reader import Source
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.pipeline.packet_reader import packets_of
+from analyzer.pipeline.packet_rereading import packets_of
 from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
 from analyzer.results.captured_packets import CapturedFrame
-from analyzer.results.display_records import CARRIERS, CallView, LayerBytes, Node, Run
+from analyzer.results.records.display_records import CARRIERS, CallView, LayerBytes, Node, Run
 from analyzer.screens.viewmodel.byte_runs import runs_of
 from analyzer.screens.viewmodel.call_layers import NOT_READ, call_view
 from analyzer.screens.viewmodel.call_list import rows

@@ -11,8 +11,8 @@ import pytest
 from analyzer import analyze
 from analyzer.questions.observations.observation_making import Scene
 from analyzer.questions.observations.observations import observations
-from analyzer.results.call import CallOutcome
-from analyzer.results.observation import SEVERITIES, Observation, ObservationKind
+from analyzer.results.calls.call import CallOutcome
+from analyzer.results.records.observation import SEVERITIES, Observation, ObservationKind
 from analyzer.screens.viewmodel.observation_lines import _WORDS, account_lines
 from analyzer.screens.viewmodel.overview import overview_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from analyzer.questions.processes.process_records import ProcessTable, process_records
-from analyzer.results.process import ProcessRecord
-from analyzer.screens.viewmodel.call_words import parent_words
+from analyzer.results.records.process import ProcessRecord
+from analyzer.screens.viewmodel.call_summary_words import parent_words
 from analyzer.screens.viewmodel.overview import overview_of
 from tests.build.calls import analysis_of, winreg
 from tests.questions.processes.test_processes import PROCESS, answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.questions.audit.engine import Audit, Profile
+from analyzer.questions.audit.audit_engine import Audit, Profile
 from analyzer.questions.audit.findings import finding_record
 from analyzer.questions.series.counter_records import counter_records, selection_of
 from analyzer.screens.viewmodel.call_layers import call_view

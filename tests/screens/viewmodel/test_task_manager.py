@@ -13,9 +13,9 @@ import pytest
 from analyzer.questions.films.film import Films
 from analyzer.questions.films.film_maker import films_of
 from analyzer.questions.series.formulas import formula_of
-from analyzer.questions.series.readings import readings
+from analyzer.questions.series.reading_batches import readings
 from analyzer.results.analysis import Analysis
-from analyzer.results.sample import CounterRecord
+from analyzer.results.records.sample import CounterRecord
 from analyzer.screens.viewmodel.task_manager import MachineTable, WatchedMachine
 from analyzer.screens.views.counters import Counters
 from tests.build.buffers import Counter, Instance, PerfObject, name_table

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from analyzer.core.guid import guid_text
 from analyzer.interfaces.buffers import StubKind, map_fields
-from analyzer.interfaces.contents.call_field_maps import status_name
+from analyzer.interfaces.call_contents.call_field_maps import status_name
 from analyzer.results.captured_packets import CapturedFrame
-from analyzer.results.display_records import Form, Node
+from analyzer.results.records.display_records import Form, Node
 from analyzer.screens.viewmodel import tree_forms as module
 from analyzer.screens.viewmodel.call_layers import _form, pdu_tree, side_view, sides_of
 from analyzer.screens.viewmodel.carrier_layers import frame_tree

@@ -12,7 +12,7 @@ from struct import pack
 import pytest
 
 from analyzer.results.captured_packets import CapturedFrame
-from analyzer.results.display_records import Node
+from analyzer.results.records.display_records import Node
 from analyzer.screens.viewmodel.call_layers import pdu_tree
 from analyzer.screens.viewmodel.carrier_layers import frame_tree
 from analyzer.screens.viewmodel.smb_fields import message_tree, sent_tree

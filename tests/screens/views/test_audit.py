@@ -10,9 +10,9 @@ from typing import Any
 
 from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.findings import Coverage, Finding, FindingPattern
-from analyzer.questions.audit.requirements import catalogue
-from analyzer.questions.audit.rule import Rule, every_rule
-from analyzer.questions.audit.verdicts import At, Confidence, Deviation, Judgement, Outcome, Severity
+from analyzer.questions.audit.requirement_catalog import catalogue
+from analyzer.questions.audit.rule_registry import Rule, every_rule
+from analyzer.questions.audit.rule_verdicts import At, Confidence, Deviation, Judgement, Outcome, Severity
 from analyzer.screens.views.audit import AuditView, MatrixView
 from analyzer.screens.views.audit_text import _SHOWN
 from tests.build.calls import Calls, analysis_of

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.text import Text
 
+from analyzer.questions.series.displayed_points import Series
 from analyzer.questions.series.formulas import ATTRIB_HEX
-from analyzer.questions.series.series_points import Series
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.screens.formats.table_writer import table_of, tables_of
 from analyzer.screens.views.counters import (
     _LEAST_NAME,
@@ -73,7 +73,7 @@ def test_tables_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     whole_table = table_of(Counters(watched().analysis))
     # The first answer counts four times, for the plan that all three share.
     for rows, sizes in ((1, [3, 3, 3]), (4, [3, 6]), (13, [6, 3]), (18, [9]), (19, [9])):
-        monkeypatch.setattr("analyzer.questions.series.readings.ROWS_AT_ONCE", rows)
+        monkeypatch.setattr("analyzer.questions.series.reading_batches.ROWS_AT_ONCE", rows)
         pieces = list(tables_of(Counters(watched().analysis)))
         assert [len(piece) for piece in pieces] == sizes
         assert pl.concat(pieces).equals(whole_table)

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from rich.text import Text
 
 from analyzer.core.events import Event
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.screens.views.timeline import Timeline
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import OTHER_HANDLE, Calls, analysis_of, with_sessions

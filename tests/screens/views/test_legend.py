@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from analyzer.results import perflib
-from analyzer.results import winreg as winreg_facts
-from analyzer.results.call import Call
-from analyzer.results.call_table import CallTable, OrderedCalls
-from analyzer.results.record_types import Endpoint
+from analyzer.results.calls.call import Call
+from analyzer.results.calls.call_table import CallTable, OrderedCalls
+from analyzer.results.methods import perflib
+from analyzer.results.methods import winreg as winreg_facts
+from analyzer.results.records.record_types import Endpoint
 from analyzer.screens.views import timeline_text
 from analyzer.screens.views.call_runs import _FEWEST, find_runs
 from analyzer.screens.views.timeline_text import _MOST_CHARACTERS, _SHOWN_PAIRS, Legend, _short

@@ -20,16 +20,16 @@ from analyzer.core.errors import InputError
 from analyzer.core.events import BlockEnds, Problem
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.output.json import dumps
-from analyzer.pipeline.packet_reader import packets_of
+from analyzer.pipeline.packet_rereading import packets_of
 from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.accepted_findings import Accepted
-from analyzer.questions.audit.engine import Audit, Profile, select
-from analyzer.questions.audit.rule import every_rule
+from analyzer.questions.audit.audit_engine import Audit, Profile, select
+from analyzer.questions.audit.rule_registry import every_rule
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.results.analysis import Analysis
-from analyzer.results.call import Call
+from analyzer.results.calls.call import Call
 from analyzer.results.connection import SmbSession
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Decryption, Identity
 from analyzer.screens.views.audit import AuditView, MatrixView
 from analyzer.screens.views.counters import Counters

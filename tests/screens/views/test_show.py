@@ -11,7 +11,7 @@ import pytest
 
 from analyzer.core.errors import InputError
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.call import Side
+from analyzer.results.calls.call import Side
 from analyzer.screens.views.show import Show
 from tests import truth
 from tests.analyses import analysis_of_file

@@ -12,7 +12,7 @@ import pytest
 from analyzer.core.frame_ids import frame_id
 from analyzer.questions.statistics.activity import ActivityFindings
 from analyzer.results.analysis import Analysis
-from analyzer.results.statistics import ActivityRecord, ErrorStatsRecord, ImageRecord, Who
+from analyzer.results.records.statistics import ActivityRecord, ErrorStatsRecord, ImageRecord, Who
 from analyzer.screens.views import stats
 from analyzer.screens.views.stats import (
     _SHOWN_CALLS,

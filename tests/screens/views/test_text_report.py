@@ -15,7 +15,7 @@ from rich.text import Text
 
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
-from analyzer.interfaces.contents.damaged_buffers import Damages
+from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.security import Decryption, Identity

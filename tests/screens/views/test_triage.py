@@ -11,10 +11,10 @@ import pytest
 from analyzer.core.errors import InputError
 from analyzer.questions.observations.triage_records import Triaged, unreadable
 from analyzer.results.analysis import Analysis
-from analyzer.results.observation import Observation
-from analyzer.results.process import ProcessMark
-from analyzer.results.statistics import Who
-from analyzer.results.triage import TriageFile, TriageHost, TriageProcess, TriageSummary
+from analyzer.results.records.observation import Observation
+from analyzer.results.records.process import ProcessMark
+from analyzer.results.records.statistics import Who
+from analyzer.results.records.triage import TriageFile, TriageHost, TriageProcess, TriageSummary
 from analyzer.screens.views import triage
 from analyzer.screens.views.triage import (
     _MOST_APART,

@@ -12,7 +12,7 @@ from analyzer.capture.capture_reader import CaptureReader
 from analyzer.capture.frame_blocks import FrameBlock
 from analyzer.core.events import Conflict, Problem
 from analyzer.results.connection import FlowLink
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.packet import block_dissector as dissector_module
 from analyzer.transport.packet.block_dissector import Dissector
 from analyzer.transport.packet.segment import Segment

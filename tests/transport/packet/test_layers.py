@@ -14,7 +14,7 @@ from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
 from analyzer.core.tcpip_encoding import ACK, PSH
 from analyzer.results.connection import FlowLink
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.packet.block_dissector import Dissector
 from tests.build.packet import (
     CLIENT,

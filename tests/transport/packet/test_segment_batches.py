@@ -10,7 +10,7 @@ import pytest
 from analyzer.capture.frame_blocks import FrameBlock
 from analyzer.core.tcpip_encoding import ACK, FIN, PSH, RST, SYN
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.packet.block_dissector import Dissector
 from analyzer.transport.packet.segment import Segment, SegmentBatch
 from tests.build.packet import block, ethernet, ipv4, smb2, tcp

@@ -17,7 +17,7 @@ import pytest
 from analyzer.core.errors import InputError
 from analyzer.core.events import Event, Problem
 from analyzer.core.frame_ids import frame_id
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.packet import tshark_engine
 from analyzer.transport.packet.segment import SegmentBatch
 from analyzer.transport.packet.tshark_engine import (

@@ -21,7 +21,7 @@ from analyzer.auth.security_context_type import Sender
 from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.call import Side
+from analyzer.results.calls.call import Side
 from analyzer.results.connection import Bound, Logon
 from analyzer.results.security import AuthLevel
 from analyzer.transport.rpc.exchange import Exchange

@@ -10,7 +10,7 @@ import pytest
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.call import Side
+from analyzer.results.calls.call import Side
 from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.interface_names import interface_name, method_name
 from analyzer.transport.rpc.rpc_layer import RpcLayer

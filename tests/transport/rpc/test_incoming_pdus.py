@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from analyzer.core.absence import Missing
 from analyzer.core.byte_log import Log
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.call_table import CallTable
-from analyzer.results.pdus import Fragments, frames_of, stub_of
+from analyzer.results.calls.call_table import CallTable
+from analyzer.results.calls.pdus import Fragments, frames_of, stub_of
 from analyzer.transport.rpc import incoming_pdus as rpc_pdus
 from analyzer.transport.rpc.incoming_pdus import PduList
 from analyzer.transport.rpc.undecoded_call import plain_call

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import AuthInfo, Decryption, Identity
 from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.calls import Calls

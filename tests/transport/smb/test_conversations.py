@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from analyzer.core.events import Event
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.tcp.stream_events import Connection, Direction
 from tests.build import smb as build
 from tests.transport.smb.run import NAMED, NO_KEYS, WITH_KEY, run

@@ -19,12 +19,12 @@ from analyzer.core.events import Event
 from analyzer.core.limits import DEFAULTS
 from analyzer.pipeline.run import analyze
 from analyzer.results.connection import SmbSession
-from analyzer.results.file import FileRecord, PassedContent
-from analyzer.results.record_types import Endpoint
-from analyzer.transport.smb import file_ranges, file_tracker
-from analyzer.transport.smb.file_opens import Carried
-from analyzer.transport.smb.file_ranges import Content, EarlyBytes
-from analyzer.transport.smb.file_tracker import FileLog
+from analyzer.results.records.file import FileRecord, PassedContent
+from analyzer.results.records.record_types import Endpoint
+from analyzer.transport.smb.files import file_ranges, file_tracker
+from analyzer.transport.smb.files.file_opens import Carried
+from analyzer.transport.smb.files.file_ranges import Content, EarlyBytes
+from analyzer.transport.smb.files.file_tracker import FileLog
 from analyzer.transport.smb.smb_layer import SmbLayer
 from analyzer.transport.tcp.stream_events import Connection
 from tests.build.calls import smb_session

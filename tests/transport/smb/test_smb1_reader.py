@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from analyzer.core.byte_cursor import Cursor
 from analyzer.core.events import Event
 from analyzer.core.limits import Limits
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.smb.smb1_message import text_of
 from analyzer.transport.tcp.stream_events import Connection, Direction
 from tests.build import auth

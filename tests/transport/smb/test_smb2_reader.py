@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from analyzer.auth.keyring import Keyring, SmbKeys
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.channel.channel_events import ChannelBatch
 from analyzer.transport.smb.smb_framing import Message
 from analyzer.transport.smb.smb_layer import SmbLayer

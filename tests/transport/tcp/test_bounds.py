@@ -11,7 +11,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
 from analyzer.core.tcpip_encoding import ACK, PSH
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.packet.segment import Segment, SegmentBatch
 from analyzer.transport.tcp.protocol_recognition import Recognition
 from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, StreamBatch

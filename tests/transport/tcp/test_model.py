@@ -10,7 +10,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
 from analyzer.core.tcpip_encoding import ACK, FIN, PSH, SYN
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.packet.segment import Segment
 from analyzer.transport.tcp.stream_events import Gap, StreamBatch, StreamClosed
 from analyzer.transport.tcp.tcp_states import TcpTimeouts

@@ -9,7 +9,7 @@ import pytest
 
 from analyzer.core.events import Event
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.tcp.protocol_recognition import Recognition, begins_kerberos, find_header, looks_like_dcerpc
 from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, Recognised, StreamBatch, StreamClosed
 from tests.written import Outcomes, Told

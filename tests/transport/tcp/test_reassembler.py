@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.record_types import Endpoint
+from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.packet.segment import Segment
 from analyzer.transport.tcp.protocol_recognition import Recognition
 from analyzer.transport.tcp.stream_events import Gap, Recognised, StreamBatch, StreamClosed

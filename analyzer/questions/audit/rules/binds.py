@@ -9,8 +9,8 @@ from uuid import UUID
 from analyzer.core.absence import Missing
 from analyzer.interfaces.resolution.unbound_calls import interface_carried
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
-from analyzer.questions.audit.rule import Level, of_capture, rule
-from analyzer.questions.audit.verdicts import (
+from analyzer.questions.audit.rule_registry import Level, of_capture, rule
+from analyzer.questions.audit.rule_verdicts import (
     At,
     Confidence,
     Deviation,
@@ -22,9 +22,9 @@ from analyzer.questions.audit.verdicts import (
     warned,
 )
 from analyzer.results.analysis import Selected
-from analyzer.results.call import Call
+from analyzer.results.calls.call import Call
 from analyzer.results.connection import Bound, Channel
-from analyzer.results.perflib import INTERFACE
+from analyzer.results.methods.perflib import INTERFACE
 
 NO_BIND, NO_ANSWER = "the bind was not captured", "the answer to a bind was not captured"
 

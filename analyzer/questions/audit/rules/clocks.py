@@ -10,8 +10,8 @@ from analyzer.core.times import SYSTEMTIME_RANGES, systemtime_culprit, systemtim
 from analyzer.questions.audit.buffer_checks import DATA, of_data
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.data_answers import DataAnswer
-from analyzer.questions.audit.rule import Level, Watch, of_calls, rule
-from analyzer.questions.audit.verdicts import (
+from analyzer.questions.audit.rule_registry import Level, Watch, of_calls, rule
+from analyzer.questions.audit.rule_verdicts import (
     At,
     Confidence,
     Judgement,

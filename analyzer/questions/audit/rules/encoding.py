@@ -10,8 +10,8 @@ from analyzer.questions.audit.buffer_checks import ASKED_DAMAGED, UNREADABLE, id
 from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, SideEvidence
 from analyzer.questions.audit.data_answers import Block
 from analyzer.questions.audit.identifier_lists import ByteOrder, chained, tiles
-from analyzer.questions.audit.rule import Level, Reads, of_calls, of_requests, of_sides, rule
-from analyzer.questions.audit.verdicts import (
+from analyzer.questions.audit.rule_registry import Level, Reads, of_calls, of_requests, of_sides, rule
+from analyzer.questions.audit.rule_verdicts import (
     At,
     Deviation,
     Judgement,
@@ -22,7 +22,7 @@ from analyzer.questions.audit.verdicts import (
     inconclusive,
     passed,
 )
-from analyzer.results.perflib import Opnum
+from analyzer.results.methods.perflib import Opnum
 
 START, RETURNED = "PCQ-2.2.4-R02", "PCQ-3.1.4.1-R03"
 CONTENT, BLOCKS = "PCQ-2.2.4-R03", "PL-QCD-R07"

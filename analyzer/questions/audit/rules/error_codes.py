@@ -8,9 +8,8 @@ from analyzer.interfaces.buffers.struct_layouts import COUNTER_INFO, COUNTERSET_
 from analyzer.questions.audit.buffer_checks import NO_REGISTRATION, instance_type_of, status_violation
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.identifier_lists import HEADER, SIZE, STATUS, chained
-from analyzer.questions.audit.rule import Level, Reads, Watch, of_calls, rule
-from analyzer.questions.audit.stub_and_pdu_fields import returned
-from analyzer.questions.audit.verdicts import (
+from analyzer.questions.audit.rule_registry import Level, Reads, Watch, of_calls, rule
+from analyzer.questions.audit.rule_verdicts import (
     At,
     Confidence,
     Judgement,
@@ -21,7 +20,8 @@ from analyzer.questions.audit.verdicts import (
     passed,
     warned,
 )
-from analyzer.results.perflib import ERROR_NOT_ENOUGH_MEMORY, INTERFACE, Opnum, RequestCode
+from analyzer.questions.audit.stub_and_pdu_fields import returned
+from analyzer.results.methods.perflib import ERROR_NOT_ENOUGH_MEMORY, INTERFACE, Opnum, RequestCode
 
 OUT_OF_MEMORY, NO_SYSTEM_RESOURCES, INVALID_PARAMETER = 0xE, 0x5AA, 0x57
 GUID_NOT_FOUND, INSTANCE_NOT_FOUND, ITEM_NOT_FOUND, INVALID_REGINFO = 0x1068, 0x1069, 0x106A, 0x1073

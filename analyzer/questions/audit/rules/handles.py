@@ -10,9 +10,8 @@ from math import inf
 from operator import itemgetter
 
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
-from analyzer.questions.audit.rule import Level, Reads, Watch, of_calls, of_capture, rule
-from analyzer.questions.audit.stub_and_pdu_fields import ACCESS_DENIED, HANDLING, NULL_HANDLE, returned
-from analyzer.questions.audit.verdicts import (
+from analyzer.questions.audit.rule_registry import Level, Reads, Watch, of_calls, of_capture, rule
+from analyzer.questions.audit.rule_verdicts import (
     At,
     Confidence,
     Judgement,
@@ -23,10 +22,11 @@ from analyzer.questions.audit.verdicts import (
     passed,
     warned,
 )
+from analyzer.questions.audit.stub_and_pdu_fields import ACCESS_DENIED, HANDLING, NULL_HANDLE, returned
 from analyzer.questions.statistics.handle_lifetimes import HandleCall, HandleLifetime
-from analyzer.results import winreg
-from analyzer.results.perflib import Opnum
-from analyzer.results.query_state import Identifier
+from analyzer.results.calls.query_state import Identifier
+from analyzer.results.methods import winreg
+from analyzer.results.methods.perflib import Opnum
 from analyzer.results.security import AuthLevel
 
 OPENING = Reads((Opnum.OPEN_QUERY_HANDLE,), ("response",))

@@ -19,10 +19,8 @@ from analyzer.questions.audit.buffer_checks import (
 from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, Evidence
 from analyzer.questions.audit.data_answers import Block
 from analyzer.questions.audit.identifier_lists import IdentifierBlock
-from analyzer.questions.audit.rule import Level, Reads, Watch, of_calls, of_requests, rule
-from analyzer.questions.audit.server_statements import InstanceList
-from analyzer.questions.audit.values_with_counters import NO_LIST, counter_of
-from analyzer.questions.audit.verdicts import (
+from analyzer.questions.audit.rule_registry import Level, Reads, Watch, of_calls, of_requests, rule
+from analyzer.questions.audit.rule_verdicts import (
     At,
     Confidence,
     Deviation,
@@ -35,7 +33,9 @@ from analyzer.questions.audit.verdicts import (
     passed,
     warned,
 )
-from analyzer.results.perflib import NONE_ID, Opnum, RequestCode
+from analyzer.questions.audit.server_statements import InstanceList
+from analyzer.questions.audit.values_with_counters import NO_LIST, counter_of
+from analyzer.results.methods.perflib import NONE_ID, Opnum, RequestCode
 
 LISTED = Reads((Opnum.ENUMERATE_COUNTER_SET_INSTANCES,), ("response.lpData",), success=True)
 LISTED_DAMAGED = Reads((Opnum.ENUMERATE_COUNTER_SET_INSTANCES,), ("response.lpData",), success=True, damaged=True)

@@ -9,8 +9,8 @@ from analyzer.interfaces.buffers.windows_text import utf16_length
 from analyzer.questions.audit.buffer_checks import NO_REGISTRATION
 from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.registration_answers import answers_to, ids_of_set, string_offsets, text_flaw
-from analyzer.questions.audit.rule import Level, of_calls, rule
-from analyzer.questions.audit.verdicts import (
+from analyzer.questions.audit.rule_registry import Level, of_calls, rule
+from analyzer.questions.audit.rule_verdicts import (
     At,
     Deviation,
     Judgement,
@@ -21,7 +21,7 @@ from analyzer.questions.audit.verdicts import (
     passed,
     warned,
 )
-from analyzer.results.perflib import NONE_ID, RequestCode
+from analyzer.results.methods.perflib import NONE_ID, RequestCode
 
 # By RequestCode: the requirements that say what its answer is, the text first.
 STRINGS = {

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from locale import windows_locale
 
 from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence
-from analyzer.questions.audit.rule import Level, Reads, of_calls, of_requests, rule
-from analyzer.questions.audit.verdicts import At, Judgement, Severity, failed, inconclusive, judge, passed, warned
-from analyzer.results.perflib import Opnum, RequestCode
+from analyzer.questions.audit.rule_registry import Level, Reads, of_calls, of_requests, rule
+from analyzer.questions.audit.rule_verdicts import At, Judgement, Severity, failed, inconclusive, judge, passed, warned
+from analyzer.results.methods.perflib import Opnum, RequestCode
 
 # Codes whose RequestLCID is zero, and codes that ask for text in a language.
 WITHOUT_LANGUAGE = frozenset(

@@ -22,17 +22,8 @@ from analyzer.questions.audit.buffer_checks import (
 from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.data_answers import Block, DataAnswer, FlawKind
 from analyzer.questions.audit.identifier_lists import IdentifierBlock
-from analyzer.questions.audit.rule import Level, Reads, of_calls, rule
-from analyzer.questions.audit.server_statements import InstanceList
-from analyzer.questions.audit.values_with_counters import (
-    NO_COUNTER,
-    NO_LIST,
-    UNKNOWN_QUERY,
-    counter_of,
-    held_of,
-    why_unknown,
-)
-from analyzer.questions.audit.verdicts import (
+from analyzer.questions.audit.rule_registry import Level, Reads, of_calls, rule
+from analyzer.questions.audit.rule_verdicts import (
     At,
     Confidence,
     Judgement,
@@ -44,8 +35,17 @@ from analyzer.questions.audit.verdicts import (
     passed,
     warned,
 )
-from analyzer.results.perflib import NONE_ID, Opnum
-from analyzer.results.query_state import Identifier, QueryView
+from analyzer.questions.audit.server_statements import InstanceList
+from analyzer.questions.audit.values_with_counters import (
+    NO_COUNTER,
+    NO_LIST,
+    UNKNOWN_QUERY,
+    counter_of,
+    held_of,
+    why_unknown,
+)
+from analyzer.results.calls.query_state import Identifier, QueryView
+from analyzer.results.methods.perflib import NONE_ID, Opnum
 
 ADDED, NO_SET, NO_COUNTER_FOUND, NO_INSTANCE = (f"PCQ-3.1.4.1.7-R{number}" for number in (20, 21, 22, 23))
 THERE_ALREADY, CORRUPT, NO_MEMORY, SINGLY = (f"PCQ-3.1.4.1.7-R{number}" for number in (24, 25, 26, 27))

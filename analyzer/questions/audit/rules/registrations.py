@@ -26,8 +26,8 @@ from analyzer.questions.audit.registration_answers import (
     records_of,
     types_of_set,
 )
-from analyzer.questions.audit.rule import Level, of_calls, rule
-from analyzer.questions.audit.verdicts import (
+from analyzer.questions.audit.rule_registry import Level, of_calls, rule
+from analyzer.questions.audit.rule_verdicts import (
     At,
     Deviation,
     Judgement,
@@ -38,7 +38,7 @@ from analyzer.questions.audit.verdicts import (
     passed,
     warned,
 )
-from analyzer.results.perflib import RequestCode
+from analyzer.results.methods.perflib import RequestCode
 
 _RECORD, _COUNTER = 32, 48
 

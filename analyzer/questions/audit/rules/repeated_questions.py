@@ -10,9 +10,8 @@ from typing import Any
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.counter_types import DELTAS, LISTED
 from analyzer.questions.audit.registration_answers import COUNTERS_ASKED, records_of
-from analyzer.questions.audit.rule import Level, Reads, Watch, of_calls, rule
-from analyzer.questions.audit.rules.parameters import WITH_LANGUAGE, WITHOUT_LANGUAGE
-from analyzer.questions.audit.verdicts import (
+from analyzer.questions.audit.rule_registry import Level, Reads, Watch, of_calls, rule
+from analyzer.questions.audit.rule_verdicts import (
     Confidence,
     Deviation,
     Judgement,
@@ -23,7 +22,8 @@ from analyzer.questions.audit.verdicts import (
     passed,
     warned,
 )
-from analyzer.results.perflib import ERROR_NOT_ENOUGH_MEMORY, Opnum
+from analyzer.questions.audit.rules.parameters import WITH_LANGUAGE, WITHOUT_LANGUAGE
+from analyzer.results.methods.perflib import ERROR_NOT_ENOUGH_MEMORY, Opnum
 
 # What of a registration decides on the displayed value.
 _FIELDS = (

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.core.number_labels import label
+from analyzer.core.names_of_numbers import label
 from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, SideEvidence
-from analyzer.questions.audit.rule import Level, Reads, of_calls, of_requests, rule
-from analyzer.questions.audit.stub_and_pdu_fields import ACCESS_DENIED, SealedPdu, pdus_of, returned
-from analyzer.questions.audit.verdicts import (
+from analyzer.questions.audit.rule_registry import Level, Reads, of_calls, of_requests, rule
+from analyzer.questions.audit.rule_verdicts import (
     Confidence,
     Deviation,
     Judgement,
@@ -20,7 +19,8 @@ from analyzer.questions.audit.verdicts import (
     passed,
     warned,
 )
-from analyzer.results.perflib import ERROR_NOT_ENOUGH_MEMORY, Opnum
+from analyzer.questions.audit.stub_and_pdu_fields import ACCESS_DENIED, SealedPdu, pdus_of, returned
+from analyzer.results.methods.perflib import ERROR_NOT_ENOUGH_MEMORY, Opnum
 from analyzer.results.security import AuthLevel, AuthType
 from analyzer.transport.rpc.pdu import HEADER_LEN, Ptype, SecTrailer
 

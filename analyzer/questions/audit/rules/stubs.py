@@ -6,18 +6,8 @@ from collections.abc import Iterator
 
 from analyzer.core.win32_errors import win32_name
 from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, SideEvidence
-from analyzer.questions.audit.rule import Level, Reads, of_calls, of_requests, of_sides, rule
-from analyzer.questions.audit.stub_and_pdu_fields import (
-    HANDLING,
-    ArrayCounts,
-    answer_counts,
-    has_referent,
-    left_over,
-    machine_name,
-    problem_at,
-    validated_count,
-)
-from analyzer.questions.audit.verdicts import (
+from analyzer.questions.audit.rule_registry import Level, Reads, of_calls, of_requests, of_sides, rule
+from analyzer.questions.audit.rule_verdicts import (
     Actor,
     At,
     Judgement,
@@ -29,8 +19,18 @@ from analyzer.questions.audit.verdicts import (
     passed,
     warned,
 )
-from analyzer.results.call import StubProblem
-from analyzer.results.perflib import ERROR_NOT_ENOUGH_MEMORY, Opnum
+from analyzer.questions.audit.stub_and_pdu_fields import (
+    HANDLING,
+    ArrayCounts,
+    answer_counts,
+    has_referent,
+    left_over,
+    machine_name,
+    problem_at,
+    validated_count,
+)
+from analyzer.results.calls.call import StubProblem
+from analyzer.results.methods.perflib import ERROR_NOT_ENOUGH_MEMORY, Opnum
 from analyzer.transport.rpc.fault_names import fault_name
 
 

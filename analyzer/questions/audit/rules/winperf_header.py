@@ -8,8 +8,8 @@ from typing import Any
 
 from analyzer.core.times import NS_PER_S, SYSTEMTIME_RANGES, filetime_ns, systemtime_culprit, systemtime_moment
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
-from analyzer.questions.audit.rule import Level, Watch, of_calls, rule
-from analyzer.questions.audit.verdicts import Judgement, Severity, failed, inconclusive, judge, passed, warned
+from analyzer.questions.audit.rule_registry import Level, Watch, of_calls, rule
+from analyzer.questions.audit.rule_verdicts import Judgement, Severity, failed, inconclusive, judge, passed, warned
 from analyzer.questions.audit.winperf_walk import (
     CUT_OFF,
     HEADER_LENGTH,
@@ -20,7 +20,7 @@ from analyzer.questions.audit.winperf_walk import (
     header_of,
     of_blocks,
 )
-from analyzer.results.winreg import SIGNATURES
+from analyzer.results.methods.winreg import SIGNATURES
 
 SIGNATURE, BYTE_ORDER, VERSION = "WP-DB-R01", "WP-DB-R02", "WP-DB-R03"
 

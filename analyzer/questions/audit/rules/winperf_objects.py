@@ -10,8 +10,8 @@ from analyzer.interfaces.buffers import PERF_METADATA_MULTIPLE_INSTANCES, PERF_M
 from analyzer.interfaces.winperf.winperf_samples import is_base
 from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.counter_types import BASE_OF, PRECISION_OBJECT_TIMER
-from analyzer.questions.audit.rule import Level, rule
-from analyzer.questions.audit.verdicts import (
+from analyzer.questions.audit.rule_registry import Level, rule
+from analyzer.questions.audit.rule_verdicts import (
     Deviation,
     Judgement,
     Severity,

@@ -1,0 +1,103 @@
+"""What shells complete besides commands and options: rules, pages, interfaces, and what the captures on the line hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from analyzer.results.analysis import Analysis
+
+# Captures are read for a completion as long as that is a matter of a moment.
+MOST_BYTES = 16 << 20
+
+
+def complete_rule(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Codes of rules with their titles, by the beginning of either the code or the name."""
+    from analyzer.questions.audit.rule_registry import every_rule
+
+    for rule in every_rule():
+        if rule.code.startswith(incomplete):
+            yield rule.code, rule.title
+        elif incomplete and rule.name.startswith(incomplete):
+            yield rule.name, rule.title
+
+
+def complete_page(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Pages of the documentation, and rules."""
+    from analyzer.commands.docs import MADE, pages
+
+    yield from ((name, "") for name in (*pages(), *MADE) if name.startswith(incomplete))
+    yield from complete_rule(incomplete) if incomplete else ()
+
+
+def complete_interface(incomplete: str) -> list[str]:
+    """The names of interfaces that complete what was typed."""
+    from analyzer.transport.rpc.interface_names import interface_names
+
+    return sorted(name for name in interface_names() if name.casefold().startswith(incomplete.casefold()))
+
+
+def complete_machine(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
+    """Addresses and names of the machines of the captures on the line."""
+    from analyzer.questions.statistics.hosts import host_records
+
+    if (analysis := _analysis(context)) is None:
+        return
+    found: dict[str, str] = {}
+    for host in host_records(analysis):
+        found.setdefault(host.ip, ", ".join(name.name for name in host.names))
+        for name in host.names:
+            found.setdefault(name.name, host.ip)
+    yield from _beginning(found, incomplete)
+
+
+def complete_account(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
+    """Accounts of the captures on the line."""
+    if (analysis := _analysis(context)) is None:
+        return
+    accounts = {one.auth.user for one in analysis.calls.contexts_by_last_call()} | {
+        identity.account for one in analysis.sessions for identity in one.identities
+    }
+    found = {account: "" for account in accounts if account is not None}
+    found |= {name: account for account in found if (name := account.rpartition("\\")[2]) != account}
+    yield from _beginning(found, incomplete)
+
+
+def complete_counter(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
+    r"""The counter paths that complete what was typed: those of the captures on the line, as `\Object(*)\Counter`; without a
+    capture the objects that Windows has by itself."""
+    from analyzer.questions.series.reading_batches import points
+    from analyzer.results.reported_names.counter_name_tables import WELL_KNOWN
+
+    analysis = _analysis(context)
+    if analysis is None:
+        yield from _beginning({f"\\{name}(*)\\*": "" for name in WELL_KNOWN.values()}, incomplete)
+        return
+    found: dict[str, str] = {}
+    for point in points(analysis):
+        path = re.sub(r"\([^\\]*\)\\", r"(*)\\", point.series.local_path)
+        found.setdefault(path, point.series.unit or "")
+    yield from _beginning(found, incomplete)
+
+
+def _beginning(found: dict[str, str], incomplete: str) -> Iterator[tuple[str, str]]:
+    wanted = incomplete.casefold()
+    yield from ((text, meaning) for text, meaning in sorted(found.items()) if text.casefold().startswith(wanted))
+
+
+def _analysis(context: typer.Context) -> Analysis | None:
+    """The captures that stand on the line, read without keys; None where there are none, or they are large."""
+    from analyzer.core.errors import InputError
+    from analyzer.pipeline.run import analyze
+
+    files = [Path(name) for name in context.params.get("files") or () if name != "-"]
+    with suppress(OSError, InputError):
+        if files and sum(path.stat().st_size for path in files) <= MOST_BYTES:
+            return analyze(files, pdus=False)
+    return None

@@ -1,0 +1,248 @@
+"""The guard around every command: whatever happens in it ends in an exit code, and in one sentence where it went wrong.
+
+Ends are of three kinds. The command's own. A signal (Ctrl-C, SIGTERM, SIGHUP): what is open is closed in good order, and the exit
+code is 128 and the signal's number. And what nobody foresaw: a mistake of this program, memory that ran out, a standard stream
+that is closed; that is exit code 70, with the command line that shows it again, without the secrets in it. With PCQ_DEBUG set,
+the traceback is shown as well, that of unusable input too.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from analyzer.commands.shared.exit_codes import EXIT_DONE, EXIT_FAILED, EXIT_UNUSABLE, ReadingFailedError, say_why
+from analyzer.core.errors import InputError
+from analyzer.core.output.gate import (
+    StreamClosedError,
+    buffer_standard_output,
+    flush_streams,
+    occupy_standard_descriptors,
+    say,
+    watched_output,
+)
+
+DEBUG_VARIABLE = "PCQ_DEBUG"
+# Options whose values are secrets.
+_SECRET = ("--password", "--nt-hash", "--smb-session-key", "--redact-key")
+# Given back when memory has run out, so that there is some left to say so.
+_RESERVE_BYTES = 1 << 20
+# Address space that numpy takes when it is loaded, about.
+_LEAST_ADDRESS_SPACE = 112 << 20
+# What a supervised process adds to its exit code, so that one of a library is not taken for it.
+_OURS = 64
+
+
+def run_process() -> None:
+    """Runs the command that the process was started for, and ends the process."""
+    # What loading makes stays, so that the collector need not look through it; reading sets its own pace.
+    gc.set_threshold(100_000, 10, 10)
+    # numpy's linear algebra, of which we use nothing, would start a thread a core.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    buffer_standard_output()
+    arguments = sys.argv[1:]
+    code = _supervised(arguments) if _address_space() is not None and hasattr(os, "fork") else guarded(arguments)
+    # The interpreter looks for cycles once more when it ends, in all that was read, which goes with it anyway.
+    gc.freeze()
+    # Where a signal came while Python ran source text (it makes named tuples so), it notes that nobody caught the interrupt, and
+    # ends by SIGINT after all. Whenever it runs text, it begins with another note.
+    exec("")
+    sys.exit(code)
+
+
+def guarded(arguments: Sequence[str]) -> int:
+    """Runs a command under guard. Returns its exit code, or that of what kept it from ending by itself."""
+    signals, reserve = None, b""
+    try:
+        occupy_standard_descriptors()
+        reserve, signals = bytes(_RESERVE_BYTES), _Signals()
+        code = EXIT_DONE
+        with watched_output(), signals:
+            from analyzer.commands.shared.all_commands import run
+
+            code = run(arguments)
+        return code if signals.caught is None else signals.code
+    except InputError as error:
+        _say_traceback(error)
+        say_why(error)
+        return EXIT_UNUSABLE
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else EXIT_DONE
+    except BaseException as error:  # Rust's panics are no `Exception`
+        del reserve
+        if signals is not None and signals.caught is not None:
+            return signals.code
+        _say_failure(error, arguments)
+        return EXIT_FAILED
+
+
+@contextmanager
+def ending_well() -> Iterator[None]:
+    """Within it, Ctrl-C is how the user ends a command that is done then: `KeyboardInterrupt`, and the exit code of the command. A
+    process to which Ctrl-C means nothing (nohup) goes on."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class _Signals:
+    """Turns the first signal that asks for an end into `KeyboardInterrupt`, so that what is open is closed; the next ends the
+    process at once. A signal that is ignored (nohup) stays so."""
+
+    def __init__(self) -> None:
+        self.caught: int | None = None
+        self._before: dict[int, Any] = {}
+        self._unraisable = sys.unraisablehook
+
+    @property
+    def code(self) -> int:
+        return 128 + (self.caught or signal.SIGINT)
+
+    def __enter__(self) -> None:
+        sys.unraisablehook = _unraisable
+        for number in _ENDING:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._interrupt)
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        sys.unraisablehook = self._unraisable
+
+    def _interrupt(self, number: int, _: FrameType | None) -> None:
+        if self.caught is not None:
+            os._exit(128 + number)
+        self.caught = number
+        # Where it cannot be raised (in a finalizer), Python would show it with a traceback.
+        sys.unraisablehook = lambda _: None
+        raise KeyboardInterrupt
+
+
+def _unraisable(found: sys.UnraisableHookArgs) -> None:
+    """Memory that runs out where nothing can be raised (in a finalizer) runs out elsewhere too, and is said there."""
+    if not issubclass(found.exc_type, MemoryError):
+        sys.__unraisablehook__(found)
+
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []))
+
+
+# --------------------------------------------------------------------------------------------------------- failures
+
+
+def _say_failure(error: BaseException, arguments: Sequence[str]) -> None:
+    """A sentence, and the command line that shows it again."""
+    _say_traceback(error)
+    say(f"pcq-analyzer: {sentence_of(error)}", f"  shown again by: pcq-analyzer {' '.join(shown_again(arguments))}")
+
+
+def _say_traceback(error: BaseException) -> None:
+    """Where an error comes from, for whoever asked: also one that is a sentence, for a mistake of ours may be its cause."""
+    if os.environ.get(DEBUG_VARIABLE):
+        from traceback import format_exception
+
+        say(*"".join(format_exception(error)).splitlines())
+
+
+def sentence_of(error: BaseException) -> str:
+    """What failed in a command. The text of an exception that nobody foresaw may hold secrets: its kind and place are stated."""
+    if isinstance(error, ReadingFailedError):
+        inner = error.__cause__ or error
+        return f"{error}, because {_what(inner)}"
+    return _what(error)
+
+
+def _what(error: BaseException) -> str:
+    limit = _address_space()
+    limited = f" (the limit of address space is {limit >> 20:,} MiB)" if limit is not None else ""
+    if isinstance(error, StreamClosedError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return f"memory ran out{limited}"
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    where = ""
+    if place is not None:
+        name = place.tb_frame.f_globals.get("__name__", "?")
+        where = f" in {name}, line {place.tb_lineno}"
+    kind = type(error).__name__
+    if isinstance(error, RecursionError):
+        return f"something is nested too deep{where}"
+    return f"an error in this program ended it: {kind}{where}{limited}; PCQ_DEBUG=1 shows more"
+
+
+def shown_again(arguments: Sequence[str]) -> Iterator[str]:
+    """The arguments as a shell takes them, with `-` for each secret: the command asks for it."""
+    from analyzer.core.file_names import shell_word
+
+    is_secret = False
+    for word in arguments:
+        name, equals, _ = word.partition("=")
+        if is_secret and word != "-":
+            yield "-"
+        elif equals and name in _SECRET:
+            yield f"{name}=-"
+        else:
+            yield shell_word(word)
+        is_secret = not is_secret and word in _SECRET
+
+
+# --------------------------------------------------------------------------------------------------- limited memory
+
+
+def _address_space() -> int | None:
+    """The bytes of address space that the process may have (`ulimit -v`), None for no such limit."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def _has_address_space() -> bool:
+    """Whether there is the address space that loading takes: with less, numpy's libraries wait for more for ever."""
+    from mmap import mmap
+
+    try:
+        mmap(-1, _LEAST_ADDRESS_SPACE).close()
+    except (OSError, MemoryError):
+        return False
+    return True
+
+
+def _supervised(arguments: Sequence[str]) -> int:
+    """Runs a command in a process of its own, since libraries in native code end it where address space is short: by a signal, or
+    by `exit` with a code of theirs."""
+    if not _has_address_space():
+        _say_failure(MemoryError(), arguments)
+        return EXIT_FAILED
+    child = os.fork()
+    if child == 0:
+        code = -_OURS
+        try:
+            code = guarded(arguments)
+            flush_streams()
+        finally:
+            os._exit(code + _OURS)
+    for number in _ENDING:
+        # The terminal sends Ctrl-C to both processes; what is sent to this one alone is handed on.
+        signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else lambda number, _: os.kill(child, number))
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code - 128 in _ENDING:  # the second signal
+        return code
+    if code >= _OURS:
+        return code - _OURS
+    _say_failure(MemoryError(), arguments)
+    return EXIT_FAILED

@@ -1,0 +1,334 @@
+"""The options that pick calls and samples: filters, with completion of their fields, and handles and sessions to follow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
+from functools import partial
+from importlib import import_module
+from inspect import signature
+from operator import attrgetter
+from shutil import get_terminal_size
+from textwrap import wrap
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analyzer.commands.shared.completion import complete_account, complete_interface, complete_machine
+from analyzer.commands.shared.exit_codes import EXIT_USAGE, say_why
+from analyzer.commands.shared.help import READING, SHOWN
+from analyzer.core.errors import InputError
+from analyzer.core.output.gate import is_terminal, put
+
+if TYPE_CHECKING:
+    from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
+    from analyzer.questions.filters.call_selection import Selection
+    from analyzer.questions.filters.filter import SampleFilter
+    from analyzer.questions.filters.filterable_fields import FilterField
+    from analyzer.results.analysis import Analysis
+
+
+class TimeColumn(StrEnum):
+    absolute = "absolute"
+    relative = "relative"
+    delta = "delta"
+
+
+def checked(make: Callable[[str], Any]) -> Callable[[str], Any]:
+    """What the user wrote, made into what is asked for before any capture is read, so that mistakes are reported at once."""
+
+    def checked(text: str) -> Any:
+        try:
+            return make(text)
+        except InputError as error:
+            say_why(error)
+            raise typer.Exit(EXIT_USAGE) from None
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+
+    return checked
+
+
+def later(where: str, **given: Any) -> Callable[..., Any]:
+    """A function or class, as `module:name`, whose module is loaded when it is called; `given` goes to every call."""
+    module, name = where.split(":")
+    return lambda *values: attrgetter(name)(import_module(f"analyzer.{module}"))(*values, **given)
+
+
+_call_fields = later("questions.filters.filterable_fields:call_fields")
+_sample_fields = later("questions.filters.filterable_fields:sample_fields")
+_counter_fields = later("questions.filters.filterable_fields:counter_fields")
+_call_filter = later("questions.filters.filter:CallFilter")
+_sample_filter = later("questions.filters.filter:SampleFilter")
+_counter_filter = later("questions.filters.filter:SampleFilter", of_counters=True)
+_time = later("questions.filters.time_bounds:TimeBound.of")
+_machine = later("questions.filters.machines_and_accounts:Party.of")
+
+
+def _completing(fields: Callable[[], Mapping[str, FilterField]]) -> Callable[[str], Iterator[tuple[str, str]]]:
+    """Completes the last word of a filter with the fields that begin like it."""
+
+    def complete(incomplete: str) -> Iterator[tuple[str, str]]:
+        last = re.search(r"[\w.]*$", incomplete)
+        assert last is not None
+        before = incomplete[: last.start()]
+        for field in fields().values():
+            if field.name.startswith(last[0]):
+                yield before + field.name, field.meaning
+
+    return complete
+
+
+def _listing(fields: Callable[[], Mapping[str, FilterField]]) -> Callable[[bool], None]:
+    """Prints the fields there are, and ends the command."""
+
+    def print_fields(wanted: bool) -> None:
+        if not wanted:
+            return
+        from analyzer.results.records.record_types import Kind
+
+        # Fields of one side repeat those of either side.
+        shown = [field for field in fields().values() if not field.name.startswith(("request.", "response."))]
+        names, kinds = max(len(field.name) for field in shown), max(len(field.kind) for field in shown)
+        terminal = get_terminal_size().columns if is_terminal() else None
+
+        def field_line(name: str, kind: str, meaning: str) -> None:
+            line = f"{name:{names}}  {kind:{kinds}}  {meaning}"
+            indent = names + kinds + 4
+            lines = wrap(line, max(terminal, indent + 30), subsequent_indent=" " * indent) if terminal else [line]
+            put(*lines)
+
+        for field in shown:
+            words = [word for word in field.choices if word and word not in field.meaning]
+            field_line(field.name, field.kind, field.meaning + (f": {', '.join(field.choices)}" if words else ""))
+        field_line("buffer.NAME", Kind.ANY, "part of decoded lpData, by its key at any depth (buffer.instances.name)")
+        put("Fields marked (either side) take a prefix: request. or response.")
+        raise typer.Exit
+
+    return print_fields
+
+
+of_shown = partial(typer.Option, rich_help_panel=SHOWN)
+_LIST_HELP = "List the fields of a filter, and exit."
+
+
+def _filter_option(parse: Callable[[str], Any], fields: Callable[[], Mapping[str, FilterField]]) -> Any:
+    return of_shown(
+        "--filter",
+        "-Y",
+        metavar="EXPR",
+        help="Only what passes: 'opnum == 6 && status != 0'. A filter as in Wireshark; --list-fields names the fields.",
+        parser=checked(parse),
+        autocompletion=_completing(fields),
+    )
+
+
+def _list_option(fields: Callable[[], Mapping[str, FilterField]]) -> Any:
+    return of_shown("--list-fields", is_eager=True, callback=_listing(fields), help=_LIST_HELP)
+
+
+def _option(*names: str, parse: Callable[[str], Any], panel: str = SHOWN, **said: Any) -> Any:
+    return typer.Option(*names, parser=checked(parse), rich_help_panel=panel, **said)
+
+
+# What a parser makes of the text; its type would have to be loaded to be named.
+CallFilterOption = Annotated[Any, _filter_option(_call_filter, _call_fields)]
+SampleFilterOption = Annotated[Any, _filter_option(_sample_filter, _sample_fields)]
+CounterFilterOption = Annotated[Any, _filter_option(_counter_filter, _counter_fields)]
+ListCallFields = Annotated[bool, _list_option(_call_fields)]
+ListSampleFields = Annotated[bool, _list_option(_sample_fields)]
+ListCounterFields = Annotated[bool, _list_option(_counter_fields)]
+Since = Annotated[
+    Any,
+    _option(
+        "--since",
+        metavar="TIME",
+        parse=_time,
+        help="Only calls from this time on: 13:50:16 or 90s. 2026-11-20T13:50:16Z is a moment, 13:50:16 a time of day (UTC); "
+        "90s and 5m count from the first frame.",
+    ),
+]
+Until = Annotated[
+    Any, _option("--until", metavar="TIME", parse=_time, help="Only calls until this time. Written as for --since.")
+]
+ReadUntil = Annotated[
+    Any,
+    _option(
+        "--read-until",
+        metavar="TIME",
+        parse=_time,
+        help="Read only up to this time: 13:50:16 or 90s. A moment (2026-11-20T13:50:16Z), a time of day (UTC), or a time after "
+        "the first frame.",
+        panel=READING,
+    ),
+]
+At = Annotated[
+    list[Any] | None,
+    _option(
+        "--at",
+        metavar="TIME",
+        parse=_time,
+        help="Compare two moments of one capture: give it twice. Each moment shows the last answers until then. Written as for "
+        "--since.",
+    ),
+]
+Server = Annotated[
+    list[Any] | None,
+    _option(
+        "--server",
+        metavar="HOST",
+        parse=_machine,
+        autocompletion=complete_machine,
+        help="Only calls to this machine: name, IP or network. Given more than once: to any of them.",
+    ),
+]
+Client = Annotated[
+    list[Any] | None,
+    _option(
+        "--client",
+        metavar="HOST",
+        parse=_machine,
+        autocompletion=complete_machine,
+        help="Only calls from this machine. Written as for --server.",
+    ),
+]
+User = Annotated[
+    list[Any] | None,
+    _option(
+        "--user",
+        metavar="NAME",
+        parse=later("questions.filters.machines_and_accounts:Account"),
+        autocompletion=complete_account,
+        help=r"Only calls of this account (LAB\perfmon). Also perfmon, perfmon@REALM, anonymous or guest. "
+        "Calls of those who claimed to be this account are shown too.",
+    ),
+]
+Interface = Annotated[
+    list[str] | None,
+    _option(
+        "--interface",
+        metavar="NAME",
+        parse=later("questions.filters.call_selection:known_interface"),
+        autocompletion=complete_interface,
+        help="Only calls of this interface: PerflibV2, winreg. Or a UUID. Given more than once: of any of them.",
+    ),
+]
+FollowHandle = Annotated[
+    str | None,
+    _option(
+        "--follow-handle",
+        metavar="HANDLE",
+        parse=later("questions.filters.call_selection:handle_name"),
+        help="Only calls on this handle: q2 or its UUID. Also a registry key (k1) or a service (s1).",
+    ),
+]
+FollowSession = Annotated[
+    str | None,
+    _option(
+        "--follow-session",
+        metavar="SESSION",
+        parse=later("questions.filters.call_selection:session_name"),
+        help="Only calls of this SMB session: 0x1d. Or the number of a call in it. For a call over plain TCP: the calls of its "
+        "connection.",
+    ),
+]
+Tail = Annotated[int | None, of_shown("--tail", min=1, metavar="N", help="Only the last N calls.")]
+Head = Annotated[int | None, of_shown("--head", min=1, metavar="N", help="Only the first N calls.")]
+Time = Annotated[
+    TimeColumn,
+    typer.Option(
+        "--time",
+        metavar="CLOCK",
+        help="absolute, relative or delta (text). Time of day, seconds since the first frame, or since the call shown before.",
+    ),
+]
+
+
+class CallSelection(Struct, frozen=True):
+    """The calls that a command is to show or to speak of."""
+
+    selection: Selection
+
+    def of(self, analysis: Analysis) -> Analysis:
+        return self.selection.of(analysis)
+
+    def finds(self, analysis: Analysis) -> Callable[[], bool]:
+        """Whether calls of some kind were asked for, and there are some."""
+        return lambda: self.selection.finds(analysis)
+
+
+class SampleSelection(Struct, frozen=True):
+    """A selection of a command that shows values, with a filter of these. `filter` is asked of each value."""
+
+    selection: Selection
+    filter: SampleFilter | None
+
+    def of(self, analysis: Analysis) -> Analysis:
+        return self.selection.of(analysis)
+
+
+class CounterSelection(SampleSelection, frozen=True):
+    """A selection of a command that shows formatted values, with a filter of these."""
+
+
+def renamed(made: Any, names: Pseudonyms) -> Any:
+    """A selection of these by the pseudonyms of the names in it; everything else is unchanged."""
+    if not isinstance(made, CallSelection | SampleSelection):
+        return made
+    from analyzer.questions.filters.redacted_names import RenamedFilter
+    from analyzer.questions.filters.redacted_names import renamed as by_pseudonyms
+
+    made = replace(made, selection=by_pseudonyms(made.selection, names))
+    if isinstance(made, SampleSelection) and made.filter is not None:
+        made = replace(made, filter=RenamedFilter(made.filter, names))
+    return made
+
+
+def call_selection(
+    since: Since = None,
+    until: Until = None,
+    call_filter: CallFilterOption = None,
+    interface: Interface = None,
+    server: Server = None,
+    client: Client = None,
+    user: User = None,
+    follow_handle: FollowHandle = None,
+    follow_session: FollowSession = None,
+    list_fields: ListCallFields = False,
+) -> CallSelection:
+    """What the options ask for."""
+    from analyzer.questions.filters.call_selection import Selection
+
+    interfaces, servers = tuple(interface or ()), tuple(server or ())
+    clients, users = tuple(client or ()), tuple(user or ())
+    handle, session = follow_handle, follow_session
+    return CallSelection(
+        Selection(interfaces, handle, session, call_filter, None, None, since, until, servers, clients, users)
+    )
+
+
+def _of_values(kind: type[SampleSelection], value_filter: Any, list_fields: Any) -> Callable[..., SampleSelection]:
+    """The maker of the selection of a command that shows values: with the options of `call_selection`, but its own filter."""
+
+    def made(*, call_filter: SampleFilter | None = None, **values: Any) -> SampleSelection:
+        return kind(call_selection(**values).selection, call_filter)
+
+    of_calls = signature(call_selection, eval_str=True)
+    own = {"call_filter": value_filter, "list_fields": list_fields}
+    made.__signature__ = of_calls.replace(  # type: ignore[attr-defined]
+        parameters=[
+            item.replace(annotation=own.get(item.name, item.annotation)) for item in of_calls.parameters.values()
+        ],
+        return_annotation=kind,
+    )
+    return made
+
+
+SELECTIONS: Mapping[Any, Callable[..., Any]] = {
+    CallSelection: call_selection,
+    SampleSelection: _of_values(SampleSelection, SampleFilterOption, ListSampleFields),
+    CounterSelection: _of_values(CounterSelection, CounterFilterOption, ListCounterFields),
+}

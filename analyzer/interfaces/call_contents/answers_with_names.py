@@ -1,0 +1,165 @@
+"""Answers bound to what they mean: the answer of a call in, its values and their layout with query and names out.
+
+Which counter, instance and series a value belongs to depends on the layout of its answer, the query that it answers, and the names
+that its server reported, and not on the value. A `Binding` stands for these three. Samples, counters and displays keep in it what
+they work out of it, once for all answers that share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from analyzer.core.bounded_cache import Kept
+from analyzer.interfaces.buffers import PerfData, PerfRow, WinPerf, WinPerfObject
+from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, Part, PerfDataLayout, PerfDataParts
+from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout, WinperfParts
+from analyzer.interfaces.pcq.perflib_samples import PerflibSample, counter_of, is_text, samples_of
+from analyzer.results.analysis import Analysis
+from analyzer.results.calls.query_state import Identifier, QueryView
+from analyzer.results.records.record_types import Endpoint
+from analyzer.results.reported_names.counter_name_tables import NameTable
+from analyzer.results.reported_names.counterset_catalog import Catalog
+
+_Made = TypeVar("_Made")
+Bools = npt.NDArray[np.bool_]
+
+
+class Binding(Struct, frozen=True, eq=False):
+    """A layout of answers, the query that they answer (None: winperf, or not known), and what their server named."""
+
+    layout: PerfDataLayout | WinperfLayout
+    query: QueryView | None
+    server: Endpoint
+    catalog: Catalog
+    names: NameTable
+    has_text: bool
+    # What others worked out of the binding, by their own keys: the eight that were used last.
+    _made: Kept[Any] = field(default_factory=lambda: Kept(8))
+
+    def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
+        """Returns what was made under a key, and makes it if it is not there."""
+        made: _Made = self._made.get(key, make, lambda _: 1)
+        return made
+
+    @property
+    def num_values(self) -> int:
+        """How many values each answer of this layout has."""
+        layout = self.layout
+        return len(layout.places) if isinstance(layout, WinperfLayout) else len(layout.data_sizes)
+
+    def samples(self, is_read: Callable[[int, int | None], bool] | None = None) -> dict[int, PerflibSample]:
+        """The samples of a data answer by their places, with values and clocks of 0; of the blocks and counters that are read."""
+        assert isinstance(self.layout, PerfDataLayout)
+        known = self.query.blocks if self.query is not None else {}
+        places: list[int] = []
+        rows: list[PerfRow] = []
+        begin = 0
+        for part in self.layout.parts:
+            if is_read is None:
+                places += range(begin, begin + len(part))
+                rows += part_rows(part)
+            elif (mask := _are(part, is_read, known)).any():
+                places += (begin + np.flatnonzero(np.tile(mask, len(part) // len(mask)))).tolist()
+                rows += part_rows(part, mask=mask)
+            begin += len(part)
+        return dict(zip(places, samples_of(answer_of(rows), self.query, self.catalog), strict=True))
+
+
+class Bindings:
+    """Reads answers of an analysis, and keeps the bindings that were met last."""
+
+    MAX_VALUES = 1_000_000
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        # A binding keeps layout and query alive, so that no others can have their identity.
+        self._known: Kept[Binding] = Kept(self.MAX_VALUES)
+
+    def perflib(self, server: Endpoint, query: QueryView | None, data: bytes) -> tuple[PerfDataParts, Binding] | None:
+        """A data answer to a query and its binding; None where it is irregular, or has text among its values."""
+        read = PERF_DATA.read(data)
+        if read is None or read.texts:
+            return None
+        binding = self._binding(server, read.layout, query)
+        return None if binding.has_text else (read, binding)
+
+    def winperf(self, server: Endpoint, data: bytes) -> tuple[WinperfParts, Binding] | None:
+        """A PERF_DATA_BLOCK and its binding; None where it is irregular."""
+        read = WINPERF.read(data)
+        return (read, self._binding(server, read.layout, None)) if read is not None else None
+
+    def _binding(self, server: Endpoint, layout: PerfDataLayout | WinperfLayout, query: QueryView | None) -> Binding:
+        def make() -> Binding:
+            catalog = self._analysis.catalogs.of(server)
+
+            def is_of_text(block: int, counter_id: int | None) -> bool:
+                entry = catalog.counter(*counter_of(query, block, counter_id))
+                return entry is not None and is_text(entry.type)
+
+            known = query.blocks if query is not None else {}
+            parts = layout.parts if isinstance(layout, PerfDataLayout) else ()
+            has_text = any(len(part) and _are(part, is_of_text, known).any() for part in parts)
+            return Binding(layout, query, server, catalog, self._analysis.name_tables.of(server), has_text)
+
+        return self._known.get((id(layout), id(query), server), make, lambda made: made.num_values)
+
+
+def _are(part: Part, is_so: Callable[[int, int | None], bool], known: Mapping[int, Identifier]) -> Bools:
+    """Of which counters of the instances of a part something is so; of which values, where it has no instances."""
+    if isinstance(part, Grid):
+        return np.array([is_so(part.block, counter) for counter in _counters(part)], np.bool_)
+    blocks, counters = part.block, part.counter_id
+    # Blocks that are not known differ by nothing but their counters.
+    is_known = np.isin(blocks, list(known))
+    keys = np.where(is_known, blocks + 1, 0) << 33 | counters + 1
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    pairs = zip(blocks[first].tolist(), counters[first].tolist(), strict=True)
+    made = [is_so(block, counter if counter >= 0 else None) for block, counter in pairs]
+    return np.array(made, np.bool_)[which]
+
+
+def _counters(part: Grid) -> Sequence[int | None]:
+    return part.counter_ids if part.counter_ids is not None else [None] * len(part.data_sizes)
+
+
+def part_rows(part: Part, most_instances: int | None = None, mask: Bools | None = None) -> Iterator[PerfRow]:
+    """The rows of a part, with values of 0; of its instances the first `most_instances` only. A `mask` says of which counters they
+    are, or which of the values where the part has no instances."""
+    if isinstance(part, Grid):
+        columns = [(counter, bytes(held)) for counter, held in zip(_counters(part), part.data_sizes, strict=True)]
+        columns = columns if mask is None else [columns[place] for place in np.flatnonzero(mask).tolist()]
+        numbers = part.instance_ids[:most_instances].tolist()
+        for name, number in zip(part.names[:most_instances], numbers, strict=True):
+            for counter, data in columns:
+                yield PerfRow(part.block, part.block_type, part.status, counter, name, number, data)
+        return
+    arrays = part.block, part.block_type, part.status, part.counter_id, part.data_size
+    chosen = (array if mask is None else array[mask] for array in arrays)
+    for block, kind, status, counter, held in zip(*(array.tolist() for array in chosen), strict=True):
+        yield PerfRow(
+            *(block, kind, status),
+            *(None if counter < 0 else counter, None, None),
+            None if held < 0 else bytes(held),
+        )
+
+
+def answer_of(rows: Iterable[PerfRow]) -> PerfData:
+    """A data answer of these rows, with clocks of 0."""
+    return PerfData(None, None, 0, 0, 0, None, tuple(rows), None, ())
+
+
+def numbered(item: WinPerfObject, most_instances: int | None = None) -> WinPerfObject:
+    """An object of a layout in which each counter has its number as value; of its instances the first `most_instances` only."""
+    values = tuple(range(len(item.definitions)))
+    return replace(item, instances=tuple([replace(one, values=values) for one in item.instances[:most_instances]]))
+
+
+def block_of(objects: tuple[WinPerfObject, ...], clocks: tuple[int, int, int] = (0, 0, 0)) -> WinPerf:
+    """A PERF_DATA_BLOCK of these objects."""
+    return WinPerf(False, None, None, None, None, *clocks, None, objects, None, ())

@@ -1,0 +1,78 @@
+"""How clients offer more room after a server said that a buffer is too small: calls in, a mark of each connection out.
+
+A mark is `calls.growth=INTERFACE RULE`: `exact` where the size is offered that the server stated, `doubled`, or `+4096` for a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from analyzer.results.calls.call import Call, Side
+from analyzer.results.calls.call_row_columns import Context
+from analyzer.results.calls.call_table import OrderedCalls
+from analyzer.results.connection import ClientMarks
+from analyzer.results.methods import perflib, winreg
+
+# What says with which interface that a buffer is too small; the parameters of the size offered and of the size needed.
+_TOO_SMALL = {perflib.INTERFACE: perflib.ERROR_NOT_ENOUGH_MEMORY, winreg.INTERFACE: winreg.ERROR_MORE_DATA}
+_OFFERED = {perflib.INTERFACE: "dwInSize", winreg.INTERFACE: "lpcbData"}
+_NEEDED = {perflib.INTERFACE: "pdwRtnSize", winreg.INTERFACE: "lpcbData"}
+_TARGET = ("szMachine", "CounterSetGuid", "RequestCode", "RequestLCID", "hQuery", "hKey", "lpValueName")
+# A rule shows in two steps; so many of each connection are looked at.
+_FEWEST, _MOST, _MOST_FRAMES = 2, 8, 8
+# Among so many calls behind one that was refused is the next try.
+_NEAR = 64
+
+
+def growth_marks(calls: OrderedCalls) -> Iterator[ClientMarks]:
+    """How clients offered more room, one mark for each connection that shows a rule: twice or more the same, and never another."""
+    if not len(calls):
+        return
+    import numpy as np  # a list of sessions has no calls
+
+    contexts, opnums, codes = calls.table.contexts, calls.column("opnum"), calls.column("context")
+    wanted = np.array([_TOO_SMALL.get(one.interface.uuid or "", -1) for one in contexts], np.int64)[codes]
+    refused = np.flatnonzero((wanted >= 0) & (calls.column("status") == wanted))
+    of_context: dict[int, list[tuple[int, int]]] = {}
+    for at in refused.tolist():
+        known = of_context.setdefault(int(codes[at]), [])
+        if len(known) < _MOST:
+            behind = np.flatnonzero(
+                (codes[at + 1 : at + 1 + _NEAR] == codes[at]) & (opnums[at + 1 : at + 1 + _NEAR] == opnums[at])
+            )
+            if len(behind):
+                known.append((at, at + 1 + int(behind[0])))
+    for code, pairs in of_context.items():
+        yield from _mark(calls, contexts[code], pairs)
+
+
+def _mark(calls: OrderedCalls, context: Context, pairs: list[tuple[int, int]]) -> Iterator[ClientMarks]:
+    """The mark of the calls of one context: positions of calls that were refused, each with that of the next one."""
+    interface = context.interface.uuid or ""
+    steps = [(at, rules) for at, next_at in pairs if (rules := _rules(calls[at], calls[next_at], interface))]
+    common = [rule for rule in steps[0][1] if all(rule in rules for _, rules in steps)] if steps else []
+    if len(steps) >= _FEWEST and common:
+        call = calls[steps[0][0]]
+        mark = f"calls.growth={context.interface.name} {common[0]}"
+        yield ClientMarks(context.client, context.server, call.time_ns, call.frames[:_MOST_FRAMES], (mark,))
+
+
+def _rules(first: Call, again: Call, interface: str) -> list[str]:
+    """The rules by which the second call may offer more than the first; none where it does not, or the first offered nothing."""
+    offered, more = (_number(one.request, _OFFERED[interface]) for one in (first, again))
+    if not offered or not more or more <= offered or _target(first) != _target(again):
+        return []
+    needed = _number(first.response, _NEEDED[interface])
+    found = [("exact", more == needed), ("doubled", more == 2 * offered), (f"+{more - offered}", True)]
+    return [rule for rule, fits in found if fits]
+
+
+def _target(call: Call) -> list[Any]:
+    """The parameters that say what a call asks for, whatever the room."""
+    return [call.request.params.get(name) for name in _TARGET] if call.request is not None else []
+
+
+def _number(side: Side | None, name: str) -> int | None:
+    value = side.params.get(name) if side is not None else None
+    return value if isinstance(value, int) else None

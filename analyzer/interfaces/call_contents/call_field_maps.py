@@ -1,0 +1,51 @@
+"""The fields of a call's stub and buffer beside their bytes: which layout applies to a side, and its map."""
+
+from __future__ import annotations
+
+from analyzer.core.absence import Missing
+from analyzer.core.win32_errors import win32_name
+from analyzer.interfaces.buffers import FieldMap, Interface, StubKind, map_fields
+from analyzer.interfaces.call_contents.damaged_buffers import buffer_order
+from analyzer.results.calls.call import Call, Side, SideName
+from analyzer.results.methods import perflib, scmr, winreg
+
+_INTERFACES: dict[str, Interface] = {
+    perflib.INTERFACE: "perflib-v2",
+    winreg.INTERFACE: "winreg",
+    scmr.INTERFACE: "svcctl",
+}
+
+
+def stub_fields(call: Call, name: SideName) -> FieldMap | None:
+    """The fields of the stub of a side, up to its damage where it has some.
+
+    None where there is no stub, nothing of it decodes, or nothing states its layout. Such are calls of other interfaces, of unknown
+    methods, and answers that are faults, which carry no stub of the method (C706 section 12.6.4.7).
+    """
+    side = call.request if name == "request" else call.response
+    interface = _INTERFACES.get(call.interface.uuid or "")
+    if side is None or call.opnum is None or interface is None:
+        return None
+    if name == "response" and call.fault is not None:
+        return None
+    stub = side.stub
+    if isinstance(stub, Missing):
+        return None
+    kind = StubKind(interface, call.opnum, name, call.syntax == "ndr64", side.big_endian)
+    try:
+        fields = map_fields(kind, stub.data, status_name=status_name)
+    except KeyError:
+        return None
+    return fields if fields.root.children else None
+
+
+def buffer_fields(side: Side) -> FieldMap | None:
+    """The fields of a call's `lpData`; None where there is none, or it is of no known kind."""
+    if side.buffer_span is None or side.buffer_kind is None:
+        return None
+    return map_fields(side.buffer_kind, side.buffer_data, big_endian=buffer_order(side), status_name=status_name)
+
+
+def status_name(status: int) -> str:
+    """The name of a Win32 code, `error 4711` for one without."""
+    return win32_name(status) or f"error {status}"

@@ -1,0 +1,315 @@
+"""The records of calls, made of what the rows of their table state (docs/output.md). All that prints records of calls has them from
+here: JSON Lines, tables, the page, and lines for programs of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from itertools import starmap
+from typing import Any
+
+from msgspec import UNSET, Raw, UnsetType
+
+from analyzer.core.absence import Missing
+from analyzer.core.errors import DecodeError
+from analyzer.core.output.json import Pieces
+from analyzer.core.times import iso_time
+from analyzer.core.traced_bytes import TracedBytes
+from analyzer.interfaces.buffers import TreeTexts, decode_buffer
+from analyzer.interfaces.call_contents.client_programs import client_programs
+from analyzer.interfaces.call_contents.damaged_buffers import Damages, buffer_order
+from analyzer.results.analysis import Analysis
+from analyzer.results.calls.call import (
+    Call,
+    CallRecord,
+    CountersetFacts,
+    PerformanceRead,
+    ReadFacts,
+    RegistryFacts,
+    Side,
+    SideRecord,
+    key_handle_uuid,
+)
+from analyzer.results.calls.call_row_columns import Context, RareOfCall, context_of
+from analyzer.results.calls.held_calls import HeldCall, HeldSide
+from analyzer.results.calls.query_state import QueryView
+from analyzer.results.methods import perflib, scmr, winreg
+from analyzer.results.methods.return_kinds import status_name
+from analyzer.results.records.record_types import Endpoint
+from analyzer.results.registry_values import registry_value
+from analyzer.results.reported_names.counter_name_tables import value_in_words
+from analyzer.results.service_of_call import service_facts
+from analyzer.transport.rpc.fault_names import fault_name
+
+# Bytes of a stub that are held at once.
+_LONG = 1 << 20
+
+
+def known_stub(side: Side, opnum: int | None) -> TracedBytes | Missing:
+    """The stub of a side. That of an unknown method (its request was not captured) counts as undecodable: nothing can be stated
+    of what it means."""
+    return side.stub if opnum is not None else Missing.UNDECODABLE
+
+
+def _handle_of(query: QueryView | None, held: HeldCall) -> tuple[str | None, str | None]:
+    """The name of a call's handle, and its UUID."""
+    if query is not None:
+        return f"q{query.number}", query.handle
+    if held.key_number is None:
+        return None, None
+    kind = "s" if held.shared.interface.uuid == scmr.INTERFACE else "k"
+    return f"{kind}{held.key_number}", key_handle_uuid(held.request, held.response)
+
+
+class CallRecords:
+    """Makes the records of calls of an analysis, one after the other."""
+
+    def __init__(self, analysis: Analysis, *, for_json: bool = False) -> None:
+        """`for_json`, buffers whose JSON is quickly had are `Raw`, for those who write it as it is."""
+        # Who reads a stream puts what is known by now in its place.
+        self.analysis = analysis
+        self._programs = client_programs(analysis)
+        self._ready = TreeTexts() if for_json else None
+        self._before: int | None = None
+
+    def of(self, numbers: Sequence[int], damages: Damages | None = None) -> Iterator[CallRecord]:
+        """The records of the calls with these numbers, each with the time since the one before it. What is wrong with their buffers
+        is noted in `damages`."""
+        for number, query, held, call in self._rows(numbers):
+            yield self._after_the_last(number, query, held, call, damages)
+
+    def go_on_after(self, time_ns: int | None) -> None:
+        """The next record is that of the call after one of this time; None where there is none before."""
+        self._before = time_ns
+
+    def after_the_last(self, call: Call, damages: Damages | None = None) -> CallRecord:
+        """The record of one more call, likewise."""
+        return self._after_the_last(call.number, call.query, held_of(call), call, damages)
+
+    def heads(self, numbers: Sequence[int]) -> Iterator[CallRecord]:
+        """The records of calls without `request` and `response`, which cost hashes and the trees of buffers."""
+        return starmap(self._record, self._rows(numbers))
+
+    def head(self, call: Call) -> CallRecord:
+        """The record of one call without `request` and `response`."""
+        return self._record(call.number, call.query, held_of(call, stubs=False), call)
+
+    def record(self, call: Call, damages: Damages | None = None) -> CallRecord:
+        """The record of a call by itself."""
+        held = held_of(call)
+        return self._record(call.number, call.query, held, call, sides=self._sides(call.number, held, damages))
+
+    def _rows(self, numbers: Sequence[int]) -> Iterator[tuple[int, QueryView | None, HeldCall, Call | None]]:
+        """What calls of the analysis state, with their numbers, the state of their query handles, and those calls that had to be
+        looked at."""
+        calls = self.analysis.calls
+        views, states = calls.views, calls.states
+        for number, held in zip(numbers, calls.held(numbers), strict=True):
+            view, call = views[number - 1], None
+            if held is None:
+                held = held_of(call := calls[number - 1])
+            yield number, states[view] if view >= 0 else None, held, call
+
+    def _after_the_last(
+        self, number: int, query: QueryView | None, held: HeldCall, call: Call | None, damages: Damages | None
+    ) -> CallRecord:
+        delta = held.time_ns - self._before if self._before is not None else None
+        self._before = held.time_ns
+        return self._record(number, query, held, call, delta, self._sides(number, held, damages))
+
+    def _record(
+        self,
+        number: int,
+        query: QueryView | None,
+        held: HeldCall,
+        call: Call | None,
+        time_delta_ns: int | UnsetType | None = UNSET,
+        sides: tuple[SideRecord | None, SideRecord | None] = (None, None),
+    ) -> CallRecord:
+        """The record of a call. The call itself is looked at for those few facts that are had of it alone."""
+        shared, rare, opnum, status, fault = held.shared, held.rare, held.opnum, held.status, held.fault
+        interface, time_ns, begun = shared.interface.uuid, held.time_ns, self.analysis.capture.first_time_ns
+        handle, handle_uuid = _handle_of(query, held)
+        counterset, registry, service = None, None, None
+        if interface == perflib.INTERFACE:
+            if held.request is not None and "CounterSetGuid" in held.request.params:
+                counterset = self._counterset(held.request.params["CounterSetGuid"], shared.server)
+        elif interface == scmr.INTERFACE:
+            service = service_facts(call or self.analysis.calls[number - 1])
+        elif interface == winreg.INTERFACE and (rare.path is not None or (rare.key is None and rare.read is None)):
+            registry = registry_facts(call or self.analysis.calls[number - 1])
+        program = self._programs.between(shared.client, shared.server)
+        return CallRecord(
+            number=number,
+            time_ns=time_ns,
+            client=shared.client,
+            server=shared.server,
+            transport=shared.transport,
+            pipe=shared.pipe,
+            session=shared.session,
+            smb=held.smb,
+            auth=shared.auth,
+            interface=shared.interface,
+            syntax=shared.syntax,
+            opnum=opnum,
+            method=held.method,
+            call_id=held.call_id,
+            context_id=held.context_id,
+            state=held.state,
+            reason=rare.reason,
+            status=status,
+            fault=fault,
+            time=iso_time(time_ns),
+            time_relative_ns=time_ns - begun if begun is not None else None,
+            time_delta_ns=time_delta_ns,
+            status_name=status_name(interface, opnum, status) if status is not None else None,
+            fault_name=fault_name(fault) if fault is not None else None,
+            latency_ns=held.latency_ns,
+            handle=handle,
+            handle_uuid=handle_uuid,
+            counterset=counterset,
+            request=sides[0],
+            response=sides[1],
+            registry=registry,
+            service=service,
+            read=self._read(rare.read, shared.server) if rare.read is not None else None,
+            program=program.name if program is not None else None,
+        )
+
+    def _counterset(self, guid: object, server: Endpoint) -> CountersetFacts | None:
+        """The counterset that a call of PerflibV2 asks about."""
+        return CountersetFacts(guid, self.analysis.catalogs.of(server).label(guid)) if isinstance(guid, str) else None
+
+    def _read(self, read: PerformanceRead, server: Endpoint) -> ReadFacts:
+        """Which read of a performance value it is."""
+        words = value_in_words(read.value_name, self.analysis.name_tables.of(server), read.key)
+        return ReadFacts(read.number, read.attempt, read.key, words)
+
+    def _sides(
+        self, number: int, held: HeldCall, damages: Damages | None
+    ) -> tuple[SideRecord | None, SideRecord | None]:
+        """Both sides of a call. What is wrong with their buffers is noted in `damages`."""
+        request, wrong = self._side(held.request, held.opnum) if held.request is not None else _NO_SIDE
+        response, wrong_answer = self._side(held.response, held.opnum) if held.response is not None else _NO_SIDE
+        if damages is not None:
+            damages.note_call(number, held, wrong, wrong_answer)
+        return request, response
+
+    def _side(self, held: HeldSide, opnum: int | None) -> tuple[SideRecord, DecodeError | None]:
+        """One side of a call, and what is wrong with its buffer; of what that of an unknown method means nothing can be stated."""
+        params, kind, stub, missing = held.params, held.buffer_kind, held.stub, held.missing
+        if opnum is None:
+            missing = Missing.UNDECODABLE
+        tree, problem, notes = self._tree(held, stub) if kind is not None and stub is not None else _NO_TREE
+        frames, files, facts = held.frames, _NO_FILES, self.analysis.capture
+        if len(facts.files) > 1:
+            frames, files = facts.numbered(frames)
+        digest = None
+        if missing is None and stub is not None:
+            digest = sha256(stub).hexdigest() if isinstance(stub, bytes) else _digest(stub)
+        record = SideRecord(
+            frames=frames,
+            frame_files=files,
+            stub_length=held.stub_length if missing is None else None,
+            stub_sha256=digest,
+            wire_length=held.wire_length,
+            why_missing=missing.value if missing is not None else None,
+            verification_trailer=held.verification_trailer,
+            params=params,
+            buffer_kind=kind,
+            buffer=tree,  # type: ignore[arg-type]  # `Pieces` are `Raw` that is not made yet
+            buffer_notes=tuple(notes) if notes else UNSET,
+            buffer_problem=str(problem) if problem is not None else UNSET,
+        )
+        return record, problem
+
+    def _tree(self, held: HeldSide, stub: bytes | TracedBytes) -> _Tree:
+        """The tree of a buffer, what is wrong with it, and what else there is to say."""
+        kind, span, order = held.buffer_kind, held.buffer_span, buffer_order(held)
+        if kind is None or span is None:
+            return _NO_TREE
+        data = stub[span[0] : span[1]] if isinstance(stub, bytes) else stub.part(*span)
+        if self._ready is not None and (made := self._ready.tree(kind, data, big_endian=order)) is not None:
+            return made.text, made.problem, made.notes
+        decoded = decode_buffer(kind, data, big_endian=order)
+        return decoded.tree, decoded.problem.alone() if decoded.problem is not None else None, decoded.notes
+
+
+_Tree = tuple[dict[str, Any] | Raw | Pieces | None, DecodeError | None, Sequence[str]]
+_NO_TREE: _Tree = (None, None, ())
+_NO_SIDE = (None, None)
+_NO_FILES: tuple[int, ...] | UnsetType = UNSET
+
+
+def held_of(call: Call, *, stubs: bool = True) -> HeldCall:
+    """What a call states that is looked at; without `stubs`, no more of its bytes than its parameters is asked for."""
+    return HeldCall(
+        shared=Context(*context_of(call)),
+        smb=call.smb,
+        opnum=call.opnum,
+        method=call.method,
+        call_id=call.call_id,
+        context_id=call.context_id,
+        state=call.state,
+        status=call.status,
+        fault=call.fault,
+        key_number=call.key_number,
+        time_ns=call.time_ns,
+        latency_ns=call.latency_ns,
+        rare=RareOfCall(call.reason, call.read, call.key, call.path),
+        request=_held_side(call.request, stubs=stubs),
+        response=_held_side(call.response, stubs=stubs),
+    )
+
+
+def _held_side(side: Side | None, *, stubs: bool) -> HeldSide | None:
+    if side is None:
+        return None
+    stub = None
+    if stubs and side.missing is None:
+        # A short stub is read once, a long one in parts.
+        found = side.stub
+        assert not isinstance(found, Missing)
+        stub = side.stub_data if side.stub_length <= _LONG else found
+    return HeldSide(
+        missing=side.missing,
+        stub_length=side.stub_length,
+        wire_length=side.wire_length,
+        verification_trailer=side.verification_trailer,
+        big_endian=side.big_endian,
+        params=side.params,
+        buffer_span=side.buffer_span,
+        buffer_kind=side.buffer_kind,
+        problem=side.problem,
+        frames=side.frames if stubs else (),
+        stub=stub,
+        first_time_ns=side.first_time_ns,
+        last_time_ns=side.last_time_ns,
+    )
+
+
+def _digest(stub: TracedBytes) -> str:
+    """The SHA-256 of a long stub."""
+    found = sha256()
+    for at in range(0, len(stub), _LONG):
+        found.update(stub.part(at, min(at + _LONG, len(stub))))
+    return found.hexdigest()
+
+
+def call_record(call: Call, analysis: Analysis) -> CallRecord:
+    """The record of one call."""
+    return CallRecords(analysis).record(call, None)
+
+
+def registry_facts(call: Call) -> RegistryFacts | None:
+    """The key and value that a winreg call is about; None for performance keys and other interfaces."""
+    value = registry_value(call)
+    if not call.is_winreg or (call.path is None and value is None):
+        return None
+    content = value.content() if value is not None else None
+    return RegistryFacts(
+        call.path,
+        value.name if value is not None else None,
+        value.type_name if value is not None else None,
+        content.hex() if isinstance(content, bytes) else tuple(content) if isinstance(content, list) else content,
+    )

@@ -1,0 +1,278 @@
+"""Which programs the clients of a capture are like: marks of connections in, names of programs that are known to leave them out.
+
+`programs.toml` is the table of programs with their marks. It is written from captures of the programs themselves by
+`python -m tests.programs`, and nothing of it is from memory. A connection is like a program where every mark that both have is the
+same, where these are enough, and where no other program has more of them. Programs of which as many are the same are all named.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from importlib.resources import files
+
+from msgspec import Struct
+
+from analyzer.core.cached_properties import cached_property, once_for_each
+from analyzer.interfaces.call_contents.buffer_growth import growth_marks
+from analyzer.results.analysis import Analysis
+from analyzer.results.connection import ClientMarks, SmbSession
+from analyzer.results.records.record_types import Endpoint
+
+# A program is named for so many marks, and so many of them of other kinds than `_PLAIN`: what the specification proposes, or a user
+# chooses, many programs have alike.
+_FEWEST_MARKS, _FEWEST_OWN = 4, 2
+_PLAIN = frozenset(
+    (
+        "rpc.fragments",
+        "rpc.bind",
+        "rpc.bind_call",
+        "rpc.contexts",
+        "rpc.first_call",
+        "rpc.next_call",
+        "rpc.calls",
+        "calls.growth",
+        "rpc.mechanisms",
+        "smb.mechanisms",
+        "smb2.security_mode",
+    )
+)
+# What differs with settings, or with what is called: such a mark counts where it is alike, and contradicts nothing where it is not.
+_BY_SETTING = _PLAIN - {"rpc.fragments", "rpc.next_call"}
+# What depends on what is called: such a mark counts among those of a connection only where it is alike. A program has the values
+# that so many of its connections show.
+BY_CALLS = frozenset(("rpc.calls", "calls.growth"))
+_FEWEST_CONNECTIONS = {"rpc.calls": 2, "calls.growth": 1}
+# What depends on what a user asks for, or on the connections before: no program has it.
+NOT_LEARNT = frozenset(("rpc.auth", "rpc.group", "rpc.auth_padding"))
+# Of all marks, as a divisor: so many of those of a connection a program must have.
+_LEAST_SHARE = 2 / 3
+_MOST_FRAMES, _MOST_KNOWN = 16, 1024
+
+Marks = Mapping[str, str]
+# What each mark is, and where it stands.
+MEANINGS: Mapping[str, str] = {
+    "smb1.dialects": "the dialects of an SMB1 negotiation, in their order ([MS-CIFS] section 2.2.4.52.1)",
+    "smb1.native_os": "the text for the operating system in an SMB1 session setup ([MS-CIFS] section 2.2.4.53.1)",
+    "smb1.lan_manager": "the text for the LAN manager beside it",
+    "smb2.header": "CreditCharge, CreditRequest and the process id of the negotiation ([MS-SMB2] section 2.2.1.2)",
+    "smb2.dialects": "the dialects of the negotiation, in their order ([MS-SMB2] section 2.2.3)",
+    "smb2.security_mode": "SecurityMode of the negotiation: 1 signing is enabled, 2 required",
+    "smb2.capabilities": "Capabilities of the negotiation",
+    "smb2.client_guid": "how ClientGuid is made: a UUID of version 1 or 4, letters and digits, zeros, other bytes",
+    "smb2.contexts": "types of the negotiate contexts in their order, with the algorithms of each ([MS-SMB2] section 2.2.3.1)",
+    "smb2.setup_capabilities": "Capabilities of the session setup ([MS-SMB2] section 2.2.5)",
+    "smb.mechanisms": "the mechanisms that SPNEGO offers for the logon by SMB, or NTLM without SPNEGO (RFC 4178 section 4.2.1)",
+    "smb.ntlm_flags": "NegotiateFlags of NEGOTIATE_MESSAGE without those for signing, sealing and identification "
+    "([MS-NLMP] section 2.2.2.5)",
+    "smb.ntlm_version": "major and minor version in NEGOTIATE_MESSAGE ([MS-NLMP] section 2.2.2.10)",
+    "smb.ntlm_names": "whether NEGOTIATE_MESSAGE has the names of domain and workstation ([MS-NLMP] section 2.2.1.1)",
+    "smb.ntlm_workstation": "whether AUTHENTICATE_MESSAGE names the workstation ([MS-NLMP] section 2.2.1.3)",
+    "smb.ntlm_mic": "whether AUTHENTICATE_MESSAGE has a MIC",
+    "smb.ntlm_authenticate_version": "major and minor version in AUTHENTICATE_MESSAGE",
+    "smb.ntlm_client_challenge": "whether the client's challenge is of letters and digits ([MS-NLMP] section 2.2.2.7)",
+    "rpc.mechanisms": "the same as `smb.mechanisms`, for a logon by RPC; so are the other marks `rpc.ntlm_...`",
+    "rpc.fragments": "max_xmit_frag and max_recv_frag of the first bind (C706 section 12.6.4.3)",
+    "rpc.bind": "version and flags of the first bind",
+    "rpc.bind_call": "call id of the first bind",
+    "rpc.contexts": "ids of the presentation contexts of the first bind, and the transfer syntaxes that each offers",
+    "rpc.auth_context": "auth_context_id of the first bind ([MS-RPCE] section 2.2.2.11)",
+    "rpc.first_call": "how far the call id of the first request is from that of the bind",
+    "rpc.next_call": "how far the call id of the second request is from that of the first",
+    "rpc.calls": "the interface and the methods (opnums) of the first three requests, in their order",
+    "calls.growth": "how a client offers more room each time the server said that the buffer is too small: the size that the "
+    "server stated (`exact`), twice the room (`doubled`), or so many bytes more",
+}
+
+
+class Program(Struct, frozen=True):
+    """A program, the values of the marks that it is known to leave, and the captures that show it."""
+
+    name: str
+    marks: Mapping[str, tuple[str, ...]]
+    sources: tuple[str, ...] = ()
+
+    def agrees(self, marks: Marks) -> tuple[str, ...] | None:
+        """The names of the marks that it has alike; None where one contradicts."""
+        alike = []
+        for name, value in marks.items():
+            known = self.marks.get(name)
+            if known is None:
+                continue
+            if value in known:
+                alike.append(name)
+            elif name not in _BY_SETTING:
+                return None
+        return tuple(alike)
+
+
+class ProgramLikeness(Struct, frozen=True):
+    """The programs that a connection is like, and which of its marks say so."""
+
+    names: tuple[str, ...]
+    alike: tuple[str, ...]
+    marks: int
+
+    @property
+    def name(self) -> str:
+        return " or ".join(self.names)
+
+    @property
+    def listed(self) -> str:
+        """The marks that say so: `smb2 header dialects, rpc fragments`."""
+        groups: dict[str, list[str]] = {}
+        for one in self.alike:
+            of, _, mark = one.partition(".")
+            groups.setdefault(of, []).append(mark)
+        return ", ".join(f"{of} {' '.join(marks)}" for of, marks in groups.items())
+
+    @property
+    def words(self) -> str:
+        return f"like {self.name} ({marks_words(self.alike, self.marks)})"
+
+
+def marks_words(alike: Sequence[str], marks: int) -> str:
+    """How many of the marks of a connection a program has alike: `31 marks of 31`."""
+    return f"{len(alike)} marks of {marks}"
+
+
+def shows_most(alike: Collection[str], marks: int, frames: Sequence[int]) -> tuple[int, int, Sequence[int]]:
+    """Returns the key that ranks connections like one program. The least of several connections like one program stands for them:
+    the one with the most marks alike, of these the one with the fewest others, of these the one in the first frames."""
+    return -len(alike), marks, frames
+
+
+def recognized(marks: Marks, programs: Iterable[Program]) -> ProgramLikeness | None:
+    """What the marks of one connection are like, None where they are too few or like none that is known."""
+    counted = {name: value for name, value in marks.items() if name not in NOT_LEARNT}
+    found = [(one.name, alike) for one in programs if (alike := one.agrees(counted))]
+    most = max((len(alike) for _, alike in found), default=0)
+    best = [(name, alike) for name, alike in found if len(alike) == most]
+    if not best:
+        return None
+    alike = best[0][1]
+    total = len([name for name in counted if name not in BY_CALLS or name in alike])
+    if most < _FEWEST_MARKS or most < _LEAST_SHARE * total:
+        return None
+    if len([name for name in alike if name not in _PLAIN]) < _FEWEST_OWN:
+        return None
+    return ProgramLikeness(tuple(name for name, _ in best), alike, total)
+
+
+@cache
+def known_programs() -> tuple[Program, ...]:
+    """The table of client programs and their marks."""
+    text = files(__package__).joinpath("programs.toml").read_text("utf-8")
+    return tuple(
+        Program(one["name"], {name: tuple(values) for name, values in one["marks"].items()}, tuple(one["sources"]))
+        for one in tomllib.loads(text)["program"]
+    )
+
+
+@lru_cache(maxsize=_MOST_KNOWN)
+def _likeness(marks: tuple[tuple[str, str], ...]) -> ProgramLikeness | None:
+    """Which program the marks of a connection are like; connections of a program often have the same."""
+    return recognized(dict(marks), known_programs())
+
+
+class ClientConnection(Struct, dict=True):
+    """What was seen of the client of one connection."""
+
+    client: Endpoint
+    server: Endpoint
+    seen: list[ClientMarks]
+
+    @property
+    def marks(self) -> Marks:
+        """The client's marks; where it shows several values of one, the first: a later logon may be of another kind."""
+        found: dict[str, str] = {}
+        for one in self.seen:
+            for mark in one.marks:
+                name, _, value = mark.partition("=")
+                found.setdefault(name, value)
+        return found
+
+    @cached_property
+    def likeness(self) -> ProgramLikeness | None:
+        return _likeness(tuple(self.marks.items()))
+
+    @property
+    def rank(self) -> tuple[int, int, Sequence[int]]:
+        """The rank of this connection among those like its program (`shows_most`); it is like one."""
+        assert self.likeness is not None
+        return shows_most(self.likeness.alike, self.likeness.marks, self.frames())
+
+    @property
+    def sent_by_smb(self) -> bool:
+        """Whether its marks are of SMB too, not of RPC alone."""
+        return any(one.startswith("smb") for one in self.marks)
+
+    def frames(self) -> tuple[int, ...]:
+        """The first frames that show its marks."""
+        return tuple(dict.fromkeys(frame for one in self.seen for frame in one.frames))[:_MOST_FRAMES]
+
+
+class ClientPrograms:
+    """What the clients of an analysis are like. `client_programs` makes it once for all who ask."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._connections: dict[tuple[Endpoint, Endpoint], ClientConnection] = {}
+        for one in (*analysis.marks, *growth_marks(analysis.calls)):
+            ends = one.client, one.server
+            known = self._connections.get(ends)
+            if known is None:
+                known = self._connections[ends] = ClientConnection(*ends, [])
+            known.seen.append(one)
+
+    def __iter__(self) -> Iterator[ClientConnection]:
+        return iter(self._connections.values())
+
+    def of_session(self, session: SmbSession) -> ProgramLikeness | None:
+        """What the client of a session is like."""
+        return self.between(session.client, session.server)
+
+    def between(self, client: Endpoint, server: Endpoint) -> ProgramLikeness | None:
+        """What the client of a connection is like."""
+        found = self._connections.get((client, server))
+        return found.likeness if found is not None else None
+
+    def shown(self, analysis: Analysis) -> Iterator[tuple[ClientConnection, ProgramLikeness]]:
+        """The connections that are like a program, of the sessions and logons that were asked for."""
+        ends = None
+        if analysis.part is not None:
+            ends = {(one.client, one.server) for one in analysis.shown_sessions}
+            ends |= {(one.client, one.server) for one in analysis.shown_logons}
+        for one in self:
+            if (ends is None or (one.client, one.server) in ends) and one.likeness is not None:
+                yield one, one.likeness
+
+
+@once_for_each
+def client_programs(analysis: Analysis) -> ClientPrograms:
+    """What the clients of an analysis are like."""
+    return ClientPrograms(analysis)
+
+
+def _is_random(mark: str, values: Iterable[str]) -> bool:
+    """A GUID of random bytes looks like each of the others now and then."""
+    return mark == "smb2.client_guid" and "bytes" in values
+
+
+def learnt(name: str, connections: Sequence[Marks], sources: Sequence[str]) -> Program:
+    """A program of which these are the marks of connections. What differs on nearly every connection is no mark."""
+    values: dict[str, Counter[str]] = {}
+    for marks in connections:
+        for mark, value in marks.items():
+            values.setdefault(mark, Counter())[value] += 1
+    kept = {mark: tuple(sorted(_learnt_values(mark, found))) for mark, found in sorted(values.items())}
+    return Program(name, {mark: found for mark, found in kept.items() if found}, tuple(sources))
+
+
+def _learnt_values(mark: str, found: Counter[str]) -> Iterable[str]:
+    """The values of a mark that are known of a program, by how many connections show each; none where it is no mark."""
+    if mark in BY_CALLS:
+        return [value for value, count in found.items() if count >= _FEWEST_CONNECTIONS[mark]]
+    is_steady = len(found) == 1 or len(found) * 2 <= found.total()
+    return found if mark not in NOT_LEARNT and is_steady and not _is_random(mark, found) else ()

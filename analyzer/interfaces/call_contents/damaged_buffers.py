@@ -1,0 +1,136 @@
+"""What is wrong with the buffers of calls, and who looked at them already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.core.errors import DecodeError
+from analyzer.interfaces.buffers import BufferDecode, decode_buffer, find_damage
+from analyzer.results.calls.call import Call, Side, SideName
+from analyzer.results.calls.call_table import OrderedCalls
+from analyzer.results.calls.held_calls import HeldCall, HeldSide
+
+
+def decoded_buffer(side: Side | None) -> BufferDecode | None:
+    """The decoded `lpData` of one side, None where there is none or its layout is unknown."""
+    if side is None or side.buffer_span is None or side.buffer_kind is None:
+        return None
+    return decode_buffer(side.buffer_kind, side.buffer_data, big_endian=buffer_order(side))
+
+
+def buffer_damage(side: Side) -> DecodeError | None:
+    """What is wrong with the `lpData` of one side."""
+    if side.buffer_span is None or side.buffer_kind is None:
+        return None
+    return find_damage(side.buffer_kind, side.buffer_data, big_endian=buffer_order(side))
+
+
+def buffer_order(side: Side | HeldSide) -> bool | None:
+    """Whether the buffer is big-endian. An array of GUIDs follows the call's data representation; others say it or have none."""
+    return side.big_endian if side.buffer_kind == "guids" else None
+
+
+class Damages:
+    """What is wrong with the sides of calls that were decoded already, so that they need not be decoded again for that."""
+
+    def __init__(self, first: int = 0) -> None:
+        """Of calls with this number and higher ones."""
+        self._first = first
+        # For each call a bit for each side of which it is known that nothing is wrong.
+        self._sound = bytearray()
+        self._buffers: dict[tuple[int, SideName], DecodeError] = {}
+
+    def note(self, number: int, name: SideName, side: Side | HeldSide, damage: DecodeError | None) -> None:
+        """Notes what is wrong with the buffer of a call's side that was decoded."""
+        if damage is not None:
+            self._buffers[number, name] = damage
+        elif side.problem is None:
+            self.note_sound(number, name)
+
+    def note_sound(self, number: int, name: SideName) -> None:
+        """Nothing is wrong with a side."""
+        self._note(number, _BITS[name])
+
+    def _note(self, number: int, bits: int) -> None:
+        at = number - self._first
+        if at >= len(self._sound):
+            self._sound.extend(bytes(at + 1024 - len(self._sound)))
+        self._sound[at] |= bits
+
+    def note_call(
+        self, number: int, held: HeldCall, of_request: DecodeError | None, of_response: DecodeError | None
+    ) -> None:
+        """Both sides of a call were decoded, as far as they are there: what is wrong with their buffers."""
+        sound = 0
+        if of_request is not None:
+            self._buffers[number, "request"] = of_request
+        elif held.request is None or held.request.problem is None:
+            sound = _BITS["request"]
+        if of_response is not None:
+            self._buffers[number, "response"] = of_response
+        elif held.response is None or held.response.problem is None:
+            sound |= _BITS["response"]
+        if sound:
+            self._note(number, sound)
+
+    def note_without_buffers(self, calls: OrderedCalls) -> None:
+        """Notes what the columns of all calls state: with a side without a buffer, and without a problem, nothing is wrong."""
+        import numpy as np
+
+        count = len(calls)
+        self._sound.extend(bytes(max(count + 1 - len(self._sound), 0)))
+        sound = np.frombuffer(self._sound, np.uint8)[1 : count + 1]
+        # A problem is among what few calls have.
+        is_plain = calls.column("rare") == 0
+        for name, bit in _BITS.items():
+            sound[is_plain & (calls.column(f"{name}_buffer_kind") < 0)] |= bit
+
+    def sound_between(self, first: int, last: int) -> bytes:
+        """What is known of the calls with these numbers and those between, for `note_known`."""
+        known = self._sound[first - self._first : last + 1 - self._first]
+        return bytes(known) + bytes(last + 1 - first - len(known))
+
+    def note_known(self, first: int, known: bytes) -> None:
+        """Notes what others know of calls from this number on."""
+        at = first - self._first
+        self._sound.extend(bytes(max(at + len(known) - len(self._sound), 0)))
+        for place, bits in enumerate(known, at):
+            self._sound[place] |= bits
+
+    def note_absent(self, number: int, name: SideName, side: Side | HeldSide | None) -> None:
+        """A side was looked at: where it has neither a buffer nor a problem, nothing is wrong."""
+        if side is None or (side.buffer_span is None and side.problem is None):
+            self.note_sound(number, name)
+
+    def _known(self, number: int) -> int:
+        """The bits of a call."""
+        at = number - self._first
+        return self._sound[at] if at < len(self._sound) else 0
+
+    def unsure(self, calls: OrderedCalls) -> Iterator[int]:
+        """The numbers of the calls that have to be looked at to know whether anything is wrong, of all there are."""
+        import numpy as np
+
+        self.note_without_buffers(calls)
+        sound = np.frombuffer(self._sound, np.uint8)[1 : len(calls) + 1]
+        return map(int, np.flatnonzero(sound != 3) + 1)
+
+    def is_sound(self, number: int) -> bool:
+        """Whether nothing is wrong with both sides, in the parts that were looked at."""
+        return self._known(number) == 3
+
+    def of(self, number: int, name: SideName, side: Side) -> DecodeError | None:
+        """What is wrong with the buffer of a side; it is decoded where that was not done before."""
+        known = self._buffers.get((number, name))
+        if known is None and not self._known(number) & _BITS[name]:
+            known = buffer_damage(side)
+            self.note(number, name, side, known)
+        return known
+
+    def of_call(self, call: Call) -> Iterator[DecodeError | None]:
+        """What is wrong with the buffers of both sides of a call, as far as they are there."""
+        sides: tuple[tuple[SideName, Side | None], ...] = ("request", call.request), ("response", call.response)
+        return (self.of(call.number, name, side) for name, side in sides if side is not None)
+
+
+_BITS: dict[SideName, int] = {"request": 1, "response": 2}

@@ -1,0 +1,246 @@
+"""Raw counter values by the thousand: calls in, chunks of values out that share all the rest of what a record says.
+
+What a record says of a value does not depend on the value: it belongs to the call (number, time, clocks), to the counter or to the
+instance. So the records of a chunk are those of its first instance, made in the way of `samples`, with the instance and value left
+to be filled in. This holds for every answer of the same layout to the same query. Answers that have text among their values, or
+anything irregular, come as the records of `samples`, which is also the test of what is stated here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import UNSET, Struct, field
+from msgspec.structs import astuple, replace
+
+from analyzer.interfaces.buffers.perf_data_layout import Grid, Part, PerfDataLayout, Singles
+from analyzer.interfaces.buffers.winperf_layout import WinperfLayout, WinperfParts, mixed_object
+from analyzer.interfaces.call_contents.answers_with_names import (
+    Binding,
+    Bindings,
+    answer_of,
+    block_of,
+    numbered,
+    part_rows,
+)
+from analyzer.interfaces.call_contents.sample_records import call_samples, sample_record
+from analyzer.interfaces.pcq.perflib_samples import Shown, samples_of, shown
+from analyzer.interfaces.winperf.winperf_samples import parent_name
+from analyzer.interfaces.winperf.winperf_samples import samples_of as winperf_samples_of
+from analyzer.results.analysis import Analysis
+from analyzer.results.calls.call import Call
+from analyzer.results.records.sample import SampleRecord
+from analyzer.results.reported_names.counterset_catalog import Catalog
+
+# Some fields of a sample's record, by name.
+Values = dict[str, int | str | None]
+
+
+class ChunkPart(Struct, frozen=True, eq=False):
+    """Values in rows (instances) of columns (counters).
+
+    `columns` holds a record for each column, those of the first row. `rows` states where a row's records differ (None: the only row
+    is the first). `bases` states which column has the `base_raw` of each (None: no record has one). `made` is room for what
+    renderers make of a part, which serves for all answers of its layout.
+    """
+
+    columns: Sequence[SampleRecord]
+    rows: Sequence[Values] | None
+    bases: Sequence[int | None] | None = None
+    made: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.columns) * (len(self.rows) if self.rows is not None else 1)
+
+
+class SampleChunk(Struct, frozen=True, eq=False):
+    """The values of a part in one answer, row by row, and what its records say of the call. Where a column's record has no
+    `raw` (an error block), neither has the value."""
+
+    part: ChunkPart
+    of_call: Values
+    values: npt.NDArray[np.uint64]
+
+
+def sample_chunks(analysis: Analysis) -> Iterator[SampleChunk | SampleRecord]:
+    """All values of a capture, in the order of `sample_records`: chunks, and between them the records of what is irregular."""
+    chunks = _Chunks(analysis)
+    shown = analysis.shown
+    for number, call in shown.only(analysis.calls.with_values(shown.numbers)):
+        found = chunks.of(number, call)
+        yield from found if found is not None else call_samples(number, call, analysis)
+
+
+class _Chunks:
+    """Makes chunks. The parts of an answer are kept in its binding."""
+
+    # Each block without instances has a record of its own. Of more than these, they are made anew for each answer, some at a time.
+    MAX_COLUMNS = 8_192
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._bindings = Bindings(analysis)
+
+    def of(self, number: int, call: Call) -> Iterator[SampleChunk | SampleRecord] | None:
+        """The chunks of a call, None where its values are to be read one by one."""
+        side = call.response
+        if side is None or side.buffer is None:
+            return None
+        of_call: Values = {"call": number, "time_ns": side.first_time_ns, "handle": call.handle}
+        if call.is_perflib and side.buffer_kind == "perf-data":
+            return self._of_perflib(call, side.buffer.data, of_call)
+        if call.is_winreg and side.buffer_kind == "winperf":
+            return self._of_winreg(call, side.buffer.data, of_call)
+        return None
+
+    def _of_perflib(self, call: Call, data: bytes, of_call: Values) -> Iterator[SampleChunk] | None:
+        found = self._bindings.perflib(call.server, call.query, data)
+        if found is None:
+            return None
+        read, binding = found
+        parts: Iterable[ChunkPart]
+        if sum(len(part) for part in read.layout.parts if isinstance(part, Singles)) > self.MAX_COLUMNS:
+            parts = _perflib_parts(binding)
+        else:
+            parts = binding.once("parts", lambda: list(_perflib_parts(binding)))
+        of_call["perf_time_stamp"] = read.perf_time_stamp
+        of_call["perf_time_100ns"] = read.perf_time_100ns
+        of_call["perf_freq"] = read.perf_freq
+        return _cut(parts, of_call, read.values)
+
+    def _of_winreg(self, call: Call, data: bytes, of_call: Values) -> Iterator[SampleChunk | SampleRecord] | None:
+        found = self._bindings.winperf(call.server, data)
+        if found is None:
+            return None
+        read, binding = found
+        of_call["perf_time"], of_call["perf_freq"] = read.perf_time, read.perf_freq
+        of_call["perf_time_100ns"] = read.perf_time_100ns
+        return self._objects(call, data, read, binding, of_call)
+
+    @staticmethod
+    def _objects(
+        call: Call, data: bytes, read: WinperfParts, binding: Binding, of_call: Values
+    ) -> Iterator[SampleChunk | SampleRecord]:
+        """The samples of a winperf answer, object by object: a chunk, or the records of one whose values are not all numbers."""
+        parts = binding.once("parts", lambda: _winperf_parts(read.layout, binding))
+        block = block_of(read.layout.objects, (read.perf_time, read.perf_freq, read.perf_time_100ns))
+        at = 0
+        for number, (part, is_mixed) in enumerate(zip(parts, read.layout.mixed, strict=True)):
+            if is_mixed:
+                item = mixed_object(data, read, number)
+                time_ns = call.response.first_time_ns if call.response is not None else None
+                for sample in winperf_samples_of(block, binding.names, {number: item}):
+                    yield sample_record(sample, call.number, time_ns, call.server, call.handle)
+            elif len(part):
+                time, freq = read.object_clocks[number]
+                of_object = of_call | {"object_perf_time": time, "object_perf_freq": freq}
+                yield SampleChunk(part, of_object, read.values[at : at + len(part)])
+                at += len(part)
+
+
+def _perflib_parts(binding: Binding) -> Iterator[ChunkPart]:
+    """The parts of a data answer, with what is repeated in them marked."""
+    return _marked(_unmarked_parts(binding), _blocks_of(_unmarked_parts(binding)), binding.catalog)
+
+
+def _unmarked_parts(binding: Binding) -> Iterator[ChunkPart]:
+    assert isinstance(binding.layout, PerfDataLayout)
+    for part in chain.from_iterable(map(_cut_columns, binding.layout.parts)):
+        if len(part) == 0:
+            continue
+        first = samples_of(answer_of(part_rows(part, 1)), binding.query, binding.catalog)
+        columns = [sample_record(sample, server=binding.server) for sample in first]
+        rows: list[Values] | None = None
+        if isinstance(part, Grid):
+            rows = [
+                {"instance": name, "instance_id": number}
+                for name, number in zip(part.names, part.instance_ids.tolist(), strict=True)
+            ]
+        yield ChunkPart(columns, rows)
+
+
+def _cut_columns(part: Part) -> Iterator[Part]:
+    """A part, or the pieces of one of very many blocks."""
+    if isinstance(part, Grid):
+        yield part
+        return
+    for first in range(0, len(part), _Chunks.MAX_COLUMNS):
+        yield Singles(*[column[first : first + _Chunks.MAX_COLUMNS] for column in astuple(part)])
+
+
+# The numbers of the blocks that hold each counter, by counterset and counter.
+_Blocks = dict[tuple[Any, ...], set[Any]]
+
+
+def _blocks_of(parts: Iterable[ChunkPart]) -> _Blocks:
+    """Which counters are in which blocks."""
+    blocks: _Blocks = {}
+    for part in parts:
+        for record in part.columns:
+            blocks.setdefault((record.counterset, record.counter_id), set()).add(record.block)
+    return blocks
+
+
+def _marked(parts: Iterable[ChunkPart], blocks: _Blocks, catalog: Catalog) -> Iterator[ChunkPart]:
+    """The parts with what is `repeated` in them marked; one of which some rows repeat what others do not is cut between these."""
+    seen: dict[Shown, Any] = {}
+
+    def is_repeated(record: SampleRecord) -> bool:
+        if record.data_size is None or len(blocks[record.counterset, record.counter_id]) == 1:
+            return False
+        assert record.counterset is not UNSET
+        assert record.counter_id is not UNSET
+        what = shown(record.counterset, record.counter_id, record.instance, record.instance_id, catalog)
+        return what is not None and seen.setdefault(what, record.block) != record.block
+
+    for part in parts:
+        if all(len(blocks[record.counterset, record.counter_id]) == 1 for record in part.columns):
+            yield part
+            continue
+        rows: Sequence[Values] = part.rows if part.rows is not None else [{}]
+        marked = [
+            [replace(one, repeated=is_repeated(one)) for one in (replace(record, **row) for record in part.columns)]
+            for row in rows
+        ]
+        at = 0
+        for _, same in groupby(marked, lambda columns: [record.repeated for record in columns]):
+            columns, *others = same
+            count = len(others) + 1
+            yield ChunkPart(columns, part.rows[at : at + count] if part.rows is not None else None)
+            at += count
+
+
+def _winperf_parts(layout: WinperfLayout, binding: Binding) -> Sequence[ChunkPart]:
+    """A part for each object, an empty one where it has no values or is mixed."""
+    block = block_of(layout.objects)
+    parts: list[ChunkPart] = []
+    for place, (item, is_mixed) in enumerate(zip(layout.objects, layout.mixed, strict=True)):
+        if is_mixed or not item.instances:
+            parts.append(ChunkPart((), None))
+            continue
+        # In place of its value, each counter of the first instance has its number, so that `base_raw` states which is the base.
+        first = winperf_samples_of(block, binding.names, {place: numbered(item, 1)})
+        columns = [sample_record(sample, server=binding.server) for sample in first]
+        held = {record.raw: number for number, record in enumerate(columns)}
+        bases = [held.get(record.base_raw) if record.base_raw is not UNSET else None for record in columns]
+        rows: list[Values] = [
+            {
+                "instance": instance.name,
+                "instance_id": instance.unique_id,
+                "parent_index": instance.parent_index or None,
+                "parent_instance": parent_name(block, instance),
+            }
+            for instance in item.instances
+        ]
+        parts.append(ChunkPart(columns, rows, bases))
+    return parts
+
+
+def _cut(parts: Iterable[ChunkPart], of_call: Values, values: npt.NDArray[np.uint64]) -> Iterator[SampleChunk]:
+    at = 0
+    for part in parts:
+        yield SampleChunk(part, of_call, values[at : at + len(part)])
+        at += len(part)

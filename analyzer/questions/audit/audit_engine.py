@@ -1,0 +1,350 @@
+"""The audit: an analysis in, findings and the coverage of every requirement out.
+
+Each call is shown to the rules that read calls like it (`rule_plans.py`). A profile decides what known deviations count as:
+
+    spec     the letter: they fail
+    windows  they pass, and say so (the default)
+    strict   they fail, and so does every warning and note
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analyzer.core.errors import InputError
+from analyzer.questions.audit.accepted_findings import Accepted
+from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
+from analyzer.questions.audit.findings import JUDGED, Coverage, Finding, FindingPattern, actor_of
+from analyzer.questions.audit.probe_triggers import Triggered, why_not_shown
+from analyzer.questions.audit.requirement_catalog import catalogue
+from analyzer.questions.audit.root_causes import RootCauses
+from analyzer.questions.audit.rule_plans import INTERFACES, Plan, Plans, about, answered_by, checked
+from analyzer.questions.audit.rule_registry import Rule, Watch, every_rule
+from analyzer.questions.audit.rule_verdicts import Actor, Judgement, Outcome, Severity, inconclusive
+from analyzer.results.analysis import Analysis
+
+# Doubts of rules about errors, and failures (under `strict`) of rules that only inform.
+_IN_BETWEEN = ((Outcome.WARNED, Severity.ERROR), (Outcome.FAILED, Severity.INFO))
+
+# Of so many plans the occurrences are counted together.
+_MOST_REPEATED = 512
+
+
+class Profile(StrEnum):
+    SPEC = "spec"
+    WINDOWS = "windows"
+    STRICT = "strict"
+
+
+class _OfPart(Struct, frozen=True):
+    """What the calls that were asked for belong to: channels, query handles, and pairs of hosts, client first."""
+
+    channels: frozenset[int] = frozenset()
+    handles: frozenset[int] = frozenset()
+    hosts: frozenset[tuple[str, str]] = frozenset()
+
+    @classmethod
+    def of(cls, analysis: Analysis) -> _OfPart:
+        channels, handles, hosts = set(), set(), set()
+        for _, call in analysis.shown:
+            channels.add(call.channel)
+            hosts.add((call.client.ip, call.server.ip))
+            if call.is_perflib and call.query is not None:
+                handles.add(call.query.number)
+        return cls(frozenset(channels), frozenset(handles), frozenset(hosts))
+
+
+class Audit:
+    """One audit of one analysis. `findings` is to be exhausted before `coverage` is whole.
+
+    `rules` are those to ask (all, if not given); of a selection, only the requirements it judges are covered. Findings of the
+    `baseline` are not reported again, but counted in `accepted`. With an `actor`, only requirements that bind this side are
+    covered, and violations of the other side are not reported: what a client provoked on purpose is evidence then. `found`
+    counts what was reported and is not excused, by outcome. What a probe `triggered` is inconclusive where the capture does not
+    show it.
+
+    If the analysis has a `part`, only the judgements of its calls count, with those of the handles, associations and pairs of
+    hosts of these calls. The audit follows all calls for what they show of these.
+    """
+
+    def __init__(
+        self,
+        analysis: Analysis,
+        *,
+        profile: Profile = Profile.WINDOWS,
+        rules: Sequence[Rule] | None = None,
+        baseline: Collection[Accepted] = (),
+        actor: Actor = Actor.EITHER,
+        triggered: Triggered = MappingProxyType({}),
+    ) -> None:
+        self.analysis, self.profile, self.actor = analysis, profile, actor
+        self.found: Counter[Outcome] = Counter()
+        self.baseline, self._triggered = frozenset(baseline), triggered
+        self._matched: Counter[Accepted] = Counter()
+        self._causes = RootCauses()
+        # How often a plan was carried out after the first time, not counted yet.
+        self._repeated: dict[Plan, int] = {}
+        self.evidence = Evidence(analysis)
+        self._shown = analysis.shown
+        self._of_part = _OfPart.of(analysis) if analysis.part is not None else _OfPart()
+        self._rules = tuple(every_rule() if rules is None else rules)
+        judged: dict[str, list[str]] = {}
+        for rule in self._rules:
+            for requirement in rule.requirements:
+                judged.setdefault(requirement, []).append(rule.code)
+        is_whole = len(self._rules) == len(every_rule())
+        self.coverage = {
+            id: Coverage(requirement, rules=tuple(judged.get(id, ())))
+            for id, requirement in catalogue().items()
+            if (is_whole or id in judged) and (actor is Actor.EITHER or requirement.actor in (actor.value, "both"))
+        }
+
+    @property
+    def accepted(self) -> int:
+        """How many findings of the audit the baseline accepted."""
+        return self._matched.total()
+
+    @property
+    def unmatched(self) -> tuple[str, ...]:
+        """Entries of the baseline that no finding matched, in words."""
+        return tuple(sorted(entry.words for entry in self.baseline if not self._matched[entry]))
+
+    @property
+    def share_judged(self) -> float:
+        """The share of the testable requirements whose trigger occurred and was judged; 1 where there is none to test."""
+        verdicts = [coverage.verdict for coverage in self.coverage.values() if coverage.verdict != "untestable"]
+        return sum(verdict in JUDGED for verdict in verdicts) / len(verdicts) if verdicts else 1.0
+
+    def findings(self) -> Iterator[Finding]:
+        """What is wrong, in the order of the calls; what only shows at the end of the capture comes after it, and last what others
+        follow from."""
+        watches: dict[int, Watch[Any]] = {
+            id(look): look.watch(self.evidence) for rule in self._rules for look in rule.looks if look.watch is not None
+        }
+        plans = Plans(self._rules, watches)
+        for call in self.evidence.calls():
+            yield from self._of_call(call, plans)
+        self._settle_repeated()
+        for rule in self._rules:
+            for look in rule.looks:
+                found: Iterable[Judgement] = ()
+                if look.watch is not None:
+                    found = watches[id(look)].finish()
+                elif look.at_end is not None:
+                    found = look.at_end(self.evidence)
+                late = ((rule, judgement) for judgement in answered_by(rule, look, found))
+                yield from self._judged(self._causes.afterwards(late))
+        for rule, judgement, follow in self._causes.causes():
+            yield from (replace(finding, follow=follow) for finding in self._judged([(rule, judgement)]))
+        for requirement, steps in self._triggered.items():
+            coverage = self.coverage.get(requirement)
+            if coverage is not None and coverage.verdict == "not-exercised":
+                self._note(inconclusive(why_not_shown(steps), None, requirement))
+
+    def _of_call(self, call: CallEvidence, plans: Plans) -> Iterator[Finding]:
+        """Yields the findings of the audit about one call."""
+        is_shown = self._is_shown(call.number)
+        if call.opnum is None:
+            if is_shown:
+                self._unknown(call)
+            return
+        plan = plans.of(call)
+        self.evidence.note_places(call)
+        if is_shown:
+            self._settle(plan)
+        if not is_shown or plan.is_displaced or self._causes.are_there:
+            pairs = [
+                (rule, about(one, call) if isinstance(found, tuple) else checked(rule, look, one, call.opnum))
+                for rule, look, found in plan.steps
+                for one in (found if isinstance(found, tuple) else found(call))
+            ]
+            yield from self._judged(self._causes.of_call(call, pairs), call.number)
+            return
+        for patterns, asked in plan.turns(self._pattern):
+            for pattern in patterns:
+                pattern.unnoted += 1
+                if (finding := self._reported(pattern, call)) is not None:
+                    yield finding
+            if asked is None:
+                return
+            rule, look, ask = asked
+            for one in ask(call):
+                if one.outcome is Outcome.PASSED:
+                    self._pass(one.requirements or look.concerning(call.opnum), one.count)
+                    continue
+                own = checked(rule, look, one, call.opnum)
+                if own.outcome is Outcome.INCONCLUSIVE and own.call in (None, call):
+                    self._note(own)
+                else:
+                    yield from self._judged(((rule, own),), call.number)
+
+    def _settle(self, plan: Plan) -> None:
+        """Counts what is the same for all calls of a plan: of the first at once, of the others when there are no more."""
+        if plan in self._repeated:
+            self._repeated[plan] += 1
+            return
+        if len(self._repeated) >= _MOST_REPEATED:
+            self._settle_repeated()
+        self._repeated[plan] = 0
+        self._count_settled(plan, 1)
+
+    def _settle_repeated(self) -> None:
+        for plan, times in self._repeated.items():
+            self._count_settled(plan, times)
+            for pattern in plan.noting():
+                self._note(pattern.judgement, excused=pattern.is_excused, times=pattern.unnoted)
+                pattern.unnoted = 0
+        self._repeated.clear()
+
+    def _count_settled(self, plan: Plan, times: int) -> None:
+        for requirement, count in plan.passed if times else ():
+            self._pass((requirement,), count * times)
+        for (requirement, reason), count in plan.unknown if times else ():
+            if (coverage := self.coverage.get(requirement)) is not None:
+                coverage.doubt(reason, count * times)
+
+    def _judged(self, judged: Iterable[tuple[Rule, Judgement]], number: int | None = None) -> Iterator[Finding]:
+        """What of these is to be reported; the others are counted. `number` is that of the call that is judged."""
+        for rule, judgement in judged:
+            if not self._is_shown(judgement.call.number if judgement.call is not None else number) and not (
+                judgement.outcome in (Outcome.FAILED, Outcome.WARNED) and self._concerns(rule, judgement)
+            ):
+                continue
+            if judgement.outcome is Outcome.PASSED:
+                self._pass(judgement.requirements, judgement.count)
+                continue
+            if judgement.outcome is Outcome.INCONCLUSIVE:
+                self._note(judgement)
+                continue
+            if (pattern := self._pattern(rule, judgement)) is not None:
+                self._note(pattern.judgement, excused=pattern.is_excused)
+                if (finding := self._reported(pattern, judgement.call)) is not None:
+                    yield finding
+
+    def _pattern(self, rule: Rule, judgement: Judgement) -> FindingPattern | None:
+        """What a violation counts as under the profile; None for one of the other side."""
+        if self.actor is not Actor.EITHER and actor_of(judgement) not in (self.actor, Actor.EITHER):
+            return None
+        is_note = judgement.outcome is Outcome.WARNED and (judgement.note or rule.severity is Severity.INFO)
+        if judgement.outcome is Outcome.WARNED and self.profile is Profile.STRICT:
+            judgement, is_note = replace(judgement, outcome=Outcome.FAILED), False
+        excused = is_note or (judgement.deviation is not None and self.profile is Profile.WINDOWS)
+        severity = rule.severity
+        if excused:
+            severity = Severity.INFO
+        elif (judgement.outcome, severity) in _IN_BETWEEN:
+            severity = Severity.WARNING
+        return FindingPattern(rule, judgement, severity, excused)
+
+    def _reported(self, pattern: FindingPattern, call: CallEvidence | None) -> Finding | None:
+        """The finding of a call; None where the baseline accepts it."""
+        judgement, excused = pattern.judgement, pattern.is_excused
+        finding = Finding(pattern, call)
+        if self.baseline and not excused and (entry := self._accepting(finding)) is not None:
+            self._matched[entry] += 1
+            for coverage in self._covered(judgement):
+                coverage.accepted += 1
+            return None
+        if not excused:
+            self.found[judgement.outcome] += 1
+        return finding
+
+    def _is_shown(self, call: int | None) -> bool:
+        """Whether a call was asked for; what is about no call is left out where only some calls were."""
+        return self.analysis.part is None or (call is not None and self._shown.holds(call))
+
+    def _concerns(self, rule: Rule, judgement: Judgement) -> bool:
+        """Whether a violation is of the handle, association or hosts of a call that was asked for."""
+        about = {look.about for look in rule.looks if judgement.requirement in look.requirements}
+        call, channel, part = judgement.call, judgement.channel, self._of_part
+        if call is not None:
+            one, query = call.decoded, call.decoded.query
+            return (
+                ("association" in about and one.channel in part.channels)
+                or ("handle" in about and query is not None and query.number in part.handles)
+                or ("conversation" in about and (one.client.ip, one.server.ip) in part.hosts)
+            )
+        return channel is not None and channel.number in part.channels
+
+    def _accepting(self, finding: Finding) -> Accepted | None:
+        """The entry of the baseline that accepts a finding."""
+        entry = Accepted.of(finding)
+        return next((key for key in (entry, entry.whatever_seen) if key in self.baseline), None)
+
+    def _note(self, judgement: Judgement, *, excused: bool = False, times: int = 1) -> None:
+        """Counts a verdict for its requirements, as often as it was given."""
+        for coverage in self._covered(judgement):
+            self._count(coverage, judgement, excused=excused, times=times)
+
+    def _pass(self, requirements: Iterable[str], count: int) -> None:
+        for requirement in requirements:
+            if (coverage := self.coverage.get(requirement)) is not None:
+                coverage.counts[Outcome.PASSED] += count
+
+    def _covered(self, judgement: Judgement) -> Iterator[Coverage]:
+        """The requirements of a judgement, as far as this audit covers them."""
+        for requirement in judgement.requirements:
+            if requirement in self.coverage:
+                yield self.coverage[requirement]
+
+    def _count(self, coverage: Coverage, judgement: Judgement, *, excused: bool, times: int) -> None:
+        if excused:
+            # Of two readings that exclude each other, the one that was not followed is not kept.
+            follows = judgement.deviation.instead if judgement.deviation is not None else None
+            if coverage.requirement.excludes is None and follows is None:
+                coverage.counts[Outcome.PASSED] += times
+            coverage.excused += times
+            return
+        if judgement.outcome is Outcome.INCONCLUSIVE:
+            coverage.doubt(judgement.message, judgement.count * times)
+        else:
+            coverage.counts[judgement.outcome] += judgement.count * times
+
+    def _unknown(self, call: CallEvidence) -> None:
+        """An answer whose request was not captured may have been of any method."""
+        interface = call.context.interface.uuid
+        requirements = {
+            requirement
+            for rule in self._rules
+            for look in rule.looks
+            if look.reads is not None and INTERFACES[look.reads.interface] == interface
+            for requirement in look.requirements
+        }
+        reason = "an answer whose request was not captured may have been of this method"
+        if requirements:
+            self._note(inconclusive(reason, call, *requirements))
+
+
+def select(rules: Sequence[Rule], chosen: Collection[str], ignored: Collection[str]) -> tuple[Rule, ...]:
+    """The rules a user asks for: by code or its beginning (`PCQ1`), by name, by layer (`buffers`), by section (`2.2.4.2`), or by
+    requirement: its id, or its level (`MUST`). Raises `InputError` for a word that names none, and where none is left."""
+
+    def matches(rule: Rule, word: str) -> bool:
+        folded = word.casefold()
+        required = [catalogue()[requirement] for requirement in rule.requirements]
+        return (
+            rule.code.casefold().startswith(folded)
+            or folded in (rule.name, rule.level.value, *rule.formerly)
+            or any(item.section == word or item.section.startswith(f"{word}.") for item in required)
+            or any(folded in (item.id.casefold(), item.level.casefold()) for item in required)
+        )
+
+    for word in (*chosen, *ignored):
+        if not any(matches(rule, word) for rule in rules):
+            raise InputError(f"there is no rule {word}", hint="`pcq-analyzer audit --list` shows them all")
+    left = tuple(
+        rule
+        for rule in rules
+        if (not chosen or any(matches(rule, word) for word in chosen))
+        and not any(matches(rule, word) for word in ignored)
+    )
+    if not left:
+        raise InputError("no rule is left of this selection", hint="`pcq-analyzer audit --list` shows them all")
+    return left

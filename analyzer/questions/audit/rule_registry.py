@@ -1,0 +1,242 @@
+"""What a rule is, and all of them: decorated functions and classes in `rules/`, whose docstrings `pcq docs` prints."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+import re
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from functools import cache, partial, wraps
+from importlib import import_module
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
+
+from msgspec import Struct
+
+from analyzer.questions.audit.rule_verdicts import Judgement, Severity
+
+if TYPE_CHECKING:
+    from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, Evidence, SideEvidence
+
+
+class Level(StrEnum):
+    """The layer a rule reads."""
+
+    TRANSPORT = "transport"
+    RPC = "rpc"
+    STUBS = "stubs"
+    BUFFERS = "buffers"
+    VALUES = "values"
+    SEQUENCES = "sequences"
+    WINPERF = "winperf"
+
+
+About = Literal["call", "handle", "association", "conversation"]
+Part = Literal["request", "response", "request.lpData", "response.lpData"]
+
+
+class Reads(Struct, frozen=True):
+    """What a rule looks at: calls of `opnums` of an interface (none: of any), and the parts of them that have to be readable.
+
+    A call of these opnums whose parts cannot be read (sealed, not captured, damaged) is inconclusive for all requirements of the
+    look, with that reason; the rule is not asked. With `damaged`, parts that were captured but do not decode are handed over too.
+    With `success`, only calls that returned 0 count, and with `failure` only those that did not; a fault answers no `response`.
+    `codes` narrows opnum 1 to some request codes.
+    """
+
+    opnums: tuple[int, ...] = ()
+    parts: tuple[Part, ...] = ()
+    interface: Literal["PerflibV2", "winreg"] = "PerflibV2"
+    success: bool = False
+    failure: bool = False
+    damaged: bool = False
+    codes: tuple[int, ...] = ()
+
+    @property
+    def wants_answer(self) -> bool:
+        """Whether anything of an answer has to be there."""
+        return self.success or self.failure or any(part.startswith("response") for part in self.parts)
+
+
+# The requirements of a look: one, several, or those of each method by its opnum.
+OfMethods = str | tuple[str, ...] | Mapping[Any, tuple[str, ...]]
+# What calls are shown as: `AskedEvidence`, the request alone, or `CallEvidence`, the request with its answer.
+Shown = TypeVar("Shown", contravariant=True)
+
+
+class Check(Protocol[Shown]):
+    """Judges one call by itself."""
+
+    def __call__(self, call: Shown, /) -> Iterable[Judgement]: ...
+
+
+class Watch(Protocol[Shown]):
+    """A rule that remembers: it sees the calls it reads in order, then the end of the capture."""
+
+    def feed(self, call: Shown, /) -> Iterable[Judgement]: ...
+
+    def finish(self) -> Iterable[Judgement]:
+        return ()
+
+
+class Look(Struct, Generic[Shown], frozen=True):
+    """What a rule judges of one side, and how: `made` is the function or class that was decorated.
+
+    Either `check` judges each call by itself, or `watch` makes an object that follows the whole capture, or `at_end` judges it
+    when it has ended. `check` is shown only the first of calls that are alike (see `alike_calls`). With `of_each` it is shown all,
+    since it judges what these differ in: times, clocks, values, what came before. `by_method` states which of the requirements
+    a method's calls are judged by, for rules that judge the same thing of several methods.
+
+    `about` is what its findings are of beside the call they point at: they stay where another call of the same query handle,
+    association, or pair of hosts was asked for.
+
+    `needs_answer` says why a violation by the client shows only together with what the server answered. Without it, a look at
+    whole calls that accuses the client is a mistake, which ends the audit: the answer must not decide about the request.
+    """
+
+    side: Literal["request", "call"]
+    made: Callable[..., Any]
+    requirements: tuple[str, ...]
+    reads: Reads | None = None
+    check: Check[Shown] | None = None
+    watch: Callable[[Evidence], Watch[Shown]] | None = None
+    at_end: Callable[[Evidence], Iterable[Judgement]] | None = None
+    by_method: Mapping[int, tuple[str, ...]] | None = None
+    of_each: bool = False
+    about: About = "call"
+    needs_answer: str | None = None
+
+    def concerning(self, opnum: int | None) -> tuple[str, ...]:
+        """The requirements that a call of this method is judged by."""
+        if self.by_method is None or opnum is None:
+            return self.requirements
+        return self.by_method.get(opnum, ())
+
+
+class Rule(Struct, eq=False):
+    """One rule. `name` says what was seen, and makes sense after "we allow ...". The code is for ever. `page` is
+    what `pcq docs` prints."""
+
+    code: str
+    name: str
+    level: Level
+    severity: Severity
+    page: str = ""
+    # Other names, which select the rule too.
+    formerly: tuple[str, ...] = ()
+    request: Look[AskedEvidence] | None = None
+    call: Look[CallEvidence] | None = None
+    since: str = "0.1.0"
+
+    def also(self, look: Look[Any]) -> Look[Any]:
+        """Decorates what the rule judges of the other side."""
+        if look.side == "request":
+            self.request = look
+        else:
+            self.call = look
+        return look
+
+    @property
+    def title(self) -> str:
+        """The first line of the page."""
+        return self.page.partition("\n")[0]
+
+    @property
+    def looks(self) -> tuple[Look[Any], ...]:
+        """What an audit rule judges: requests, then calls."""
+        return tuple(look for look in (self.request, self.call) if look is not None)
+
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        """All requirements that an audit rule judges."""
+        return tuple(dict.fromkeys(name for look in self.looks for name in look.requirements))
+
+
+Looks = tuple[Look[Any], ...]
+
+
+def rule(code: str, level: Level, severity: Severity, *formerly: str) -> Callable[[Look[Any] | Looks], Rule]:
+    """Makes a rule of what `of_requests`, `of_calls` or their like decorated: a function or class named as the rule is."""
+
+    def take(looks: Look[Any] | Looks) -> Rule:
+        looks = looks if isinstance(looks, tuple) else (looks,)
+        look = looks[0]
+        name = re.sub("(?<=.)(?=[A-Z])", "-", look.made.__name__).replace("_", "-").lower()
+        made = Rule(code, name, level, severity, inspect.getdoc(look.made) or "", formerly)
+        for one in looks:
+            made.also(one)
+        return made
+
+    return take
+
+
+def of_requests(
+    requirements: OfMethods, reads: Reads, **facts: Any
+) -> Callable[[Callable[[AskedEvidence], Iterable[Judgement]] | type[Watch[AskedEvidence]]], Look[AskedEvidence]]:
+    """Decorates what is shown the client's bytes and nothing else, so that a request is judged alike whatever it was answered.
+    It is asked about requests that were captured.
+
+    `requirements` may be given by opnum; `facts` are what `Look` has besides.
+    """
+    if reads.wants_answer:
+        raise ValueError("a look at requests reads answers")
+    return partial(_look, "request", requirements, reads, facts)
+
+
+def of_calls(
+    requirements: OfMethods, reads: Reads, **facts: Any
+) -> Callable[[Callable[[CallEvidence], Iterable[Judgement]] | type[Watch[CallEvidence]]], Look[CallEvidence]]:
+    """Decorates what is shown requests with their answers."""
+    return partial(_look, "call", requirements, reads, facts)
+
+
+def of_capture(
+    requirements: OfMethods, reads: Reads | None = None, **facts: Any
+) -> Callable[[Callable[[Evidence], Iterable[Judgement]]], Look[CallEvidence]]:
+    """Decorates what judges the whole capture at its end."""
+    return lambda made: _look("call", requirements, reads, {"at_end": made, **facts}, made)
+
+
+def of_sides(
+    asked: OfMethods, of_request: Reads, answered: OfMethods, of_response: Reads
+) -> Callable[[Callable[[CallEvidence | AskedEvidence, SideEvidence], Iterable[Judgement]]], Looks]:
+    """Decorates what judges each side of a call by itself, and both alike: it is shown the call, and a side that was captured."""
+
+    def take(check: Callable[[CallEvidence | AskedEvidence, SideEvidence], Iterable[Judgement]]) -> Looks:
+        @wraps(check)
+        def request(call: AskedEvidence) -> Iterable[Judgement]:
+            return check(call, call.sent)
+
+        def response(call: CallEvidence) -> Iterable[Judgement]:
+            return check(call, call.response) if call.response is not None else ()
+
+        return of_requests(asked, of_request)(request), of_calls(answered, of_response)(response)
+
+    return take
+
+
+def _look(
+    side: Literal["request", "call"],
+    requirements: OfMethods,
+    reads: Reads | None,
+    facts: dict[str, Any],
+    made: Callable[..., Any],
+) -> Look[Any]:
+    if isinstance(requirements, str):
+        requirements = (requirements,)
+    elif isinstance(requirements, Mapping):
+        facts = {"by_method": requirements, **facts}
+        requirements = tuple(dict.fromkeys(chain.from_iterable(requirements.values())))
+    if "at_end" not in facts:
+        facts = {"watch" if isinstance(made, type) else "check": made, **facts}
+    return Look(side, made, requirements, reads, **facts)
+
+
+@cache
+def every_rule() -> tuple[Rule, ...]:
+    """Returns all rules of the modules in `rules/`, by code."""
+    package = import_module("analyzer.questions.audit.rules")
+    modules = [import_module(f"{package.__name__}.{entry.name}") for entry in pkgutil.iter_modules(package.__path__)]
+    found = {one for module in modules for one in vars(module).values() if isinstance(one, Rule)}
+    return tuple(sorted(found, key=lambda one: one.code))

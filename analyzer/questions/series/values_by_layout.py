@@ -1,0 +1,583 @@
+"""What the values of an answer belong to, worked out once for all answers of one layout: samples in, a `ValuePlan` out.
+
+Which series a value belongs to, where its base, clock and multiplier stand in the same answer, what its instance goes by: none of
+this depends on the value. So it is worked out from the samples of one answer and holds for each answer of the same layout to the
+same query. An answer that is irregular (damage, text) has a plan of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from analyzer.core.cached_properties import cached_property
+from analyzer.core.win32_errors import win32_name
+from analyzer.interfaces.buffers import WinPerf, WinPerfObject
+from analyzer.interfaces.buffers.perf_data_layout import PerfDataLayout
+from analyzer.interfaces.buffers.winperf_layout import WinperfLayout
+from analyzer.interfaces.call_contents.answers_with_names import block_of, numbered
+from analyzer.interfaces.pcq.perflib_samples import PerflibSample
+from analyzer.interfaces.winperf.winperf_samples import WinperfSample
+from analyzer.interfaces.winperf.winperf_samples import samples_of as winperf_samples_of
+from analyzer.questions.series.counter_choice import COMPANION_FIELDS, CounterChoice
+from analyzer.questions.series.displayed_points import Key, Sample, Select, Series
+from analyzer.questions.series.formatted_columns import (
+    BASE,
+    FREQ,
+    MULTI,
+    NUMBER,
+    OBJECT_FREQ,
+    OBJECT_TICKS,
+    SIGNED,
+    TICKS,
+    TIME,
+)
+from analyzer.questions.series.formulas import (
+    AGGREGATES,
+    Formatted,
+    Reading,
+    format_raw,
+    formula_of,
+    has_own_clock,
+)
+from analyzer.questions.series.series_keys import (
+    AGGREGATE_HISTORY,
+    MULTI_AGGREGATE,
+    Identity,
+    SeriesPlace,
+    WinperfRow,
+    folded,
+    perflib_instance,
+    perflib_places,
+    perflib_series,
+    pool_key,
+    winperf_series,
+)
+from analyzer.results.calls.call import Call
+from analyzer.results.calls.query_state import Identifier, QueryView
+from analyzer.results.methods.perflib import NONE_ID
+from analyzer.results.records.sample import Why
+from analyzer.results.reported_names.counter_name_tables import NameTable
+from analyzer.results.reported_names.counterset_catalog import Catalog
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+NONE = -1
+BITS = {"base": BASE, "object_ticks": OBJECT_TICKS, "object_freq": OBJECT_FREQ, "multi": MULTI}
+
+
+class Instances:
+    """The instances that an answer has. `groups` are those that it answers, also those without instances."""
+
+    def __init__(self, places: Iterable[SeriesPlace | None], answered: Iterable[Key] = ()) -> None:
+        self._places = [place for place in places if place is not None]
+        self.groups = list(dict.fromkeys(chain(answered, (place.group for place in self._places))))
+
+    @cached_property
+    def _identities(self) -> dict[tuple[Key, Key], set[Identity]]:
+        found: dict[tuple[Key, Key], set[Identity]] = {}
+        for place in self._places:
+            found.setdefault((place.group, place.name), set()).add(place.identity)
+        return found
+
+    def of(self, place: SeriesPlace) -> Set[Identity]:
+        """The instances of the same group and name."""
+        return self._identities.get((place.group, place.name), frozenset())
+
+
+class Pool(Struct, frozen=True):
+    """The readings of an answer that are put together as one: their rows in the plan, and the row of the aggregate."""
+
+    key: Key
+    row: int
+    members: tuple[int, ...]
+    function: int
+    keeps_history: bool
+
+
+class ValuePlan(Struct, eq=False, kw_only=True):
+    """What the values of an answer belong to; a row each, then one for each aggregate.
+
+    `at` is the place of a row's value in the answer (-1: an aggregate), `companions` those of what it is computed with, `several`
+    those of which only the values show whether they agree. `ids` number the series from 0; a formatted value that does not depend
+    on the reading is in `fixed`. `instances` are those that the answer has, `answered` the numbers of the groups that it answers,
+    which are those of its viewer.
+    """
+
+    layout: PerfDataLayout | WinperfLayout | None
+    query: QueryView | None
+    series: list[Series]
+    samples: list[Sample | None]
+    places: list[SeriesPlace]
+    infos: list[Mapping[str, Any] | None]
+    at: Ints
+    ids: Ints
+    types: Ints
+    sizes: Ints
+    is_error: Bools
+    is_delta: Bools
+    formatted_types: frozenset[int]
+    has: npt.NDArray[np.uint16]
+    base_sizes: Ints
+    companions: dict[str, Ints]
+    several: list[tuple[str, int, Sequence[int], bool]]
+    objects: Ints | None
+    groups: Ints
+    instances: Instances
+    answered: Ints
+    whats: Ints | None
+    fixed: dict[int, Formatted]
+    pools: list[Pool]
+    wanted: Bools
+    made: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def explained(self, formatted: Formatted, row: int, missing: Callable[[str], bool]) -> Formatted:
+        """The value, with what the capture says of a type, or of the base, clock or multiplier that is `missing`."""
+        sample, info, query = self.samples[row], self.infos[row], self.query
+        if not isinstance(sample, PerflibSample):
+            return formatted
+        if formatted.why is Why.TYPE_UNKNOWN and sample.counterset is None and query is not None and query.unknown:
+            return replace(formatted, reason=f"{formatted.reason}: {query.unknown}")
+        if formatted.why not in _COMPANIONS or info is None or sample.counter_type is None:
+            return formatted
+        if formatted.why is Why.NO_CLOCK and not has_own_clock(sample.counter_type):
+            return formatted
+        for name, spelling in _COMPANIONS[formatted.why]:
+            counter_id = info[COMPANION_FIELDS[name]]
+            if counter_id == NONE_ID:
+                return replace(formatted, reason=f"its {spelling} names no counter")
+            if missing(name):
+                held = query.held if query is not None else None
+                added = held is None or any(_covers(one, sample, counter_id) for one in held)
+                where = "is not in the answer" if added else "was not added to the query"
+                return replace(formatted, reason=f"counter {counter_id}, its {spelling}, {where}; inconclusive")
+        return formatted
+
+
+# What is missing, by the fields that name it.
+_COMPANIONS: dict[Why | None, tuple[tuple[str, str], ...]] = {
+    Why.NO_BASE: (("base", "BaseCounterId"),),
+    Why.NO_MULTIPLIER: (("multi", "MultiId"),),
+    Why.NO_CLOCK: (("object_ticks", "PerfTimeId"), ("object_freq", "PerfFreqId")),
+}
+
+
+def _covers(held: Identifier, sample: PerflibSample, counter_id: int) -> bool:
+    """Whether a counter that a handle holds brings another counter of a sample's instance along."""
+    if held.counterset != sample.counterset or held.counter_id not in (counter_id, NONE_ID):
+        return False
+    return not held.names_one_instance or folded(held.instance) == folded(sample.instance)
+
+
+class State(Struct, frozen=True):
+    """A series, numbered from 0, and what is the same of all its readings."""
+
+    id: int
+    series: Series
+    wanted: bool
+    info: Mapping[str, Any] | None = None
+    pool: Key | None = None
+
+
+class Registry:
+    """All series of a capture in the order of their first readings."""
+
+    def __init__(self, select: Select | None) -> None:
+        self._select = select
+        self.choice = CounterChoice(select)
+        self.states: dict[Key, State] = {}
+        self._whats: dict[Key, int] = {}
+        self._names: dict[Any, Any] = {}
+
+    def named(self, series: Series) -> Series:
+        """A series with the names that others have too: of many, they are made anew for each answer."""
+        objects, counters, added = (
+            self._names.setdefault(one, one) for one in (series.objects, series.counters, series.added)
+        )
+        return replace(series, objects=objects, counters=counters, added=added)
+
+    def state(
+        self,
+        key: Key,
+        series: Series,
+        instance: str | None,
+        info: Mapping[str, Any] | None = None,
+        pool: Key | None = None,
+    ) -> State:
+        """A series of an instance begins."""
+        number = len(self.states)
+        series = replace(series, number=number + 1, instance=instance)
+        wanted = self._select is None or self._select(series)
+        state = self.states[key] = State(number, series, wanted, info, pool)
+        return state
+
+    def what(self, call: Call, sample: PerflibSample) -> int:
+        """The number of what a reading shows, whichever handle it was read through; -1 where that is not known."""
+        if sample.counterset is None or sample.counter_id is None:
+            return NONE
+        shown = (sample.counterset, sample.counter_id, folded(sample.instance), sample.instance_id)
+        return self._whats.setdefault((call.server.ip, call.client.ip, *shown), len(self._whats))
+
+
+class PlanRows(Struct):
+    """A plan in the making."""
+
+    states: list[State] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    places: list[SeriesPlace] = field(default_factory=list)
+    at: list[int] = field(default_factory=list)
+    whats: list[int] = field(default_factory=list)
+    companions: dict[str, list[int]] = field(default_factory=lambda: {name: [] for name in BITS})
+    base_sizes: list[int] = field(default_factory=list)
+    several: list[tuple[str, int, Sequence[int], bool]] = field(default_factory=list)
+    objects: list[int] = field(default_factory=list)
+
+    def add(self, at: int, state: State, sample: Sample, place: SeriesPlace) -> None:
+        self.at.append(at)
+        self.states.append(state)
+        self.samples.append(sample)
+        self.places.append(place)
+
+
+# PerflibV2
+
+
+def perflib_plan(
+    registry: Registry,
+    viewer: Key,
+    call: Call,
+    handle: str,
+    samples: Mapping[int, PerflibSample],
+    catalog: Catalog,
+) -> tuple[PlanRows, list[SeriesPlace]]:
+    """The rows of a data answer, of whose values there are samples by their places, and where each of these belongs."""
+    blocks: Mapping[int, Identifier] = call.query.blocks if call.query is not None else {}
+    rows = PlanRows()
+    values: dict[Key, list[int]] = {}
+    for at, sample in samples.items():
+        if sample.counterset is not None and sample.counter_id is not None and isinstance(sample.raw, int):
+            values.setdefault((sample.counterset, sample.counter_id, folded(sample.instance)), []).append(at)
+    places = list(perflib_places(samples.values(), blocks, catalog))
+    columns: dict[tuple[int, int | None], _PerflibColumn | None] = {}
+    for (at, sample), place in zip(samples.items(), places, strict=True):
+        of_column = sample.block, sample.counter_id
+        if of_column not in columns:
+            columns[of_column] = _column_of(registry, call, handle, sample, blocks, catalog)
+        column = columns[of_column]
+        if column is None:
+            continue
+        key = (viewer, place.group, place.name, place.identity, sample.counter_id)
+        state = registry.states.get(key)
+        if state is None:
+            instance = perflib_instance(sample, place, is_one=column.is_one)
+            state = registry.state(key, column.series, instance, column.info, column.pool)
+        if not state.wanted and state.pool is None:
+            continue
+        rows.add(at, state, sample, place)
+        rows.whats.append(registry.what(call, sample))
+        _add_companions(rows, sample, state.info, values, samples, is_one=column.is_one)
+    return rows, places
+
+
+class _PerflibColumn(Struct, frozen=True):
+    """What all instances of a counter in a block have in common: its series, of no instance, what is registered of it, the
+    aggregate that it goes into, and whether its counterset has one instance only."""
+
+    series: Series
+    info: Mapping[str, Any] | None
+    pool: Key | None
+    is_one: bool
+
+
+def _column_of(
+    registry: Registry,
+    call: Call,
+    handle: str,
+    sample: PerflibSample,
+    blocks: Mapping[int, Identifier],
+    catalog: Catalog,
+) -> _PerflibColumn | None:
+    """The column that a sample is of, None where there is no series of it."""
+    if not registry.choice.takes(call.server, sample.counterset, sample.counter_id, catalog):
+        return None
+    entry = catalog.counter(sample.counterset, sample.counter_id)
+    series = registry.named(perflib_series(call, handle, sample, catalog))
+    info = entry.info if entry is not None else None
+    return _PerflibColumn(series, info, pool_key(sample, blocks, catalog), catalog.is_single(sample.counterset))
+
+
+def _add_companions(
+    rows: PlanRows,
+    sample: PerflibSample,
+    info: Mapping[str, Any] | None,
+    values: Mapping[Key, list[int]],
+    samples: Mapping[int, PerflibSample],
+    *,
+    is_one: bool,
+) -> None:
+    """Where the values of the counters stand that the registration information names, for the same instance."""
+    for name, field_name in COMPANION_FIELDS.items():
+        counter_id = info[field_name] if info is not None else NONE_ID
+        found: Sequence[int] = ()
+        if counter_id != NONE_ID and sample.counterset is not None:
+            found = values.get((sample.counterset, counter_id, folded(sample.instance)), ())
+        if found and not is_one:
+            ids = sample.instance_id
+            found = [at for at in found if ids is None or samples[at].instance_id in (ids, None)]
+        # The block a value stands in is collected at once; another block of the answer may hold the same counter again.
+        if len(found) > 1:
+            found = [at for at in found if samples[at].block == sample.block] or found
+        place = found[0] if found else NONE
+        if len(found) > 1:
+            same_size = len({samples[at].data_size for at in found}) == 1
+            rows.several.append((name, len(rows.at) - 1, found, same_size))
+        rows.companions[name].append(place)
+        if name == "base":
+            size = samples[place].data_size if found else None
+            rows.base_sizes.append(NONE if size is None else size)
+
+
+# winperf
+
+
+Columns = Callable[[WinPerfObject], Sequence[bool]]
+
+
+def winperf_layout_rows(layout: WinperfLayout, table: NameTable, columns: Columns) -> list[WinperfRow]:
+    """The values of each instance of a layout, each with the number of its counter as value; of the counters that are read."""
+    objects = tuple(numbered(item) if any(columns(item)) else item for item in layout.objects)
+    begin = 0
+    rows: list[WinperfRow] = []
+    block = block_of(objects)
+    for place, item in enumerate(objects):
+        rows += _rows_of_object(block, place, item, begin, table, columns(item))
+        begin += len(item.instances) * sum(definition.size != 0 for definition in item.definitions)
+    return rows
+
+
+def winperf_rows_of(block: WinPerf, table: NameTable, columns: Columns) -> list[WinperfRow]:
+    """The values of each instance of a block; of the counters that are read."""
+    begin = 0
+    rows: list[WinperfRow] = []
+    for place, item in enumerate(block.objects):
+        rows += _rows_of_object(block, place, item, begin, table, columns(item))
+        begin += sum(_count(item, len(instance.values)) for instance in item.instances)
+    return rows
+
+
+def _count(item: WinPerfObject, values: int) -> int:
+    """How many values an instance of an object has that states so many: counters without a size have none."""
+    return sum(definition.size != 0 for definition in item.definitions[:values])
+
+
+def _rows_of_object(
+    block: WinPerf, place: int, item: WinPerfObject, begin: int, table: NameTable, held: Sequence[bool]
+) -> Iterator[WinperfRow]:
+    """The values of each instance of an object of a block, which begin at the place `begin`; of the counters that are held."""
+    chosen = [number for number, is_held in enumerate(held) if is_held]
+    if not chosen:
+        return
+    part = item
+    if len(chosen) < len(held):
+        part = replace(
+            item,
+            definitions=tuple([item.definitions[number] for number in chosen]),
+            instances=tuple(
+                [
+                    replace(one, values=tuple([one.values[number] for number in chosen if number < len(one.values)]))
+                    for one in item.instances
+                ]
+            ),
+        )
+    samples = winperf_samples_of(block, table, {place: part})
+    sized = np.cumsum([0, *(definition.size != 0 for definition in item.definitions)]).tolist()
+    scales = [definition.default_scale for definition in item.definitions]
+    for instance in item.instances:
+        count = min(len(instance.values), len(item.definitions))
+        present = [number for number in chosen if number < count and item.definitions[number].size != 0]
+        if present:
+            nths = [sized[number] for number in present]
+            yield WinperfRow(
+                place,
+                begin,
+                dict(zip(nths, samples, strict=False)),
+                dict(zip(nths, [scales[number] for number in present], strict=True)),
+            )
+        begin += sized[count]
+
+
+def winperf_plan(
+    registry: Registry,
+    viewer: Key,
+    call: Call,
+    handle: str,
+    instances: Sequence[WinperfRow],
+    places: Sequence[SeriesPlace],
+    table: NameTable,
+) -> PlanRows:
+    """The rows of the instances of a performance data block."""
+    rows = PlanRows()
+    for row, place in zip(instances, places, strict=True):
+        seen: dict[int, int] = {}
+        for nth, sample in row.samples.items():
+            if not registry.choice.takes_index(call.server, sample.object_index, sample.counter_index, table):
+                continue
+            number = seen.get(sample.counter_index, 0)
+            seen[sample.counter_index] = number + 1
+            key = (viewer, place.group, place.name, place.identity, sample.counter_index, number)
+            state = registry.states.get(key)
+            if state is None:
+                series = registry.named(winperf_series(call, handle, sample, place, row.scales[nth], table))
+                state = registry.state(key, series, series.instance)
+            if not state.wanted:
+                continue
+            rows.add(row.begin + nth, state, sample, place)
+            rows.objects.append(row.item)
+            _add_base(rows, sample, row, nth)
+    return rows
+
+
+def _add_base(rows: PlanRows, sample: WinperfSample, row: WinperfRow, nth: int) -> None:
+    """Where the base stands that follows a counter: that of a multi timer is its multiplier, that of a precision object timer
+    its clock (winperf.h)."""
+    follower = row.samples.get(nth + 1)
+    is_there = isinstance(sample.base_raw, int) and follower is not None and follower.raw == sample.base_raw
+    base = row.begin + nth + 1 if is_there else NONE
+    formula = formula_of(sample.counter_type)
+    is_multi = formula is not None and formula.multi
+    has_own_clock = formula is not None and formula.base and formula.clock == "O" and base != NONE
+    rows.companions["base"].append(NONE if is_multi else base)
+    rows.companions["multi"].append(base if is_multi else NONE)
+    rows.companions["object_ticks"].append(NONE if has_own_clock else 0)
+    rows.companions["object_freq"].append(0)
+    size = follower.data_size if follower is not None and base != NONE and not is_multi else NONE
+    rows.base_sizes.append(size)
+
+
+# both
+
+
+def plan_of(
+    rows: PlanRows,
+    registry: Registry,
+    catalog: Catalog | None,
+    viewer: Key,
+    *,
+    layout: PerfDataLayout | WinperfLayout | None,
+    query: QueryView | None,
+    instances: Instances,
+    numbered: Callable[[Key], int],
+) -> ValuePlan:
+    """Rows as arrays, with the aggregates that they go into."""
+    pools = _pools(rows, registry, catalog, viewer)
+    states = [*rows.states, *(registry.states[(*pool.key, "aggregate")] for pool in pools)]
+    more = len(pools)
+    sizes = [NONE if sample.data_size is None else sample.data_size for sample in rows.samples]
+    is_error = [
+        isinstance(sample, PerflibSample) and sample.raw is None and sample.data_size is None for sample in rows.samples
+    ]
+    is_winperf = bool(rows.objects)
+
+    def filled(values: Sequence[int]) -> Ints:
+        return np.array([*values, *[NONE] * more], np.int64)
+
+    types = filled([NONE if state.series.counter_type is None else state.series.counter_type for state in rows.states])
+    formulas = {kind: formula_of(kind) for kind in set(types.tolist()) if kind >= 0}
+    changing = {kind for kind, formula in formulas.items() if formula is not None and formula.delta}
+    plan = ValuePlan(
+        layout=layout,
+        query=query,
+        series=[state.series for state in states],
+        samples=[*rows.samples, *[None] * more],
+        places=rows.places,
+        infos=[state.info for state in rows.states],
+        at=filled(rows.at),
+        ids=np.array([state.id for state in states], np.int64),
+        types=types,
+        sizes=filled(sizes),
+        is_error=np.array([*is_error, *[False] * more], np.bool_),
+        is_delta=np.array([kind in changing for kind in types.tolist()], np.bool_),
+        formatted_types=frozenset(kind for kind, formula in formulas.items() if formula is not None),
+        has=_has(rows, more),
+        base_sizes=filled(rows.base_sizes),
+        companions={name: filled(places) for name, places in rows.companions.items()},
+        several=rows.several,
+        objects=filled(rows.objects) if is_winperf else None,
+        groups=filled([numbered(place.group) for place in rows.places]),
+        instances=instances,
+        answered=np.array([numbered(key) for key in instances.groups], np.int64),
+        whats=filled(rows.whats) if rows.whats else None,
+        fixed={},
+        pools=pools,
+        wanted=np.array([state.wanted for state in states], np.bool_),
+    )
+    _fix(plan)
+    return plan
+
+
+def _has(rows: PlanRows, more: int) -> npt.NDArray[np.uint16]:
+    """What the readings of the rows have (`columns.Readings.has`); `more` aggregates have nothing."""
+    has = np.full(len(rows.at), NUMBER | TICKS | FREQ | TIME | (SIGNED if rows.objects else np.uint16(0)))
+    for name, bit in BITS.items():
+        has |= np.where(np.array(rows.companions[name], np.int64) != NONE, bit, np.uint16(0))
+    return np.concatenate([has, np.zeros(more, np.uint16)])
+
+
+def _pools(rows: PlanRows, registry: Registry, catalog: Catalog | None, viewer: Key) -> list[Pool]:
+    members: dict[Key, list[int]] = {}
+    for row, state in enumerate(rows.states):
+        if state.pool is not None and not rows.samples[row].repeated:
+            members.setdefault(state.pool, []).append(row)
+    pools: list[Pool] = []
+    for what, found in members.items():
+        first, sample = rows.states[found[0]], rows.samples[found[0]]
+        assert catalog is not None
+        assert isinstance(sample, PerflibSample)
+        entry = catalog.countersets[sample.counterset or ""]
+        assert first.info is not None
+        function = first.info["aggregate_func"]
+        key = (viewer, *what)
+        place = (*key, "aggregate")
+        known = registry.states.get(place)
+        if known is None:
+            whom = "chosen" if entry.instance_type == MULTI_AGGREGATE else "all"
+            label = f"{AGGREGATES[function]} of {whom}"
+            known = registry.state(place, replace(first.series, aggregate=AGGREGATES[function]), label)
+        if known.wanted:
+            row = len(rows.at) + len(pools)
+            pools.append(Pool(key, row, tuple(found), function, entry.instance_type == AGGREGATE_HISTORY))
+    return pools
+
+
+def _fix(plan: ValuePlan) -> None:
+    """Formats what does not depend on the reading: error blocks, and types without a value."""
+    known: dict[Key, Formatted] = {}
+    for row, sample in enumerate(plan.samples):
+        if sample is None:
+            continue
+        if plan.is_error[row]:
+            assert isinstance(sample, PerflibSample)
+            if (status := ("status", sample.block_status)) not in known:
+                text = win32_name(sample.block_status) or f"error {sample.block_status}"
+                known[status] = Formatted(None, Why.ERROR_BLOCK, text)
+            plan.fixed[row] = known[status]
+            continue
+        formula = formula_of(sample.counter_type) if sample.counter_type is not None else None
+        if formula is not None and formula.kind not in ("text", "base"):
+            continue
+        no_set = isinstance(sample, PerflibSample) and sample.counterset is None
+        key = (sample.counter_type, sample.data_size, no_set)
+        if key not in known:
+            formatted = format_raw(sample.counter_type, None, Reading(0, sample.data_size))
+            known[key] = plan.explained(formatted, row, lambda _: False)
+        plan.fixed[row] = known[key]

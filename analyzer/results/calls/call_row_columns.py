@@ -1,0 +1,249 @@
+"""A row of the table of calls: what its columns are, how their numbers lie, and what else few calls have.
+
+The types of rows describe the columns (`doc`) and how they lie (`Stored`). What stands in the log beside them is in
+`call_table.py`. Annotations are values here, not texts: to evaluate those of a row takes a hundredth of a second.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args
+
+from msgspec import Struct, msgpack
+
+from analyzer.core.absence import Missing
+from analyzer.results.buffer_kinds import BufferKind
+from analyzer.results.calls.call import (
+    AuthFacts,
+    CallState,
+    InterfaceFacts,
+    PerformanceRead,
+    Side,
+    SmbFacts,
+    StubProblem,
+    Syntax,
+    Transport,
+)
+from analyzer.results.methods.return_kinds import return_kind
+from analyzer.results.records.record_types import Endpoint, doc
+from analyzer.results.security import AuthInfo, Identity
+
+
+class Stored(NamedTuple):
+    """How a number lies in a column: its code in `struct`, whether it is -1 where it is absent, and whether it is a time."""
+
+    form: str
+    may_lack: bool = False
+    is_time: bool = False
+
+
+_Code: TypeAlias = Annotated[int, Stored("I")]
+_Length: TypeAlias = Annotated[int, Stored("I")]
+_Place: TypeAlias = Annotated[int, Stored("Q")]
+_Time: TypeAlias = Annotated[int, Stored("q", is_time=True)]
+_LackingTime: TypeAlias = Annotated[int, Stored("q", may_lack=True, is_time=True)]
+
+
+class CallRow(NamedTuple):
+    """A row of the table of calls, but for its two sides: `doc` says what the columns are, and `Stored` how they lie.
+
+    By its first frame (that of the answer where there is no request) a call has its place among others; frames settle what has
+    the same time.
+    """
+
+    context: Annotated[_Code, doc("what calls of a presentation context have in common: row of `contexts`, from 0")]
+    opnum: Annotated[int, Stored("i", may_lack=True), doc("number of the method")]
+    method: Annotated[_Code, doc("its name: row of `texts`")]
+    call_id: Annotated[int, Stored("I"), doc("call_id of its PDUs")]
+    context_id: Annotated[int, Stored("I"), doc("p_cont_id of its PDUs")]
+    state: Annotated[int, Stored("B"), doc("number of its state among " + ", ".join(get_args(CallState)))]
+    status: Annotated[int, Stored("q", may_lack=True), doc("return value of the method")]
+    fault: Annotated[int, Stored("q", may_lack=True), doc("status of a DCERPC fault")]
+    smb: Annotated[_Code, doc("how SMB carried it: row of `smbs`")]
+    key_number: Annotated[int, Stored("q", may_lack=True), doc("number of its key handle or service handle")]
+    handle: Annotated[
+        int,
+        Stored("i", may_lack=True),
+        doc("its query handle, of a poll that was answered: row of `handles`; null for others"),
+    ]
+    first_time: Annotated[_Time, doc("first frame of the request")]
+    first_frame: Annotated[int, Stored("q"), doc("number of that frame")]
+    begin_time: Annotated[_Time, doc("last frame of the request")]
+    begin_frame: Annotated[int, Stored("q"), doc("number of that frame")]
+    end_time: Annotated[_LackingTime, doc("first frame of the answer")]
+    end_frame: Annotated[int, Stored("q", may_lack=True), doc("number of that frame")]
+    last_time: Annotated[_LackingTime, doc("last frame of the answer")]
+    place: Annotated[_Place, doc("where in the log its parameters lie, and what few calls have")]
+    rare: Annotated[_Length, doc("how long the latter is")]
+
+
+class SideRow(NamedTuple):
+    """The columns of a side but for its PDUs. Their names have `request_` or `response_` before them."""
+
+    side: Annotated[
+        int,
+        Stored("b", may_lack=True),
+        doc("0: its stub is there; else the number of the reason for which it is missing"),
+    ]
+    stub_length: Annotated[_Length, doc("length of the stub in bytes")]
+    wire_length: Annotated[int, Stored("Q"), doc("length of the stub as it was sent")]
+    flags: Annotated[
+        int,
+        Stored("B"),
+        doc(
+            "bits: 1 the stub is big-endian, 2 its verification trailer is right, 4 it is wrong, 8 the clock of the capture "
+            "went back between the request and this answer"
+        ),
+    ]
+    buffer_kind: Annotated[
+        int, Stored("b", may_lack=True), doc("layout of lpData, its number among " + ", ".join(get_args(BufferKind)))
+    ]
+    buffer_start: Annotated[int, Stored("i", may_lack=True), doc("where lpData begins in the stub")]
+    buffer_stop: Annotated[int, Stored("i", may_lack=True), doc("where it ends")]
+    params: Annotated[_Length, doc("how long its parameters are")]
+
+
+class PdusRow(NamedTuple):
+    """The columns of the PDUs of a side, named likewise. In the log lie where they were captured, their bytes, what was unsealed of
+    them, and where each of several ends."""
+
+    pdus: Annotated[_Code, doc("how many PDUs there are")]
+    pdus_place: Annotated[_Place, doc("where they lie in the log")]
+    origins: Annotated[_Length, doc("how long is where they were captured")]
+    whole: Annotated[_Length, doc("how long they are")]
+    unsealed: Annotated[
+        int, Stored("i", may_lack=True), doc("how long is what was unsealed; null where nothing was sealed")
+    ]
+    ends: Annotated[_Length, doc("how long is what states their ends")]
+    stub_start: Annotated[_Code, doc("of a single PDU: where its stub begins")]
+    stub_stop: Annotated[_Code, doc("of a single PDU: where it ends")]
+    steps: Annotated[_Code, doc("what was undone to reach them: row of `steps`")]
+    step: Annotated[_Code, doc("what unsealed them: row of `texts`")]
+
+
+def _stored(kind: Any, before: str = "") -> Iterator[tuple[str, Stored]]:
+    for name, hint in kind.__annotations__.items():
+        yield before + name, next(one for one in hint.__metadata__ if isinstance(one, Stored))
+
+
+# The columns of the table, as the types of its rows have them, and how they lie.
+STORED: Mapping[str, Stored] = {
+    **dict(_stored(CallRow)),
+    **{
+        name: stored
+        for side in ("request_", "response_")
+        for kind in (SideRow, PdusRow)
+        for name, stored in _stored(kind, side)
+    },
+}
+FORMATS: Mapping[str, str] = {name: stored.form for name, stored in STORED.items()}
+BIG_ENDIAN, TRAILER_OK, TRAILER_BAD, AFTER_SET_BACK = 1, 2, 4, 8
+# Of PDUs that were carried or unsealed differently: each is described by itself, among what is rare.
+APART = (1 << 32) - 1
+
+STATES: tuple[CallState, ...] = get_args(CallState)
+KINDS: tuple[BufferKind, ...] = get_args(BufferKind)
+STATE_NUMBERS = {state: number for number, state in enumerate(STATES)}
+KIND_NUMBERS: dict[BufferKind | None, int] = {None: -1, **{kind: number for number, kind in enumerate(KINDS)}}
+MISSING = (None, *Missing)
+MISSING_NUMBERS = {missing: number for number, missing in enumerate(MISSING)}
+TRAILER_FLAGS: Mapping[Literal["ok", "bad"], int] = {"ok": TRAILER_OK, "bad": TRAILER_BAD}
+
+
+def flags_of(side: Side) -> int:
+    """The flags of a side, as the column has them."""
+    flags = BIG_ENDIAN if side.big_endian else 0
+    if side.verification_trailer is not None:
+        flags |= TRAILER_FLAGS[side.verification_trailer]
+    return flags | AFTER_SET_BACK if side.after_set_back else flags
+
+
+def trailer_of(flags: int) -> Literal["ok", "bad"] | None:
+    """Whether the verification trailer of a side is right, None where there is none."""
+    return "ok" if flags & TRAILER_OK else "bad" if flags & TRAILER_BAD else None
+
+
+def latencies_in(column: Callable[[str], Any]) -> tuple[Any, Any]:
+    """Which calls have a latency, and the latency of each (`Call.latency_ns`), as arrays: by the columns of calls."""
+    latency = column("end_time") - column("begin_time")
+    is_known = (latency >= 0) & (column("response_flags") & AFTER_SET_BACK == 0)
+    return is_known & (column("request_side") >= 0) & (column("response_side") >= 0), latency
+
+
+def return_kinds_in(column: Callable[[str], Any], contexts: Sequence["Context"]) -> Any:
+    """What the status of each call is a number of (`Call.return_kind`), as an array: by the columns of calls."""
+    import numpy as np
+
+    from analyzer.core.array_functions import distinct  # what is printed while it is read needs no arrays
+
+    # A case may state any number.
+    codes = column("context").astype(np.int64) * _METHODS + np.clip(column("opnum"), -1, _METHODS - 2) + 1
+    different = distinct(codes)
+    found = [return_kind(contexts[one // _METHODS].interface.uuid, one % _METHODS - 1) for one in different.tolist()]
+    return np.array(found, np.int64)[np.searchsorted(different, codes)]
+
+
+# There are fewer numbers of methods (C706 section 12.6.4.9), and -1 for a method that is not known.
+_METHODS = 1 << 17
+
+
+class Context(Struct, array_like=True, frozen=True):
+    """The fields of a call that all calls of one presentation context have in common, as a rule."""
+
+    client: Endpoint
+    server: Endpoint
+    transport: Transport
+    pipe: str | None
+    session: int | None
+    auth: AuthFacts
+    interface: InterfaceFacts
+    syntax: Syntax
+    channel: int
+    impersonation: int | None
+    security: AuthInfo
+    smb_identity: Identity | None
+
+
+context_of = attrgetter(*Context.__struct_fields__)
+
+
+NO_PDUS = PdusRow(0, 0, 0, 0, -1, 0, 0, 0, 0, 0)
+NO_SIDE = (*SideRow(-1, 0, 0, 0, -1, -1, -1, 0), *NO_PDUS)
+PackedPlains = tuple[bytes | int | None, ...]
+
+
+class RareOfSide(Struct, array_like=True, frozen=True, gc=False):
+    frames_of_dropped: tuple[int, ...] = ()
+    problem: StubProblem | None = None
+    plains: PackedPlains | None = None
+    apart: tuple[tuple[PdusRow, PackedPlains | None], ...] = ()
+
+
+class RareOfCall(Struct, array_like=True, frozen=True, gc=False):
+    """What few calls have."""
+
+    reason: str | None = None
+    read: PerformanceRead | None = None
+    key: str | None = None
+    path: str | None = None
+    request: RareOfSide | None = None
+    response: RareOfSide | None = None
+
+
+class SharedValues(Struct, frozen=True, eq=False):
+    """What the numbers of a table of calls stand for."""
+
+    contexts: Sequence[Context]
+    smbs: Sequence[SmbFacts | None]
+    texts: Sequence[str | None]
+    steps: Sequence[tuple[str, ...]]
+    handles: Sequence[tuple[Endpoint, str]]
+
+
+PARAMS_DECODER = msgpack.Decoder(dict[str, Any])
+RARE_DECODER = msgpack.Decoder(RareOfCall)
+NO_RARE = (None,) * len(RareOfCall.__struct_fields__)
+NOTHING_RARE, NOTHING_RARE_OF_SIDE = RareOfCall(), RareOfSide()
+
+# How many columns a call has of its own, how many a side has but for its PDUs, and with them; and which is that of parameters.
+OWN_OF_CALL, OWN_OF_SIDE, PARAMS_AT = len(CallRow._fields), len(SideRow._fields), SideRow._fields.index("params")
+SIDE_COLUMNS = OWN_OF_SIDE + len(PdusRow._fields)

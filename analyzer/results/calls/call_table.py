@@ -1,0 +1,768 @@
+"""The calls of a capture as a table: a completed call is a row of numbers, and its bytes lie in a log.
+
+`CallTable` takes calls as they complete; `OrderedCalls` has them in order. A `Call` is made of a row when somebody looks at it.
+What calls have in common is in tables of values. A row has the number of the value:
+
+* `contexts`: ends, security, interface; as a rule all calls of one presentation context share it,
+* `smbs`: how SMB carried a call; `texts`: names of methods and of what was undone; `steps`: what was undone to reach PDUs.
+
+A value that is absent is -1. In the log lie the PDUs of each side: where they were captured (see `core/byte_origins.py`), their
+bytes, what was unsealed of them, and where each begins and ends, where there are several. Then follow the parameters of both sides
+and what few calls have (`RareOfCall`), as MessagePack. A row is never changed: what is known better later is another row.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+
+from msgspec import msgpack
+
+from analyzer.core.absence import Missing
+from analyzer.core.byte_log import Log
+from analyzer.core.byte_origins import PACKED_EXTENT, PackedOrigins, only_frame
+from analyzer.core.errors import CONTRADICTIONS
+from analyzer.core.growing_columns import Columns, GrowingColumns
+from analyzer.core.traced_bytes import StoredBytes, TracedBytes
+from analyzer.results.calls.call import Call, CallState, Side, SmbFacts
+from analyzer.results.calls.call_row_columns import (
+    AFTER_SET_BACK,
+    APART,
+    BIG_ENDIAN,
+    FORMATS,
+    KIND_NUMBERS,
+    KINDS,
+    MISSING,
+    MISSING_NUMBERS,
+    NO_PDUS,
+    NO_RARE,
+    NO_SIDE,
+    NOTHING_RARE,
+    NOTHING_RARE_OF_SIDE,
+    OWN_OF_CALL,
+    OWN_OF_SIDE,
+    PARAMS_AT,
+    PARAMS_DECODER,
+    RARE_DECODER,
+    SIDE_COLUMNS,
+    STATE_NUMBERS,
+    STATES,
+    Context,
+    PackedPlains,
+    PdusRow,
+    RareOfSide,
+    SharedValues,
+    context_of,
+    flags_of,
+    trailer_of,
+)
+from analyzer.results.calls.held_calls import HeldCall, HeldCalls
+from analyzer.results.calls.pdus import Fragment, Fragments, Pdus, Plain, ends_in, stub_place
+from analyzer.results.calls.query_state import QueryView
+from analyzer.results.methods import winreg
+from analyzer.results.methods.perflib import INTERFACE, Opnum
+from analyzer.results.records.record_types import Endpoint
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+# How much of the log of calls stays in memory, and how much of their columns.
+MEMORY_BYTES = 8 << 20
+# Bytes of PDUs up to so many are read with them, longer ones when they are asked for.
+_READ_AT_ONCE = 2048
+# Bytes beyond this are moved into the log in parts.
+_WRITTEN_AT_ONCE = 1 << 20
+
+# So many rows are counted at once.
+_COUNTED_AT_ONCE = 1 << 16
+# So many different texts are told apart at once.
+_TEXTS_KEPT = 1 << 14
+
+_Item = TypeVar("_Item", bound=Hashable)
+
+
+_ENCODER = msgpack.Encoder()
+
+# State, interface and method (its number, where it has no name) of a call.
+Tally = tuple[CallState, str, str | int | None]
+
+
+def tally_of(call: Call) -> Tally:
+    """Where a call is counted."""
+    return call.state, call.interface.name or call.interface.uuid or "unknown", call.method or call.opnum
+
+
+# Of the column `handle`: nothing has to be known of the call but that it was made.
+NO_HANDLE = -2
+# The method of polls, as a plain number.
+_POLL = int(Opnum.QUERY_COUNTER_DATA)
+# Methods of PerflibV2 that name no query handle.
+_WITHOUT_HANDLE = frozenset(
+    {
+        Opnum.ENUMERATE_COUNTER_SET,
+        Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,
+        Opnum.ENUMERATE_COUNTER_SET_INSTANCES,
+    }
+)
+
+
+class Numbered(dict[_Item, int]):
+    """Values that many calls share: the number of each, and the values by number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.values_by_number: list[_Item] = []
+
+    def __missing__(self, item: _Item) -> int:
+        number = self[item] = len(self.values_by_number)
+        self.values_by_number.append(item)
+        return number
+
+
+class CallTable:
+    """Takes calls one by one. The position of a call is that of its row."""
+
+    def __init__(self, memory: int | None = None) -> None:
+        """So many bytes of the log, and as many of the columns, stay in memory; `MEMORY_BYTES` if none are named."""
+        room = MEMORY_BYTES if memory is None else memory
+        self.log = Log(room)
+        self._growing = GrowingColumns(FORMATS, Log(room))
+        self._columns: Columns = self._growing
+        # How many rows there are for whose calls better ones were appended.
+        self._out_of_date: Counter[Tally] = Counter()
+        self._contexts: Numbered[Context] = Numbered()
+        self._smbs: Numbered[SmbFacts | None] = Numbered()
+        self._texts: Numbered[str | None] = Numbered()
+        self._steps: Numbered[tuple[str, ...]] = Numbered()
+        self._handles: Numbered[tuple[Endpoint, str]] = Numbered()
+        # What the numbers of the table stand for.
+        self.shared = SharedValues(
+            self._contexts.values_by_number,
+            self._smbs.values_by_number,
+            self._texts.values_by_number,
+            self._steps.values_by_number,
+            self._handles.values_by_number,
+        )
+        self._last_context: dict[int, tuple[tuple[Any, ...], int]] = {}
+        # Positions of the calls whose interface is not known, by channel and presentation context.
+        self.unbound: dict[tuple[int, int], array[int]] = {}
+
+    @classmethod
+    def over(cls, columns: Columns, log: Log, shared: SharedValues) -> Self:
+        """A table that is there already, to be read."""
+        table = cls()
+        table.log, table._columns, table.shared = log, columns, shared
+        return table
+
+    def kind_of(self, state: int, context: int, method: int, opnum: int) -> Tally:
+        """Where a row with these numbers is counted. Raises `LookupError` where they stand for nothing."""
+        interface, name = self.shared.contexts[context].interface, self.shared.texts[method]
+        return STATES[state], interface.name or interface.uuid or "unknown", name or (opnum if opnum >= 0 else None)
+
+    @property
+    def tally(self) -> Mapping[Tally, int]:
+        """How many calls there are of each state, interface and method."""
+        columns = [self.column(name) for name in ("state", "context", "method", "opnum")]
+        numbers = Counter[tuple[int, ...]]()
+        for first in range(0, len(self), _COUNTED_AT_ONCE):
+            some = [column[first : first + _COUNTED_AT_ONCE].tolist() for column in columns]
+            numbers.update(zip(*some, strict=True))
+        found = Counter[Tally]()
+        for kind, count in numbers.items():
+            found[self.kind_of(*kind)] += count
+        found.subtract(self._out_of_date)
+        return found
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """The numbers of all rows; the columns are those of `FORMATS`."""
+        return self._columns.column(name)
+
+    def number(self, name: str, at: int) -> int:
+        """The number that a row of the table of calls has in a column."""
+        return self._columns.number(name, at)
+
+    def rows(self, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """The numbers of some rows, as an array with the columns as its fields."""
+        return self._columns.rows(places)
+
+    @property
+    def contexts(self) -> Sequence[Context]:
+        """What calls have in common, by the numbers in `context`."""
+        return self.shared.contexts
+
+    def context(self, at: int) -> Context:
+        """What the call of a row has in common with others."""
+        return self.shared.contexts[self._columns.number("context", at)]
+
+    def meaning(self, name: str) -> Callable[[int], Any]:
+        """What the numbers of a column stand for: None where that is nothing."""
+        match name.removeprefix("request_").removeprefix("response_"):
+            case "context":
+                return self.shared.contexts.__getitem__
+            case "smb":
+                return self.shared.smbs.__getitem__
+            case "method":
+                return self.shared.texts.__getitem__
+            case "state":
+                return STATES.__getitem__
+            case "side":
+                return lambda number: MISSING[number] if number > 0 else None
+            case "buffer_kind":
+                return lambda number: KINDS[number] if number >= 0 else None
+            case "flags":
+                return trailer_of
+            case _:
+                return lambda number: number if number >= 0 else None
+
+    def by_context(self, field: str) -> npt.NDArray[np.signedinteger[Any]]:
+        """For all rows, a whole number that calls have in common: one of `Context`."""
+        from analyzer.core.array_functions import narrowed
+
+        numbers = narrowed([getattr(context, field) for context in self.contexts])
+        found: npt.NDArray[np.signedinteger[Any]] = numbers[self.column("context")]
+        return found
+
+    def is_of(self, interface: str) -> npt.NDArray[np.bool_]:
+        """For all rows of the table of calls: whether they are of an interface."""
+        import numpy as np
+
+        known = np.array([context.interface.uuid == interface for context in self.contexts], np.bool_)
+        found: npt.NDArray[np.bool_] = known[self.column("context")]
+        return found
+
+    def buffers(self, side: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """For all rows of calls: where in the log the content of `lpData` of a side lies, and how long it is. The place is -1 where
+        there is none, or it does not lie there in one piece.
+        """
+        import numpy as np
+
+        start, unsealed = self.column(f"{side}_buffer_start"), self.column(f"{side}_unsealed")
+        lengths = self.column(f"{side}_buffer_stop").astype(np.int64) - start
+        places = self.column(f"{side}_pdus_place").astype(np.int64) + start
+        places += self.column(f"{side}_origins")
+        # What was unsealed lies behind the PDUs, without what is around it.
+        places += np.where(unsealed >= 0, self.column(f"{side}_whole"), self.column(f"{side}_stub_start"))
+        number = self.column(f"{side}_pdus")
+        is_whole = (number == 1) | ((unsealed >= 0) & (number < APART))
+        places[(start < 0) | (self.column("rare") > 0) | ~is_whole] = -1
+        return places, lengths
+
+    def append(self, call: Call) -> int:
+        """The position of the call from now on."""
+        at = self._append(call)
+        if call.interface.uuid is None:
+            self.unbound.setdefault((call.channel, call.context_id), array("I")).append(at)
+        return at
+
+    def replaced(self, at: int, call: Call) -> int:
+        """What is known of a call now has another row, whose position this is."""
+        self._out_of_date[tally_of(self[at])] += 1
+        return self._append(call)
+
+    def _append(self, call: Call) -> int:
+        request, response, opnum, key_number = call.request, call.response, call.opnum, call.key_number
+        parts = list[bytes | TracedBytes]()
+        begin = self.log.end
+        of_request, params, rare_of_request, frames, place = self._row_of(request, begin, parts)
+        of_response, params_of_response, rare_of_response, end_frames, place = self._row_of(response, place, parts)
+        packed, rare = b"", (call.reason, call.read, call.key, call.path, rare_of_request, rare_of_response)
+        if rare != NO_RARE:
+            packed = _ENCODER.encode(rare)
+        parts += params, params_of_response, packed
+        _put(self.log, parts, place + len(params) + len(params_of_response) + len(packed) - begin)
+        first_time = begin_time = 0
+        end_time = end_frame = last_time = -1
+        if response is not None:
+            end_time, last_time, end_frame = response.first_time_ns, response.last_time_ns, end_frames[0]
+            if request is None:
+                first_time, begin_time, frames = end_time, last_time, end_frames
+        if request is not None:
+            first_time, begin_time = request.first_time_ns, request.last_time_ns
+        context = context_of(call)
+        last = self._last_context.get(call.channel)
+        # As a rule it is that of the last call of the channel; what is the same object is not compared any further.
+        if last is None or last[0] != context:
+            last = self._last_context[call.channel] = context, self._contexts[Context(*context)]
+        # As `CallRow` has them; a plain tuple is made nine times as fast.
+        row = (
+            last[1],
+            -1 if opnum is None else opnum,
+            self._texts[call.method],
+            call.call_id,
+            call.context_id,
+            STATE_NUMBERS[call.state],
+            -1 if call.status is None else call.status,
+            -1 if call.fault is None else call.fault,
+            self._smbs[call.smb],
+            -1 if key_number is None else key_number,
+            _handle_of(call, self._handles),
+            first_time,
+            frames[0],
+            begin_time,
+            frames[1],
+            end_time,
+            end_frame,
+            last_time,
+            place,
+            len(packed),
+        )
+        return self._growing.append(row + of_request + of_response)
+
+    def _row_of(
+        self, side: Side | None, place: int, parts: list[bytes | TracedBytes]
+    ) -> tuple[tuple[int, ...], bytes, tuple[Any, ...] | None, tuple[int, int], int]:
+        """The columns of a side, its parameters, what is rare of it (as `RareOfSide`), its first and its last frame, and where in
+        the log its PDUs end, which are put into `parts` and begin at a place."""
+        if side is None:
+            return NO_SIDE, b"", None, (0, 0), place
+        pdus, plains, apart, frame = side.pdus, None, None, None
+        if not isinstance(pdus, tuple):
+            row, plains, frame, place = self._pdus(pdus, place, parts)
+        elif pdus:
+            apart = []
+            for one in pdus:
+                of_one, plains_of_one, _, place = self._pdus(_alone(one), place, parts)
+                apart.append((of_one, plains_of_one))
+            row = together([PdusRow._make(one) for one, _ in apart])
+        else:
+            row = NO_PDUS
+        params = _ENCODER.encode(side.params) if side.params else b""
+        start, stop = side.buffer_span or (-1, -1)
+        rare = None
+        if side.frames_of_dropped or side.problem is not None or plains is not None or apart is not None:
+            rare = side.frames_of_dropped, side.problem, plains, apart or ()
+        # As `SideRow` has them.
+        columns = (
+            MISSING_NUMBERS[side.missing],
+            side.stub_length,
+            side.wire_length,
+            flags_of(side) if side.big_endian or side.verification_trailer or side.after_set_back else 0,
+            KIND_NUMBERS[side.buffer_kind],
+            start,
+            stop,
+            len(params),
+        )
+        return columns + row, params, rare, side.frame_range if frame is None else (frame, frame), place
+
+    def _pdus(
+        self, pdus: Pdus, place: int, parts: list[bytes | TracedBytes]
+    ) -> tuple[tuple[int, ...], PackedPlains | None, int | None, int]:
+        """The columns of PDUs (as `PdusRow`), what came of each stub where that differs, the frame of them all, if any, and where
+        they end in the log."""
+        if type(pdus) is _StoredPdus and pdus.is_of(self):
+            return pdus.row, pdus.packed_plains, None, place
+        whole, stops, unsealed, plains = pdus.whole, pdus.stops, pdus.unsealed, pdus.plains
+        length = len(whole)
+        origins = whole.source.located(whole.start, whole.start + length)[0]
+        start, stop, ends = 0, 0, b""
+        if stops is None:
+            start, stop = pdus.bounds
+        else:
+            ends = pdus.bounds.tobytes() + stops.tobytes()
+        # The bytes, where they are in memory.
+        parts += origins, whole.data if type(whole) is TracedBytes else whole
+        opened = -1
+        if unsealed is not None:
+            opened = len(unsealed)
+            parts.append(unsealed.data if type(unsealed) is TracedBytes else unsealed)
+        parts.append(ends)
+        row = (
+            1 if stops is None else len(stops),
+            place,
+            len(origins),
+            length,
+            opened,
+            len(ends),
+            start,
+            stop,
+            self._steps[whole.steps],
+            self._texts[pdus.step],
+        )
+        place += len(origins) + length + max(opened, 0) + len(ends)
+        frame = PACKED_EXTENT.unpack(origins)[0] if len(origins) == PACKED_EXTENT.size else None
+        if plains is None:
+            return row, None, frame, place
+        return row, tuple([MISSING_NUMBERS[one] if isinstance(one, Missing) else one for one in plains]), frame, place
+
+    def held(self, places: Sequence[int], *, pdus: bool = False) -> Iterator[HeldCall | None]:
+        """What the calls at these positions state, for those who go through many, with the `pdus` of their sides or without; None
+        for one that has to be looked at."""
+        return chain.from_iterable(HeldCalls(self, pdus=pdus).stretches(places))
+
+    def __getitem__(self, at: int) -> Call:
+        """The call at a position, without number and query handle."""
+        return self.read(at, 0, None)
+
+    def read(self, at: int, number: int, query: QueryView | None) -> Call:
+        """The call at a position, with its number and the state of its query handle."""
+        columns = self._columns.row(at)
+        context, opnum, method, call_id, context_id, state, status, fault, smb, key_number, *rest = columns[
+            :OWN_OF_CALL
+        ]
+        _, first_time, _, begin_time, _, end_time, _, last_time, place, rare_length = rest
+        shared, values = self.shared.contexts[context], self.shared
+        response_end = rare_length + columns[OWN_OF_CALL + PARAMS_AT] + columns[OWN_OF_CALL + SIDE_COLUMNS + PARAMS_AT]
+        bytes_of_call = self.log.read(place, response_end)
+        request_end = columns[OWN_OF_CALL + PARAMS_AT]
+        response_end -= rare_length
+        rare = RARE_DECODER.decode(bytes_of_call[response_end:]) if rare_length else NOTHING_RARE
+        request = self._side(
+            columns[OWN_OF_CALL : OWN_OF_CALL + SIDE_COLUMNS],
+            first_time,
+            begin_time,
+            bytes_of_call[:request_end],
+            rare.request,
+        )
+        response = self._side(
+            columns[OWN_OF_CALL + SIDE_COLUMNS :],
+            end_time,
+            last_time,
+            bytes_of_call[request_end:response_end],
+            rare.response,
+        )
+        return Call(
+            number=number,
+            time_ns=first_time,
+            client=shared.client,
+            server=shared.server,
+            transport=shared.transport,
+            pipe=shared.pipe,
+            session=shared.session,
+            smb=values.smbs[smb],
+            auth=shared.auth,
+            interface=shared.interface,
+            syntax=shared.syntax,
+            opnum=None if opnum < 0 else opnum,
+            method=values.texts[method],
+            call_id=call_id,
+            context_id=context_id,
+            state=STATES[state],
+            reason=rare.reason,
+            status=None if status < 0 else status,
+            fault=None if fault < 0 else fault,
+            channel=shared.channel,
+            impersonation=shared.impersonation,
+            security=shared.security,
+            smb_identity=shared.smb_identity,
+            request=request,
+            response=response,
+            read=rare.read,
+            key=rare.key,
+            key_number=None if key_number < 0 else key_number,
+            path=rare.path,
+            query=query,
+        )
+
+    def _side(
+        self, columns: tuple[int, ...], first_time: int, last_time: int, params: bytes, rare: RareOfSide | None
+    ) -> Side | None:
+        missing, stub_length, wire_length, flags, kind, start, stop, _ = columns[:OWN_OF_SIDE]
+        if missing < 0:
+            return None
+        rare = rare or NOTHING_RARE_OF_SIDE
+        row = PdusRow._make(columns[OWN_OF_SIDE:SIDE_COLUMNS])
+        pdus: Fragments
+        if row.pdus == APART:
+            pdus = tuple([one[0] for one in self._apart(row, rare)])
+        else:
+            pdus = self._stored(row, rare.plains) if row.pdus else ()
+        return Side(
+            pdus=pdus,
+            missing=MISSING[missing],
+            stub_length=stub_length,
+            wire_length=wire_length,
+            verification_trailer=trailer_of(flags),
+            big_endian=bool(flags & BIG_ENDIAN),
+            first_time_ns=first_time,
+            last_time_ns=last_time,
+            frames_of_dropped=rare.frames_of_dropped,
+            params=PARAMS_DECODER.decode(params) if params else {},
+            buffer_span=None if start < 0 else (start, stop),
+            buffer_kind=None if kind < 0 else KINDS[kind],
+            problem=rare.problem,
+            after_set_back=bool(flags & AFTER_SET_BACK),
+        )
+
+    def _apart(self, row: PdusRow, rare: RareOfSide) -> list[Pdus]:
+        """PDUs that were carried or unsealed differently; `row` is of all of them."""
+        return [self._stored(one, plains) for one, plains in rare.apart]
+
+    def _stored(self, row: PdusRow, plains: PackedPlains | None) -> Pdus:
+        return _StoredPdus(self, row, plains)
+
+    def unpacked(self, row: PdusRow, packed_plains: PackedPlains | None) -> tuple[Any, ...]:
+        """What `Pdus` are made of."""
+        steps, step = self.shared.steps[row.steps], self.shared.texts[row.step] or ""
+        plains: tuple[Plain, ...] | None = None
+        if packed_plains is not None:
+            plains = tuple([MISSING[one] if isinstance(one, int) else one for one in packed_plains])
+        whole_at = row.pdus_place + row.origins
+        at_once = row.whole if row.whole <= _READ_AT_ONCE else 0
+        packed = self.log.read(row.pdus_place, row.origins + at_once)
+        origins, data = PackedOrigins(packed[: row.origins], row.whole), packed[row.origins :]
+        whole = TracedBytes(data, origins, 0, steps) if data else self._traced(whole_at, row.whole, origins, 0, steps)
+        unsealed_at = whole_at + row.whole
+        bounds, stops = array("I", (row.stub_start, row.stub_stop)), None
+        if row.pdus > 1:
+            bounds, stops = ends_in(self.log.read(unsealed_at + max(row.unsealed, 0), row.ends), row.pdus)
+        if row.unsealed < 0:
+            return whole, stops, bounds, step, plains
+        source, start = (origins, row.stub_start) if stops is None else stub_place(whole, stops, bounds)
+        unsealed = self._traced(unsealed_at, row.unsealed, source, start, (*steps, step) if step else steps)
+        return whole, stops, bounds, step, plains, unsealed
+
+    def _traced(self, place: int, length: int, source: Any, start: int, steps: tuple[str, ...]) -> TracedBytes:
+        if length <= _READ_AT_ONCE:
+            return TracedBytes(self.log.read(place, length), source, start, steps)
+        return StoredBytes.of(self.log, place, length, source, start, steps)
+
+
+def _put(log: Log, parts: Iterable[bytes | TracedBytes], length: int) -> None:
+    """Appends so many bytes to the log."""
+    if length <= _WRITTEN_AT_ONCE:
+        try:
+            joined = b"".join(parts)  # type: ignore[arg-type]
+        except TypeError:
+            pass  # some of them are not in memory
+        else:
+            log.append(joined)
+            return
+    for part in parts:
+        if isinstance(part, bytes):
+            log.append(part)
+            continue
+        for at in range(0, len(part), _WRITTEN_AT_ONCE):
+            log.append(part.part(at, min(at + _WRITTEN_AT_ONCE, len(part))))
+
+
+def _handle_of(call: Call, handles: Numbered[tuple[Endpoint, str]]) -> int:
+    """As the column `handle` has it."""
+    request, opnum = call.request, call.opnum
+    if request is None:
+        return -1
+    if call.interface.uuid != INTERFACE or opnum in _WITHOUT_HANDLE:
+        return NO_HANDLE
+    if opnum != _POLL or call.response is None:
+        return -1
+    handle = request.params.get("hQuery")
+    return handles[call.server, handle["uuid"]] if isinstance(handle, dict) else -1
+
+
+def together(rows: Sequence[PdusRow]) -> PdusRow:
+    """The row of PDUs that have each their own: how long they are together."""
+    return NO_PDUS._replace(
+        pdus=APART,
+        origins=sum(row.origins for row in rows),
+        whole=sum(row.whole for row in rows),
+        unsealed=sum(max(row.unsealed, 0) for row in rows),
+    )
+
+
+class _StoredPdus(Pdus):
+    """PDUs of a call in a table: what is stated of them is read out of their row, what else is asked for is made of it."""
+
+    __slots__ = ("_calls", "packed_plains", "row")
+
+    def __init__(self, calls: CallTable, row: PdusRow, packed_plains: PackedPlains | None) -> None:
+        self._calls, self.row, self.packed_plains = calls, row, packed_plains
+
+    def __getattr__(self, name: str) -> Any:
+        # The fields of `Pdus`, of which none is there before the first is asked for.
+        if name not in Pdus.__slots__:
+            raise AttributeError(name)
+        Pdus.__init__(self, *self._calls.unpacked(self.row, self.packed_plains))
+        return getattr(self, name)
+
+    def is_of(self, calls: CallTable) -> bool:
+        """Whether they lie in the log of these calls."""
+        return self._calls is calls
+
+    def __len__(self) -> int:
+        return self.row.pdus
+
+    @property
+    def _origins(self) -> PackedOrigins:
+        row = self.row
+        return PackedOrigins(self._calls.log.read(row.pdus_place, row.origins), row.whole)
+
+    @property
+    def frames(self) -> tuple[int, ...]:
+        row = self.row
+        frame = only_frame(self._calls.log.read(row.pdus_place, row.origins))
+        return (frame,) if frame is not None else self._origins.frames(0, row.whole)
+
+    @property
+    def frame_range(self) -> tuple[int, int] | None:
+        return self._origins.frame_range(0, self.row.whole)
+
+    def stub_bytes(self, length: int) -> bytes:
+        row = self.row
+        if row.unsealed >= 0:
+            return self._calls.log.read(row.pdus_place + row.origins + row.whole, min(length, row.unsealed))
+        if row.pdus == 1 and self.packed_plains is None:
+            start = row.pdus_place + row.origins + row.stub_start
+            return self._calls.log.read(start, min(length, row.stub_stop - row.stub_start))
+        return super().stub_bytes(length)
+
+
+def _alone(fragment: Fragment) -> Pdus:
+    """The PDU of one fragment of a call as if it were a message."""
+    plain = fragment.plain
+    bounds = array("I", (fragment.stub_start, fragment.stub_stop))
+    if isinstance(plain, Missing):
+        return Pdus(fragment.pdu, None, bounds, "", (plain,))
+    if plain.steps == fragment.pdu.steps and plain == fragment.pdu[fragment.stub_start : fragment.stub_stop]:
+        return Pdus(fragment.pdu, None, bounds)
+    return Pdus(fragment.pdu, None, bounds, plain.steps[-1] if plain.steps else "", None, plain)
+
+
+class OrderedCalls(Sequence[Call]):
+    """The calls of a capture in order: call number n is at position n - 1.
+
+    `order` has the position of each call in the table, `views` for each call the position of its query handle's state in
+    `states`, -1 for none.
+    """
+
+    def __init__(
+        self, table: CallTable, order: Sequence[int], views: Sequence[int] = (), states: Sequence[QueryView] = ()
+    ) -> None:
+        self.table, self.order, self.states = table, order, states
+        self.views = views if len(views) else array("i", [-1]) * len(order)
+        self._last: Call | None = None
+
+    @property
+    def tally(self) -> Mapping[Tally, int]:
+        """How many calls there are of each state, interface and method."""
+        return self.table.tally
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """The numbers of a column in the order of the calls; the columns are those of `FORMATS`."""
+        import numpy as np
+
+        found: npt.NDArray[Any] = self.table.column(name)
+        return found if isinstance(self.order, range) else found[np.asarray(self.order, np.int64)]
+
+    def first_of_contexts(self, numbers: Sequence[int]) -> list[int]:
+        """The first call of each `Context` among calls with these ascending numbers. All that calls have in common is in them."""
+        import numpy as np
+
+        from analyzer.core.array_functions import first_places
+
+        chosen = np.asarray(numbers, np.int64)
+        firsts: list[int] = chosen[first_places(self.column("context")[chosen - 1])].tolist()
+        return firsts
+
+    def first_by_text(self, numbers: Sequence[int], param: str) -> list[int]:
+        """The first of each `Context` among calls with these numbers whose requests have the same text as a parameter; some of the
+        others where there are very many.
+        """
+        import numpy as np
+
+        chosen = np.asarray(numbers, np.int64) - 1
+        columns = [self.column(name)[chosen].tolist() for name in ("context", "place", "request_params")]
+        firsts, known, read = [], set[tuple[int, Any]](), self.table.log.read
+        for number, context, place, length in zip(numbers, *columns, strict=True):
+            text: Any = read(place, length)
+            with suppress(*CONTRADICTIONS):  # whoever looks at the call says so
+                found = PARAMS_DECODER.decode(text).get(param)
+                text = found if isinstance(found, str) else None
+            if (context, text) not in known:
+                if len(known) == _TEXTS_KEPT:
+                    known.clear()
+                known.add((context, text))
+                firsts.append(number)
+        return firsts
+
+    def shared(self, number: int) -> tuple[int, int]:
+        """The numbers of what a call has in common with others: its `context`, and how SMB carried it."""
+        at, table = self.order[number - 1], self.table
+        return table.number("context", at), table.number("smb", at)
+
+    def contexts_by_last_call(self) -> list[Context]:
+        """What calls have in common with others, each once, in the order of the last call of each."""
+        from analyzer.core.array_functions import first_places
+
+        backwards = self.column("context")[::-1]
+        codes = backwards[first_places(backwards)].tolist()
+        return [self.table.contexts[code] for code in reversed(codes)]
+
+    def contexts_of(self, numbers: Sequence[int]) -> list[tuple[Context, int]]:
+        """What calls with these numbers have in common, in the order of the first call of each, and how many have it."""
+        import numpy as np
+
+        codes = Counter(self.column("context")[np.asarray(numbers, np.int64) - 1].tolist())
+        return [(self.table.contexts[code], count) for code, count in codes.items()]
+
+    def states_of(self, numbers: Sequence[int]) -> Counter[str]:
+        """How many of the calls with these numbers are in which state."""
+        import numpy as np
+
+        codes = Counter(self.column("state")[np.asarray(numbers, np.int64) - 1].tolist())
+        return Counter({STATES[code]: count for code, count in codes.items()})
+
+    def held(self, numbers: Sequence[int], *, pdus: bool = False) -> Iterator[HeldCall | None]:
+        """What calls with these numbers state; None for one that has to be looked at."""
+        order = self.order
+        return self.table.held([order[number - 1] for number in numbers], pdus=pdus)
+
+    def with_values(self, numbers: Sequence[int]) -> list[int]:
+        """Which of these calls were answered with performance data."""
+        import numpy as np
+
+        chosen = np.asarray(numbers, np.int64)
+        kinds = [KIND_NUMBERS["perf-data"], KIND_NUMBERS["winperf"]]
+        found: list[int] = chosen[np.isin(self.column("response_buffer_kind")[chosen - 1], kinds)].tolist()
+        return found
+
+    def of_perflib(self, opnums: Iterable[int]) -> list[int]:
+        """The numbers of the calls of these methods of PerflibV2."""
+        import numpy as np
+
+        is_of_one = (self.table.column("opnum")[:, None] == np.array([*opnums])).any(axis=1)
+        return self._numbers(self.table.is_of(INTERFACE) & is_of_one)
+
+    def readings(self) -> list[int]:
+        """The numbers of the calls that ask for values of counters, as far as columns state it."""
+        table = self.table
+        of_perflib = table.is_of(INTERFACE) & (table.column("opnum") == _POLL)
+        # What is read is among what few calls have.
+        return self._numbers(of_perflib | (table.is_of(winreg.INTERFACE) & (table.column("rare") > 0)))
+
+    def _numbers(self, rows: npt.NDArray[np.bool_]) -> list[int]:
+        """The numbers of the calls of some rows."""
+        import numpy as np
+
+        numbers: list[int] = (np.flatnonzero(rows[np.asarray(self.order, np.int64)]) + 1).tolist()
+        return numbers
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    @overload
+    def __getitem__(self, where: int) -> Call: ...
+
+    @overload
+    def __getitem__(self, where: slice) -> Sequence[Call]: ...
+
+    def __getitem__(self, where: int | slice) -> Call | Sequence[Call]:
+        if isinstance(where, slice):
+            return [self[at] for at in range(*where.indices(len(self)))]
+        at = range(len(self.order))[where]
+        # Who looks at a call often looks at it again at once; another thread may look at another one meanwhile.
+        call = self._last
+        if call is None or call.number != at + 1:
+            view = self.views[at]
+            call = self._last = self.table.read(self.order[at], at + 1, self.states[view] if view >= 0 else None)
+        return call
+
+    def __iter__(self) -> Iterator[Call]:
+        for at in range(len(self.order)):
+            yield self[at]

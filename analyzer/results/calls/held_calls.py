@@ -1,0 +1,318 @@
+"""What the rows of calls state, for those who go through many of them: no `Call` is made of each.
+
+Rows are taken out of the columns a block at a time. Nothing is stated here of a call that is out of the ordinary, and it has to be
+looked at as a `Call`. Such a call has PDUs that were carried or unsealed differently, or is long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+
+from analyzer.core.absence import Missing
+from analyzer.core.byte_origins import PACKED_EXTENT, PackedOrigins
+from analyzer.core.traced_bytes import TracedBytes
+from analyzer.results.buffer_kinds import BufferKind
+from analyzer.results.calls.call import CallState, SmbFacts, StubProblem
+from analyzer.results.calls.call_row_columns import (
+    APART,
+    BIG_ENDIAN,
+    KINDS,
+    MISSING,
+    NOTHING_RARE,
+    PARAMS_DECODER,
+    RARE_DECODER,
+    STATES,
+    Context,
+    RareOfCall,
+    RareOfSide,
+    latencies_in,
+    trailer_of,
+)
+from analyzer.results.calls.pdus import clear_stubs, ends_in
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from analyzer.results.calls.call_table import CallTable
+
+# So many rows are a block.
+_BLOCK = 256
+# So much of the log is read at once, and so long a call may be.
+_STRETCH = 1 << 18
+# So many different parameters, each up to so many bytes long, are decoded once for all calls that have them.
+_PARAMS_KEPT, _PARAMS_LENGTH = 1 << 10, 1 << 10
+
+
+class HeldPdus(Struct, frozen=True):
+    """The PDUs of a side: their bytes, and where each of several ends in them.
+
+    Where there is one, its stub begins at `stub_start`. `place` is the frame that carried them, and where they begin in it; None
+    where several frames did.
+    """
+
+    data: bytes
+    stops: Sequence[int] | None
+    stub_start: int
+    place: tuple[int, int] | None
+
+
+class HeldSide(Struct, frozen=True):
+    """The request or the response of a call, its fields as those of `Side`; `stub` is its bytes, where somebody wants them, None
+    where it is missing. `pdus` are there where somebody wants them."""
+
+    missing: Missing | None
+    stub_length: int
+    wire_length: int
+    verification_trailer: Literal["ok", "bad"] | None
+    big_endian: bool
+    params: dict[str, Any]
+    buffer_span: tuple[int, int] | None
+    buffer_kind: BufferKind | None
+    problem: StubProblem | None
+    frames: tuple[int, ...]
+    stub: bytes | TracedBytes | None
+    first_time_ns: int
+    last_time_ns: int
+    pdus: HeldPdus | None = None
+
+
+class HeldCall(Struct, frozen=True):
+    """A call, its fields as those of `Call`."""
+
+    shared: Context
+    smb: SmbFacts | None
+    opnum: int | None
+    method: str | None
+    call_id: int
+    context_id: int
+    state: CallState
+    status: int | None
+    fault: int | None
+    key_number: int | None
+    time_ns: int
+    latency_ns: int | None
+    rare: RareOfCall
+    request: HeldSide | None
+    response: HeldSide | None
+
+
+# The columns of a call and of a side that are taken as they are.
+_OF_CALL = (
+    *("context", "smb", "opnum", "method", "call_id", "context_id", "state", "status", "fault", "key_number"),
+    *("first_time", "place", "rare"),
+)
+_OF_SIDE = (
+    *("side", "stub_length", "wire_length", "flags", "buffer_kind", "buffer_start", "buffer_stop"),
+    *("pdus_place", "origins", "whole", "params", "pdus", "ends", "unsealed", "stub_start"),
+)
+# Among those of the call: the times of the first and of the last frame of each side.
+_TIMES = {"request_": ("first_time", "begin_time"), "response_": ("end_time", "last_time")}
+
+
+class HeldCalls:
+    """Goes through rows of a table of calls; with `pdus`, sides have their PDUs."""
+
+    def __init__(self, table: CallTable, *, pdus: bool = False) -> None:
+        self._table, self._with_pdus = table, pdus
+        self._params: dict[bytes, dict[str, Any]] = {}
+        # What was read of the log last, and where it begins.
+        self._base, self._data = 0, b""
+
+    def stretches(self, places: Sequence[int]) -> Iterator[list[HeldCall | None]]:
+        """What rows state, those together that lie together; None for a call that has to be looked at."""
+        for at in range(0, len(places), _BLOCK):
+            yield from self._block(places[at : at + _BLOCK])
+
+    def _block(self, places: Sequence[int]) -> Iterator[list[HeldCall | None]]:
+        import numpy as np
+
+        rows = self._table.rows(np.asarray(places, np.int64))
+        begin, stop, is_plain, latency = _extents(rows)
+        own = list(zip(*(rows[name].tolist() for name in _OF_CALL), latency, strict=True))
+        requests, responses = _side_columns(rows, "request_"), _side_columns(rows, "response_")
+        first = 0
+        for at, (begins, stops, plain) in enumerate(zip(begin, stop, is_plain, strict=True)):
+            is_here = self._base <= begins and stops <= self._base + len(self._data)
+            if plain and is_here:
+                continue
+            if first < at:
+                yield self._calls(own[first:at], requests[first:at], responses[first:at])
+            first = at
+            if plain:
+                log, self._base = self._table.log, begins
+                self._data = log.read(begins, min(max(stops - begins, _STRETCH), log.end - begins))
+            else:
+                first += 1
+                yield [None]
+        if first < len(own):
+            yield self._calls(own[first:], requests[first:], responses[first:])
+
+    def _calls(
+        self, own: Sequence[tuple[int, ...]], requests: Sequence[tuple[int, ...]], responses: Sequence[tuple[int, ...]]
+    ) -> list[HeldCall | None]:
+        """The calls of rows whose bytes are at hand."""
+        base, data, decode = self._base, self._data, RARE_DECODER.decode
+        shared = self._table.shared
+        contexts, smbs, texts = shared.contexts, shared.smbs, shared.texts
+        places, middles, rares = list[int](), list[int](), list[RareOfCall]()
+        for call, request, response in zip(own, requests, responses, strict=True):
+            place, rare = call[_PLACE] - base, call[_RARE]
+            middle = place + request[_PARAMS]
+            end = middle + response[_PARAMS]
+            places.append(place)
+            middles.append(middle)
+            rares.append(decode(data[end : end + rare]) if rare else NOTHING_RARE)
+        asked = self._sides(requests, places, [few.request for few in rares])
+        answered = self._sides(responses, middles, [few.response for few in rares])
+        made = list[HeldCall | None]()
+        for numbers, few, its_request, its_response in zip(own, rares, asked, answered, strict=True):
+            if few is not NOTHING_RARE and not (
+                _is_plain(its_request, few.request) and _is_plain(its_response, few.response)
+            ):
+                made.append(None)
+                continue
+            context, smb, opnum, method, call_id, context_id, state, status, fault, key_number, time, _, _, took = (
+                numbers
+            )
+            made.append(
+                HeldCall(
+                    contexts[context],
+                    smbs[smb],
+                    None if opnum < 0 else opnum,
+                    texts[method],
+                    call_id,
+                    context_id,
+                    STATES[state],
+                    None if status < 0 else status,
+                    None if fault < 0 else fault,
+                    None if key_number < 0 else key_number,
+                    time,
+                    None if took < 0 else took,
+                    few,
+                    its_request,
+                    its_response,
+                )
+            )
+        return made
+
+    def _sides(
+        self, columns: Sequence[tuple[int, ...]], params_at: Sequence[int], rares: Sequence[RareOfSide | None]
+    ) -> list[HeldSide | None]:
+        """A side of calls whose bytes are at hand."""
+        base, data, known, made = self._base, self._data, self._params, list[HeldSide | None]()
+        with_pdus = self._with_pdus
+        for of_side, place, rare in zip(columns, params_at, rares, strict=True):
+            missing, stub_length, wire_length, flags, kind, start, stop, at, origins, whole, params, *of_stub = of_side
+            if missing < 0:
+                made.append(None)
+                continue
+            at, stub = at - base, None
+            pdus, ends, unsealed, stub_start, first_time, last_time, begin, end = of_stub
+            if not missing:
+                if end >= 0:
+                    stub = data[begin - base : end - base]
+                else:
+                    stub = _joined(data, at + origins, whole, pdus, ends)[:stub_length]
+            if origins == PACKED_EXTENT.size:
+                frames = PACKED_EXTENT.unpack_from(data, at)[:1]
+            else:
+                frames = PackedOrigins(data[at : at + origins], whole).frames(0, whole)
+            held_pdus = None
+            if with_pdus:
+                ends_at = at + origins + whole + max(unsealed, 0)
+                held_pdus = _held_pdus(data, at, at + origins, whole, stub_start, data[ends_at : ends_at + ends], pdus)
+            packed = data[place : place + params]
+            if (its_params := known.get(packed)) is None:
+                its_params = self._decoded(packed)
+            made.append(
+                HeldSide(
+                    MISSING[missing],
+                    stub_length,
+                    wire_length,
+                    trailer_of(flags) if flags else None,
+                    flags & BIG_ENDIAN > 0,
+                    its_params,
+                    None if start < 0 else (start, stop),
+                    None if kind < 0 else KINDS[kind],
+                    None if rare is None else rare.problem,
+                    frames,
+                    stub,
+                    first_time,
+                    last_time,
+                    held_pdus,
+                )
+            )
+        return made
+
+    def _decoded(self, params: bytes) -> dict[str, Any]:
+        """The parameters of a stub, which nobody changes: the same object for all that are the same."""
+        found: dict[str, Any] = PARAMS_DECODER.decode(params) if params else {}
+        if len(params) <= _PARAMS_LENGTH:
+            if len(self._params) == _PARAMS_KEPT:
+                self._params.clear()
+            self._params[params] = found
+        return found
+
+
+# Which column states where the parameters of a call lie, how long what few calls have is, and how long parameters of a side are.
+_PLACE, _RARE, _PARAMS = _OF_CALL.index("place"), _OF_CALL.index("rare"), _OF_SIDE.index("params")
+
+
+def _is_plain(side: HeldSide | None, rare: RareOfSide | None) -> bool:
+    """Whether the frames and the stub of a side are had without looking at each of its PDUs."""
+    if side is None or rare is None:
+        return True
+    return not (rare.apart or rare.frames_of_dropped or (rare.plains is not None and side.missing is None))
+
+
+def _extents(rows: npt.NDArray[Any]) -> tuple[list[int], list[int], list[bool], list[int]]:
+    """Where in the log the bytes of each call begin and end, which calls are short and lie there in one piece, and how long each
+    answer took."""
+    import numpy as np
+
+    place = rows["place"].astype(np.int64)
+    begin, is_plain = place.copy(), np.ones(len(rows), np.bool_)
+    length = rows["rare"].astype(np.int64)
+    for side in ("request_", "response_"):
+        is_there, number = rows[side + "side"] >= 0, rows[side + "pdus"]
+        at = rows[side + "pdus_place"].astype(np.int64)
+        is_plain &= ~is_there | ((number > 0) & (number < APART))
+        # A row that says better what was known of a call has its PDUs where the first one had them.
+        is_plain &= ~is_there | (at <= place)
+        begin = np.where(is_there, np.minimum(at, begin), begin)
+        length += rows[side + "params"]
+    stop = place + length
+    is_plain &= stop - begin <= _STRETCH
+    is_known, latency = latencies_in(lambda name: rows[name])
+    return begin.tolist(), stop.tolist(), is_plain.tolist(), np.where(is_known, latency, -1).tolist()
+
+
+def _side_columns(rows: npt.NDArray[Any], side: str) -> list[tuple[int, ...]]:
+    """The columns of a side, and where in the log its stubs begin and end: -1 where they do not lie there in one piece."""
+    import numpy as np
+
+    unsealed, start = rows[side + "unsealed"].astype(np.int64), rows[side + "stub_start"].astype(np.int64)
+    whole = rows[side + "pdus_place"].astype(np.int64) + rows[side + "origins"]
+    # What was unsealed lies behind the PDUs.
+    begin = whole + np.where(unsealed >= 0, rows[side + "whole"], start)
+    length = np.minimum(rows[side + "stub_length"], np.where(unsealed >= 0, unsealed, rows[side + "stub_stop"] - start))
+    end = np.where((unsealed >= 0) | (rows[side + "pdus"] == 1), begin + length, -1)
+    columns = [rows[side + name].tolist() for name in _OF_SIDE] + [rows[name].tolist() for name in _TIMES[side]]
+    return list(zip(*columns, begin.tolist(), end.tolist(), strict=True))
+
+
+def _held_pdus(data: bytes, origins_at: int, at: int, whole: int, stub_start: int, ends: bytes, pdus: int) -> HeldPdus:
+    """So many PDUs of a call's side that begin at a place in the log."""
+    if pdus > 1:
+        return HeldPdus(data[at : at + whole], ends_in(ends, pdus)[1], stub_start, None)
+    place = PACKED_EXTENT.unpack_from(data, origins_at)[:2] if at - origins_at == PACKED_EXTENT.size else None
+    return HeldPdus(data[at : at + whole], None, stub_start, place)
+
+
+def _joined(data: bytes, at: int, whole: int, pdus: int, ends: int) -> bytes:
+    """The stubs of several PDUs in clear. These are `whole` bytes, and behind them so many (`ends`) state where each ends."""
+    bounds, stops = ends_in(data[at + whole : at + whole + ends], pdus)
+    return b"".join([data[at + start : at + stop] for start, stop in clear_stubs(stops, bounds)])

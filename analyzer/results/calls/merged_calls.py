@@ -1,0 +1,369 @@
+"""Tables of calls that several processes made of parts of one capture, put together into the table that one process makes.
+
+Each call has a moment: the number of the event that completed it, the same in every process. The tables come in blocks, and are
+merged by moments as they come, so that no more than a block of each is in memory. Rows are taken as they are; what they point to
+is given the numbers and places that it has in the table of all: those in which values, and bytes, are met first.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct, msgpack
+from msgspec.structs import replace
+
+from analyzer.core.array_functions import distinct, first_places
+from analyzer.results.calls.call_row_columns import (
+    APART,
+    FORMATS,
+    RARE_DECODER,
+    PackedPlains,
+    PdusRow,
+    RareOfCall,
+    RareOfSide,
+    SharedValues,
+)
+from analyzer.results.calls.call_table import CallTable
+from analyzer.results.methods import scmr, winreg
+
+# A block has so many rows, and fewer where these have so many bytes.
+_ROWS, _BYTES = 4096, 4 << 20
+_ROW = np.dtype([(name, f"<{form}") for name, form in FORMATS.items()])
+_SIDES = ("request", "response")
+_ENCODER = msgpack.Encoder()
+_Rows = npt.NDArray[Any]
+_Numbers = npt.NDArray[np.int64]
+
+
+class MovedCalls(Struct, array_like=True, frozen=True):
+    """Rows of a table, the moment of each, and their bytes: those of row i end at `ends[i]` of the log, and the first begin at
+    `begin`."""
+
+    moments: bytes
+    ends: bytes
+    rows: bytes
+    begin: int
+    log: bytes
+
+
+def blocks_of(table: CallTable, moments: _Numbers, ends: _Numbers) -> Iterator[MovedCalls]:
+    """A table of calls in blocks, to be sent to another process."""
+    first, begin = 0, 0
+    while first < len(table):
+        stop = int(np.searchsorted(ends, begin + _BYTES, side="right"))
+        stop = max(min(stop, first + _ROWS, len(table)), first + 1)
+        end = int(ends[stop - 1])
+        rows = table.rows(np.arange(first, stop))
+        yield MovedCalls(
+            moments[first:stop].tobytes(),
+            ends[first:stop].tobytes(),
+            rows.tobytes(),
+            begin,
+            table.log.read(begin, end - begin),
+        )
+        first, begin = stop, end
+
+
+class MergedRows(Struct, frozen=True):
+    """Rows that were put into the table, one behind the other, `begin` being the first: from which table each came, and which row
+    it was there."""
+
+    begin: int
+    tables: _Numbers
+    rows: _Numbers
+
+
+class MergedTable(CallTable):
+    """A table that takes the rows of others."""
+
+    def take_rows(self, rows: npt.NDArray[Any], log: bytes) -> None:
+        """Takes calls that lay in other tables (`calls_of_shards`): rows with the numbers and places of this one, and their
+        bytes."""
+        self.log.append(log)
+        at = len(self)
+        self._growing.extend(rows)
+        unbound = [context.interface.uuid is None for context in self.contexts]
+        if any(unbound):
+            for row, (context, context_id) in enumerate(
+                zip(rows["context"].tolist(), rows["context_id"].tolist(), strict=True)
+            ):
+                if unbound[context]:
+                    key = self.contexts[context].channel, context_id
+                    self.unbound.setdefault(key, array("I")).append(at + row)
+
+    def number_of(self, name: str, value: Any) -> int:
+        """The number of a value that calls share: of `contexts`, `smbs`, `texts`, `steps` or `handles`."""
+        numbered: dict[Any, int] = getattr(self, f"_{name}")
+        return numbered[value]
+
+
+class CallMerger:
+    """Puts tables together into an empty one."""
+
+    def __init__(
+        self, table: MergedTable, values: Sequence[SharedValues], numbers: Sequence[Mapping[str, _Numbers]]
+    ) -> None:
+        """`values` are what the rows of each table point to, with the numbers of the whole capture; `numbers` has for each table
+        the numbers that its `keys`, `services` and `reads` have there, by their own, of which the first is 1."""
+        self._table, self._numbers = table, numbers
+        self._values = [_SharedNumbers(table, each) for each in values]
+
+    def merge(self, sources: Sequence[Iterator[MovedCalls]]) -> Iterator[MergedRows]:
+        """Takes the blocks of all tables; gives what was put into the table, some rows at a time."""
+        waiting = [_WaitingTable(number, blocks) for number, blocks in enumerate(sources)]
+        while waiting := [one for one in waiting if one.has_rows()]:
+            until = min(one.last for one in waiting)
+            yield self._put([one.take(until) for one in waiting])
+
+    def _put(self, parts: Sequence[_Part]) -> MergedRows:
+        order = np.argsort(np.concatenate([part.moments for part in parts]), kind="stable")
+        origins = np.concatenate([np.full(len(part.rows), at) for at, part in enumerate(parts)])[order]
+        rows, begins, ends, numbers = (
+            np.concatenate([getattr(part, name) for part in parts])[order]
+            for name in ("rows", "begins", "ends", "numbers")
+        )
+        lengths = ends - begins
+        tables = np.array([part.table for part in parts])[origins]
+        rares = self._rares(rows, parts, origins, begins, ends)
+        self._number_handles(rows, tables)
+        self._number_values(rows, tables, rares)
+        # Where the bytes of each will lie. What few calls have is written anew, where it has numbers and places in it.
+        place, changed, until = self._table.log.end, dict[int, bytes](), 0
+        places = np.empty(len(rows), np.int64)
+        for at in [*rares, len(rows)]:
+            some = lengths[until:at]
+            places[until:at] = place + np.cumsum(some) - some
+            place += int(some.sum())
+            if at == len(rows):
+                break
+            places[at] = place
+            made = self._renumbered(rares[at], int(tables[at]), place - int(begins[at]))
+            changed[at] = made
+            place += int(lengths[at]) - int(rows["rare"][at]) + len(made)
+            until = at + 1
+        log = _bytes_of(parts, origins, begins, ends, rows["rare"], changed)
+        for at, made in changed.items():
+            rows["rare"][at] = len(made)
+        self._move(rows, places - begins)
+        merged = MergedRows(len(self._table), tables, numbers)
+        self._table.take_rows(rows, log)
+        return merged
+
+    def _rares(
+        self, rows: _Rows, parts: Sequence[_Part], origins: _Numbers, begins: _Numbers, ends: _Numbers
+    ) -> dict[int, RareOfCall]:
+        """What few calls have, of those rows where there are numbers or places in it."""
+        found = {}
+        for at in np.flatnonzero(rows["rare"]).tolist():
+            part, end = parts[origins[at]], int(ends[at])
+            rare = RARE_DECODER.decode(part.bytes(end - int(rows["rare"][at]), end))
+            if rare.read is not None or any(side is not None and side.apart for side in (rare.request, rare.response)):
+                found[at] = rare
+        return found
+
+    def _number_handles(self, rows: _Rows, tables: _Numbers) -> None:
+        """Gives the handles of keys and services the numbers of the whole capture."""
+        for table in distinct(tables).tolist():
+            have_one = np.flatnonzero((tables == table) & (rows["key_number"] >= 0))
+            interfaces = self._values[table].interfaces[rows["context"][have_one]]
+            for interface, kind in _HANDLES.items():
+                its = have_one[interfaces == interface]
+                rows["key_number"][its] = self._numbers[table][kind][rows["key_number"][its] - 1]
+
+    def _number_values(self, rows: _Rows, tables: _Numbers, rares: dict[int, RareOfCall]) -> None:
+        """Gives the rows the numbers that their values have in the table. Values that are not there yet are numbered as one row
+        after the other would have been."""
+        has_pdus = {side: _has_pdus(rows, side) for side in _SIDES}
+        # The first row with each new value. Those behind it find it numbered.
+        firsts = set(rares)
+        for table in distinct(tables).tolist():
+            are_its = tables == table
+            values = self._values[table]
+            for kind, name, side in _POINTING:
+                pointing = np.flatnonzero(are_its & (has_pdus[side] if side else rows[name].astype(np.int64) >= 0))
+                own = rows[name][pointing]
+                are_new = values.are_new(kind, own)
+                firsts.update(pointing[are_new][first_places(own[are_new])].tolist())
+        for at in sorted(firsts):
+            self._number_row(rows[at], self._values[tables[at]], rares.get(at))
+        for table in distinct(tables).tolist():
+            are_its = tables == table
+            for kind, name, side in _POINTING:
+                pointing = are_its & (has_pdus[side] if side else rows[name].astype(np.int64) >= 0)
+                rows[name][pointing] = self._values[table].numbers[kind][rows[name][pointing]]
+
+    @staticmethod
+    def _number_row(row: Any, values: _SharedNumbers, rare: RareOfCall | None) -> None:
+        """Numbers the values of a row in the order in which `CallTable` numbers them."""
+        for side in _SIDES:
+            of_side = getattr(rare, side) if rare is not None else None
+            if of_side is not None and of_side.apart:
+                for one, _ in of_side.apart:
+                    values.number("steps", one.steps)
+                    values.number("texts", one.step)
+            elif 0 < row[f"{side}_pdus"] < APART:
+                values.number("steps", row[f"{side}_steps"])
+                values.number("texts", row[f"{side}_step"])
+        values.number("contexts", row["context"])
+        values.number("texts", row["method"])
+        values.number("smbs", row["smb"])
+        if row["handle"] >= 0:
+            values.number("handles", row["handle"])
+
+    def _renumbered(self, rare: RareOfCall, table: int, move: int) -> bytes:
+        """What few calls have, packed, with the numbers and places of the table; its bytes lie so far from where they lay."""
+        values, read = self._values[table], rare.read
+        if read is not None:
+            read = replace(read, number=int(self._numbers[table]["reads"][read.number - 1]))
+        request, response = (
+            _moved(side, values, move) if side is not None else None for side in (rare.request, rare.response)
+        )
+        return _ENCODER.encode(replace(rare, read=read, request=request, response=response))
+
+    @staticmethod
+    def _move(rows: _Rows, moves: _Numbers) -> None:
+        """Lets places lie so far from where they lay."""
+        rows["place"] = rows["place"].astype(np.int64) + moves
+        for side in _SIDES:
+            has_pdus, places = _has_pdus(rows, side), rows[f"{side}_pdus_place"]
+            places[has_pdus] = places[has_pdus].astype(np.int64) + moves[has_pdus]
+
+
+# The interfaces whose calls use handles that are numbered, and which numbers these are.
+_HANDLES = {winreg.INTERFACE: "keys", scmr.INTERFACE: "services"}
+# What points to shared values: their kind, the column, and the side that has to have PDUs for it to count.
+_POINTING = (
+    ("steps", "request_steps", "request"),
+    ("texts", "request_step", "request"),
+    ("steps", "response_steps", "response"),
+    ("texts", "response_step", "response"),
+    ("contexts", "context", None),
+    ("texts", "method", None),
+    ("smbs", "smb", None),
+    ("handles", "handle", None),
+)
+
+
+def _has_pdus(rows: _Rows, side: str) -> npt.NDArray[np.bool_]:
+    """Which rows have PDUs of a side that are described by the row itself."""
+    found: npt.NDArray[np.bool_] = (rows[f"{side}_pdus"] > 0) & (rows[f"{side}_pdus"] < APART)
+    return found
+
+
+def _moved(side: RareOfSide, values: _SharedNumbers, move: int) -> RareOfSide:
+    apart: list[tuple[PdusRow, PackedPlains | None]] = []
+    for row, plains in side.apart:
+        steps, step = int(values.numbers["steps"][row.steps]), int(values.numbers["texts"][row.step])
+        apart.append((row._replace(pdus_place=row.pdus_place + move, steps=steps, step=step), plains))
+    return replace(side, apart=tuple(apart))
+
+
+def _bytes_of(
+    parts: Sequence[_Part],
+    origins: _Numbers,
+    begins: _Numbers,
+    ends: _Numbers,
+    rares: npt.NDArray[Any],
+    changed: dict[int, bytes],
+) -> bytes:
+    """The bytes of merged rows, one behind the other. Neighbours in one table are taken together."""
+    borders = {0, *(np.flatnonzero(np.diff(origins)) + 1).tolist(), *(at + 1 for at in changed), len(origins)}
+    found, first = [], 0
+    for stop in sorted(borders)[1:]:
+        part, end = parts[origins[first]], int(ends[stop - 1])
+        made = changed.get(stop - 1)
+        found.append(part.bytes(int(begins[first]), end if made is None else end - int(rares[stop - 1])))
+        if made is not None:
+            found.append(made)
+        first = stop
+    return b"".join(found)
+
+
+class _SharedNumbers:
+    """What the rows of one table point to, and which number each has in the table of all, -1 while it has none."""
+
+    def __init__(self, table: MergedTable, values: SharedValues) -> None:
+        self._table = table
+        self._values = {name: getattr(values, name) for name in SharedValues.__struct_fields__}
+        self.interfaces = np.array([context.interface.uuid or "" for context in values.contexts], np.str_)
+        self.numbers = {name: np.full(len(found), -1, np.int64) for name, found in self._values.items()}
+
+    def are_new(self, kind: str, numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Which of these have no number yet."""
+        found: npt.NDArray[np.bool_] = self.numbers[kind][numbers] < 0
+        return found
+
+    def number(self, kind: str, own: int) -> None:
+        """Sees to it that a value has one."""
+        if self.numbers[kind][own] < 0:
+            self.numbers[kind][own] = self._table.number_of(kind, self._values[kind][own])
+
+
+class _Part(Struct, frozen=True):
+    """Rows of one table that are merged at once. `numbers` are their numbers there; their bytes lie from `begins` to `ends` of the
+    log of that table. `log` is the part of that log from `origin`.
+    """
+
+    table: int
+    moments: _Numbers
+    rows: _Rows
+    begins: _Numbers
+    ends: _Numbers
+    numbers: _Numbers
+    origin: int
+    log: memoryview
+
+    def bytes(self, begin: int, end: int) -> memoryview:
+        return self.log[begin - self.origin : end - self.origin]
+
+
+class _WaitingTable:
+    """A table of which the next block waits to be merged."""
+
+    def __init__(self, table: int, blocks: Iterator[MovedCalls]) -> None:
+        self._table, self._blocks = table, blocks
+        self._count = self._at = 0
+        self._part: _Part | None = None
+
+    def has_rows(self) -> bool:
+        """Whether any rows of this table of calls are left to be merged."""
+        if self._part is None:
+            block = next(self._blocks, None)
+            if block is None:
+                return False
+            ends, rows = np.frombuffer(block.ends, np.int64), np.frombuffer(block.rows, _ROW)
+            begins = np.concatenate([np.array([block.begin], np.int64), ends[:-1]])
+            moments, numbers = np.frombuffer(block.moments, np.int64), np.arange(len(rows)) + self._count
+            self._part = _Part(self._table, moments, rows, begins, ends, numbers, block.begin, memoryview(block.log))
+            self._count, self._at = self._count + len(rows), 0
+        return True
+
+    @property
+    def last(self) -> int:
+        """The moment of the last row of the block."""
+        assert self._part is not None
+        return int(self._part.moments[-1])
+
+    def take(self, until: int) -> _Part:
+        """The rows up to a moment."""
+        part = self._part
+        assert part is not None
+        stop = int(np.searchsorted(part.moments, until, side="right"))
+        some = slice(self._at, stop)
+        self._at = stop
+        if stop == len(part.rows):
+            self._part = None
+        return _Part(
+            part.table,
+            part.moments[some],
+            part.rows[some],
+            part.begins[some],
+            part.ends[some],
+            part.numbers[some],
+            part.origin,
+            part.log,
+        )

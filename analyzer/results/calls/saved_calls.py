@@ -1,0 +1,311 @@
+"""The calls of a case, which anybody may have written: what does not fit together is a `CaseError` where it is looked at.
+
+Columns are checked a block of rows at a time; what a row has in the log, when it is looked at; each once. Everything that a sound
+row states is there and fits, and it is read as those of any table. One that is not, or is out of the ordinary, is checked by itself
+whenever its call is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from operator import itemgetter
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzer.core.byte_origins import PackedOrigins, only_frame, packed_length
+from analyzer.core.cached_properties import cached_property
+from analyzer.core.errors import CONTRADICTIONS, CaseError
+from analyzer.core.frame_ids import file_of
+from analyzer.results.calls.call import Call, SideName
+from analyzer.results.calls.call_row_columns import (
+    FORMATS,
+    KINDS,
+    MISSING,
+    NOTHING_RARE,
+    NOTHING_RARE_OF_SIDE,
+    OWN_OF_CALL,
+    OWN_OF_SIDE,
+    PARAMS_AT,
+    PARAMS_DECODER,
+    RARE_DECODER,
+    SIDE_COLUMNS,
+    STATE_NUMBERS,
+    STATES,
+    CallRow,
+    Context,
+    PdusRow,
+    RareOfSide,
+)
+from analyzer.results.calls.call_table import CallTable, Tally, together
+from analyzer.results.calls.held_calls import HeldCall
+from analyzer.results.calls.pdus import Pdus
+from analyzer.results.calls.query_state import QueryView
+from analyzer.results.methods.perflib import INTERFACE, PARAMS
+
+# Which state of a query handle a call saw: a column beside those of the table.
+VIEW = "view"
+# So many rows are checked at once.
+_BLOCK = 256
+# Of so many different parameters, each up to so many bytes long, it is known that they are sound.
+_PARAMS_KEPT, _PARAMS_LENGTH = 1 << 12, 1 << 10
+_SIDES: tuple[SideName, SideName] = ("request", "response")
+# Nothing is known of a row; its columns fit; all of it does; it is damaged or out of the ordinary.
+_UNKNOWN, _ORDERLY, _SOUND, _ODD = range(4)
+# What of a call says which parameters it has.
+_OF_CALL = itemgetter(*map(CallRow._fields.index, ("context", "opnum", "state", "fault", "place", "rare")))
+_COMPLETE = STATE_NUMBERS["complete"]
+_NO_ORIGIN = "bytes without an origin"
+# Columns that state how many bytes of the log a call has.
+_LENGTHS = ("rare", "params", "origins", "whole", "unsealed", "ends")
+
+
+class SavedViews(Sequence[int]):
+    """For each call the number of the state of its query handle, -1 for none."""
+
+    def __init__(self, calls: CallTable, states: int) -> None:
+        self._calls, self._states = calls, states
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    @overload
+    def __getitem__(self, where: int) -> int: ...
+
+    @overload
+    def __getitem__(self, where: slice) -> Sequence[int]: ...
+
+    def __getitem__(self, where: int | slice) -> int | Sequence[int]:
+        if isinstance(where, slice):
+            return [self[at] for at in range(*where.indices(len(self)))]
+        found = self._calls.number(VIEW, where)
+        if not -1 <= found < self._states:
+            raise CaseError(f"the case is damaged: call {where + 1} refers to a state of a handle that is not there")
+        return found
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        found = self._calls.column(VIEW)
+        if len(found) and not (found.min() >= -1 and found.max() < self._states):
+            raise CaseError("the case is damaged: a call refers to a state of a handle that is not there")
+        return found.astype(dtype)
+
+
+class SavedCalls(CallTable):
+    """Calls of a case of so many `files`."""
+
+    files = 0
+
+    @cached_property
+    def _known(self) -> bytearray:
+        """How sound each row of the case's calls is, as far as it was checked."""
+        self._check_lengths()
+        return bytearray(len(self))
+
+    @cached_property
+    def _params(self) -> set[tuple[SideName, int, bytes]]:
+        """Parameters that are sound, by side and method."""
+        return set()
+
+    def _is_sound(self, at: int) -> bool:
+        known = self._known
+        if known[at] == _UNKNOWN:
+            first = at - at % _BLOCK
+            rows = super().rows(np.arange(first, min(first + _BLOCK, len(self))))
+            known[first : first + len(rows)] = (
+                np.where(self._columns_fit(rows), _ORDERLY, _ODD).astype(np.uint8).tobytes()
+            )
+        if known[at] == _ORDERLY:
+            known[at] = _SOUND if self._row_fits(self._columns.row(at)) else _ODD
+        return known[at] == _SOUND
+
+    def _columns_fit(self, rows: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Whether the numbers of rows stand for something, and what they say of the log is in its order."""
+        shared = self.shared
+        fits = (rows["context"] < len(shared.contexts)) & (rows["smb"] < len(shared.smbs))
+        fits &= (rows["method"] < len(shared.texts)) & (rows["state"] < len(STATES))
+        for name in _SIDES:
+            column = {one: rows[f"{name}_{one}"].astype(np.int64) for one in (*PdusRow._fields, "side", "buffer_kind")}
+            its = (column["side"] < len(MISSING)) & (column["buffer_kind"] < len(KINDS)) & (column["pdus"] > 0)
+            its &= (column["steps"] < len(shared.steps)) & (column["step"] < len(shared.texts))
+            its &= (column["stub_start"] <= column["stub_stop"]) & (column["stub_stop"] <= column["whole"])
+            end = column["pdus_place"] + column["origins"] + column["whole"] + np.maximum(column["unsealed"], 0)
+            its &= end + column["ends"] <= rows["place"].astype(np.int64)
+            fits &= its | (column["side"] < 0)
+        return fits
+
+    def _row_fits(self, row: tuple[int, ...]) -> bool:
+        """Whether what stands in the log of a row is what its columns say; False for what is out of the ordinary."""
+        context, opnum, state, fault, place, rare = _OF_CALL(row)
+        request, response = row[OWN_OF_CALL:][:SIDE_COLUMNS], row[OWN_OF_CALL + SIDE_COLUMNS :][:SIDE_COLUMNS]
+        try:
+            is_whole = state == _COMPLETE and self.shared.contexts[context].interface.uuid == INTERFACE
+            wanted = opnum if is_whole else -1
+            middle = request[PARAMS_AT]
+            end = middle + response[PARAMS_AT]
+            data = self.log.read(place, end + rare)
+            few = RARE_DECODER.decode(data[end:]) if rare else NOTHING_RARE
+            if response[0] >= 0:
+                is_decoded = fault < 0 and end > middle
+                self._check_side("response", response, few.response, data[middle:end], wanted if is_decoded else -1)
+            if request[0] >= 0:
+                self._check_side("request", request, few.request, data[:middle], wanted)
+        except (CaseError, *CONTRADICTIONS):
+            return False  # why is said of the call
+        return True
+
+    def _check_side(
+        self, name: SideName, columns: tuple[int, ...], rare: RareOfSide | None, params: bytes, opnum: int
+    ) -> None:
+        """Raises `ValueError` or `LookupError` where a side is not sound."""
+        few, row = rare or NOTHING_RARE_OF_SIDE, PdusRow._make(columns[OWN_OF_SIDE:])
+        if few.apart or few.frames_of_dropped:
+            raise ValueError("it is out of the ordinary")
+        origins = self.log.read(row.pdus_place, row.origins)
+        if packed_length(origins) < row.whole:
+            raise ValueError(_NO_ORIGIN)
+        frame = only_frame(origins)
+        frames = (frame,) if frame is not None else PackedOrigins(origins, row.whole).frame_range(0, row.whole)
+        check_frames(frames or (), self.files)
+        if row.pdus > 1 or few.plains is not None:
+            _check_bounds(self._stored(row, few.plains))
+        key = name, opnum if few.problem is None else -1, params
+        if key not in self._params:
+            _check_params(name, PARAMS_DECODER.decode(params) if params else {}, key[1])
+            if len(self._params) < _PARAMS_KEPT and len(params) <= _PARAMS_LENGTH:
+                self._params.add(key)
+
+    def _check_call(self, call: Call) -> None:
+        """Raises `ValueError` or `LookupError` where a call is not sound by itself."""
+        opnum = call.opnum if call.opnum is not None and call.state == "complete" and call.is_perflib else -1
+        for name, side in zip(_SIDES, (call.request, call.response), strict=True):
+            if side is None:
+                continue
+            if isinstance(side.pdus, Pdus):
+                _check_pdus(side.pdus)
+            has_none = name == "response" and (call.fault is not None or not side.params)
+            _check_params(name, side.params, -1 if has_none or side.problem is not None else opnum)
+            check_frames((*side.frames_of_dropped, *side.frame_range), self.files)
+
+    def _check_lengths(self) -> None:
+        """Raises `ValueError` where all calls together have more bytes than there are. Otherwise a case of a megabyte, each call of
+        which has it whole, would be a gigabyte."""
+        stated = sum(int(np.maximum(self.column(name), 0).sum()) for name in FORMATS if name.endswith(_LENGTHS))
+        if stated > self.log.end:
+            raise ValueError(f"calls have {stated} bytes together, more than there are")
+
+    def read(self, at: int, number: int, query: QueryView | None) -> Call:
+        try:
+            is_sound = self._is_sound(at)
+            call = super().read(at, number, query)
+            if not is_sound:
+                self._check_call(call)
+            return call
+        except CONTRADICTIONS as error:
+            raise CaseError(f"the case is damaged: call {at + 1} cannot be read ({error})") from None
+
+    def held(self, places: Sequence[int], *, pdus: bool = False) -> Iterator[HeldCall | None]:
+        for start in range(0, len(places), _BLOCK):
+            block = places[start : start + _BLOCK]
+            try:
+                are_sound = list(map(self._is_sound, block))
+            except (CaseError, *CONTRADICTIONS):
+                are_sound = [False] * len(block)  # who looks at the first of them says why
+            found = super().held([at for at, is_sound in zip(block, are_sound, strict=True) if is_sound], pdus=pdus)
+            yield from (next(found) if is_sound else None for is_sound in are_sound)
+
+    def _apart(self, row: PdusRow, rare: RareOfSide) -> list[Pdus]:
+        if together([one for one, _ in rare.apart]) != row:
+            raise ValueError("PDUs that are not its own")
+        found = super()._apart(row, rare)
+        for one in found:
+            _check_pdus(one)
+        return found
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        try:
+            found = super().column(name)
+        except CONTRADICTIONS as error:
+            raise CaseError(f"the case is damaged: {error}") from None
+        if name == "context" and len(found) and found.max() >= len(self.contexts):
+            raise CaseError("the case is damaged: a call refers to a context that is not there")
+        return found
+
+    def number(self, name: str, at: int) -> int:
+        try:
+            return super().number(name, at)
+        except CONTRADICTIONS as error:
+            raise CaseError(f"the case is damaged: {name} of call {at + 1} cannot be read ({error})") from None
+
+    def rows(self, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        try:
+            return super().rows(places)
+        except CONTRADICTIONS as error:
+            raise CaseError(f"the case is damaged: {error}") from None
+
+    @cached_property
+    def tally(self) -> Mapping[Tally, int]:
+        """How many calls of the case there are of each state, interface and method, counted when somebody asks."""
+        try:
+            return super().tally
+        except LookupError as error:
+            raise CaseError(f"the case is damaged: {error}") from None
+
+    def context(self, at: int) -> Context:
+        try:
+            return super().context(at)
+        except CONTRADICTIONS as error:
+            raise CaseError(f"the case is damaged: call {at + 1} cannot be read ({error})") from None
+
+    def meaning(self, name: str) -> Callable[[int], Any]:
+        meaning = super().meaning(name)
+
+        def found(number: int) -> Any:
+            try:
+                return meaning(number)
+            except LookupError as error:
+                raise CaseError(f"the case is damaged: {name} of a call cannot be read ({error})") from None
+
+        return found
+
+
+def check_frames(frames: Iterable[int], files: int) -> None:
+    """Raises `ValueError` where frames are of none of so many files; of captures without a name there is one."""
+    if any(not 0 <= file_of(frame) < max(files, 1) for frame in frames):
+        raise ValueError("frames of a file that is not there")
+
+
+def _check_params(name: SideName, params: Mapping[str, Any], opnum: int) -> None:
+    """Raises `ValueError` where the parameters of a side lack some of a method of PerflibV2 (-1: of none), or have some of another
+    type."""
+    for key, kind in PARAMS.get((opnum, name), {}).items():
+        value = params.get(key)
+        is_null = key == "szMachine" and key in params and value is None
+        if not isinstance(value, kind) and not is_null:
+            raise ValueError(f"its {key} is not what its method has")
+    for key, value in params.items():
+        if isinstance(value, dict) and not (
+            isinstance(value.get("uuid"), str) and isinstance(value.get("attributes"), int)
+        ):
+            raise ValueError(f"its {key} is no handle")
+
+
+def _check_pdus(pdus: Pdus) -> None:
+    """Raises `ValueError` where bytes of PDUs have no origin, or `_check_bounds` does."""
+    if packed_length(pdus.whole.packed_origins) < len(pdus.whole):
+        raise ValueError(_NO_ORIGIN)
+    _check_bounds(pdus)
+
+
+def _check_bounds(pdus: Pdus) -> None:
+    """Raises `ValueError` where stubs do not lie in their PDUs, or PDUs not in the bytes of all."""
+    bounds, stops = pdus.bounds, [*pdus.stops] if pdus.stops is not None else [len(pdus.whole)]
+    sizes = [stop - start for start, stop in pairwise((0, *stops))]
+    starts, ends = bounds[::2], bounds[1::2]
+    if not len(starts) == len(ends) == len(sizes) > 0 or stops[-1] > len(pdus.whole) or min(sizes) < 0:
+        raise ValueError("PDUs that do not lie in their bytes")
+    if any(start > end or end > size for start, end, size in zip(starts, ends, sizes, strict=True)):
+        raise ValueError("stubs that do not lie in their PDUs")
+    if pdus.plains is not None and len(pdus.plains) != len(sizes):
+        raise ValueError("more or fewer stubs than PDUs")

@@ -1,0 +1,218 @@
+"""What a server reported about its countersets: names, types and relations of counters ([MS-PCQ] section 3.1.4.1.2).
+
+English names (request codes 9 and 0xA) and those of a language (codes 3 to 6, by the LCID asked for) are kept apart. What a
+metadata file adds is marked as such and never takes the place of what the capture says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct, field
+
+from analyzer.core.server_names import MAX_REMEMBERED, Name, Named, NameSource, SampleNames, Texts
+from analyzer.results.methods.perflib import RequestCode
+from analyzer.results.records.record_types import Endpoint
+
+# The lower ten bits of an LCID are its primary language, 9 is English ([MS-LCID] section 2.1).
+_PRIMARY_LANGUAGE, _ENGLISH = 0x3FF, 0x09
+_SINGLE_INSTANCE = 0x00  # an InstanceType
+
+
+def is_english(lcid: int) -> bool:
+    return lcid & _PRIMARY_LANGUAGE == _ENGLISH
+
+
+class Described(Struct):
+    """What can have a name: in English, and with a help text in each language that was asked for, by LCID."""
+
+    english: Name | None = None
+    names: Texts[int] = field(default_factory=Texts)
+    helps: Texts[int] = field(default_factory=Texts)
+
+    @property
+    def named(self) -> Named:
+        """Both names of a counter or set. Where the neutral English one is known, the other is not in English, if there is one."""
+        wants_english = self.english is None
+        language, local = self.names.first(lambda lcid: is_english(lcid) == wants_english)
+        return Named(self.english, local, language)
+
+    @property
+    def label(self) -> str | None:
+        """The name of a counter or set for people: the neutral English one where known, else that of a language asked for."""
+        return self.english.text if self.english is not None else self.name
+
+    @property
+    def name(self) -> str | None:
+        """The name in a language asked for."""
+        local = self.named.local
+        return local.text if local is not None else None
+
+    @property
+    def english_name(self) -> str | None:
+        return self.english.text if self.english is not None else None
+
+    @property
+    def help(self) -> str | None:
+        _, text = self.helps.first()
+        return text.text if text is not None else None
+
+    def learn_english(self, text: str) -> bool:
+        """Notes the English name that the capture states; whether it was another or none."""
+        known, self.english = self.english, Name(text, "capture")
+        return known != self.english
+
+    def fill_english(self, text: str) -> Name | None:
+        """Notes the English name, as `Texts.fill` does."""
+        known = self.english
+        if known is None:
+            self.english = Name(text, "metadata")
+            return None
+        return known if known.source == "capture" and known.text != text else None
+
+
+class CounterEntry(Described):
+    """One counter as far as the server described it. `info` is its registration information (`ksy/` ids)."""
+
+    info: dict[str, Any] | None = None
+    info_source: NameSource | None = None
+
+    @property
+    def type(self) -> int | None:
+        return self.info["counter_type"] if self.info is not None else None
+
+    def learn_info(self, info: dict[str, Any]) -> bool:
+        """Notes the registration information that the capture states; whether it was other or none."""
+        known, self.info, self.info_source = self.info, info, "capture"
+        return known != info
+
+    def fill_info(self, info: dict[str, Any]) -> bool:
+        """Notes the registration information that a file states; False where it is other than the capture's, which stands."""
+        if self.info is None:
+            self.info, self.info_source = info, "metadata"
+            return True
+        return self.info_source != "capture" or self.info == info
+
+
+class CountersetEntry(Described):
+    """One counterset as far as the server described it."""
+
+    guid: str = ""
+    provider_name: str | None = None
+    provider_guid: str | None = None
+    instance_type: int | None = None
+    # Which of the three above a metadata file reported.
+    given: set[str] = field(default_factory=set)
+    counters: dict[int, CounterEntry] = field(default_factory=dict)
+    # Names of instances by number; None where the number was reported with different names.
+    instances: dict[int, str | None] = field(default_factory=dict)
+
+    def counter(self, counter_id: int) -> CounterEntry:
+        return self.counters.setdefault(counter_id, CounterEntry())
+
+
+class Catalog:
+    """The countersets of one server."""
+
+    def __init__(self) -> None:
+        self.countersets: dict[str, CountersetEntry] = {}
+        self._names: dict[tuple[str, int | None], SampleNames] = {}
+
+    def entry(self, guid: str) -> CountersetEntry:
+        """The entry of a counterset, a new one where nothing was yet."""
+        self._names.clear()
+        return self.countersets.setdefault(guid, CountersetEntry(guid=guid))
+
+    def learn(self, guid: str, code: int, lcid: int, tree: dict[str, Any]) -> bool:
+        """Notes the answer to one request code, decoded to `tree`; whether it changed anything. Unknown codes teach nothing."""
+        entry = self.entry(guid)
+        changed = False
+        if code == RequestCode.COUNTERSET_STRUCT:
+            changed = entry.instance_type != tree["instance_type"]
+            entry.instance_type = tree["instance_type"]
+            for info in tree["counters"]:
+                changed |= entry.counter(info["counter_id"]).learn_info(info)
+        elif code == RequestCode.COUNTER_STRUCT:
+            changed = entry.counter(tree["counter"]["counter_id"]).learn_info(tree["counter"])
+        elif code == RequestCode.COUNTERSET_ENGLISH_NAME:
+            changed = entry.learn_english(tree["string"])
+        elif code == RequestCode.COUNTERSET_NAME_STRING:
+            changed = entry.names.learn(lcid, tree["string"])
+        elif code == RequestCode.COUNTERSET_HELP_STRING:
+            changed = entry.helps.learn(lcid, tree["string"])
+        elif code == RequestCode.PROVIDER_NAME:
+            changed = entry.provider_name != tree["string"]
+            entry.provider_name = tree["string"]
+        elif code == RequestCode.PROVIDER_GUID:
+            changed = entry.provider_guid != tree["guid"]
+            entry.provider_guid = tree["guid"]
+        elif code in (
+            RequestCode.COUNTER_NAME_STRINGS,
+            RequestCode.COUNTER_HELP_STRINGS,
+            RequestCode.COUNTER_ENGLISH_NAMES,
+        ):
+            for row in tree["strings"]:
+                if (text := row.get("string")) is None:
+                    continue
+                counter = entry.counter(row["counter_id"])
+                if code == RequestCode.COUNTER_ENGLISH_NAMES:
+                    changed |= counter.learn_english(text)
+                else:
+                    texts = counter.names if code == RequestCode.COUNTER_NAME_STRINGS else counter.helps
+                    changed |= texts.learn(lcid, text)
+        return changed
+
+    def learn_instances(self, guid: str, tree: dict[str, Any]) -> None:
+        """Notes an answer of EnumerateCounterSetInstances. Instances come and go: a number given anew names none."""
+        known = self.entry(guid).instances
+        for item in tree["instances"]:
+            number, name = item["instance_id"], item["name"]
+            known[number] = name if known.get(number, name) == name else None
+
+    def instance(self, guid: str, number: int) -> str | None:
+        """The name of an instance, where every list that was answered agrees on it."""
+        entry = self.countersets.get(guid)
+        return entry.instances.get(number) if entry is not None else None
+
+    def is_single(self, counterset: str | None) -> bool:
+        """Whether a set has one instance only, whose name and id mean nothing ([MS-PCQ] section 2.2.4.1)."""
+        entry = self.countersets.get(counterset) if counterset is not None else None
+        return entry is not None and entry.instance_type == _SINGLE_INSTANCE
+
+    def label(self, guid: str | None) -> str | None:
+        entry = self.countersets.get(guid) if guid is not None else None
+        return entry.label if entry is not None else None
+
+    def counter(self, guid: str | None, counter_id: int | None) -> CounterEntry | None:
+        entry = self.countersets.get(guid) if guid is not None else None
+        return entry.counters.get(counter_id) if entry is not None and counter_id is not None else None
+
+    def names(self, guid: str | None, counter_id: int | None) -> SampleNames | None:
+        """All names of a counter and its counterset; None where nothing was reported of either."""
+        if guid is None or (entry := self.countersets.get(guid)) is None:
+            return None
+        key = guid, counter_id
+        if (found := self._names.get(key)) is None:
+            if len(self._names) >= MAX_REMEMBERED:
+                self._names.clear()
+            counter = entry.counters.get(counter_id) if counter_id is not None else None
+            found = self._names[key] = SampleNames(entry.named, counter.named if counter is not None else Named())
+        return found
+
+
+class Catalogs:
+    """One catalog for each server address: what one machine calls a counter says nothing of another's."""
+
+    def __init__(self) -> None:
+        self._by_ip: dict[str, Catalog] = {}
+
+    def of(self, server: Endpoint) -> Catalog:
+        return self.at(server.ip)
+
+    def at(self, ip: str) -> Catalog:
+        return self._by_ip.setdefault(ip, Catalog())
+
+    def __iter__(self) -> Iterator[tuple[str, Catalog]]:
+        """The servers that reported something, with their catalogs."""
+        return ((ip, catalog) for ip, catalog in self._by_ip.items() if catalog.countersets)

@@ -1,0 +1,625 @@
+"""SMB sessions: their logons, trees and opens, and the channels that opens of pipes become.
+
+A session ([MS-SMB2] section 3.3.1.8) as one connection sees it, by its SessionId. `smb2_logons` makes these transitions for
+SMB2, `smb1_logons` those of SMB1:
+
+    state        input                                                 next state
+    -            SESSION_SETUP response with MORE_PROCESSING_REQUIRED   IN SETUP (in `setups`)
+    -            any other message that names it                        VALID: that of a client's other connection, or made up
+    -            SESSION_SETUP response with success                    VALID; a binding joins the session of another connection
+    IN SETUP     MORE_PROCESSING_REQUIRED                               IN SETUP
+    IN SETUP     success, another message that names it, the end        VALID
+    IN SETUP     an error                                               OVER, with its status (`refused`); VALID where it was before
+    VALID        request of a SESSION_SETUP of the same session         VALID: a renewal under way (`pending`)
+    VALID        success of it                                          VALID: another logon is in force, the keys stay
+    VALID        an error, another such request, the end                as before: the renewal is stated, refused or unanswered
+    VALID        success of a new SESSION_SETUP with its id             OVER, and VALID for the new one
+    VALID        LOGOFF response                                        OVER on all of its connections
+    IN SETUP     more setups under way than `Limits.sessions`           forgotten, the oldest first
+    VALID        more than `Limits.sessions`, the connection ends       OVER, as soon as it has no connection left
+    OVER         -                                                      emitted as `SmbSession`, with its opens closed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from analyzer.auth.handshake_type import Handshake
+from analyzer.core.byte_origins import FrameTable, Source
+from analyzer.core.ntstatus import nt_status_name
+from analyzer.core.traced_bytes import TracedBytes
+from analyzer.results.connection import Channel, LateLogon, Logon, SmbSession
+from analyzer.results.records.record_types import Endpoint
+from analyzer.results.security import Decryption, Granted, Identity
+from analyzer.transport.channel.channel_events import ChannelClosed, ChannelGap, SmbInfo
+from analyzer.transport.smb.channel_emitter import Emitter
+from analyzer.transport.smb.smb3_crypto import CIPHERS, SIGNINGS, SessionKeys
+from analyzer.transport.smb.smb_framing import Hole, LostMessages, Message
+from analyzer.transport.smb.trees_and_opens import LOOKED_AT, RPC_PIPES, ConnectedTree, Open, OpenKind, may_be_dcerpc
+from analyzer.transport.tcp.protocol_recognition import looks_like_dcerpc
+
+if TYPE_CHECKING:
+    from analyzer.transport.smb.smb_connection_state import ConnectionState
+
+# Of frames and of names, so many are kept of a session.
+MAX_FRAMES = 64
+MAX_NAMES = 1024
+_MAX_INFOS = 256
+# Memory of a session and of a tree beside its path, as measured.
+_SESSION_COST, _TREE_COST = 6000, 500
+
+
+class Undecrypted(Struct):
+    """Encrypted messages of a session that stayed encrypted, and why."""
+
+    count: int = 0
+    bytes: int = 0
+    frames: list[int] = field(default_factory=list)
+    decryption: Decryption = Decryption.DECRYPTED
+    reason: str = ""
+
+
+class SessionLogon:
+    """One logon of a session, as its messages show it: whom the client claimed to be, and what the server granted."""
+
+    def __init__(self, number: int, handshake: Handshake | None, time_ns: int, frames: Iterable[int]) -> None:
+        self.number = number
+        self.handshake = handshake
+        self.first_time_ns = time_ns
+        self.frames = list(frames)[:MAX_FRAMES]
+        # Who an SMB1 client says it is where no handshake does.
+        self.plain_identity: Identity | None = None
+        # What the answer granted, None where it was not captured.
+        self.granted: Granted | None = None
+        # The ends of the connection that its messages came over, where that may be a further one of the session.
+        self.ends: tuple[Endpoint, Endpoint] | None = None
+        self.is_binding = False
+        # Whether its messages show that it asks for a new session (True), or that the session was there before (False).
+        self.begins: bool | None = None
+        # Whether the request for a new session was captured.
+        self.is_fresh = False
+        self.client_os: str | None = None
+        self.server_os: str | None = None
+        self.refused: int | None = None
+        # The latest time of a message of the session that was read before it, though it was sent later.
+        self.late_until_ns: int | None = None
+
+    def late_for(self, session: int, until_ns: int) -> LateLogon:
+        """States that calls of the session of this number may be of it, from its first message on."""
+        return LateLogon(session, self.number, self.identity, self.first_time_ns, until_ns)
+
+    @property
+    def identity(self) -> Identity:
+        """Who, by the handshake and the answer to it; an SMB1 session's own words fill in the systems."""
+        found = self.plain_identity or (self.handshake.identity if self.handshake is not None else Identity())
+        if self.granted is not None:
+            is_anonymous = self.granted == "anonymous" or (self.granted == "account" and found.is_anonymous)
+            found = replace(found, granted="anonymous" if is_anonymous else self.granted, is_anonymous=is_anonymous)
+        if self.client_os is None and self.server_os is None:
+            return found
+        return replace(
+            found,
+            os_version=found.os_version or self.server_os,
+            client_os_version=found.client_os_version or self.client_os,
+        )
+
+
+def _are_of_one(one: SessionLogon | None, other: SessionLogon) -> bool:
+    """Whether two logons are of one account, as far as their messages say whose they are."""
+    return one is not None and one.identity.account is not None and one.identity.account == other.identity.account
+
+
+def remember_info(
+    infos: dict[tuple[object, ...], SmbInfo], key: tuple[object, ...], info: SmbInfo, logon: SessionLogon | None
+) -> SmbInfo:
+    """How messages of a connection are carried while a logon is in force. Few differ: those of a conversation are carried alike."""
+    if len(infos) >= _MAX_INFOS:
+        infos.clear()
+    if logon is not None:
+        info = replace(info, logon=logon.number, identity=logon.identity)
+    infos[key] = info
+    return info
+
+
+class Session:
+    """One SMB session: who, which trees, which opens, and what its protection came to."""
+
+    def __init__(self, state: ConnectionState, session_id: int, time_ns: int) -> None:
+        self.number = next(state.shared.numbers.sessions)
+        self.session_id = session_id
+        self.state = state
+        self.client = state.client
+        self.server = state.server
+        self.connections = {state.connection.number: state}
+        # The logon that began it, whose keys it keeps, None where that was not captured; the last one that the server granted; and
+        # a renewal under way, whose answer may be lost: until it is met, either of the two may be in force.
+        self.began: SessionLogon | None = None
+        self.logon: SessionLogon | None = None
+        self.pending: SessionLogon | None = None
+        self.later: dict[Identity, None] = {}
+        # The logons that took the place of another.
+        self.renewals: list[SessionLogon] = []
+        # The logons that others took the place of, each with when that began; and the time of the message that is read, where it
+        # may have been sent before: bytes of its connection were waited for.
+        self.former: list[tuple[int, SessionLogon]] = []
+        self.at_ns: int | None = None
+        # Logons that bound further connections, by their numbers.
+        self.bound_by: dict[int, SessionLogon] = {}
+        # Made for a channel whose session is not known.
+        self.binds = False
+        self.trees: dict[int, ConnectedTree] = {}
+        self.opens: dict[bytes, Open] = {}
+        self._by_tree: dict[int | None, dict[bytes, None]] = {}
+        self._crowded: set[str] = set()
+        self.orphan: Open | None = None
+        # Channels that had data since their last reported loss of unknown length, server's and client's direction.
+        self._intact: tuple[dict[int, Channel], dict[int, Channel]] = ({}, {})
+        self.tree_names: dict[str, None] = {}
+        self.pipe_names: dict[str, None] = {}
+        self.keys: SessionKeys | None = None
+        self.proven_keys: SessionKeys | None = None
+        self.channel_keys: dict[int, bytes | None] = {}
+        self.preauth_hash: bytes | None = None
+        self.undecrypted = Undecrypted()
+        self.cipher: str | None = CIPHERS.get(state.cipher) if state.cipher is not None else None
+        self.signing: str | None = SIGNINGS.get(state.signing) if state.signing is not None else None
+        self.wrong_signatures = 0
+        self.wrong_signature_frames: tuple[int, ...] = ()
+        self.encrypted = 0
+        self.decrypted = 0
+        self.signed = 0
+        self.verified = 0
+        self.first_time_ns = self.last_time_ns = time_ns
+        self.frames: list[int] = []
+        # About how many bytes of memory it takes, which count for the connection that it was met on.
+        self._memory = 0
+        self._takes(_SESSION_COST)
+
+    def _takes(self, size: int) -> None:
+        self._memory += size
+        self.state.memory += size
+
+    def ends(self) -> None:
+        """Nothing of it is held any more."""
+        self._takes(-self._memory)
+
+    @property
+    def handshake(self) -> Handshake | None:
+        """The handshake that its keys are from, None where it was not captured."""
+        return self.began.handshake if self.began is not None else None
+
+    @property
+    def identity(self) -> Identity:
+        """Who began the SMB session, whoever is logged on now: it keeps the keys of that account."""
+        return self.began.identity if self.began is not None else Identity()
+
+    @property
+    def in_force(self) -> SessionLogon | None:
+        """The latest logon that the server may act on."""
+        return (self._before() if self.former else None) or self.pending or self.logon
+
+    @property
+    def needs_times(self) -> bool:
+        """Whether the time of a message decides which logon it is of."""
+        return bool(self.former) and len(self.connections) > 1
+
+    def _before(self) -> SessionLogon | None:
+        """The logon that was in force when the message that is read was sent, where another has taken its place since."""
+        at_ns = self.at_ns
+        if at_ns is None:
+            return None
+        return next((logon for until_ns, logon in self.former if at_ns < until_ns), None)
+
+    @property
+    def opener(self) -> SessionLogon | None:
+        """The logon under which what is opened now is opened; None where it may be either of two, of different accounts."""
+        if (before := self._before()) is not None:
+            return before
+        return self.logon if self.pending is None or _are_of_one(self.logon, self.pending) else None
+
+    @property
+    def former_opener(self) -> SessionLogon | None:
+        """The logon under which something was opened at a time that is not known; None where it may be one of several accounts."""
+        began = self.began
+        is_one = began is not None and all(one.account == began.identity.account for one in self.later)
+        return self.opener if is_one and began is not None and began.begins else None
+
+    def logs_on(self, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
+        """Somebody has logged on, or was refused: it begins the session, or takes the place of the logon in force."""
+        self._settles(logon, time_ns, out)
+        if self.logon is not None:
+            out.append(_stated(self, self.logon, time_ns))
+            if len(self.former) < MAX_FRAMES:
+                self.former.append((logon.first_time_ns, self.logon))
+        if self.logon is not None or not logon.begins:
+            self._notes_lateness(logon)
+            self.state.shared.sessions.state_late(self, logon, out)
+        if logon.begins is not False:
+            self.began = self.began or logon
+        if len(self.later) < MAX_FRAMES and logon is not self.began and logon.identity != self.identity:
+            self.later[logon.identity] = None
+        self.logon = logon
+
+    def asks_again(self, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
+        """Somebody asks to take the place of the logon in force."""
+        self._settles(logon, time_ns, out)
+        self.pending = logon
+        self._notes_lateness(logon)
+
+    def refuses(self, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
+        """Somebody was refused a logon that would have taken the place of the one in force."""
+        self._settles(logon, time_ns, out)
+        out.append(_stated(self, logon, time_ns))
+
+    def _settles(self, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
+        """A renewal under way is answered, or stays without an answer because another one follows."""
+        if self.pending is not None and self.pending is not logon:
+            out.append(_stated(self, self.pending, time_ns))
+            self.state.shared.sessions.state_late(self, self.pending, out)
+        self.pending = None
+
+    def _notes_lateness(self, logon: SessionLogon) -> None:
+        """Notes which messages were read before a logon though they were sent later. A connection is read in order, so that they
+        came over another one."""
+        if logon.late_until_ns is None and len(self.connections) > 1 and logon.first_time_ns < self.last_time_ns:
+            logon.late_until_ns = self.last_time_ns
+
+    @property
+    def has_its_key(self) -> bool:
+        """Whether a signature that does not fit is wrong: the key comes from the logon that began it, or fitted before."""
+        began = self.began
+        handshake = began.handshake if began is not None and began.begins else None
+        return bool(self.verified) or (handshake is not None and handshake.session_key is not None)
+
+    def seen(self, time_ns: int, until_ns: int = 0) -> None:
+        """A message of it was captured then; the last of several at a later time."""
+        self.first_time_ns = min(self.first_time_ns, time_ns)
+        self.last_time_ns = max(self.last_time_ns, time_ns, until_ns)
+
+    def note_frames(self, frames: tuple[int, ...]) -> None:
+        if len(self.frames) < MAX_FRAMES:
+            self.frames += frames[: MAX_FRAMES - len(self.frames)]
+
+    def add_tree(self, tree_id: int, path: str, kind: OpenKind) -> None:
+        most = self.state.shared.limits.trees
+        if len(self.trees) >= most:
+            self._crowd("trees", f"more than {most} trees of one session are connected; the oldest are forgotten")
+            self._forget_tree(next(iter(self.trees)))
+        self._forget_tree(tree_id)
+        self.trees[tree_id] = ConnectedTree(path, kind)
+        self._takes(_TREE_COST + len(path))
+        if path and len(self.tree_names) < MAX_NAMES:
+            self.tree_names[path] = None
+
+    def _forget_tree(self, tree_id: int) -> None:
+        tree = self.trees.pop(tree_id, None)
+        if tree is not None:
+            self._takes(-_TREE_COST - len(tree.path))
+
+    def add_open(self, file_id: bytes, opened: Open, out: Emitter, *, is_new: bool = True) -> None:
+        """Adds an open to the session; if its id is still open, a close was missed. One that is not new was opened before now."""
+        self.close(file_id, out)
+        opened.logon = opened.logon or (self.opener if is_new else self.former_opener)
+        shared, most = self.state.shared, self.state.shared.limits
+        if len(self.opens) >= most.opens:
+            self._crowd(
+                "opens", f"more than {most.opens} files and pipes are open in one session; the oldest count as closed"
+            )
+            self.close(next(iter(self.opens)), out)
+        elif shared.opens >= most.opens_in_all:
+            crowded = f"more than {most.opens_in_all} files and pipes are open; others"
+            if not self.opens:
+                # All of them are of other sessions: read no further, like a file, so that no message makes a channel of its own.
+                self._crowd("opens unread", f"{crowded} are not read")
+                opened.kind = "file"
+                return
+            self._crowd("opens in all", f"{crowded} count as closed")
+            self.close(next(iter(self.opens)), out)
+        shared.opens += 1
+        self.opens[file_id] = opened
+        self._by_tree.setdefault(opened.tree_id, {})[file_id] = None
+        if opened.channel is not None:
+            for intact in self._intact:
+                intact[opened.channel.number] = opened.channel
+        elif opened.kind == "pipe":
+            self._make_channel(opened)
+
+    def open_of(self, file_id: bytes, out: Emitter) -> Open:
+        """The open that a message names; one from before the capture is of unknown kind."""
+        opened = self.opens.get(file_id)
+        if opened is None:
+            opened = Open("unknown", None)
+            self.add_open(file_id, opened, out, is_new=False)
+        return opened
+
+    def close(self, file_id: bytes, out: Emitter) -> None:
+        opened = self.detach(file_id)
+        if opened is None:
+            return
+        if opened.durable is not None:
+            self.state.shared.durable.closed(opened.durable)
+        if opened.channel is not None:
+            out.append(ChannelClosed(opened.channel))
+
+    def detach(self, file_id: bytes) -> Open | None:
+        """Takes out an open that goes on elsewhere, or is closed."""
+        opened = self.opens.pop(file_id, None)
+        if opened is None:
+            return None
+        self.state.shared.opens -= 1
+        others = self._by_tree[opened.tree_id]
+        del others[file_id]
+        if not others:
+            del self._by_tree[opened.tree_id]
+        if opened.channel is not None:
+            self._not_intact(opened.channel)
+        return opened
+
+    def _crowd(self, what: str, text: str) -> None:
+        """Notes, once for each session, that something had to make room."""
+        if what not in self._crowded:
+            self._crowded.add(what)
+            self.state.note("limit", text, tuple(self.frames[:1]))
+
+    def close_tree(self, tree_id: int, out: Emitter) -> None:
+        self._forget_tree(tree_id)
+        for file_id in list(self._by_tree.get(tree_id, ())):
+            self.state.shared.durable.lost(self, file_id, out)
+
+    def close_all(self, out: Emitter) -> None:
+        for file_id in list(self.opens):
+            self.state.shared.durable.lost(self, file_id, out)
+        if self.orphan is not None and self.orphan.channel is not None:
+            self._close(self.orphan.channel, out)
+            self.orphan = None
+
+    def _close(self, channel: Channel, out: Emitter) -> None:
+        self._not_intact(channel)
+        out.append(ChannelClosed(channel))
+
+    def _not_intact(self, channel: Channel) -> None:
+        for intact in self._intact:
+            intact.pop(channel.number, None)
+
+    def pipes(self) -> list[Open]:
+        return [opened for opened in self.opens.values() if opened.channel is not None]
+
+    def _make_channel(self, opened: Open) -> None:
+        opened.kind = "pipe"
+        opened.is_dcerpc = opened.name in RPC_PIPES or None
+        opened.channel = self.state.shared.channels.pipe(
+            self.client,
+            self.server,
+            opened.name,
+            self.number,
+            opened.logon.identity if opened.logon is not None else None,
+            opened.impersonation,
+            opened.logon.number if opened.logon is not None else None,
+        )
+        for intact in self._intact:
+            intact[opened.channel.number] = opened.channel
+        if opened.name and len(self.pipe_names) < MAX_NAMES:
+            self.pipe_names[opened.name] = None
+
+    def deliver(
+        self,
+        opened: Open,
+        from_client: bool,
+        message: Message,
+        span: tuple[int, int],
+        smb: SmbInfo,
+        out: Emitter,
+        *,
+        fresh: bool = True,
+    ) -> None:
+        """The bytes `span` of a message, as data and gaps of the channel that the open is, if it is one."""
+        if opened.kind == "file" or span[0] == span[1]:
+            return
+        if not opened.is_dcerpc and not self._carries_dcerpc(opened, message, span, out):
+            return
+        channel = opened.channel
+        assert channel is not None
+        self._intact[from_client][channel.number] = channel
+        start, stop = span
+        if stop <= message.stop - message.start:
+            out.carry(channel, from_client, message.data, message.start + start, message.start + stop, smb, fresh)
+            return
+        for part in message.spans(start, stop):
+            if isinstance(part, Hole):
+                out.append(ChannelGap(channel, from_client, part.length, part.frames, message.reason))
+            else:
+                out.carry(channel, from_client, *part, smb, fresh)
+            fresh = False
+
+    def _carries_dcerpc(self, opened: Open, message: Message, span: tuple[int, int], out: Emitter) -> bool:
+        """Whether an open of which that was not known carries DCERPC, by the first bytes of its data."""
+        first = next(message.spans(*span))
+        head = None
+        if not isinstance(first, Hole):
+            piece, start, stop = first
+            head = piece[start : min(stop, start + LOOKED_AT)].data
+        if opened.channel is None:
+            if head is None or not looks_like_dcerpc(head):
+                return False
+            if self._take_orphan(opened) is None:
+                self._make_channel(opened)
+            opened.is_dcerpc = True
+            return True
+        # Programs talk over pipes in protocols of their own; where the first bytes were lost, nothing shows which.
+        opened.is_dcerpc = head is None or may_be_dcerpc(head)
+        if not opened.is_dcerpc:
+            opened.kind = "file"
+            channel, opened.channel = opened.channel, None
+            self._close(channel, out)
+        return opened.is_dcerpc
+
+    def lost(
+        self, from_client: bool, asked: set[bytes] | None, what: Message | LostMessages, reason: str, out: Emitter
+    ) -> None:
+        """Gaps for the pipes (those of the FileIds `asked`, or all) that may have lost data; once until they have data again."""
+        intact = self._intact[from_client]
+        if not intact:
+            return
+        if asked is None:
+            concerned = list(intact.values())
+        else:
+            opens = (self.opens.get(file_id) for file_id in asked)
+            channels = (opened.channel for opened in opens if opened is not None and opened.channel is not None)
+            concerned = sorted((each for each in channels if each.number in intact), key=lambda each: each.number)
+        for channel in concerned:
+            del intact[channel.number]
+            out.append(ChannelGap(channel, from_client, None, what.frames, reason))
+
+    def deliver_orphan(self, message: Message, span: tuple[int, int], smb: SmbInfo, out: Emitter) -> None:
+        """DCERPC answered to a request from before the capture, on a pipe not met yet: the first one that will be met."""
+        if self.orphan is None:
+            self.orphan = Open("unknown", None, logon=self.former_opener)
+        self.deliver(self.orphan, False, message, span, smb, out)
+
+    def _take_orphan(self, opened: Open) -> Channel | None:
+        orphan = self.orphan
+        if orphan is None or orphan is opened:
+            return None
+        self.orphan = None
+        opened.kind, opened.channel = "pipe", orphan.channel
+        return orphan.channel
+
+    def summary(self) -> SmbSession:
+        state, began = self.state, self.began
+        hosts = dict(state.hosts)
+        for path in self.tree_names:
+            host = path.lstrip("\\").partition("\\")[0]
+            if host and host != self.server.ip:
+                hosts[self.server.ip, host, "tree path"] = None
+        decryption, reason = _decryption(self)
+        return SmbSession(
+            number=self.number,
+            session_id=self.session_id,
+            client=self.client,
+            server=self.server,
+            dialect=state.dialect,
+            client_guid=state.client_guid,
+            server_guid=state.server_guid,
+            cipher=self.cipher,
+            signing=self.signing,
+            identity=self.identity,
+            decryption=decryption,
+            reason=reason,
+            first_time_ns=self.first_time_ns,
+            last_time_ns=self.last_time_ns,
+            frames=tuple(sorted(set(self.frames))),
+            encrypted_messages=self.encrypted,
+            decrypted_messages=self.decrypted,
+            signed_messages=self.signed,
+            verified_messages=self.verified,
+            trees=tuple(self.tree_names),
+            pipes=tuple(self.pipe_names),
+            hosts=tuple(hosts),
+            refused=began.refused if began is not None else None,
+            binds=self.binds,
+            later=tuple(self.later),
+        )
+
+
+def bind_connection(session: Session, number: int, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
+    """Somebody has bound a session to a further connection, or was refused to."""
+    former = session.bound_by.pop(number, None)
+    if former is not None:
+        out.append(_stated(session, former, time_ns))
+    if logon.refused is None:
+        session.bound_by[number] = logon
+    else:
+        out.append(_stated(session, logon, time_ns))
+
+
+def end_logons(session: Session, out: Emitter) -> None:
+    """States the logons that are in force to the end of a session."""
+    if session.pending is not None:
+        session.state.shared.sessions.state_late(session, session.pending, out)
+    for logon in (session.logon, session.pending, *session.bound_by.values()):
+        if logon is not None:
+            out.append(_stated(session, logon, session.last_time_ns))
+    session.pending = None
+    session.bound_by.clear()
+
+
+def _stated(session: Session, logon: SessionLogon, until_ns: int) -> Logon:
+    """A logon of a session as it is stated when another takes its place or what it belongs to ends."""
+    used = logon is session.logon and bool(session.tree_names or session.pipe_names or session.encrypted)
+    handshake = logon.handshake
+    client, server = logon.ends or (session.client, session.server)
+    return Logon(
+        number=logon.number,
+        by="smb",
+        session=session.number,
+        channel=None,
+        client=client,
+        server=server,
+        identity=logon.identity,
+        first_time_ns=logon.first_time_ns,
+        until_ns=max(until_ns, logon.first_time_ns),
+        frames=tuple(sorted(set(logon.frames))),
+        refused=logon.refused,
+        is_binding=logon.is_binding,
+        is_answered=logon.granted is not None or logon.refused is not None or used,
+        opened_by=handshake.decrypted_by if handshake is not None else None,
+        refused_by="session setup" if logon.refused is not None else None,
+    )
+
+
+def _decryption(session: Session) -> tuple[Decryption, str | None]:
+    """What came of the keys of a session, and why."""
+    began = session.began
+    if began is not None and began.refused is not None:
+        return Decryption.NOT_SEALED, f"the server refused the session: {nt_status_name(began.refused)}"
+    if session.undecrypted.count and not session.decrypted:
+        return session.undecrypted.decryption, session.undecrypted.reason
+    if session.decrypted:
+        return Decryption.DECRYPTED, None
+    if began is not None and began.plain_identity is not None:
+        return Decryption.NOT_SEALED, None
+    if began is not None and began.granted == "guest":
+        # [MS-SMB2] 3.3.5.5.3: a guest's session is neither signed nor encrypted.
+        return Decryption.NOT_SEALED, "a guest's session has no key"
+    if session.handshake is None:
+        return Decryption.NO_HANDSHAKE, "the session setup is not in the capture"
+    return session.handshake.decryption, session.handshake.reason
+
+
+class SessionTimes:
+    """When sessions were seen in a batch: in one table of ordered frames the first and the last place suffice.
+
+    `session` was seen at the places `first` and `last` of `source`, and between; None where nothing is noted.
+    """
+
+    __slots__ = ("first", "last", "session", "source")
+
+    def __init__(self) -> None:
+        self.session: Session | None = None
+        self.source: Source | None = None
+        self.first = self.last = 0
+
+    def note(self, session: Session, data: TracedBytes, at: int) -> None:
+        """A session was seen in the message that begins at `at` of `data`, which is the first of its session and source."""
+        if self.session is not None:
+            self.flush()
+        # Bytes that are not joined yet find out where they are from only when they have to.
+        source = data.source if type(data) is TracedBytes else None
+        if isinstance(source, FrameTable) and source.ordered:
+            self.session, self.source = session, source
+            self.first = self.last = data.start + at
+        elif time_ns := data.time_ns_at(at):
+            session.seen(time_ns)
+
+    def flush(self) -> None:
+        """Passes on to the session what was noted."""
+        session, source = self.session, self.source
+        if session is not None and source is not None:
+            times = source.times(min(self.first, self.last), max(self.first, self.last) + 1)
+            if times is not None and times[1]:
+                session.seen(times[0] or times[1], times[1])
+            self.session = self.source = None
