@@ -11,6 +11,7 @@ from typing import Any
 from analyzer.results.calls.call import Call, Side
 from analyzer.results.calls.call_row_columns import Context
 from analyzer.results.calls.call_table import OrderedCalls
+from analyzer.results.calls.held_calls import HeldCall, HeldSide
 from analyzer.results.connection import ClientMarks
 from analyzer.results.methods import perflib, winreg
 
@@ -21,6 +22,7 @@ _NEEDED = {perflib.INTERFACE: "pdwRtnSize", winreg.INTERFACE: "lpcbData"}
 _TARGET = ("szMachine", "CounterSetGuid", "RequestCode", "RequestLCID", "hQuery", "hKey", "lpValueName")
 # A rule shows in two steps; so many of each connection are looked at.
 _FEWEST, _MOST, _MOST_FRAMES = 2, 8, 8
+_Looked = Call | HeldCall
 # Among so many calls behind one that was refused is the next try.
 _NEAR = 64
 
@@ -43,14 +45,17 @@ def growth_marks(calls: OrderedCalls) -> Iterator[ClientMarks]:
             )
             if len(behind):
                 known.append((at, at + 1 + int(behind[0])))
+    places = sorted({at for pairs in of_context.values() for pair in pairs for at in pair})
+    held = dict(zip(places, calls.held([at + 1 for at in places]), strict=True))
     for code, pairs in of_context.items():
-        yield from _mark(calls, contexts[code], pairs)
+        looked = [(at, held[at] or calls[at], held[again] or calls[again]) for at, again in pairs]
+        yield from _mark(calls, contexts[code], looked)
 
 
-def _mark(calls: OrderedCalls, context: Context, pairs: list[tuple[int, int]]) -> Iterator[ClientMarks]:
-    """The mark of the calls of one context: positions of calls that were refused, each with that of the next one."""
+def _mark(calls: OrderedCalls, context: Context, pairs: list[tuple[int, _Looked, _Looked]]) -> Iterator[ClientMarks]:
+    """The mark of the calls of one context: positions of calls that were refused, with these calls, and the next one of each."""
     interface = context.interface.uuid or ""
-    steps = [(at, rules) for at, next_at in pairs if (rules := _rules(calls[at], calls[next_at], interface))]
+    steps = [(at, rules) for at, first, again in pairs if (rules := _rules(first, again, interface))]
     common = [rule for rule in steps[0][1] if all(rule in rules for _, rules in steps)] if steps else []
     if len(steps) >= _FEWEST and common:
         call = calls[steps[0][0]]
@@ -58,7 +63,7 @@ def _mark(calls: OrderedCalls, context: Context, pairs: list[tuple[int, int]]) -
         yield ClientMarks(context.client, context.server, call.time_ns, call.frames[:_MOST_FRAMES], (mark,))
 
 
-def _rules(first: Call, again: Call, interface: str) -> list[str]:
+def _rules(first: _Looked, again: _Looked, interface: str) -> list[str]:
     """The rules by which the second call may offer more than the first; none where it does not, or the first offered nothing."""
     offered, more = (_number(one.request, _OFFERED[interface]) for one in (first, again))
     if not offered or not more or more <= offered or _target(first) != _target(again):
@@ -68,11 +73,11 @@ def _rules(first: Call, again: Call, interface: str) -> list[str]:
     return [rule for rule, fits in found if fits]
 
 
-def _target(call: Call) -> list[Any]:
+def _target(call: _Looked) -> list[Any]:
     """The parameters that say what a call asks for, whatever the room."""
     return [call.request.params.get(name) for name in _TARGET] if call.request is not None else []
 
 
-def _number(side: Side | None, name: str) -> int | None:
+def _number(side: Side | HeldSide | None, name: str) -> int | None:
     value = side.params.get(name) if side is not None else None
     return value if isinstance(value, int) else None
