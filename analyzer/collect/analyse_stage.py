@@ -35,7 +35,7 @@ from analyzer.pipeline.case import write_case
 from analyzer.pipeline.run import analyze_frames, tickets_in
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.calls.call_row_columns import STATES
-from analyzer.results.calls.call_table import OrderedCalls
+from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.methods import perflib, scmr, winreg
 from analyzer.screens.viewmodel.nothing_to_read import nothing_found
 from analyzer.transport.packet.frame_tallies import Tallies

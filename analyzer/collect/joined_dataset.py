@@ -31,7 +31,8 @@ from analyzer.interfaces.winperf.winreg_layer import KeyFollower, holds_names
 from analyzer.results.analysis import Analysis, CaptureFacts, Part
 from analyzer.results.calls.call import Call, Side
 from analyzer.results.calls.call_row_columns import Context
-from analyzer.results.calls.call_table import CallTable, OrderedCalls
+from analyzer.results.calls.call_table import CallTable
+from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.calls.pdus import Fragment, Fragments, Pdus
 from analyzer.results.calls.query_state import QueryView
 from analyzer.results.calls.shard_renumbering import Renumbering

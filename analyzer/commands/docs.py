@@ -15,6 +15,7 @@ from analyzer.commands.shared.about import ABOUT
 from analyzer.commands.shared.all_commands import DESCRIPTION, EXIT_CODES, command_line
 from analyzer.commands.shared.command_function import command
 from analyzer.commands.shared.completion import complete_page
+from analyzer.commands.shared.doc_pages import LIMITS, MADE, MANUAL, pages
 from analyzer.commands.shared.options import Format, OutputFormat
 from analyzer.commands.shared.result_writing import Writing
 from analyzer.core.errors import InputError
@@ -24,25 +25,7 @@ if TYPE_CHECKING:
     from analyzer.screens.views.view_type import View
 
 
-_PACKAGE = Path(__file__).resolve().parents[1]
-MANUAL, LIMITS = "man", "limits"
-# Names that are no page, with their titles.
-MADE = {MANUAL: "pcq-analyzer(1), for man -l -", LIMITS: "What bounds an analysis, and the option for it"}
 _CODES = "CODE"
-
-
-def pages() -> dict[str, Path]:
-    """The pages of the documentation by name: in the package where it was installed, beside it in a checkout."""
-    installed = _PACKAGE / "_docs"
-    if installed.is_dir():
-        found = list(installed.glob("*.md"))
-    else:
-        found = [
-            *(_PACKAGE.parent / "docs").glob("*.md"),
-            _PACKAGE.parent / "README.md",
-            _PACKAGE.parent / "CHANGELOG.md",
-        ]
-    return {path.stem.lower(): path for path in sorted(found)}
 
 
 @command

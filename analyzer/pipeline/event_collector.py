@@ -13,7 +13,8 @@ from analyzer.core.events import CaptureEnds, Conflict, Event, Problem
 from analyzer.core.limits import Limits
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.calls.call import Call
-from analyzer.results.calls.call_table import CallTable, OrderedCalls
+from analyzer.results.calls.call_table import CallTable
+from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, FlowLink, LateLogon, Logon, Pdu, SmbSession
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.reported_names.counter_name_tables import NameTables

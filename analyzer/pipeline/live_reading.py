@@ -16,7 +16,8 @@ from analyzer.interfaces.resolution.conflicting_bytes import Marks
 from analyzer.interfaces.resolution.streamed_calls import CallStream
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.calls.call import Call
-from analyzer.results.calls.call_table import CallTable, OrderedCalls, Tally
+from analyzer.results.calls.call_table import CallTable, Tally
+from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.reported_names.saved_metadata import fill
 from analyzer.transport.rpc.exchange import Exchange, OpenCall
 from analyzer.transport.rpc.undecoded_call import plain_call

@@ -20,6 +20,7 @@ from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.pipeline.case_container import is_case
 from analyzer.pipeline.event_collector import EventCollector
 from analyzer.pipeline.layer_chain import Layer, LayerChain
+from analyzer.pipeline.reading_layers import call_layers, channel_layers, decoding_layers, stream_layers
 from analyzer.pipeline.segment_sources import Source, own_segments, segments_of, tshark_segments
 from analyzer.results.analysis import Analysis, CaptureFacts
 
@@ -27,19 +28,15 @@ if TYPE_CHECKING:
     from analyzer.auth.kdc_replies import Tickets
     from analyzer.capture.capture_reader import ReadBound
     from analyzer.capture.frame_blocks import FrameBlock
-    from analyzer.interfaces.pcq.perflib_layer import PerflibLayer
     from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
-    from analyzer.interfaces.winperf.winreg_layer import KeyFollower
     from analyzer.pipeline.live_reading import Stream
     from analyzer.pipeline.shard_coordinator import Sharing
     from analyzer.results.provenance import FileDigest
     from analyzer.results.reported_names.saved_metadata import Metadata
     from analyzer.transport.packet.frame_tallies import Tallies
     from analyzer.transport.packet.segment import SegmentBatch
-    from analyzer.transport.rpc.exchange import Selection
-    from analyzer.transport.rpc.rpc_layer import RpcLayer
     from analyzer.transport.smb.files.file_tracker import FileLog
-    from analyzer.transport.smb.smb_connection_state import KeyLog, MessageLog
+    from analyzer.transport.smb.smb_connection_state import MessageLog
 
 Engine = Literal["own", "tshark"]
 # Of the calls that SMB sessions carry: all are read, or no more than states who took part, or none.
@@ -168,12 +165,12 @@ def _read(
 
     learner, follower, collected = CatalogLearner(), KeyFollower(), EventCollector(limits)
     pcq = PerflibLayer(learner)
-    above = (*redactor, *_decoders(pcq, follower))
+    above = (*redactor, *decoding_layers(pcq, follower))
     file_log = _file_log(limits) if with_files else None
     message_log = file_log.take if file_log is not None else None
     below, known = stream_layers(limits, tickets)
     selected = NamingCalls() if in_sessions == "naming" else None
-    channels, rpc = _call_layers(keyring, limits, known, pdus=pdus, message_log=message_log, selected=selected)
+    channels, rpc = call_layers(keyring, limits, known, pdus=pdus, message_log=message_log, selected=selected)
     before_rpc = [MarksInSessions()] if in_sessions == "none" else []
     upper = [*channels, *before_rpc, rpc, *above]
     if sharing is None:
@@ -262,8 +259,8 @@ def stream(
     learner, follower = CatalogLearner(), KeyFollower(learning=False)
     pcq = PerflibLayer(learner, learning=False)
     below, tickets = stream_layers(limits)
-    channels, rpc = _call_layers(keyring, limits, tickets, pdus=False)
-    chain = LayerChain([*below, *channels, rpc, *_decoders(pcq, follower)])
+    channels, rpc = call_layers(keyring, limits, tickets, pdus=False)
+    chain = LayerChain([*below, *channels, rpc, *decoding_layers(pcq, follower)])
     return Stream(
         chain.run(segments),
         chain.open_since,
@@ -279,14 +276,6 @@ def stream(
         notes=notes,
         failed=failed,
     )
-
-
-def _decoders(pcq: PerflibLayer, follower: KeyFollower) -> list[Layer]:
-    """The layers from exchanges to calls."""
-    from analyzer.interfaces.svcctl.service_layer import ServiceLayer
-    from analyzer.interfaces.winperf.winreg_layer import WinregLayer
-
-    return [pcq, WinregLayer(follower), ServiceLayer()]
 
 
 def _redaction(
@@ -346,33 +335,6 @@ def _filled(analysis: Analysis, metadata: Sequence[Metadata], instead: str | Non
     return filled(analysis, metadata, instead)
 
 
-def stream_layers(limits: Limits, tickets: Tickets | None = None) -> tuple[list[Layer], Tickets]:
-    """The layers from segments to streams, and the tickets whose issue they see, or which is known already."""
-    from analyzer.auth.kdc_replies import KdcLayer
-    from analyzer.transport.tcp.reassembler import Reassembler
-
-    kdc = KdcLayer(tickets)
-    return [Reassembler(limits), kdc], kdc.tickets
-
-
-def _call_layers(
-    keyring: Keyring,
-    limits: Limits,
-    tickets: Tickets,
-    *,
-    pdus: bool,
-    message_log: MessageLog | None = None,
-    selected: Selection | None = None,
-) -> tuple[list[Layer], RpcLayer]:
-    """The layers from streams to channels, and the one from there to exchanges: in SMB sessions, of the calls that are selected."""
-    from analyzer.auth import token_handshake
-    from analyzer.transport.rpc.rpc_layer import RpcLayer
-
-    begin = partial(token_handshake.begin, tickets=tickets)
-    rpc = RpcLayer(keyring, limits=limits, begin=begin, pdus=pdus, selected=selected)
-    return _channels(keyring, limits, tickets=tickets, message_log=message_log), rpc
-
-
 def with_embedded(sources: Sequence[Source], keyring: Keyring) -> tuple[Keyring, list[Problem]]:
     """The keyring with the keys that captures carry, which are tried last; and what is wrong with these."""
     from analyzer.capture.capture_reader import expand
@@ -413,7 +375,7 @@ def smb_session_keys(
 
     segments, _ = own_segments(sources, progress, limits, bound=bound) if engine == "own" else tshark_segments(sources)
     found: dict[int, bytes] = {}
-    chain = LayerChain([Reassembler(limits), *_channels(keyring, limits, key_log=found.setdefault)])
+    chain = LayerChain([Reassembler(limits), *channel_layers(keyring, limits, key_log=found.setdefault)])
     for event in chain.run(segments):
         if lost is not None and isinstance(event, Problem) and event.is_of_file:
             lost(event)
@@ -441,26 +403,11 @@ def follow_messages(
                 segment_log(event)
             yield event
 
-    for event in LayerChain([Reassembler(limits), *_channels(keyring, limits, message_log=message_log)]).run(noted()):
+    for event in LayerChain([Reassembler(limits), *channel_layers(keyring, limits, message_log=message_log)]).run(
+        noted()
+    ):
         if lost is not None and isinstance(event, Problem) and event.is_of_file:
             lost(event)
-
-
-def _channels(
-    keyring: Keyring,
-    limits: Limits,
-    *,
-    tickets: Tickets | None = None,
-    key_log: KeyLog | None = None,
-    message_log: MessageLog | None = None,
-) -> list[Layer]:
-    """The layers from streams to channels."""
-    from analyzer.transport.channel.channels import Channels, TcpChannels
-    from analyzer.transport.smb.smb_layer import SmbLayer
-
-    channels = Channels()
-    smb = SmbLayer(keyring, channels, tickets=tickets, key_log=key_log, message_log=message_log, limits=limits)
-    return [smb, TcpChannels(channels)]
 
 
 def _with_digests(facts: CaptureFacts) -> CaptureFacts:

@@ -34,7 +34,7 @@ from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Lesson, Loss, 
 from analyzer.interfaces.svcctl.service_layer import ServiceLayer
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, WinregLayer, holds_names
 from analyzer.pipeline.layer_chain import LayerChain
-from analyzer.pipeline.run import stream_layers
+from analyzer.pipeline.reading_layers import stream_layers
 from analyzer.pipeline.segment_sources import own_segments
 from analyzer.results.calls.call import Call, handle_of
 from analyzer.results.calls.call_row_columns import SharedValues

@@ -14,12 +14,11 @@ from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import file_of, number_of
 from analyzer.results.calls.call import Call
-from analyzer.results.calls.call_table import OrderedCalls
+from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.captured_packets import Packets
 from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, FlowLink, Logon, Pdu, SmbSession
 from analyzer.results.dataset_origin import DatasetOrigin
-from analyzer.results.next_command import Given
-from analyzer.results.provenance import FileDigest
+from analyzer.results.provenance import FileDigest, Given
 from analyzer.results.records.capture_records import EventTrace
 from analyzer.results.records.file import FileRecord, FoundFiles
 from analyzer.results.reported_names.counter_name_tables import NameTables

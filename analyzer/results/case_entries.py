@@ -31,7 +31,7 @@ from analyzer.results.calls.call_row_columns import (
     SharedValues,
     Stored,
 )
-from analyzer.results.calls.call_table import OrderedCalls
+from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.calls.query_state import Held, Identifier, InOrder, QueryView
 from analyzer.results.calls.saved_calls import VIEW, SavedCalls, SavedViews, check_frames
 from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, FlowLink, Logon, Pdu, SmbSession

@@ -9,23 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from analyzer.core.file_names import path_of_text, shell_word
+from analyzer.results.provenance import Given
 
 if TYPE_CHECKING:
     from analyzer.results.analysis import Analysis
 
 _PROGRAM = "pcq-analyzer"
-
-
-class Given(Struct, frozen=True):
-    """What a command was given to read and select by: files, options in words, and the filter of calls."""
-
-    files: tuple[str, ...]
-    options: tuple[str, ...] = ()
-    interfaces: tuple[str, ...] = ()
-    filter: str | None = None
 
 
 def next_command(

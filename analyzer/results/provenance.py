@@ -10,6 +10,15 @@ from msgspec import Struct
 from analyzer.results.records.record_types import Record, Value, doc
 
 
+class Given(Struct, frozen=True):
+    """What a command was given to read and select by: files, options in words, and the filter of calls."""
+
+    files: tuple[str, ...]
+    options: tuple[str, ...] = ()
+    interfaces: tuple[str, ...] = ()
+    filter: str | None = None
+
+
 class FileDigest(Struct, frozen=True):
     """What a file was when it was read: its size in bytes and its SHA-256 in hexadecimal, both None where it could not be read."""
 

@@ -14,7 +14,7 @@ from analyzer.interfaces.redaction.redactor import Redactor
 from analyzer.interfaces.svcctl.service_layer import ServiceLayer
 from analyzer.interfaces.winperf.winreg_layer import WinregLayer
 from analyzer.pipeline.layer_chain import Layer, LayerChain
-from analyzer.pipeline.run import _call_layers, stream_layers
+from analyzer.pipeline.reading_layers import call_layers, stream_layers
 from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.channel.channel_events import ChannelClosed, ChannelGap
 from analyzer.transport.tcp.stream_events import Connection, Gap, Recognised, StreamClosed
@@ -37,7 +37,7 @@ EVENTS: tuple[Event, ...] = (
 def layers() -> list[Layer]:
     redactor = Redactor(Pseudonyms(b"key"))
     below, tickets = stream_layers(DEFAULTS)
-    channels, rpc = _call_layers(Keyring(), DEFAULTS, tickets, pdus=True)
+    channels, rpc = call_layers(Keyring(), DEFAULTS, tickets, pdus=True)
     return [*below, *channels, rpc, redactor, PerflibLayer(), WinregLayer(), ServiceLayer()]
 
 

@@ -17,11 +17,12 @@ from analyzer.core.absence import Missing
 from analyzer.core.byte_log import Log
 from analyzer.core.traced_bytes import StoredBytes, TracedBytes
 from analyzer.results.buffer_kinds import BufferKind
-from analyzer.results.calls import call_table
+from analyzer.results.calls import call_table, ordered_calls
 from analyzer.results.calls.call import Call, CallState, PerformanceRead, Side, StubProblem
 from analyzer.results.calls.call_row_columns import FORMATS
-from analyzer.results.calls.call_table import CallTable, OrderedCalls
+from analyzer.results.calls.call_table import CallTable
 from analyzer.results.calls.held_calls import HeldSide
+from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.calls.pdus import (
     Fragment,
     Fragments,
@@ -363,7 +364,7 @@ def test_the_first_call_is_found_of_those_whose_requests_have_the_same_text(monk
     assert calls.first_by_text([1, 2, 3, 4], "szMachine") == [1, 2, 4]
     assert (calls.first_by_text([3, 4], "szMachine"), calls.first_by_text([], "szMachine")) == ([3, 4], [])
     assert calls.first_by_text([1, 2, 3], "RequestCode") == [1]
-    monkeypatch.setattr(call_table, "_TEXTS_KEPT", 1)
+    monkeypatch.setattr(ordered_calls, "_TEXTS_KEPT", 1)
     assert calls.first_by_text([2, 1, 3], "szMachine") == [2, 1, 3]
     # Parameters of a damaged case are as they are.
     log = calls.table.log

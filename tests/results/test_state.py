@@ -21,7 +21,8 @@ from analyzer.core.traced_bytes import TracedBytes, untraced
 from analyzer.interfaces.pcq.perflib_layer import perflib_call
 from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.calls.call import Call, InterfaceFacts
-from analyzer.results.calls.call_table import CallTable, OrderedCalls
+from analyzer.results.calls.call_table import CallTable
+from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.calls.pdus import Pdus
 from analyzer.results.calls.query_state import Held, Identifier, InOrder, QueryView
 from analyzer.results.captured_packets import CapturedFrame, Packets

@@ -52,8 +52,7 @@ if TYPE_CHECKING:
     from analyzer.pipeline.run import InSessions
     from analyzer.questions.filters.time_bounds import TimeBound
     from analyzer.results.analysis import Analysis
-    from analyzer.results.next_command import Given
-    from analyzer.results.provenance import FileDigest
+    from analyzer.results.provenance import FileDigest, Given
     from analyzer.results.reported_names.saved_metadata import Metadata
 
 # So many files that could not be read are named on standard error.

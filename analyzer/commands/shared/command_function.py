@@ -19,8 +19,7 @@ from analyzer.commands.shared.selection_options import SELECTIONS, CallSelection
 from analyzer.core.file_names import without_raw_bytes
 
 if TYPE_CHECKING:
-    from analyzer.results.next_command import Given
-    from analyzer.results.provenance import EvidenceRecord
+    from analyzer.results.provenance import EvidenceRecord, Given
 
 
 def command(function: Callable[..., None], *, hashing: bool = False) -> Callable[..., None]:
@@ -123,7 +122,7 @@ _OF_ONE_COMMAND = frozenset({"hashes", "list_fields", "jobs"})
 
 def _given(shared: Mapping[Any, list[Parameter]], given: dict[str, Any]) -> Given:
     """What was given to read and to select by, for the commands that are printed: as it was written, without secrets."""
-    from analyzer.results.next_command import Given
+    from analyzer.results.provenance import Given
 
     def words(item: Parameter) -> Iterator[str]:
         value = given.get(item.name)

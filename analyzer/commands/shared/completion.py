@@ -30,7 +30,7 @@ def complete_rule(incomplete: str) -> Iterator[tuple[str, str]]:
 
 def complete_page(incomplete: str) -> Iterator[tuple[str, str]]:
     """Pages of the documentation, and rules."""
-    from analyzer.commands.docs import MADE, pages
+    from analyzer.commands.shared.doc_pages import MADE, pages
 
     yield from ((name, "") for name in (*pages(), *MADE) if name.startswith(incomplete))
     yield from complete_rule(incomplete) if incomplete else ()

@@ -10,8 +10,8 @@ from typing import Any
 
 from analyzer.results.calls.call import Call, Side
 from analyzer.results.calls.call_row_columns import Context
-from analyzer.results.calls.call_table import OrderedCalls
 from analyzer.results.calls.held_calls import HeldCall, HeldSide
+from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.connection import ClientMarks
 from analyzer.results.methods import perflib, winreg
 

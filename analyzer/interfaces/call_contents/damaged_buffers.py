@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from analyzer.core.errors import DecodeError
 from analyzer.interfaces.buffers import BufferDecode, decode_buffer, find_damage
 from analyzer.results.calls.call import Call, Side, SideName
-from analyzer.results.calls.call_table import OrderedCalls
 from analyzer.results.calls.held_calls import HeldCall, HeldSide
+from analyzer.results.calls.ordered_calls import OrderedCalls
 
 
 def decoded_buffer(side: Side | None) -> BufferDecode | None:

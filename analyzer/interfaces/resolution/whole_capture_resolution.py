@@ -20,7 +20,8 @@ from analyzer.interfaces.resolution.conflicting_bytes import mark_conflicts
 from analyzer.interfaces.resolution.unbound_calls import recognise
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower
 from analyzer.results.calls.call import Call
-from analyzer.results.calls.call_table import CallTable, OrderedCalls
+from analyzer.results.calls.call_table import CallTable
+from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.connection import LateLogon, logon_key
 from analyzer.results.security import UNKNOWN_USER
 

@@ -11,17 +11,8 @@ from analyzer.questions.audit.call_evidence import CallEvidence, SideEvidence
 from analyzer.questions.audit.data_answers import DataAnswer, Flaw
 from analyzer.questions.audit.identifier_lists import IdentifierBlock
 from analyzer.questions.audit.rule_registry import Look, OfMethods, Reads, of_calls
-from analyzer.questions.audit.rule_verdicts import (
-    At,
-    Judgement,
-    OfCall,
-    Requirements,
-    Violation,
-    failed,
-    inconclusive,
-    passed,
-    warned,
-)
+from analyzer.questions.audit.rule_verdicts import Judgement, OfCall, Requirements, failed, inconclusive, passed, warned
+from analyzer.questions.audit.violation_places import At, Violation
 from analyzer.results.methods.perflib import Opnum
 
 # Data answers, damaged or not: each block says by itself whether it can be read.

@@ -21,14 +21,14 @@ from analyzer.interfaces.call_contents.call_field_maps import buffer_fields, stu
 from analyzer.interfaces.call_contents.damaged_buffers import decoded_buffer
 from analyzer.questions.audit.data_answers import DataAnswer, read_answer
 from analyzer.questions.audit.identifier_lists import IdentifierList, read_identifiers
-from analyzer.questions.audit.rule_verdicts import At, SideName
 from analyzer.questions.audit.server_statements import STATING, Knowledge
+from analyzer.questions.audit.violation_places import At, SideName
 from analyzer.questions.statistics.handle_lifetimes import HandleLifetime, handle_lifetimes
 from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.calls.call import Call, Side
 from analyzer.results.calls.call_row_columns import Context, context_of
-from analyzer.results.calls.call_table import OrderedCalls
 from analyzer.results.calls.held_calls import HeldCall, HeldSide
+from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.calls.pdus import pdu_at
 from analyzer.results.calls.query_state import QueryView
 from analyzer.results.methods import perflib as pcq

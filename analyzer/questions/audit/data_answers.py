@@ -38,7 +38,7 @@ from analyzer.interfaces.buffers.struct_layouts import (
     u4s,
 )
 from analyzer.interfaces.buffers.windows_text import utf16_length
-from analyzer.questions.audit.rule_verdicts import Violation
+from analyzer.questions.audit.violation_places import Violation
 
 BLOCK_HEADER = BLOCK.size
 # A block of so many counters or instances is not searched for the one instance that has too few or too many values.

@@ -12,16 +12,16 @@ Every violation has an `actor`, the side that committed it.
 from __future__ import annotations
 
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from msgspec import Struct
 
+from analyzer.questions.audit.violation_places import At
 from analyzer.results.connection import Channel
 
 if TYPE_CHECKING:
     from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence
 
-SideName = Literal["request", "response"]
 # A call as a rule was shown it; a verdict is one on the whole call.
 OfCall: TypeAlias = "CallEvidence | AskedEvidence"
 # One requirement, or several that demand the same thing; none: all that the look judges of the method.
@@ -69,34 +69,6 @@ class Deviation(Struct, frozen=True):
     authority: str
     text: str
     instead: str | None = None
-
-
-class At(Struct, frozen=True, cache_hash=True):
-    """Where in a call something stands.
-
-    `path` goes by the names `show` prints: `dwInSize`, `lpData.counters[2].counter_type`; empty for the whole stub. A path into the
-    PDU itself (authentication trailer) begins with `pdu`. `span` are the bytes of `lpData` themselves, for who knows them better
-    than the path does: in a buffer that is damaged, a path may lead nowhere.
-    """
-
-    side: SideName
-    path: str = ""
-    span: tuple[int, int] | None = None
-
-    @property
-    def spelled(self) -> str:
-        """The place as `show --field` takes it: `response.lpData.perf_freq`, `request.lpData[28:48]`."""
-        inside = f"lpData[{self.span[0]}:{self.span[1]}]" if self.span is not None else self.path
-        return f"{self.side}.{inside}" if inside else self.side
-
-
-class Violation(NamedTuple):
-    """A value that is not as it should be: `span` are its bytes in `lpData`, `path` leads to them by the names of `ksy/`."""
-
-    path: str
-    span: tuple[int, int]
-    expected: str
-    seen: str
 
 
 class Judgement(Struct, frozen=True):

@@ -24,7 +24,7 @@ from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, CallState, Side
 from analyzer.results.calls.call_row_columns import STATES, Context
-from analyzer.results.calls.call_table import OrderedCalls
+from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.calls.query_state import Identifier, QueryView
 from analyzer.results.connection import Bound
 from analyzer.results.methods import perflib

@@ -1,6 +1,6 @@
 """The calls of a capture as a table: a completed call is a row of numbers, and its bytes lie in a log.
 
-`CallTable` takes calls as they complete; `OrderedCalls` has them in order. A `Call` is made of a row when somebody looks at it.
+`CallTable` takes calls as they complete; `ordered_calls.py` has them in order. A `Call` is made of a row when somebody looks at it.
 What calls have in common is in tables of values. A row has the number of the value:
 
 * `contexts`: ends, security, interface; as a rule all calls of one presentation context share it,
@@ -16,16 +16,14 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from msgspec import msgpack
 
 from analyzer.core.absence import Missing
 from analyzer.core.byte_log import Log
 from analyzer.core.byte_origins import PACKED_EXTENT, PackedOrigins, only_frame
-from analyzer.core.errors import CONTRADICTIONS
 from analyzer.core.growing_columns import Columns, GrowingColumns
 from analyzer.core.traced_bytes import StoredBytes, TracedBytes
 from analyzer.results.calls.call import Call, CallState, Side, SmbFacts
@@ -63,7 +61,6 @@ from analyzer.results.calls.call_row_columns import (
 from analyzer.results.calls.held_calls import HeldCall, HeldCalls
 from analyzer.results.calls.pdus import Fragment, Fragments, Pdus, Plain, ends_in, stub_place
 from analyzer.results.calls.query_state import QueryView
-from analyzer.results.methods import winreg
 from analyzer.results.methods.perflib import INTERFACE, Opnum
 from analyzer.results.records.record_types import Endpoint
 
@@ -80,8 +77,6 @@ _WRITTEN_AT_ONCE = 1 << 20
 
 # So many rows are counted at once.
 _COUNTED_AT_ONCE = 1 << 16
-# So many different texts are told apart at once.
-_TEXTS_KEPT = 1 << 14
 
 _Item = TypeVar("_Item", bound=Hashable)
 
@@ -622,147 +617,3 @@ def _alone(fragment: Fragment) -> Pdus:
     if plain.steps == fragment.pdu.steps and plain == fragment.pdu[fragment.stub_start : fragment.stub_stop]:
         return Pdus(fragment.pdu, None, bounds)
     return Pdus(fragment.pdu, None, bounds, plain.steps[-1] if plain.steps else "", None, plain)
-
-
-class OrderedCalls(Sequence[Call]):
-    """The calls of a capture in order: call number n is at position n - 1.
-
-    `order` has the position of each call in the table, `views` for each call the position of its query handle's state in
-    `states`, -1 for none.
-    """
-
-    def __init__(
-        self, table: CallTable, order: Sequence[int], views: Sequence[int] = (), states: Sequence[QueryView] = ()
-    ) -> None:
-        self.table, self.order, self.states = table, order, states
-        self.views = views if len(views) else array("i", [-1]) * len(order)
-        self._last: Call | None = None
-
-    @property
-    def tally(self) -> Mapping[Tally, int]:
-        """How many calls there are of each state, interface and method."""
-        return self.table.tally
-
-    def column(self, name: str) -> npt.NDArray[Any]:
-        """The numbers of a column in the order of the calls; the columns are those of `FORMATS`."""
-        import numpy as np
-
-        found: npt.NDArray[Any] = self.table.column(name)
-        return found if isinstance(self.order, range) else found[np.asarray(self.order, np.int64)]
-
-    def first_of_contexts(self, numbers: Sequence[int]) -> list[int]:
-        """The first call of each `Context` among calls with these ascending numbers. All that calls have in common is in them."""
-        import numpy as np
-
-        from analyzer.core.array_functions import first_places
-
-        chosen = np.asarray(numbers, np.int64)
-        firsts: list[int] = chosen[first_places(self.column("context")[chosen - 1])].tolist()
-        return firsts
-
-    def first_by_text(self, numbers: Sequence[int], param: str) -> list[int]:
-        """The first of each `Context` among calls with these numbers whose requests have the same text as a parameter; some of the
-        others where there are very many.
-        """
-        import numpy as np
-
-        chosen = np.asarray(numbers, np.int64) - 1
-        columns = [self.column(name)[chosen].tolist() for name in ("context", "place", "request_params")]
-        firsts, known, read = [], set[tuple[int, Any]](), self.table.log.read
-        for number, context, place, length in zip(numbers, *columns, strict=True):
-            text: Any = read(place, length)
-            with suppress(*CONTRADICTIONS):  # whoever looks at the call says so
-                found = PARAMS_DECODER.decode(text).get(param)
-                text = found if isinstance(found, str) else None
-            if (context, text) not in known:
-                if len(known) == _TEXTS_KEPT:
-                    known.clear()
-                known.add((context, text))
-                firsts.append(number)
-        return firsts
-
-    def shared(self, number: int) -> tuple[int, int]:
-        """The numbers of what a call has in common with others: its `context`, and how SMB carried it."""
-        at, table = self.order[number - 1], self.table
-        return table.number("context", at), table.number("smb", at)
-
-    def contexts_by_last_call(self) -> list[Context]:
-        """What calls have in common with others, each once, in the order of the last call of each."""
-        from analyzer.core.array_functions import first_places
-
-        backwards = self.column("context")[::-1]
-        codes = backwards[first_places(backwards)].tolist()
-        return [self.table.contexts[code] for code in reversed(codes)]
-
-    def contexts_of(self, numbers: Sequence[int]) -> list[tuple[Context, int]]:
-        """What calls with these numbers have in common, in the order of the first call of each, and how many have it."""
-        import numpy as np
-
-        codes = Counter(self.column("context")[np.asarray(numbers, np.int64) - 1].tolist())
-        return [(self.table.contexts[code], count) for code, count in codes.items()]
-
-    def states_of(self, numbers: Sequence[int]) -> Counter[str]:
-        """How many of the calls with these numbers are in which state."""
-        import numpy as np
-
-        codes = Counter(self.column("state")[np.asarray(numbers, np.int64) - 1].tolist())
-        return Counter({STATES[code]: count for code, count in codes.items()})
-
-    def held(self, numbers: Sequence[int], *, pdus: bool = False) -> Iterator[HeldCall | None]:
-        """What calls with these numbers state; None for one that has to be looked at."""
-        order = self.order
-        return self.table.held([order[number - 1] for number in numbers], pdus=pdus)
-
-    def with_values(self, numbers: Sequence[int]) -> list[int]:
-        """Which of these calls were answered with performance data."""
-        import numpy as np
-
-        chosen = np.asarray(numbers, np.int64)
-        kinds = [KIND_NUMBERS["perf-data"], KIND_NUMBERS["winperf"]]
-        found: list[int] = chosen[np.isin(self.column("response_buffer_kind")[chosen - 1], kinds)].tolist()
-        return found
-
-    def of_perflib(self, opnums: Iterable[int]) -> list[int]:
-        """The numbers of the calls of these methods of PerflibV2."""
-        import numpy as np
-
-        is_of_one = (self.table.column("opnum")[:, None] == np.array([*opnums])).any(axis=1)
-        return self._numbers(self.table.is_of(INTERFACE) & is_of_one)
-
-    def readings(self) -> list[int]:
-        """The numbers of the calls that ask for values of counters, as far as columns state it."""
-        table = self.table
-        of_perflib = table.is_of(INTERFACE) & (table.column("opnum") == _POLL)
-        # What is read is among what few calls have.
-        return self._numbers(of_perflib | (table.is_of(winreg.INTERFACE) & (table.column("rare") > 0)))
-
-    def _numbers(self, rows: npt.NDArray[np.bool_]) -> list[int]:
-        """The numbers of the calls of some rows."""
-        import numpy as np
-
-        numbers: list[int] = (np.flatnonzero(rows[np.asarray(self.order, np.int64)]) + 1).tolist()
-        return numbers
-
-    def __len__(self) -> int:
-        return len(self.order)
-
-    @overload
-    def __getitem__(self, where: int) -> Call: ...
-
-    @overload
-    def __getitem__(self, where: slice) -> Sequence[Call]: ...
-
-    def __getitem__(self, where: int | slice) -> Call | Sequence[Call]:
-        if isinstance(where, slice):
-            return [self[at] for at in range(*where.indices(len(self)))]
-        at = range(len(self.order))[where]
-        # Who looks at a call often looks at it again at once; another thread may look at another one meanwhile.
-        call = self._last
-        if call is None or call.number != at + 1:
-            view = self.views[at]
-            call = self._last = self.table.read(self.order[at], at + 1, self.states[view] if view >= 0 else None)
-        return call
-
-    def __iter__(self) -> Iterator[Call]:
-        for at in range(len(self.order)):
-            yield self[at]

@@ -49,7 +49,7 @@ from analyzer.questions.series.reading_batches import readings
 from analyzer.questions.statistics.stats_records import stats_records
 from analyzer.results.analysis import Analysis, Part
 from analyzer.results.calls.call import Call
-from analyzer.results.next_command import Given
+from analyzer.results.provenance import Given
 from analyzer.results.records.command_records import COMMANDS
 from analyzer.results.records.file import FileRecord
 from analyzer.results.records.finding import CoverageRecord, FindingRecord

@@ -9,7 +9,7 @@ from msgspec import Struct
 from analyzer.core.errors import InputError
 from analyzer.interfaces.call_contents.timeline_records import place_extents
 from analyzer.questions.audit.call_evidence import CallEvidence, Place
-from analyzer.questions.audit.rule_verdicts import At
+from analyzer.questions.audit.violation_places import At
 from analyzer.results.analysis import Analysis
 from analyzer.results.field_tree import PlaceRecord
 from analyzer.screens.viewmodel.call_layers import the_call

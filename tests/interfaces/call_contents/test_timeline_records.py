@@ -33,7 +33,8 @@ from analyzer.interfaces.call_contents.timeline_records import (
 from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis, Part
 from analyzer.results.calls.call import Call, CallRecord, RegistryFacts, Side, SideName
-from analyzer.results.calls.call_table import CallTable, OrderedCalls
+from analyzer.results.calls.call_table import CallTable
+from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.methods import perflib, scmr
 from analyzer.results.methods import winreg as winreg_methods
 from analyzer.results.records.capture_records import ProblemRecord, SummaryRecord

@@ -21,7 +21,8 @@ from analyzer.questions.audit.rule_plans import INTERFACES
 from analyzer.questions.audit.rule_registry import Rule, every_rule
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, Side, SideName
-from analyzer.results.calls.call_table import CallTable, OrderedCalls
+from analyzer.results.calls.call_table import CallTable
+from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.security import AuthLevel
 from tests.build.buffers import Counter, Instance, PerfObject, winperf
 from tests.build.calls import analysis_of, winreg, with_stub

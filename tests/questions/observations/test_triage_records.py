@@ -19,7 +19,7 @@ from analyzer.questions.observations.triage_records import triage, unreadable
 from analyzer.results.analysis import Analysis, Part
 from analyzer.results.calls.call import Call
 from analyzer.results.connection import Bound, SmbSession
-from analyzer.results.next_command import Given
+from analyzer.results.provenance import Given
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.records.triage import TriageFile
 from analyzer.results.security import Decryption, Identity

@@ -11,7 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.results.calls.call import Call
-from analyzer.results.calls.call_table import CallTable, OrderedCalls
+from analyzer.results.calls.call_table import CallTable
+from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.methods import perflib
 from analyzer.results.methods import winreg as winreg_facts
 from analyzer.results.records.record_types import Endpoint

@@ -11,7 +11,6 @@ from analyzer.interfaces.resolution.unbound_calls import interface_carried
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.rule_registry import Level, of_capture, rule
 from analyzer.questions.audit.rule_verdicts import (
-    At,
     Confidence,
     Deviation,
     Judgement,
@@ -21,6 +20,7 @@ from analyzer.questions.audit.rule_verdicts import (
     passed,
     warned,
 )
+from analyzer.questions.audit.violation_places import At
 from analyzer.results.analysis import Selected
 from analyzer.results.calls.call import Call
 from analyzer.results.connection import Bound, Channel

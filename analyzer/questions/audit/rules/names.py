@@ -11,7 +11,6 @@ from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.registration_answers import answers_to, ids_of_set, string_offsets, text_flaw
 from analyzer.questions.audit.rule_registry import Level, of_calls, rule
 from analyzer.questions.audit.rule_verdicts import (
-    At,
     Deviation,
     Judgement,
     Severity,
@@ -21,6 +20,7 @@ from analyzer.questions.audit.rule_verdicts import (
     passed,
     warned,
 )
+from analyzer.questions.audit.violation_places import At
 from analyzer.results.methods.perflib import NONE_ID, RequestCode
 
 # By RequestCode: the requirements that say what its answer is, the text first.

@@ -24,11 +24,9 @@ from analyzer.questions.audit.data_answers import Block, DataAnswer, FlawKind
 from analyzer.questions.audit.identifier_lists import IdentifierBlock
 from analyzer.questions.audit.rule_registry import Level, Reads, of_calls, rule
 from analyzer.questions.audit.rule_verdicts import (
-    At,
     Confidence,
     Judgement,
     Severity,
-    Violation,
     failed,
     inconclusive,
     judge,
@@ -44,6 +42,7 @@ from analyzer.questions.audit.values_with_counters import (
     held_of,
     why_unknown,
 )
+from analyzer.questions.audit.violation_places import At, Violation
 from analyzer.results.calls.query_state import Identifier, QueryView
 from analyzer.results.methods.perflib import NONE_ID, Opnum
 

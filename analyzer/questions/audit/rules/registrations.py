@@ -28,7 +28,6 @@ from analyzer.questions.audit.registration_answers import (
 )
 from analyzer.questions.audit.rule_registry import Level, of_calls, rule
 from analyzer.questions.audit.rule_verdicts import (
-    At,
     Deviation,
     Judgement,
     Severity,
@@ -38,6 +37,7 @@ from analyzer.questions.audit.rule_verdicts import (
     passed,
     warned,
 )
+from analyzer.questions.audit.violation_places import At
 from analyzer.results.methods.perflib import RequestCode
 
 _RECORD, _COUNTER = 32, 48
