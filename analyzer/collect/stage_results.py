@@ -70,10 +70,10 @@ class FileFacts(Struct):
     captured, if that was given (`site`), and flows that are ours by what other files hold (`wanted`).
 
     `pieces` is the name of the object with its pieces, `met` where in it the numbers of the TCP flows lie that are not ours by
-    port, `recognised` those that are ours by content. `opens_ns` is the time of its first frame. What shows whether two files
-    have the same machines (`sites`): `flows` are the numbers of its flows that are ours, `begun` those whose first segment is
-    among its frames, `known_as` is what machines state of themselves. `set_back` are the numbers of the frames before which the
-    clock went back.
+    port, `recognised` those that are ours by content. `opens_ns` is the time of its first frame. `flows` are the numbers of its
+    flows that are ours, `begun` those whose first segment is among its frames, `known_as` is what machines state of themselves.
+    These three show whether two files have the same machines (`sites`). `set_back` are the numbers of the frames before which
+    the clock went back.
     """
 
     number: int

@@ -1,4 +1,4 @@
-"""What waits to be written: a key's as soon as it is large enough, the largest when all that wait are too large."""
+"""What waits to be written: that of a key once it is large enough, the largest where all that wait are too large."""
 
 from __future__ import annotations
 
