@@ -471,6 +471,9 @@ _IN_THE_WAY: Mapping[str, str] = {
     "`calls`: at least": "22 % is bytes with their origin, 20 % buffers, 11 % SMB, 11 % packets. tshark decodes no call",
     "`polling`: at least": "27 % is bytes with their origin, 16 % ciphers, 14 % buffers, 13 % SMB. tshark decodes no call",
     "`handles`: `audit`": "four findings a call, which take 45 % of its time",
+    "`handles`: `hosts`": "38 % is the start of Python and its libraries, 19 % SMB, 18 % PDUs and pairing",
+    "`handles`: `triage`": "19 % are handles, polls and what was looked at, 3 % files: `timeline` follows none of these",
+    "`files, twice`": "every frame is found and looked at twice; TCP leaves out the second one",
     "`large`: a packet": "the file came from the disk (from memory, `cat` takes 0.5 s of processor time and ours 6 to 7 s)",
     "`recorded`: `hosts`": "three of four calls name a machine, which is decoded; a quarter is SMB, a tenth unsealing (RC4 "
     "is followed through every answer)",
