@@ -461,6 +461,7 @@ _PARTS_OF_REPORT = "start, readings, series, JSON and deflation alone, which are
 _IN_THE_WAY: Mapping[str, str] = {
     "`mixed`": "45 % is reading the file and finding its frames, 22 % the start of Python and its libraries",
     "`mixed, gzip`": "decompression alone takes twice as long as all else",
+    "`mixed, lz4`": "an idle machine reaches it (0.7); this is one round",
     **dict.fromkeys(
         ("`files`", "`files-large`"),
         "34 % is packets (copies and checksums of all that is SMB), 11 % the start, 10 % reading, 25 % decoding calls",
@@ -477,6 +478,7 @@ _IN_THE_WAY: Mapping[str, str] = {
     "`large`: a packet": "the file came from the disk (from memory, `cat` takes 0.5 s of processor time and ours 6 to 7 s)",
     "`recorded`: `hosts`": "three of four calls name a machine, which is decoded; a quarter is SMB, a tenth unsealing (RC4 "
     "is followed through every answer)",
+    "`recorded`: `sessions` of": "137 sessions are listed, with their programs; opening alone takes 0.2 s",
     "`reply`: `triage`": "it looks at 94,117 processes, each of which is seen once",
     "`handles`: `report`": f"{_PARTS_OF_REPORT} 3.1 times the time of `timeline`",
     "`watched`: `report`": f"{_PARTS_OF_REPORT} 3.7 times the time of `timeline`",
