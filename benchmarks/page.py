@@ -461,7 +461,7 @@ _PARTS_OF_REPORT = "start, readings, series, JSON and deflation alone, which are
 _IN_THE_WAY: Mapping[str, str] = {
     "`mixed`": "45 % is reading the file and finding its frames, 22 % the start of Python and its libraries",
     "`mixed, gzip`": "decompression alone takes twice as long as all else",
-    "`mixed, lz4`": "an idle machine reaches it (0.7); this is one round",
+    "`mixed, lz4`": "decompressing and copying take half as long as all else (0.7 where nothing else runs)",
     **dict.fromkeys(
         ("`files`", "`files-large`"),
         "34 % is packets (copies and checksums of all that is SMB), 11 % the start, 10 % reading, 25 % decoding calls",
@@ -474,7 +474,7 @@ _IN_THE_WAY: Mapping[str, str] = {
     "`handles`: `audit`": "four findings a call, which take 45 % of its time",
     "`handles`: `hosts`": "38 % is the start of Python and its libraries, 19 % SMB, 18 % PDUs and pairing",
     "`handles`: `triage`": "19 % are handles, polls and what was looked at, 3 % files: `timeline` follows none of these",
-    "`files, twice`": "every frame is found and looked at twice; TCP leaves out the second one",
+    "`files, twice`": "every frame is found and looked at twice before the second one is left out",
     "`large`: a packet": "the file came from the disk (from memory, `cat` takes 0.5 s of processor time and ours 6 to 7 s)",
     "`recorded`: `hosts`": "three of four calls name a machine, which is decoded; a quarter is SMB, a tenth unsealing (RC4 "
     "is followed through every answer)",
