@@ -403,9 +403,8 @@ def follow_messages(
                 segment_log(event)
             yield event
 
-    for event in LayerChain([Reassembler(limits), *channel_layers(keyring, limits, message_log=message_log)]).run(
-        noted()
-    ):
+    chain = LayerChain([Reassembler(limits), *channel_layers(keyring, limits, message_log=message_log)])
+    for event in chain.run(noted()):
         if lost is not None and isinstance(event, Problem) and event.is_of_file:
             lost(event)
 

@@ -1,8 +1,7 @@
 """The calls of the probe: methods with parameters in, answers and an entry in the log out.
 
 A `Lab` opens associations to one server and keeps the log; a `Talk` is one association at one authentication level. Each entry says
-what was sent in words, what came back, and which triggers of requirements (`analyzer.questions.audit.requirement_catalog`) that
-was.
+what was sent in words, what came back, and which triggers of requirements that was (`questions/audit/requirement_catalog.py`).
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class NamingCalls:
         self._known: dict[Hashable, int] = {}
 
     def __call__(self, channel: Channel, smb: SmbInfo | None, auth: AuthInfo, call: PendingCall) -> bool:
-        is_first = self._is_first(channel, smb, auth, call.first_time_ns)
+        is_first = self._is_first(channel, smb, auth, (call.times or (0, 0))[0])
         presentation = call.presentation
         is_perflib = presentation is not None and presentation.abstract.uuid == INTERFACE
         return is_first or (is_perflib and call.opnum in _NAMING and call.request.state is not SideState.EMPTY)

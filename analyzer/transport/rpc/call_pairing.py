@@ -238,9 +238,9 @@ class PendingCall(Struct):
         return min(self.request.frames or self.response.frames or {0})
 
     @property
-    def first_time_ns(self) -> int:
-        times = self.request.times or self.response.times
-        return times[0] if times is not None else 0
+    def times(self) -> tuple[int, int] | None:
+        """Times of the earliest and the latest frame of its request; of its response where the request is not there."""
+        return self.request.times or self.response.times
 
 
 # What is emitted for a call as far as it got, by it and by why it has no response; None where nobody asked for it.
@@ -280,7 +280,7 @@ class CallPairing:
     def open_before(self, before_ns: int) -> Iterator[PendingCall]:
         """The calls under way that began before this time; also those of which the request is not there."""
         for call in (*self._early.values(), *self.pending.values()):
-            if (times := call.request.times or call.response.times) is not None and times[0] < before_ns:
+            if (times := call.times) is not None and times[0] < before_ns:
                 yield call
 
     def request(self, header: PduHeader, head: CallHead, part: FragmentPart, out: list[Event]) -> None:

@@ -97,7 +97,7 @@ class RpcLayer:
         """The calls under way that began before this time."""
         for channel, association in self._associations.items():
             for call in association.open_before(before_ns):
-                times = call.request.times or call.response.times
+                times = call.times
                 assert times is not None
                 yield OpenCall(channel, call.call_id, (times[0], call.first_frame))
 
