@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from analyzer.interfaces.call_contents.client_programs import (
     BY_CALLS,
@@ -25,7 +25,7 @@ from analyzer.pipeline.run import analyze
 from tests.corpus import CORPUS
 
 ROOT = Path(__file__).parent.parent
-TABLE = ROOT / "analyzer/interfaces/call_contents/programs.toml"
+TABLE = ROOT / "analyzer/interfaces/call_contents/programs.json"
 
 
 class Maker(Struct, frozen=True):
@@ -170,29 +170,12 @@ def table(captures: Iterable[Recorded], *, with_public: bool) -> tuple[Program, 
     return tuple(made)
 
 
-def written(programs: Sequence[Program]) -> str:
-    """The table as TOML."""
-    lines = [
-        "# Programs, and the values of the marks that they leave, from captures of the programs themselves. Written by",
-        "# `python -m tests.programs`, which says which captures these are. `client_programs.py` reads it.",
-    ]
-    for one in programs:
-        lines += [
-            "",
-            "[[program]]",
-            f"name = {_quoted(one.name)}",
-            f"sources = [{', '.join(map(_quoted, one.sources))}]",
-        ]
-        lines += ["[program.marks]"]
-        lines += [f"{_quoted(name)} = [{', '.join(map(_quoted, values))}]" for name, values in one.marks.items()]
-    return "\n".join(lines) + "\n"
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+def written(programs: Sequence[Program]) -> bytes:
+    """The table as JSON that can be read in review."""
+    return json.format(json.encode(programs), indent=2) + b"\n"
 
 
 if __name__ == "__main__":
     if not CORPUS.name:
         raise SystemExit("PCQ_CORPUS names no folder: the programs of public captures cannot be learnt")
-    TABLE.write_text(written(table(recorded(with_public=True), with_public=True)), encoding="utf-8")
+    TABLE.write_bytes(written(table(recorded(with_public=True), with_public=True)))

@@ -128,7 +128,7 @@ def programs_document() -> str:
     """The page: what a likeness means, what each mark is, and the marks of every program."""
     out = ["# Marks of programs", ""]
     out += document_lines(
-        "Written by `python -m tests.rules_document` from the table itself, `analyzer/interfaces/call_contents/programs.toml`."
+        "Written by `python -m tests.rules_document` from the table itself, `analyzer/interfaces/call_contents/programs.json`."
     )
     out += document_lines(_ABOUT_PROGRAMS.strip())
     out += ["## When a program is named", ""]

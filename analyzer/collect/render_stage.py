@@ -26,7 +26,8 @@ from analyzer.collect.stage_results import ConversationFacts, Job, Judged, Rende
 from analyzer.collect.waiting_batches import WaitingBatches
 from analyzer.core.output.file_store import Store
 from analyzer.interfaces.call_contents.call_records import CallRecords
-from analyzer.interfaces.call_contents.timeline_records import logon_record, problem_record, shown_problems
+from analyzer.interfaces.call_contents.session_records import logon_record
+from analyzer.interfaces.call_contents.timeline_records import problem_record, shown_problems
 from analyzer.pipeline.case import open_case
 from analyzer.questions.audit.audit_engine import Audit, Profile
 from analyzer.questions.audit.findings import finding_record

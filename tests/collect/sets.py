@@ -34,8 +34,9 @@ from analyzer.screens.formats.table_writer import logons_table, problems_table, 
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles
+from analyzer.screens.views.hosts import Hosts
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.sessions import Sessions
 from analyzer.screens.views.timeline import Timeline
 from tests.build.capture import NANO, pcap
 

@@ -151,6 +151,15 @@ def test_a_small_capture_loads_what_reads_it_and_no_more() -> None:
     assert len(ours) <= 240
 
 
+@pytest.mark.parametrize("command", ["sessions", "hosts"])
+def test_lists_of_who_took_part_load_nothing_that_reads_counters(command: str) -> None:
+    loaded = modules_of(command, "--format", "jsonl", str(CAPTURES / "v1_samba_impacket_smb311_noauth.pcap"))
+    ours = {name.removeprefix("analyzer.") for name in loaded if name.startswith("analyzer.")}
+    assert "interfaces.call_contents.client_programs" in ours
+    elsewhere = ("observations", "processes", "series", "films", "audit", "differences")
+    assert not {name for name in ours if name.startswith(tuple(f"questions.{one}" for one in elsewhere))}
+
+
 def test_what_is_loaded_later_is_there() -> None:
     """Names of modules in texts are not seen by any checker."""
     modules = Path(all_commands.__file__).parents[1].rglob("*.py")

@@ -1,19 +1,19 @@
 """Which programs the clients of a capture are like: marks of connections in, names of programs that are known to leave them out.
 
-`programs.toml` is the table of programs with their marks. It is written from captures of the programs themselves by
+`programs.json` is the table of programs with their marks. It is written from captures of the programs themselves by
 `python -m tests.programs`, and nothing of it is from memory. A connection is like a program where every mark that both have is the
 same, where these are enough, and where no other program has more of them. Programs of which as many are the same are all named.
 """
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
+from pathlib import Path
 
 from msgspec import Struct
+from msgspec.json import decode
 
 from analyzer.core.cached_properties import cached_property, once_for_each
 from analyzer.interfaces.call_contents.buffer_growth import growth_marks
@@ -164,11 +164,7 @@ def recognized(marks: Marks, programs: Iterable[Program]) -> ProgramLikeness | N
 @cache
 def known_programs() -> tuple[Program, ...]:
     """The table of client programs and their marks."""
-    text = files(__package__).joinpath("programs.toml").read_text("utf-8")
-    return tuple(
-        Program(one["name"], {name: tuple(values) for name, values in one["marks"].items()}, tuple(one["sources"]))
-        for one in tomllib.loads(text)["program"]
-    )
+    return decode(Path(__file__).with_name("programs.json").read_bytes(), type=tuple[Program, ...])
 
 
 @lru_cache(maxsize=_MOST_KNOWN)

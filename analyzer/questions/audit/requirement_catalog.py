@@ -1,25 +1,29 @@
-"""The requirements of [MS-PCQ] v13.0, and of the pages about PERF_DATA_BLOCK, that rules judge: `requirements.toml`, read once."""
+"""The requirements that rules judge: `requirements.json`, read once.
+
+`PCQ-*` are of [MS-PCQ] v13.0, `WP-*` of winperf.h (PERF_DATA_BLOCK and what it holds), `PL-*` of perflib.h (PerfQueryCounterData).
+"""
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.json import decode
 
 
 class Requirement(Struct, frozen=True):
     """One requirement.
 
     - `level` is the text's own word, or IMPLIED where the text describes without such a word.
-    - `observable` says whether traffic can show it (`wire`, `partially`, `no`), and `why` gives the reason.
+    - `observable` says whether traffic can show it: `wire` (decoded directly), `partially` (only in some histories), or `no`.
+      `why` gives the reason.
     - `trigger` is what has to happen before it can pass or fail. It is None where no traffic can show it.
-    - `caused_by` is the side that can bring the trigger about. `provoked` says that conforming peers do so only to provoke the
-      other side.
+    - `caused_by` is the side that can bring the trigger about (the server: by what it registers or runs into). `provoked` says that
+      conforming peers do so only to provoke the other side.
     - `passes` and `fails` are what a capture has to show.
     - `excludes` is another requirement that contradicts this one: on the same bytes, at most one of the two is kept.
     """
@@ -43,6 +47,5 @@ class Requirement(Struct, frozen=True):
 @cache
 def catalogue() -> Mapping[str, Requirement]:
     """Every requirement by id, in the order of the documents."""
-    text = files("analyzer.questions.audit").joinpath("requirements.toml").read_text(encoding="utf-8")
-    entries = (Requirement(**entry) for entry in tomllib.loads(text)["requirement"])
+    entries = decode(Path(__file__).with_name("requirements.json").read_bytes(), type=list[Requirement])
     return MappingProxyType({requirement.id: requirement for requirement in entries})

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from analyzer.core.printable_text import counted
-from analyzer.interfaces.call_contents.timeline_records import refusal_name
+from analyzer.interfaces.call_contents.session_records import refusal_name
 from analyzer.questions.observations.observation_making import Draft, Scene, listed
 from analyzer.results.connection import Logon, SmbSession
 from analyzer.results.records.observation import ObservationKind

@@ -10,7 +10,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from html import escape
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -210,4 +210,4 @@ def hash_of(text: bytes) -> str:
 
 def asset(name: str) -> bytes:
     """A built file of the page."""
-    return (files("analyzer.screens.formats") / "page_assets" / name).read_bytes()
+    return (Path(__file__).with_name("page_assets") / name).read_bytes()

@@ -71,9 +71,10 @@ from analyzer.screens.viewmodel.call_layers import the_call
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles
+from analyzer.screens.views.hosts import Hosts
 from analyzer.screens.views.processes import Processes
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.sessions import Sessions
 
 if TYPE_CHECKING:
     import polars as pl

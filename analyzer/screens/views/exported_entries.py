@@ -16,7 +16,7 @@ from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.output.json import document
 from analyzer.interfaces.call_contents.call_records import CallRecords
 from analyzer.interfaces.call_contents.client_programs import ClientPrograms, client_programs
-from analyzer.interfaces.call_contents.timeline_records import session_record
+from analyzer.interfaces.call_contents.session_records import session_record
 from analyzer.questions.audit.findings import Finding, finding_record
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, CallOutcome, CallRecord

@@ -32,7 +32,8 @@ from analyzer.screens.viewmodel.call_summary_words import (
     request_words,
     status_words,
 )
-from analyzer.screens.viewmodel.overview import alike, decrypted, incomplete, key_hint, session_groups, sessions_words
+from analyzer.screens.viewmodel.session_words import session_groups, sessions_words
+from analyzer.screens.viewmodel.unread_summary import alike, decrypted, incomplete, key_hint
 from analyzer.screens.views.call_runs import CallRun
 from analyzer.screens.views.view_type import Clock
 

@@ -48,9 +48,9 @@ def test_the_table_names_no_wrong_program_in_any_capture_whose_maker_is_known() 
 
 
 def test_the_table_is_what_the_captures_show() -> None:
-    assert TABLE.read_text(encoding="utf-8") == written(
-        table(recorded(with_public=WITH_PUBLIC), with_public=WITH_PUBLIC)
-    ), "PCQ_CORPUS=... python -m tests.programs writes it anew"
+    assert TABLE.read_bytes() == written(table(recorded(with_public=WITH_PUBLIC), with_public=WITH_PUBLIC)), (
+        "PCQ_CORPUS=... python -m tests.programs writes it anew"
+    )
     assert {name.replace("rpc.ntlm", "smb.ntlm") for one in known_programs() for name in one.marks} <= set(MEANINGS)
 
 

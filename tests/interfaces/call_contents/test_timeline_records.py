@@ -22,10 +22,10 @@ from analyzer.interfaces.call_contents.call_field_maps import buffer_fields, sta
 from analyzer.interfaces.call_contents.call_records import CallRecords, call_record
 from analyzer.interfaces.call_contents.client_programs import client_programs
 from analyzer.interfaces.call_contents.damaged_buffers import Damages, buffer_damage, decoded_buffer
+from analyzer.interfaces.call_contents.session_records import session_record
 from analyzer.interfaces.call_contents.timeline_records import (
     all_problems,
     place_extents,
-    session_record,
     shown_problems,
     summary_record,
     timeline_records,

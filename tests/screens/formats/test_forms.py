@@ -33,10 +33,11 @@ from analyzer.screens.viewmodel.plotted_series import series_views
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles
+from analyzer.screens.views.hosts import Hosts
 from analyzer.screens.views.processes import Processes
 from analyzer.screens.views.report import Report
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.sessions import Sessions
 from analyzer.screens.views.stats import Stats
 from analyzer.screens.views.timeline import Timeline
 from tests.build.buffers import Block, wide

@@ -36,9 +36,10 @@ from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.decode import Decode
 from analyzer.screens.views.exported_entries import entries
 from analyzer.screens.views.handles import Handles
+from analyzer.screens.views.hosts import Hosts
 from analyzer.screens.views.rule_pages import RuleList
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.sessions import Sessions
 from analyzer.screens.views.show import Show
 from analyzer.screens.views.show_place import ShowPlace
 from analyzer.screens.views.stats import Stats

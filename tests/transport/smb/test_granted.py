@@ -13,7 +13,7 @@ from analyzer.auth.keyring import Keyring, UserKey
 from analyzer.auth.ntlm import nt_hash
 from analyzer.interfaces.call_contents.call_records import call_record
 from analyzer.interfaces.call_contents.client_programs import client_programs
-from analyzer.interfaces.call_contents.timeline_records import session_record
+from analyzer.interfaces.call_contents.session_records import session_record
 from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.machines_and_accounts import Account
@@ -24,7 +24,7 @@ from analyzer.questions.statistics.summary import identity_stats, who_of
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.statistics import Who
 from analyzer.results.security import ANONYMOUS_LOGON, AuthInfo, Decryption, Identity
-from analyzer.screens.viewmodel.overview import session_words
+from analyzer.screens.viewmodel.session_words import session_words
 from analyzer.screens.views.exported_entries import entries
 from analyzer.screens.views.sessions import Sessions
 from analyzer.screens.views.timeline import Timeline
