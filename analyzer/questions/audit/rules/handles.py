@@ -34,11 +34,15 @@ ASKED_ON = Reads(HANDLING, ("request",))
 GIVEN_OUT = "the server gave out the handle"
 
 
-def _events(evidence: Evidence, is_wanted: Callable[[HandleCall], bool]) -> Iterator[tuple[HandleLifetime, HandleCall]]:
-    """The wanted calls on handles, each with the lifetime of its handle (see `HandleEvents.where`)."""
+def _events(
+    evidence: Evidence, is_wanted: Callable[[HandleCall], bool], *, opened: bool = True
+) -> Iterator[tuple[HandleLifetime, HandleCall]]:
+    """The wanted calls on query handles, each with the lifetime of its handle (see `HandleEvents.where`): of all handles, or of
+    those alone whose opening was not captured."""
     for lifetime in evidence.lifetimes:
-        for event in lifetime.events.where(is_wanted):
-            yield lifetime, event
+        if opened or lifetime.origin != "opened":
+            for event in lifetime.events.where(is_wanted):
+                yield lifetime, event
 
 
 def _is_use(event: HandleCall) -> bool:
@@ -77,9 +81,8 @@ class HandleGivenWithWrongStatus(Watch[CallEvidence]):
     def __init__(self, evidence: Evidence) -> None:
         # The first call with success on each handle that no successful call had given out before.
         self._working: dict[tuple[str, str], int] = {}
-        for lifetime, event in _events(evidence, lambda event: event.succeeded):
-            if lifetime.origin != "opened":
-                self._working.setdefault((lifetime.server.ip, lifetime.handle), event.call)
+        for lifetime, event in _events(evidence, lambda event: event.succeeded, opened=False):
+            self._working.setdefault((lifetime.server.ip, lifetime.handle), event.call)
 
     def feed(self, call: CallEvidence) -> Iterator[Judgement]:
         handle, zeros = call.answered["phQuery"]["uuid"], "20 zero bytes"
@@ -213,8 +216,8 @@ def foreign_handle_served(evidence: Evidence) -> Iterator[Judgement]:
     Silent: where the opening may have been missed, and where the answer was not captured or is sealed.
     """
     keys = _registry_handles(evidence)
-    for lifetime, event in _events(evidence, lambda event: event.kind in _OF_KIND):
-        is_key = (lifetime.server.ip, lifetime.handle) in keys and lifetime.origin != "opened"
+    for lifetime, event in _events(evidence, lambda event: event.kind in _OF_KIND, opened=False):
+        is_key = (lifetime.server.ip, lifetime.handle) in keys
         if is_key or lifetime.origin == "never opened":
             method = FOREIGN_HANDLES[_OF_KIND[event.kind]]
             of = (method, OTHER_INTERFACE) if is_key else (method,)
