@@ -234,11 +234,13 @@ class _Run:
         tasks: Sequence[Task],
         size: Callable[[Task], int],
         cost: Callable[[Result], tuple[float, int]] = lambda _: (0.0, 0),
-    ) -> Iterator[tuple[Task, Result | Exception]]:
+    ) -> list[tuple[Task, Result | Exception]]:
         """The results of a stage, of which it is noted what they cost: processor seconds, and bytes written. The longest tasks
-        begin first, so that none of them is alone at the end."""
+        begin first, so that none of them is alone at the end. The results are in the order of the tasks, whichever came first, so
+        that nothing of a dataset depends on the workers."""
         began, failed, cpu, done, written = monotonic(), 0, 0.0, 0, 0
         total = sum(map(size, tasks))
+        results: dict[int, Result | Exception] = {}
 
         def tell(finished: int) -> None:
             if self._watcher is not None:
@@ -256,7 +258,7 @@ class _Run:
             else:
                 seconds, out = cost(result)
                 cpu, written = cpu + seconds, written + out
-            yield task, result
+            results[id(task)] = result
         self._stages.append(
             StageEntry(
                 stage=stage,
@@ -268,6 +270,7 @@ class _Run:
                 bytes_out=written,
             )
         )
+        return [(task, results[id(task)]) for task in tasks]
 
     # Files
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,9 @@ JOB = Job("out", DEFAULTS, run="abc")
 
 
 class Stages:
-    """Answers the tasks of each stage by a function of the test."""
+    """Answers the tasks of each stage by a function of the test, in an order of the test."""
+
+    order: Callable[[Sequence[Any]], Iterable[Any]] = list
 
     def __init__(self, **answers: Callable[[Any], Any]) -> None:
         self.answers = answers
@@ -52,7 +54,7 @@ class Stages:
 
     def run(self, stage: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
         self.functions = function
-        for task in tasks:
+        for task in self.order(tasks):
             self.ran.append((stage, task))
             yield task, self.answers[stage](task)
 
@@ -140,9 +142,10 @@ def test_a_stage_states_what_it_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[Any] = []
     stages = Stages(made=lambda task: ValueError() if task == 2 else (0.12345, task * 10))
     run = run_of(stages, watcher=lambda *told: heard.append(told))
-    found = list(run._stage("made", len, [1, 3, 2], lambda task: task * 100, lambda result: result))  # type: ignore[arg-type,return-value]
-    # The longest begin first.
-    assert [task for task, _ in found] == [3, 2, 1]
+    found = run._stage("made", len, [1, 3, 2], lambda task: task * 100, lambda result: result)  # type: ignore[arg-type,return-value]
+    # The longest begin first, and the results are in the order of the tasks.
+    assert [task for _, task in stages.ran] == [3, 2, 1]
+    assert [task for task, _ in found] == [1, 3, 2]
     assert heard == [("made", *told, 3) for told in ((0, 600, 0), (300, 600, 1), (500, 600, 2), (600, 600, 3))]
     (entry,) = run._stages
     assert (entry.stage, entry.tasks, entry.failed) == ("made", 3, 1)
@@ -151,14 +154,14 @@ def test_a_stage_states_what_it_cost(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_not_said_to_cost_anything_costs_nothing() -> None:
     run = run_of(Stages(made=lambda task: task))
-    assert list(run._stage("made", len, [1], lambda task: 0)) == [(1, 1)]  # type: ignore[arg-type]
+    assert run._stage("made", len, [1], lambda task: 0) == [(1, 1)]  # type: ignore[arg-type]
     assert (run._stages[0].cpu_s, run._stages[0].bytes_out, run._stages[0].failed) == (0, 0, 0)
 
 
 def test_a_dataset_that_cannot_be_written_ends_the_run() -> None:
     run = run_of(Stages(made=lambda task: StoreError("full")))
     with pytest.raises(StoreError, match="full"):
-        list(run._stage("made", len, [1, 2], lambda task: 0))  # type: ignore[arg-type]
+        run._stage("made", len, [1, 2], lambda task: 0)  # type: ignore[arg-type]
     assert run._stages == []
 
 
@@ -238,8 +241,8 @@ def test_a_flow_that_one_file_recognises_is_looked_for_in_the_others() -> None:
     ]
     assert run._stages[0].bytes_in == 64
     cut = [task for stage, task in stages.ran if stage == "cut"]
-    assert [(task.facts.number, task.facts.wanted) for task in cut] == [(6, [5]), (1, [5, 7]), (0, [5, 6, 7])]
-    assert (cut[2].facts.source, cut[2].facts.window, cut[2].job) == (files[0].source, (None, None), JOB)
+    assert [(task.facts.number, task.facts.wanted) for task in cut] == [(0, [5, 6, 7]), (1, [5, 7]), (6, [5])]
+    assert (cut[0].facts.source, cut[0].facts.window, cut[0].job) == (files[0].source, (None, None), JOB)
     # One that could not be cut again stays as it was.
     assert [one.frames for one in run._facts.files] == [99, 99, 0, 0, 0, 0, 0, 0]
     assert run._facts.files[2:] == files[2:]
@@ -295,6 +298,11 @@ def named(pairs: Sequence[tuple[str, str]]) -> str:
     return "".join({A: "A", B: "B", C: "C", D: "D"}[pair] for pair in pairs)
 
 
+def linking(task: Any) -> ConversationFacts:
+    """Two of three pairs of hosts turn out to belong together."""
+    return replace(analysed(task), links=[7] if len(task.pairs) > 1 or task.pairs[0] in (A, C) else [8])
+
+
 def conversations() -> Iterator[tuple[str, Iterator[str]]]:
     """What files are given in turn, and what becomes of their conversations."""
     run, first, second = Analysing(), file_of(A, B, has_secrets=True), file_of(B, C, number=1)
@@ -317,9 +325,6 @@ def conversations() -> Iterator[tuple[str, Iterator[str]]]:
     links = iter([Analysing(linked).of(file_of(A, B, C, links=[(A, C), (B, D)]))])
     yield "pairs that files or earlier runs link are one", links
 
-    def linking(task: Any) -> ConversationFacts:
-        return replace(analysed(task), links=[7] if len(task.pairs) > 1 or task.pairs[0] in (A, C) else [8])
-
     joining = Analysing(answer=linking)
     # It has the number of one of which it has all pairs.
     yield "those that turn out to belong together are analysed once more", iter([joining.of(every), joining.of(every)])
@@ -338,6 +343,17 @@ def conversations() -> Iterator[tuple[str, Iterator[str]]]:
 def test_what_becomes_of_conversations_is_what_was_read_through() -> None:
     text = "".join(f"{promise}\n{''.join(lines)}" for promise, lines in conversations())
     is_as_written(Path(__file__).with_name("conversations.txt"), text)
+
+
+def test_conversations_have_the_same_numbers_whichever_was_analysed_first() -> None:
+    found = []
+    for order in (list, reversed):
+        analysing = Analysing(answer=linking)
+        analysing.stages.order = order
+        analysing.of(file_of(A, B, C))
+        found.append(analysing.facts.conversations)
+    assert [(one.number, one.pairs) for one in found[0]] == [(1, (A, C)), (2, (B,))]
+    assert found[0] == found[1]
 
 
 def test_the_stage_is_that_of_conversations_and_several_pairs_are_named() -> None:
