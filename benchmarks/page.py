@@ -8,6 +8,7 @@ import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -149,7 +150,7 @@ _WORK = (
 _HOW = """\
 `python benchmarks/run.py --large --write` writes this page (see `benchmarks/README.md`). No test depends on it.
 
-MACHINE.
+SETTING.
 
 Processor time, user and system, of a program and its children, with a warm page cache. The programs take turns on each
 capture. `x ours` is the median of the ratios within a turn. Above 1, the other program needs more time than ours.
@@ -205,12 +206,14 @@ def prose(page: str) -> str:
     return page[page.index(_PROSE) :]
 
 
-def machine() -> str:
-    """The machine and the versions of all that took part."""
+def setting(rounds: int) -> str:
+    """What is measured and where: the commit, how many turns each program has, how busy the machine is without them, and the
+    versions of all that takes part."""
     model = re.search(r"model name\s*: (.+)", _text("/proc/cpuinfo"))
     memory = re.search(r"MemTotal:\s*(\d+)", _text("/proc/meminfo"))
     parts = [
         f"{datetime.now(UTC):%-d %B %Y}",
+        f"commit {_commit()}, {rounds} turn{'s' if rounds != 1 else ''}",
         f"{model[1].strip() if model else platform.machine()}, {os.cpu_count()} cores"
         + (f", {int(memory[1]) / 1e6:.0f} GB" if memory else ""),
         platform.system(),
@@ -221,8 +224,16 @@ def machine() -> str:
             for name in ("numpy", "polars", "cryptography", "kaitaistruct", "scapy", "pyshark")
         ),
     ]
-    first = ", ".join(part for part in parts[:4] if part)
-    return f"{first}. Versions: {', '.join(parts[4:])}"
+    first = ", ".join(part for part in parts[:5] if part)
+    busy = f"load average {os.getloadavg()[0]:.1f} when it began"
+    return f"{first}; {busy}. Versions: {', '.join(parts[5:])}"
+
+
+def _commit() -> str:
+    """The commit that is measured, and whether files differ from it."""
+    run = partial(subprocess.run, cwd=Path(__file__).parent, capture_output=True, text=True, check=True)
+    commit = run(["git", "rev-parse", "--short=8", "HEAD"]).stdout.strip()
+    return f"{commit} with changes" if run(["git", "status", "--porcelain"]).stdout.strip() else commit
 
 
 def _text(path: str) -> str:
@@ -270,9 +281,11 @@ def inside(directory: Path, sizes: dict[str, int], rounds: int, scale: float) ->
     return out
 
 
-def written(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str, list[str]], about: str) -> str:
-    """The page; `about` is what somebody wrote on the one before it."""
-    out = ["# Performance\n", *document_lines(_HOW.strip().replace("MACHINE", machine()))]
+def written(
+    results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str, list[str]], setting: str, about: str
+) -> str:
+    """The page: what was measured in a `setting`, and what somebody wrote `about` it on the page before."""
+    out = ["# Performance\n", *document_lines(_HOW.strip().replace("SETTING", setting))]
     out += ["| contestant | the work it does | what it misses |", "|---|---|---|"]
     out += [*(f"| {' | '.join(row)} |" for row in _WORK), ""]
     out += _aims(results, tables)

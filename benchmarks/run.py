@@ -403,6 +403,7 @@ def main() -> None:
     )
     given = parser.parse_args()
     rounds = 0 if given.small else given.rounds or 3
+    setting = page.setting(rounds or 1)
     sizes = dict(SMALL if given.small else SIZES)
     if given.large and not given.small:
         sizes |= LARGE
@@ -425,7 +426,7 @@ def main() -> None:
         if "buffers" in (given.only or NAMES):
             inside = page.inside(directory, sizes, rounds or 1, 0.02 if given.small else 1.0)
             inside["cores"] = cores([capture for capture, _ in results], directory, rounds or 1)
-        text = page.written(results, inside, page.prose(PAGE.read_text()))
+        text = page.written(results, inside, setting, page.prose(PAGE.read_text()))
         say(text, sys.stdout)
         if given.write:
             (given.write / PAGE.name).write_text(text)
