@@ -24,8 +24,9 @@ from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS, Limits
 
 _COMPRESSED_READ = 256 * 1024
-# What a decompressor is given at once: what it leaves of it, because a member ended, is copied.
-_COMPRESSED_PIECE = 16 * 1024
+# What a decompressor is given at once: what it leaves of it, because a member ended, is copied. Of a block of lz4, which often has
+# 64 KiB, parts would be copied too.
+_COMPRESSED_PIECE = 64 * 1024
 _DECOMPRESSED_PIECE = 1024 * 1024
 _SNIFF_BYTES = 512
 # RFC 8878 asks decoders for 8 MiB at least; zstd --long makes 128 MiB. More would let a file decide over our memory.
@@ -285,19 +286,35 @@ class Peeked:
         self._stream.close()
 
 
+class _Decompressor(Protocol):
+    """Compressed bytes in, plain ones out. `damage` says why they came to an end too early, or is None."""
+
+    damage: str | None
+    is_limited: bool
+
+    def some(self, size: int) -> bytes:
+        """The next bytes, no more than so many; none at the end."""
+
+    def close(self) -> None: ...
+
+
 class _Bounded(_Filling):
     """What a compressed stream becomes, as long as that is in proportion to what was read of the file."""
 
-    def __init__(self, stream: ByteStream, file: _FileStream, limits: Limits) -> None:
+    def __init__(self, stream: _Decompressor, file: _FileStream, limits: Limits) -> None:
         self._stream = stream
         self._file = file
         self._limits = limits
         self._given = 0
-        self.is_limited = False
+        self._has_reached_limit = False
+
+    @property
+    def is_limited(self) -> bool:
+        return self._has_reached_limit or self._stream.is_limited
 
     @property
     def damage(self) -> str | None:
-        if self.is_limited:
+        if self._has_reached_limit:
             return (
                 f"the file is read no further: it becomes more than {self._limits.decompressed_ratio} times its size "
                 "(--max-ratio allows more)"
@@ -309,15 +326,14 @@ class _Bounded(_Filling):
         while size > 0:
             left = self._limits.decompressed_free + self._limits.decompressed_ratio * self._file.taken - self._given
             if left <= 0:
-                self.is_limited = True
+                self._has_reached_limit = True
                 break
-            wanted = min(size, left, _DECOMPRESSED_PIECE)
-            part = self._stream.read(wanted)
+            part = self._stream.some(min(size, left, _DECOMPRESSED_PIECE))
+            if not part:
+                break
             self._given += len(part)
             size -= len(part)
             parts.append(part)
-            if len(part) < wanted:
-                break
         return b"".join(parts)
 
     def close(self) -> None:
@@ -329,6 +345,10 @@ class _Member(Protocol):
 
     @property
     def eof(self) -> bool: ...
+
+    @property
+    def needs_input(self) -> bool:
+        """Whether it holds nothing that it could give yet."""
 
     @property
     def unused_data(self) -> bytes | None: ...
@@ -345,6 +365,7 @@ class _GzipMember:
         self._inner = isal_zlib.decompressobj(wbits=31)
         self._damage: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # its stub has an instance
         self._held = b""
+        self.needs_input = True
 
     @property
     def eof(self) -> bool:
@@ -360,6 +381,7 @@ class _GzipMember:
         except self._damage as error:
             raise ValueError(str(error)) from error
         self._held = self._inner.unconsumed_tail
+        self.needs_input = len(out) < max_length
         return out
 
 
@@ -378,7 +400,7 @@ _MEMBERS: dict[str, Callable[[int], _Member]] = {
 }
 
 
-class _Decompressed(_Filling):
+class _Decompressed:
     """One or more compressed members, one after the other, as plain bytes."""
 
     def __init__(self, kind: str, stream: ByteStream, most: int) -> None:
@@ -395,29 +417,25 @@ class _Decompressed(_Filling):
         self._input = b""
         self._taken = 0
 
-    def read(self, size: int) -> bytes:
-        parts: list[bytes] = []
-        while size > 0 and not self._ended:
-            try:
-                part = self._more(size)
-            except (OSError, EOFError, ValueError, RuntimeError, lzma.LZMAError) as error:
-                self.damage = f"the {self._kind} data is damaged ({error})"
-                self._ended = True
-                break
-            parts.append(part)
-            size -= len(part)
-        return b"".join(parts)
+    def some(self, size: int) -> bytes:
+        part = b""
+        try:
+            while not part and not self._ended:
+                part = self._of_member(size)
+        except (OSError, EOFError, ValueError, RuntimeError, lzma.LZMAError) as error:
+            self.damage = f"the {self._kind} data is damaged ({error})"
+            self._ended = True
+        return part
 
-    def _more(self, size: int) -> bytes:
-        part = self._member.decompress(b"", size)
-        while not part and not self._member.eof:
-            data = self._next_input()
-            if not data:
-                self._ended = True
-                self.is_limited = self._stream.is_limited
-                self.damage = self._stream.damage or f"the {self._kind} data ends in the middle"
-                return b""
-            part = self._member.decompress(data, size)
+    def _of_member(self, size: int) -> bytes:
+        """What the member gives next, perhaps nothing yet."""
+        data = self._next_input() if self._member.needs_input else b""
+        if not data and self._member.needs_input:
+            self._ended = True
+            self.is_limited = self._stream.is_limited
+            self.damage = self._stream.damage or f"the {self._kind} data ends in the middle"
+            return b""
+        part = self._member.decompress(data, size)
         if self._member.eof:
             self._next_member(self._member.unused_data or b"")
         return part
@@ -451,7 +469,7 @@ class _Decompressed(_Filling):
         self._stream.close()
 
 
-class _ZstdStream(_Filling):
+class _ZstdStream:
     """Zstandard frames as plain bytes."""
 
     def __init__(self, stream: ByteStream, most: int) -> None:
@@ -465,20 +483,15 @@ class _ZstdStream(_Filling):
         decompressor = zstandard.ZstdDecompressor(max_window_size=most)
         self._reader = decompressor.stream_reader(stream, read_across_frames=True, closefd=False)  # type: ignore[arg-type]
 
-    def read(self, size: int) -> bytes:
-        parts: list[bytes] = []
-        while size > 0:
-            try:
-                part = self._reader.read(size)
-            except self._error as error:
-                self.damage = f"the zstd data is damaged ({error})"
-                break
-            if not part:
-                self.damage, self.is_limited = self._stream.damage, self._stream.is_limited
-                break
-            parts.append(part)
-            size -= len(part)
-        return b"".join(parts)
+    def some(self, size: int) -> bytes:
+        try:
+            part = self._reader.read(size)
+        except self._error as error:
+            self.damage = f"the zstd data is damaged ({error})"
+            return b""
+        if not part:
+            self.damage, self.is_limited = self._stream.damage, self._stream.is_limited
+        return part
 
     def close(self) -> None:
         self._stream.close()
@@ -610,8 +623,8 @@ def open_stream(
             cost = _cost_of(kind, head)
             memory.take(cost, name)
             stream = _Charged(stream, memory, cost)
-            stream = _ZstdStream(stream, cost) if kind == ZSTD else _Decompressed(kind, stream, cost)
-            stream = _Bounded(stream, file, limits)
+            plain = _ZstdStream(stream, cost) if kind == ZSTD else _Decompressed(kind, stream, cost)
+            stream = _Bounded(plain, file, limits)
     except BaseException:
         stream.close()
         raise
