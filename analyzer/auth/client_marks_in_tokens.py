@@ -19,7 +19,7 @@ _ASKED = Flag.SIGN | Flag.SEAL | Flag.IDENTIFY
 
 
 def token_marks(token: bytes, by: str) -> Iterator[str]:
-    """The marks of a client's token; `by` says what carried it, `smb` or `rpc`."""
+    """The marks of the client's program in an NTLM or SPNEGO token; `by` says what carried it, `smb` or `rpc`."""
     try:
         if is_spnego(token):
             spnego = parse_spnego(token)
@@ -51,7 +51,8 @@ def _ntlm_marks(token: bytes, by: str) -> Iterator[str]:
 
 
 def _version(stated: str | None) -> str:
-    """`none`, `0.0.0`, or what a system states: its build differs from machine to machine, and is no mark."""
+    """The version in an NTLM token as `none`, `0.0.0`, or major and minor of the stated one: the build differs from machine to
+    machine, and is no mark."""
     if stated is None:
         return "none"
     major, _, rest = stated.partition(".")

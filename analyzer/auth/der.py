@@ -18,7 +18,7 @@ GENERAL_STRING, SEQUENCE = 0x1B, 0x30
 
 
 class Piece(Struct, frozen=True):
-    """One value: its tag octet, its contents, and all of it."""
+    """One DER value: its tag octet, its contents, and all of it."""
 
     tag: int
     data: bytes
@@ -31,7 +31,7 @@ class Piece(Struct, frozen=True):
         return self
 
     def children(self, name: str) -> Iterator[Piece]:
-        """The values inside, which must fill it exactly."""
+        """The DER values inside this one, which must fill it exactly."""
         at = 0
         while at < len(self.data):
             piece = read(self.data, at, name)
@@ -46,7 +46,7 @@ class Piece(Struct, frozen=True):
         return piece
 
     def fields(self, name: str) -> dict[int, Piece]:
-        """The members of a SEQUENCE by context tag number, unwrapped."""
+        """The members of a DER SEQUENCE by context tag number, unwrapped."""
         out: dict[int, Piece] = {}
         for piece in self.expect(SEQUENCE, name).children(name):
             if piece.tag & 0xE0 == 0xA0:
@@ -70,7 +70,7 @@ class Piece(Struct, frozen=True):
 
 
 def read(data: bytes, at: int = 0, name: str = "der") -> Piece:
-    """The value that begins at `at`. Only one-octet tags and definite lengths exist in these protocols."""
+    """The DER value that begins at `at`. Only one-octet tags and definite lengths exist in these protocols."""
     if len(data) < at + 2:
         raise TruncatedError("ends inside a tag and length", field=name, start=at)
     tag, first = data[at], data[at + 1]
@@ -95,7 +95,7 @@ def read(data: bytes, at: int = 0, name: str = "der") -> Piece:
 
 
 def oid_text(data: bytes) -> str:
-    """An object identifier as `1.2.840.113554.1.2.2`."""
+    """A DER object identifier as `1.2.840.113554.1.2.2`."""
     if not data or data[-1] & 0x80:
         raise MalformedError("an object identifier that does not end", field="oid")
     arcs: list[int] = []

@@ -9,7 +9,8 @@ from analyzer.results.security import Decryption, Identity
 
 
 class Handshake(Protocol):
-    """Follows one authentication exchange token by token. Made by `analyzer.auth.token_handshake.begin(keyring)`.
+    """Follows one authentication exchange (NTLM, Kerberos, SPNEGO) token by token. Made by
+    `analyzer.auth.token_handshake.begin(keyring)`.
 
     Tokens may be raw NTLM, raw Kerberos (with or without the GSS-API 0x60 header) or SPNEGO with either inside; the
     handshake finds out. The last leg may be given twice. `identity` grows with the tokens.
@@ -18,7 +19,7 @@ class Handshake(Protocol):
     def feed(self, sender: Sender, token: bytes) -> None: ...
 
     def missed(self, sender: Sender) -> None:
-        """A token of this sender is known to exist and was not captured."""
+        """An authentication token of this sender is known to exist and was not captured."""
         ...
 
     @property
@@ -34,12 +35,13 @@ class Handshake(Protocol):
 
     @property
     def decrypted_by(self) -> str | None:
-        """What of the keyring opened it, in words for people (`password of LAB\\perfmon`); None while nothing has."""
+        """Which password, hash or key of the keyring opened the exchange, in words (`the password of a user`); None
+        while nothing has."""
         ...
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether the initiator gave no name and no proof (a null session)."""
+        """Whether the initiator authenticated with no name and no proof (a null session)."""
         ...
 
     @property

@@ -12,7 +12,7 @@ _OUTER = bytes(octet ^ 0x5C for octet in range(256))
 
 
 class Hmac:
-    """`digest` as `hmac.digest(key, message, name)` would give it. Shows nothing of its key."""
+    """An HMAC of one key: `digest` as `hmac.digest(key, message, name)` would give it. Shows nothing of its key."""
 
     __slots__ = ("_inner", "_outer")
 

@@ -41,7 +41,7 @@ class Issued(Struct, frozen=True):
 
 
 class Tickets:
-    """The tickets whose issue was seen, by their bytes."""
+    """The Kerberos tickets whose issue by a KDC was seen, by their bytes."""
 
     def __init__(self, most: int = MAX_TICKETS) -> None:
         self._most = most
@@ -51,18 +51,18 @@ class Tickets:
         return len(self._issued)
 
     def add(self, reply: KdcReply, frames: tuple[int, ...]) -> None:
-        """Notes the ticket of a reply; beyond the limit the one noted first is forgotten."""
+        """Notes the ticket of a KDC's reply; beyond the limit the ticket noted first is forgotten."""
         key = sha256(reply.ticket_raw).digest()
         self.note(key, Issued(f"{reply.client}@{reply.realm}", reply.ticket_etype, reply.reply_etype, frames))
 
     def note(self, key: bytes, issued: Issued) -> None:
-        """Notes a ticket by the digest of its bytes."""
+        """Notes a Kerberos ticket by the digest of its bytes."""
         if key not in self._issued and len(self._issued) >= self._most:
             del self._issued[next(iter(self._issued))]
         self._issued[key] = issued
 
     def find(self, ticket_raw: bytes) -> Issued | None:
-        """To whom exactly this ticket was issued."""
+        """To whom exactly the KDC issued this ticket."""
         return self._issued.get(sha256(ticket_raw).digest())
 
 
@@ -127,7 +127,8 @@ class _KdcStream:
         self._wanted = 0
 
     def feed(self, part: StreamBatch | Gap) -> Iterator[TracedBytes]:
-        """The messages that one part completes. After a loss, the next message is taken up where a part begins with one."""
+        """The KDC replies that one part of the stream completes. After a loss, the next message is taken up where a part begins
+        with one."""
         if part.direction != self._direction:
             return
         if isinstance(part, Gap):

@@ -50,7 +50,7 @@ ERROR_NAMES = {
 
 
 class Key(Discreet, frozen=True):
-    """A key of one encryption type."""
+    """A Kerberos key of one encryption type."""
 
     hidden = ("data",)
     etype: int
@@ -60,7 +60,7 @@ class Key(Discreet, frozen=True):
         return f"Key(etype {self.etype})"
 
     def decrypt(self, usage: int, cipher: bytes) -> bytes | None:
-        """The plaintext if this key made the ciphertext, else None."""
+        """The plaintext of a Kerberos ciphertext if this key made it, else None."""
         engine = _engine(self.etype, self.data)
         if engine is None:
             return None
@@ -74,7 +74,7 @@ class Key(Discreet, frozen=True):
         return _engine(self.etype, self.data) is not None
 
     def engine(self) -> Any:
-        """The key as scapy's object, which encrypts and decrypts. Only for keys that are usable."""
+        """The Kerberos key as scapy's object, which encrypts and decrypts. Only for keys that are usable."""
         return _engine(self.etype, self.data)
 
 
@@ -93,7 +93,7 @@ def _engine(etype: int, data: bytes) -> Any:
 
 @lru_cache(maxsize=256)
 def string_to_key(etype: int, password: str, salt: str | bytes, iterations: int | None = None) -> bytes:
-    """The key made from a password (RFC 3962, 8009, 4757). `iterations` None: the default count of the type."""
+    """The Kerberos key made from a password (RFC 3962, 8009, 4757). `iterations` None: the default count of the type."""
     if etype not in SUPPORTED_ETYPES:
         raise UnsupportedError(f"no string-to-key for encryption type {etype}")
     if etype == RC4_HMAC:
@@ -177,7 +177,7 @@ Message = ApReq | ApRep | KrbError
 
 
 def is_kerberos(token: bytes) -> bool:
-    """Whether it begins like AP-REQ, AP-REP or KRB-ERROR, bare or in the GSS-API framing."""
+    """Whether a token begins like a Kerberos AP-REQ, AP-REP or KRB-ERROR, bare or in the GSS-API framing."""
     if token[:1] in (b"\x6e", b"\x6f", b"\x7e"):
         return True
     try:
@@ -268,7 +268,7 @@ def _read_ap_req(outer: Piece) -> ApReq:
 
 
 def open_ticket(request: ApReq, key: Key) -> TicketPart | None:
-    """The inside of the ticket, if `key` is the service's. Raises `DecodeError` where the inside is not readable."""
+    """The inside of the Kerberos ticket, if `key` is the service's. Raises `DecodeError` where the inside is not readable."""
     plain = key.decrypt(_USAGE_TICKET, request.ticket.cipher) if key.etype == request.ticket.etype else None
     if plain is None:
         return None
@@ -283,7 +283,7 @@ def open_ticket(request: ApReq, key: Key) -> TicketPart | None:
 
 
 def open_authenticator(request: ApReq, session_key: Key) -> AuthenticatorPart | None:
-    """The inside of the authenticator, if the ticket's session key opens it."""
+    """The inside of the Kerberos authenticator, if the ticket's session key opens it."""
     plain = session_key.decrypt(_USAGE_AUTHENTICATOR, request.authenticator.cipher)
     if plain is None:
         return None
@@ -297,7 +297,7 @@ def open_authenticator(request: ApReq, session_key: Key) -> AuthenticatorPart | 
 
 
 def open_ap_rep(reply: ApRep, session_key: Key) -> tuple[bool, Key | None]:
-    """Whether the session key opens the reply, and the acceptor's subkey, if it chose one."""
+    """Whether the session key opens the AP-REP, and the acceptor's subkey, if it chose one."""
     plain = session_key.decrypt(_USAGE_AP_REP, reply.part.cipher)
     if plain is None:
         return False, None

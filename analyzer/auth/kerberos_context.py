@@ -40,7 +40,7 @@ _HASHES = {17: "sha1", 18: "sha1", 19: "sha256", 20: "sha384"}
 
 
 class _Parts(Struct):
-    """One PDU, taken apart."""
+    """One RPC PDU protected by Kerberos, taken apart."""
 
     header: bytes
     body: bytes
@@ -50,7 +50,7 @@ class _Parts(Struct):
 
 
 class _AesKeys:
-    """The derived keys of one protocol key and usage (RFC 3961 section 5.3, RFC 8009 section 5), made once."""
+    """The keys derived from one Kerberos key and usage (RFC 3961 section 5.3, RFC 8009 section 5), made once."""
 
     def __init__(self, engine: Any, usage: int) -> None:
         self._profile = engine.ep
@@ -83,7 +83,7 @@ class _AesKeys:
         return self._cbc(head + last + opened[rest:]) + stolen.to_bytes(rest, "big")
 
     def _cbc(self, cipher: bytes) -> bytes:
-        """CBC with an initial vector of zeros.
+        """Decrypts AES in CBC mode with an initial vector of zeros.
 
         Making a context costs more than a short message. The one there is goes on from message to message, so it takes the last
         block of the one before for the initial vector, and that is undone in the first block.
@@ -234,7 +234,7 @@ class KerberosContext:
         return None
 
     def _open_rc4(self, parts: _Parts, token: bytes, key: bytes) -> tuple[bytes, bool] | None:
-        """RFC 4757 section 7.2 (MIC) and 7.3 (wrap)."""
+        """Opens an RC4 token of Kerberos: RFC 4757 section 7.2 (MIC) and 7.3 (wrap)."""
         wrap = token[:2] == _WRAP_RC4
         if len(token) < (32 if wrap else 24) or token[2:4] != b"\x11\x00" or wrap != parts.sealed:
             return None
@@ -261,7 +261,7 @@ class KerberosContext:
 
 
 def _paddings(covered: bytes) -> Iterator[bytes]:
-    """What stacks sign behind the message without sending it: nothing (MIT, Heimdal and Windows in DCE style), padding to
+    """What Kerberos stacks sign behind the message without sending it: nothing (MIT, Heimdal and Windows in DCE style), padding to
     eight (RFC 1964 section 1.2.2.3, scapy), or the one byte that RFC 4757 section 7.3 pads to."""
     yield b""
     if short := -len(covered) % 8:

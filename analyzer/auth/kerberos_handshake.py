@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class KerberosExchange:
-    """Collects the legs and opens them with the keyring."""
+    """Collects AP-REQ and AP-REP of one Kerberos exchange and opens them with the keyring."""
 
     def __init__(self, keyring: Keyring, tickets: Tickets | None = None) -> None:
         """`tickets` are those whose issue was seen: they name the client of a ticket that no key opens."""
@@ -130,7 +130,7 @@ class KerberosExchange:
         self._initiator_subkey = authenticator.subkey
 
     def _candidates(self, request: ApReq) -> Iterator[tuple[Key, str, bool]]:
-        """Keys to try on a ticket: key, what it is in words, and whether it was given for this very principal."""
+        """Keys to try on a Kerberos ticket: key, what it is in words, and whether it was given for this very principal."""
         etype = request.ticket.etype
 
         def rank(key: KerberosKey) -> tuple[bool, bool]:
@@ -156,7 +156,7 @@ class KerberosExchange:
 
     @property
     def _keys(self) -> tuple[Key, ...]:
-        """All keys of the context, the one to use first."""
+        """All keys of the Kerberos context (session key, subkeys), the one to use first."""
         found = (self._acceptor_subkey, self._initiator_subkey, self._session_key)
         return tuple(dict.fromkeys(key for key in found if key is not None))
 
@@ -180,9 +180,9 @@ def _is_for(key: KerberosKey, request: ApReq) -> bool:
 
 
 def salts(realm: str, principal: str, account: str | None = None) -> tuple[str, ...]:
-    """The salts that a password of `principal` may have been used with, the likeliest first. They are the account's own name
-    (Active Directory user), the computer's ([MS-KILE] section 3.1.1.2), and the principal's components (RFC 4120 section 4).
-    """
+    """The Kerberos salts that a password of `principal` may have been used with, the likeliest first. They are the account's
+    own name (Active Directory user), the computer's ([MS-KILE] section 3.1.1.2), and the principal's components (RFC 4120
+    section 4)."""
     parts = principal.split("/")
     out = []
     if account:

@@ -40,7 +40,7 @@ def seskey_line(
 
 
 def split_principal(text: str) -> tuple[str, str]:
-    """`service/host@REALM` as principal and realm. Raises `InputError`."""
+    """Splits a Kerberos name `service/host@REALM` into principal and realm. Raises `InputError`."""
     principal, at, realm = text.rpartition("@")
     if not at or not principal or not realm:
         raise InputError(f"{text} is no principal with a realm", hint="write it as host/server.example.com@EXAMPLE.COM")
@@ -48,7 +48,7 @@ def split_principal(text: str) -> tuple[str, str]:
 
 
 def default_salt(principal: str, realm: str) -> str:
-    """The salt of RFC 4120 section 4: the realm and the components. Computer accounts of Active Directory differ: `REALM`,
+    """The Kerberos salt of RFC 4120 section 4: the realm and the components. Computer accounts of Active Directory differ: `REALM`,
     `host`, and the lower-case host name with its domain ([MS-KILE] section 3.1.1.2)."""
     return realm + "".join(principal.split("/"))
 
@@ -62,7 +62,7 @@ def keys_from_password(
     kvno: int = 1,
     salt: str | None = None,
 ) -> tuple[KerberosKey, ...]:
-    """The long-term keys that a password gives a principal. `salt` None: the default one."""
+    """The long-term Kerberos keys that a password gives a principal. `salt` None: the default one."""
     salted = default_salt(principal, realm) if salt is None else salt
     return tuple(
         KerberosKey(principal, realm, etype, kvno, string_to_key(etype, password, salted))

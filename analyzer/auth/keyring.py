@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 class UserKey(Discreet, frozen=True):
-    """What is known about a user. `username` None: applies to everybody. `nt_hash` is there in any case."""
+    """What the keyring has of a user: name, NT hash, password. `username` None: applies to everybody. `nt_hash` is there in any
+    case."""
 
     hidden = ("nt_hash", "password")
     username: str | None
@@ -42,7 +43,7 @@ class UserKey(Discreet, frozen=True):
 
 
 class SmbKeys(Discreet, frozen=True):
-    """Keys of one SMB session, as given: `session_key` or the per-direction decryption keys, or both.
+    """Keys of one SMB session, as the user gave them: `session_key` or the per-direction decryption keys, or both.
 
     `session_id` is the id in the form given; see `Keyring.smb_keys_for` about its byte order.
     """
@@ -58,7 +59,8 @@ class SmbKeys(Discreet, frozen=True):
 
 
 class Keyring:
-    """Everything the user knows. Immutable; `merged` makes a larger one. `files` are those it was read from."""
+    """All passwords, hashes, tickets' keys and session keys that the user gave. Immutable; `merged` makes a larger one. `files` are
+    those it was read from."""
 
     __slots__ = ("_kerberos", "_smb", "_users", "files")
 
@@ -86,7 +88,8 @@ class Keyring:
 
     @classmethod
     def of(cls, document: Mapping[str, Any], note: Callable[[str], None] = warn) -> Keyring:
-        """What a secrets file would hold, as a dictionary. Raises `InputError`. Keytabs are relative to the working directory."""
+        """A keyring from a dictionary of the form that a secrets file has. Raises `InputError`. Keytabs are relative to the working
+        directory."""
         from analyzer.auth.secrets import read_document
 
         return read_document(document, Path(), note)
@@ -100,8 +103,8 @@ class Keyring:
         keytabs: Sequence[str | Path] = (),
         smb_session_keys: Sequence[str] = (),
     ) -> Keyring:
-        """A keyring from single values. A bare password or NT hash applies to every user; `(user, value)` to that one,
-        where user may be `DOMAIN\\name` or `name@domain`. Session keys are lines of Wireshark's `smb2_seskey_list`."""
+        """A keyring from single passwords, hashes and keys. A bare password or NT hash applies to every user; `(user, value)` to
+        that one, where user may be `DOMAIN\\name` or `name@domain`. Session keys are lines of Wireshark's `smb2_seskey_list`."""
         if not (passwords or nt_hashes or keytabs or smb_session_keys):
             return cls()
         from analyzer.auth.secrets import keyring_of
@@ -142,7 +145,7 @@ class Keyring:
         return tuple(dict.fromkeys((*users, *principals, *(f"{keys.session_id:#x}" for keys in self._smb))))
 
     def users_for(self, username: str, domain: str | None = None) -> tuple[UserKey, ...]:
-        """What may be the key of this user: the same name and domain first, then the name alone, then keys for anybody."""
+        """Keys of the keyring for this user: the same name and domain first, then the name alone, then keys for anybody."""
         folded = username.casefold()
         wanted = (domain or "").casefold()
 

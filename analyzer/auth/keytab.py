@@ -31,12 +31,13 @@ ETYPE_NAMES = {
 
 
 def etype_name(etype: int) -> str:
-    """The name of an encryption type as in the IANA registry, or its number."""
+    """The name of a Kerberos encryption type as in the IANA registry, or its number."""
     return ETYPE_NAMES.get(etype, f"etype {etype}")
 
 
 class KerberosKey(Discreet, frozen=True):
-    """One long-term key. `principal` is `service/host` without the realm; empty where the key was given without one."""
+    """One long-term Kerberos key of a keytab. `principal` is `service/host` without the realm; empty where the key was given
+    without one."""
 
     hidden = ("key",)
     principal: str
@@ -47,7 +48,7 @@ class KerberosKey(Discreet, frozen=True):
 
     @property
     def name(self) -> str:
-        """`principal@REALM (etype, kvno)`, for people."""
+        """The keytab entry as `principal@REALM (etype, kvno)`."""
         who = f"{self.principal}@{self.realm}" if self.realm else self.principal
         version = f", kvno {self.kvno}" if self.kvno is not None else ""
         return f"{who} ({etype_name(self.etype)}{version})"
@@ -88,7 +89,7 @@ def _read_entries(data: bytes, order: Literal["little", "big"], *, old: bool) ->
 
 
 class _EntryReader:
-    """Reads one entry; `base` is where it lies in the file."""
+    """Reads one entry of a keytab; `base` is where it lies in the file."""
 
     def __init__(self, data: bytes, order: Literal["little", "big"], base: int) -> None:
         self._data = data
@@ -128,7 +129,7 @@ class _EntryReader:
 
 
 def write_keytab(keys: Iterable[KerberosKey]) -> bytes:
-    """A keytab (0x0502) with these keys, timestamps zero."""
+    """Writes a keytab (0x0502) with these keys, timestamps zero."""
     out = bytearray(b"\x05\x02")
     for key in keys:
         names = key.principal.split("/")

@@ -39,7 +39,7 @@ def _with_block(state: tuple[int, int, int, int], words: list[int]) -> tuple[int
 
 
 def _mixed(number: int, x: int, y: int, z: int) -> int:
-    """F, G and H of section 3.4, by the number of their round."""
+    """The functions F, G and H of MD4 (RFC 1320 section 3.4), by the number of their round."""
     if number == 0:
         return x & y | ~x & z
     return x & y | x & z | y & z if number == 1 else x ^ y ^ z

@@ -28,7 +28,7 @@ _SERVER_SEAL = b"session key to server-to-client sealing key magic constant\x00"
 
 
 class Flag(IntFlag):
-    """The negotiated options that change what the bytes mean, [MS-NLMP] section 2.2.2.5."""
+    """NTLM's negotiated options that change what the bytes mean, [MS-NLMP] section 2.2.2.5."""
 
     UNICODE = 0x00000001
     SIGN = 0x00000010
@@ -46,7 +46,7 @@ class Flag(IntFlag):
 
 
 class TargetInfo(Struct, frozen=True):
-    """What AV pairs say ([MS-NLMP] section 2.2.2.1). None where a pair is absent."""
+    """What the AV pairs of an NTLM challenge say ([MS-NLMP] section 2.2.2.1). None where a pair is absent."""
 
     computer: str | None = None
     domain: str | None = None
@@ -98,7 +98,7 @@ class Authenticate(Discreet, frozen=True):
 
     @property
     def is_anonymous(self) -> bool:
-        """No name and no response: a null session ([MS-NLMP] section 3.2.5.1.2)."""
+        """Whether NTLM's AUTHENTICATE has no name and no response: a null session ([MS-NLMP] section 3.2.5.1.2)."""
         return not self.user and not self.nt_response and self.lm_response in (b"", b"\x00")
 
     @property
@@ -241,7 +241,7 @@ def lm_hash(password: str) -> bytes:
 
 
 def upper(text: str) -> str:
-    """Upper case as Windows makes it, one code unit for one: no `SS` for a sharp s."""
+    """Upper case of a user name as Windows makes it for NTLM, one code unit for one: no `SS` for a sharp s."""
     return "".join(big if len(big := char.upper()) == 1 else char for char in text)
 
 
@@ -277,7 +277,7 @@ def _desl(key16: bytes, block: bytes) -> bytes:
 
 
 class Proof(Discreet, frozen=True):
-    """A key that reproduces the captured response. `session_key` is the ExportedSessionKey."""
+    """The NTLM key that reproduces the captured response, and the session key. `session_key` is the ExportedSessionKey."""
 
     hidden = ("session_key", "domain")
     session_key: bytes
@@ -291,7 +291,7 @@ def prove(
     password: str | None = None,
     domains: tuple[str, ...] = (),
 ) -> Proof | None:
-    """The session key, if `key` (an NT hash) made the response; else None.
+    """NTLM's session key, if `key` (an NT hash) made the response; else None.
 
     `domains` are further spellings to try: the name a client hashes is not always the one it sends.
     """
@@ -320,7 +320,7 @@ def prove(
 
 
 def anonymous(answer: Authenticate) -> Proof:
-    """The keys of a null session: the key exchange key is sixteen zeros ([MS-NLMP] section 3.2.5.1.2)."""
+    """NTLM's keys of a null session: the key exchange key is sixteen zeros ([MS-NLMP] section 3.2.5.1.2)."""
     return Proof(_exported(answer, answer.flags, bytes(16)), answer.domain)
 
 
@@ -348,7 +348,7 @@ def _exported(answer: Authenticate, flags: int, key_exchange_key: bytes) -> byte
 
 
 def mic_is_right(session_key: bytes, negotiate: Negotiate, challenge: Challenge, answer: Authenticate) -> bool | None:
-    """Whether the MIC over the three messages fits ([MS-NLMP] section 3.1.5.1.2); None where there is none."""
+    """Whether the MIC over the three NTLM messages fits ([MS-NLMP] section 3.1.5.1.2); None where there is none."""
     at = answer.ofs_mic
     if at is None:
         return None
@@ -358,7 +358,7 @@ def mic_is_right(session_key: bytes, negotiate: Negotiate, challenge: Challenge,
 
 
 class DirectionKeys(Discreet, frozen=True):
-    """Signing and sealing key of one sender ([MS-NLMP] sections 3.4.5.2 and 3.4.5.3)."""
+    """NTLM's signing and sealing key of one sender ([MS-NLMP] sections 3.4.5.2 and 3.4.5.3)."""
 
     hidden = ("sign", "seal")
     sign: bytes
@@ -367,7 +367,7 @@ class DirectionKeys(Discreet, frozen=True):
 
 @lru_cache(maxsize=64)
 def direction_keys(session_key: bytes, flags: int, *, initiator: bool) -> DirectionKeys:
-    """The keys of one direction under the negotiated flags."""
+    """NTLM's signing and sealing key of one direction under the negotiated flags."""
     if flags & Flag.EXTENDED_SESSIONSECURITY:
         weak = session_key
         if not flags & Flag.KEY_128:

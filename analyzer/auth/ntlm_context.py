@@ -60,7 +60,7 @@ _PKT, _PRIVACY = int(AuthLevel.PKT), int(AuthLevel.PRIVACY)
 
 
 class _Keystream:
-    """RC4 output by position. Going back further than what is kept starts over from the key.
+    """The RC4 keystream of one NTLM direction, by position. Going back further than what is kept starts over from the key.
 
     What is kept is output, from `base` on, and behind it messages that were opened as they came: they and what they were before
     make the output, should anybody ask.
@@ -73,7 +73,7 @@ class _Keystream:
         self.restart(0)
 
     def restart(self, position: int) -> None:
-        """Keeps no output, and goes on at this position."""
+        """Keeps no keystream output, and goes on at this position."""
         self._cipher = Cipher(ARC4(self._key), mode=None).encryptor()
         self._buffer = bytearray()
         self._opened: deque[tuple[bytes, bytes]] = deque()
@@ -83,16 +83,17 @@ class _Keystream:
 
     @property
     def end(self) -> int:
-        """How far output has been made."""
+        """The position up to which the RC4 keystream has been made."""
         return self._end
 
     def cost(self, position: int, length: int) -> int:
-        """Bytes of output to be made before `at` can answer; where it has to begin anew, before the end is reached again, too."""
+        """Bytes of RC4 keystream to be made before `at` can answer; where it begins anew, also those before the end is reached
+        again."""
         stop = position + length
         return max(stop, self._end) if position < self._base else max(stop - self._end, 0)
 
     def at(self, position: int, length: int, ahead: int = 0) -> bytes:
-        """Output from a position on; with `ahead` more of it is made, for those who are going to ask for what follows."""
+        """RC4 keystream from a position on; with `ahead` more of it is made, for those who are going to ask for what follows."""
         if position < self._base:
             self.restart(position)
         while self._opened:
@@ -107,7 +108,7 @@ class _Keystream:
         return bytes(self._buffer[start : start + length])
 
     def open(self, position: int, data: bytes, ahead: int = 0) -> bytes:
-        """What bytes sealed at this position are in clear; `ahead` as in `at`."""
+        """The plaintext of bytes that NTLM sealed at this position of the keystream; `ahead` as in `at`."""
         if position != self._end or ahead:
             return _xor(data, self.at(position, len(data), ahead))
         plain = self._cipher.update(data)
@@ -135,7 +136,7 @@ class _Keystream:
 
 
 class _SealedMessage(Struct, frozen=True):
-    """One message, taken apart."""
+    """One NTLM-sealed message, taken apart."""
 
     header: bytes
     body: bytes
@@ -145,7 +146,7 @@ class _SealedMessage(Struct, frozen=True):
 
 
 class _StreamPosition:
-    """Where one keystream stands. `position` and `number` are what follows the last proven message."""
+    """Where the RC4 keystream of one NTLM sender stands. `position` and `number` are what follows the last proven message."""
 
     def __init__(self, keys: bytes, search: SearchBudget) -> None:
         self.total = search
@@ -171,7 +172,7 @@ class _StreamPosition:
         self.followed = 0
 
     def adopt(self, position: int, number: int, spent: int, *, was_searched: bool = False) -> None:
-        """A message with this number was proven to be sealed at this position."""
+        """Notes that a message with this sequence number was proven to be sealed at this keystream position."""
         self.places[number] = position
         if len(self.places) > _REMEMBERED:
             self.places.popitem(last=False)
@@ -185,7 +186,7 @@ class _StreamPosition:
         self.keystream.forget(self.position)
 
     def _recover(self, was_searched: bool) -> None:
-        """The keystream is back in sequence: nothing is missing any more, and the next loss may cost something again."""
+        """The RC4 keystream is back in sequence: nothing is missing any more, and the next loss may cost something again."""
         self.failed_length = self.failed_count = self.lost_length = 0
         self.has_lost = False
         self.in_vain = 0 if was_searched else self.in_vain + self.searched
@@ -194,12 +195,12 @@ class _StreamPosition:
         self.share = self.budget // _FIRST_SHARE
 
     def earn(self) -> None:
-        """A message has to be looked for: those that came until then count for the budget."""
+        """Adds to the search budget the messages that came until one has to be looked for in the keystream."""
         self.total.earn(self.followed)
         self.followed = 0
 
     def may_try(self, position: int, length: int) -> bool:
-        """Whether the keystream there is at hand, or the budget has what it takes to make it."""
+        """Whether the RC4 keystream there is at hand, or the budget has what it takes to make it."""
         cost = self.keystream.cost(position, length)
         if (cost <= _FREE_AHEAD and position >= self.position) or self.total.makes(cost):
             return True
@@ -207,7 +208,8 @@ class _StreamPosition:
         return False
 
     def settle(self) -> None:
-        """Lets go of what a search made beyond the proven position. To make it again counts, so the next search waits."""
+        """Lets go of the keystream that a search made beyond the proven position. To make it again counts, so the next search
+        waits."""
         if self.keystream.end - self.position > 2 * _FREE_AHEAD:
             self.total.keystream -= self.position
             self.keystream.restart(self.position)
@@ -217,7 +219,7 @@ class NtlmContext:
     """Opens the messages of one NTLM security context, each sender's in the order it protected them."""
 
     def __init__(self, session_key: bytes, flags: int, search: SearchBudget | None = None) -> None:
-        """`search` is shared by the contexts of an analysis."""
+        """`search` is the search budget that the NTLM contexts of an analysis share."""
         search = search if search is not None else SearchBudget()
         self._extended = bool(flags & Flag.EXTENDED_SESSIONSECURITY)
         self._key_exchange = bool(flags & Flag.KEY_EXCH)
@@ -259,7 +261,7 @@ class NtlmContext:
         return result
 
     def _ways(self) -> tuple[bool, bool]:
-        """Whether the header is signed: as in the message before, then the other way."""
+        """Whether the PDU header is signed: as in the message before, then the other way."""
         return self._header_signed, not self._header_signed
 
     def lost(self, sender: Sender, length: int | None) -> None:
@@ -269,7 +271,7 @@ class NtlmContext:
         stream.lost_length += max(length or 0, 0)
 
     def _spent(self, piece: _SealedMessage) -> int:
-        """Keystream bytes one message uses."""
+        """The bytes of RC4 keystream that one NTLM message uses."""
         own = len(piece.body) if piece.sealed else 0
         if not self._extended:
             return own + 12
@@ -278,7 +280,7 @@ class NtlmContext:
     def _open_extended(
         self, sender: Sender, stream: _StreamPosition, piece: _SealedMessage, number: int
     ) -> Unprotected:
-        """Opens a message that is out of sequence, or changed."""
+        """Opens an NTLM message that is out of sequence, or changed."""
         ways = self._ways()
         for position in self._likely(stream, piece, number):
             found = self._try_extended(sender, stream, piece, position, ways)
@@ -296,7 +298,7 @@ class NtlmContext:
         return self._not_found(stream, piece, number)
 
     def _likely(self, stream: _StreamPosition, piece: _SealedMessage, number: int) -> Iterator[int]:
-        """Positions that cost nothing to try: where the message should be, and the known ways to be elsewhere."""
+        """Keystream positions that cost nothing to try: where the NTLM message should be, and the known ways to be elsewhere."""
         candidates = [stream.position + min(stream.failed_length, _SEARCH_AHEAD), stream.position]
         if number in stream.places:
             candidates.insert(0, stream.places[number])
@@ -314,7 +316,7 @@ class NtlmContext:
                 yield position
 
     def _search(self, stream: _StreamPosition, piece: _SealedMessage, missing: int) -> Iterator[int]:
-        """Positions after a loss, the likeliest first, within the budgets."""
+        """Keystream positions to try after a loss, the likeliest first, within the budgets."""
         if stream.total.keystream <= 0:
             stream.is_given_up = True
             return

@@ -65,7 +65,8 @@ def read_secrets(path: Path, note: Callable[[str], None]) -> Keyring:
 
 
 def embedded_keyring(path: Path, documents: Iterable[bytes]) -> Keyring:
-    """The keys that a capture carries for its readers, in documents that `document_of` made. Raises `InputError`.
+    """The decryption secrets that a pcapng capture carries for its readers, in documents that `document_of` made. Raises
+    `InputError`.
 
     Such a document comes with the capture and not from the user: the files it names are not read.
     """
@@ -79,7 +80,7 @@ def embedded_keyring(path: Path, documents: Iterable[bytes]) -> Keyring:
 
 
 def document_of(keyring: Keyring) -> bytes:
-    """The keys as a document of the form that a secrets file has."""
+    """The keys of a keyring as a document of the form that a secrets file has."""
     users = [
         {"username": user.username, "domain": user.domain}
         | ({"password": user.password} if user.password is not None else {"nt_hash": user.nt_hash.hex()})
@@ -102,7 +103,7 @@ _SMB_KEYS = ("session_key", "client_to_server_key", "server_to_client_key")
 
 
 def read_document(document: Mapping[str, Any], path: Path, note: Callable[[str], None]) -> Keyring:
-    """What a secrets file at `path` holds."""
+    """The parsed document of the secrets file at `path`."""
     keyring = _FileReader(path).read(document)
     for place, word, meant in islice(_near_misses(document), _MOST_NOTES):
         note(f'the secrets file {path}: {place}"{word}" is not used; "{meant}" was probably meant')
@@ -110,7 +111,7 @@ def read_document(document: Mapping[str, Any], path: Path, note: Callable[[str],
 
 
 def _near_misses(document: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Where in the document a word stands that is nearly one of ours: the place, the word, and ours."""
+    """Where a secrets document has a key that nearly is one of ours: the place, the word, and ours."""
     for word, meant in _misspelt(document, _KNOWN_KEYS[""]):
         yield "", word, meant
     for key, known in _KNOWN_KEYS.items():
@@ -215,7 +216,7 @@ def _read_file(path: Path, what: str) -> bytes:
 
 
 def _shown(path: Path) -> str:
-    """A path for people, which may be as long as a file makes it."""
+    """The path of a secrets file for people, shortened where it is long."""
     text = str(path)
     return text if len(text) <= 200 else f"{text[:100]}...{text[-50:]}"
 
@@ -319,7 +320,7 @@ class _FileReader:
         raise self._error(f"{place}.{key}", "is not a text")
 
     def _users(self, entry: Mapping[str, Any], place: str) -> Iterator[UserKey]:
-        """The keys of one user: what its password gives, then a hash that is not that password's."""
+        """The keys of one user in a secrets file: what its password gives, then a hash that is not that password's."""
         username = self._text(entry, "username", place)
         domain = self._text(entry, "domain", place)
         password = self._text(entry, "password", place)

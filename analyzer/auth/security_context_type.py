@@ -20,7 +20,7 @@ NTLM_SIGNATURE = b"NTLMSSP\x00"
 
 
 class Unprotected(Struct, frozen=True):
-    """One message after its security was undone.
+    """One RPC message after its signature was checked and its seal undone.
 
     `body` has the length of the sealed body (padding still on); None where it could not be decrypted (`decryption`, `reason`).
     `verified`: the checksum was right (True), wrong (False), there is none at this level or no key for it (None). At
@@ -37,7 +37,7 @@ class Unprotected(Struct, frozen=True):
 
 
 class SearchBudget:
-    """What looking for lost places in keystreams may cost, for all contexts of an analysis together.
+    """What searching for lost positions in RC4 keystreams may cost, for all security contexts of an analysis together.
 
     `tries` and `keystream` (bytes) are what is left. `given_up` counts the messages that were not looked for as far as they
     would have been, for want of either.
@@ -50,7 +50,7 @@ class SearchBudget:
         self._earned = 0
 
     def earn(self, size: int) -> None:
-        """Adds to the budget: so many bytes of protected messages were seen."""
+        """Adds to the search budget: so many bytes of protected messages were seen."""
         self._earned += size
         self.keystream += size * KEYSTREAM_A_BYTE
         if self._earned >= BYTES_A_TRY:
@@ -58,7 +58,7 @@ class SearchBudget:
             self._earned %= BYTES_A_TRY
 
     def makes(self, size: int) -> bool:
-        """Takes so much keystream, where there is as much left."""
+        """Takes so many bytes of keystream from the search budget, where as much is left."""
         if size > self.keystream:
             return False
         self.keystream -= size
@@ -69,7 +69,8 @@ class SecurityContext(Protocol):
     """An established context that opens RPC messages one after the other, in the order their sender protected them."""
 
     def open(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
-        """Opens or checks one PDU. The place where it is expected is tried first, so that messages in sequence cost one attempt.
+        """Opens or checks one protected RPC PDU. The place where it is expected is tried first, so that messages in sequence cost
+        one attempt.
 
         `pdu` is the whole fragment. `pdu[body]` is the stub data with its authentication padding, and `pdu[verifier]` the
         auth_value. The other signed bytes are the header before the body and the sec_trailer between the two ([MS-RPCE] sections

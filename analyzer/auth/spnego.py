@@ -31,14 +31,14 @@ class SpnegoToken(Discreet, frozen=True):
 
 
 def is_spnego(token: bytes) -> bool:
-    """Whether it begins like one, with or without the GSS-API framing."""
+    """Whether a token begins like SPNEGO, with or without the GSS-API framing."""
     if token[:1] in (b"\xa0", b"\xa1"):
         return True
     return token[:1] == b"\x60" and b"\x06\x06\x2b\x06\x01\x05\x05\x02" in token[:16]
 
 
 def parse_spnego(token: bytes) -> SpnegoToken:
-    """Raises `DecodeError` where it is none."""
+    """Parses a SPNEGO token; raises `DecodeError` where it is none."""
     inner = token
     if (framed := unwrap_gss(token)) is not None:
         mechanism, inner = framed

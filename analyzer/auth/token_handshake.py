@@ -42,7 +42,7 @@ def is_first_token(token: bytes) -> bool:
 
 
 class TokenHandshake:
-    """See `Handshake`."""
+    """Follows SPNEGO, NTLM or Kerberos tokens of one exchange (see `Handshake`)."""
 
     def __init__(self, keyring: Keyring, auth_type: int | None = None, tickets: Tickets | None = None) -> None:
         self._keyring = keyring
@@ -141,21 +141,21 @@ class TokenHandshake:
 
     @property
     def identity(self) -> Identity:
-        """What the tokens so far show of both ends."""
+        """The user, domain and machine names that the authentication tokens so far show of both ends."""
         exchange = self._exchange
         found = exchange.identity if exchange is not None else Identity()
         return replace(found, mechanism=self._mechanism)
 
     @property
     def _exchange(self) -> NtlmExchange | KerberosExchange | None:
-        """The exchange of the mechanism in use."""
+        """The NTLM or Kerberos exchange of the mechanism in use."""
         if self._chosen == "ntlm":
             return self._ntlm
         return self._kerberos if self._chosen == "krb5" else None
 
     @property
     def decryption(self) -> Decryption:
-        """Whether the keyring opens what the tokens protect, or what kept it from that."""
+        """Whether the keyring opens what the exchange protects, or what kept it from that."""
         return self._verdict()[0]
 
     @property
