@@ -64,7 +64,8 @@ _GLOB_CHARACTERS = "*?["
 
 
 class CaptureInfo(Struct, frozen=True):
-    """What was read. `bytes` counts captured bytes of frames, `names` is what the files say of addresses."""
+    """What was read of the capture files: frames, times, problems. `bytes` counts captured bytes of frames, `names` is what the
+    files say of addresses."""
 
     files: tuple[str, ...] = ()
     frames: int = 0
@@ -74,7 +75,7 @@ class CaptureInfo(Struct, frozen=True):
     names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def with_block(self, block: FrameBlock) -> CaptureInfo:
-        """What was read once a block was, which has a frame at least."""
+        """The `CaptureInfo` with one more block of frames, which has a frame at least."""
         first, last = int(block.times_ns.min()), int(block.times_ns.max())
         return replace(
             self,
@@ -86,7 +87,7 @@ class CaptureInfo(Struct, frozen=True):
 
 
 class ReadBound(Struct, frozen=True):
-    """Where reading ends, as if the capture did: behind so many frames, or before the first frame later than a time.
+    """Where reading of captures ends, as if the capture did: behind so many frames, or before the first frame later than a time.
 
     `until` gives that time, in ns since 1970, for the time of the first frame.
     """
@@ -96,7 +97,7 @@ class ReadBound(Struct, frozen=True):
 
 
 def expand(sources: Sequence[Source], failures: list[InputError] | None = None) -> tuple[Path | BinaryIO, ...]:
-    """The files that paths, globs and `-` stand for, each once. A path that exists is never taken for a glob.
+    """The capture files that paths, globs and `-` stand for, each once. A path that exists is never taken for a glob.
 
     What stands for no file, where others do, goes to `failures`; without these it is raised. So does a pipe, a socket or a device
     that is one of several names, which may come out of a directory.
@@ -132,7 +133,7 @@ def expand(sources: Sequence[Source], failures: list[InputError] | None = None) 
 
 
 def none_readable(failures: Sequence[InputError]) -> InputError:
-    """The error for a set of files of which none can be read."""
+    """The error for a set of capture files of which none can be read."""
     first = failures[0]
     if len(failures) == 1:
         return first
@@ -140,7 +141,7 @@ def none_readable(failures: Sequence[InputError]) -> InputError:
 
 
 def unreadable(error: InputError) -> Problem:
-    """What becomes of the error for one file of several: the others are read."""
+    """What becomes of the error for one capture file of several: the others are read."""
     return Problem("unreadable", "capture", (), str(error))
 
 
@@ -174,7 +175,7 @@ def _expanded(source: Source) -> list[Path | BinaryIO]:
 
 
 class _CaptureFile:
-    """One file of a capture: opened when needed, its place among the others by the time of its first frame."""
+    """One file of a capture: opened when needed, placed among the others by the time of its first frame."""
 
     def __init__(self, source: Path | BinaryIO, limits: Limits, memory: DecompressorMemory) -> None:
         self.source = source
@@ -230,7 +231,7 @@ class _CaptureFile:
     def _other(
         self, whole: Peeked, head: bytes, block_bytes: int, names: dict[str, str], *, fast: bool
     ) -> PcapngFile | EtlFile | None:
-        """What reads a file that is no pcap; None where nothing does."""
+        """What reads a capture file that is no pcap (pcapng, etl); None where nothing does."""
         from analyzer.capture.pcapng import PcapngFile, is_pcapng
 
         if is_pcapng(head):
@@ -249,7 +250,7 @@ class _CaptureFile:
 
     @property
     def position(self) -> int:
-        """How many bytes of the file have been read, packed as they may be; 0 where a source does not know."""
+        """How many bytes of the capture file have been read, packed as they may be; 0 where a source does not know."""
         if self._file is not None:
             with suppress(OSError, ValueError):  # a pipe, or closed by now
                 self._position = self._file.tell()
@@ -257,7 +258,7 @@ class _CaptureFile:
 
     @property
     def is_drained(self) -> bool:
-        """Whether nothing is there to be read for the moment, and the end is not there either."""
+        """Whether a growing capture has no bytes to read for the moment, and its end is not there either."""
         if not self.is_live or self._file is None:
             return False
         try:
@@ -266,7 +267,8 @@ class _CaptureFile:
             return False
 
     def find_first_time(self, *, fast: bool, hashing: bool = False) -> None:
-        """Reads up to the first frame. A file is closed again, for there may be more files than may be open at once."""
+        """Reads the capture file up to its first frame. A file is closed again, for there may be more files than may be open at
+        once."""
         names: dict[str, str] = {}
         # A file is opened again, and hashed then.
         self.open(FEWEST_BLOCK_BYTES, names, fast=fast, hashing=hashing and not self._can_reopen)
@@ -331,7 +333,7 @@ class _CaptureFile:
 
 
 def _renumbered(item: FrameBlock | Problem, file: int) -> FrameBlock | Problem:
-    """What was read as file 0, as of another file."""
+    """Frames and problems that were read as of file 0, with the number of another file."""
     if isinstance(item, Problem):
         return replace(item, frames=tuple(frame_id(file, number) for number in item.frames))
     return replace(item, frames=item.frames + frame_id(file, 0))
@@ -406,12 +408,12 @@ class CaptureReader:
 
     @property
     def position(self) -> int:
-        """How many bytes of all files have been read."""
+        """How many bytes of all capture files have been read."""
         return sum(file.position for file in self._files)
 
     @property
     def digests(self) -> tuple[FileDigest, ...]:
-        """What the files were that were read to their end, in the order of `info.files`."""
+        """The SHA-256 digests of the capture files that were read to their end, in the order of `info.files`."""
         return tuple(file.digest for file in self._files if file.digest is not None)
 
     @property
@@ -421,7 +423,7 @@ class CaptureReader:
 
     @property
     def is_drained(self) -> bool:
-        """Whether nothing more is there to be read for the moment."""
+        """Whether the captures have no more bytes to read for the moment."""
         return any(file.is_drained for file in self._files)
 
     def __iter__(self) -> Iterator[FrameBlock | Problem]:
@@ -453,7 +455,7 @@ class CaptureReader:
                 file.close()
 
     def _within(self, block: FrameBlock) -> FrameBlock:
-        """What of a block is within the bound: itself, if nothing is beyond."""
+        """The frames of a block that are within the reading bound: the block itself, if nothing is beyond."""
         if self._bound is None:
             return block
         count = len(block)
@@ -469,7 +471,7 @@ class CaptureReader:
 
 
 class Ordered(Protocol):
-    """A file of a set: its place among the others, and the time of its first frame, if it has any."""
+    """A capture file of a set: its place among the others, and the time of its first frame, if it has any."""
 
     number: int
     first_time_ns: int | None
@@ -484,7 +486,7 @@ Item = FrameBlock | Problem
 def merged(
     files: Sequence[_Ordered], items: Callable[[_Ordered, int], Iterator[Item]], block_bytes: int = BLOCK_BYTES
 ) -> Iterator[Item]:
-    """What files hold, their frames in time order. `files` are in the order of their first times and of their numbers; `items`
+    """Merges capture files: their frames in time order. `files` are in the order of their first times and of their numbers; `items`
     gives what one holds, in blocks of about so many bytes."""
     waiting = deque(files)
     active: list[_FileInReading] = []
@@ -513,7 +515,7 @@ def merged(
 def _readable(
     files: Sequence[_CaptureFile], failures: list[InputError], *, fast: bool, hashing: bool
 ) -> list[_CaptureFile]:
-    """The files whose first frame can be looked for; why the others cannot is added to `failures`."""
+    """The capture files whose first frame can be looked for; why the others cannot is added to `failures`."""
     found = []
     for file in files:
         try:
@@ -531,7 +533,7 @@ def _begins_by(file: Ordered, time_ns: int) -> bool:
 
 
 class _FileInReading:
-    """A file that is being read, and what is left of the block it has reached.
+    """A capture file that is being merged, and what is left of the block it has reached.
 
     `keys` are the latest times so far in the file, so a frame that is out of order is placed where its predecessors are.
     """
@@ -547,7 +549,7 @@ class _FileInReading:
         return len(self.keys)
 
     def fill(self) -> Iterator[Problem]:
-        """Reads on where nothing is left, giving out the problems on the way."""
+        """Reads the next block of the capture file where nothing is left, giving out the problems on the way."""
         while not len(self.keys):
             item = next(self._items, None)
             if item is None:
@@ -563,7 +565,7 @@ class _FileInReading:
             self._latest = self.keys[-1]
 
     def take(self, time_ns: int, *, inclusive: bool) -> FrameBlock:
-        """The frames before `time_ns`, with those of that very time where `inclusive`."""
+        """The frames of the capture file before `time_ns`, with those of that very time where `inclusive`."""
         assert self._block is not None
         count = int(np.searchsorted(self.keys, time_ns, "right" if inclusive else "left"))
         taken, self._block = _split(self._block, count)
@@ -571,7 +573,7 @@ class _FileInReading:
         return taken
 
     def rest(self) -> Iterator[FrameBlock | Problem]:
-        """All that is left, where nothing else is to come between."""
+        """All frames left in the capture file's block, where nothing else is to come between."""
         if self._block is not None:
             yield self._block
         yield from self._items
@@ -584,7 +586,7 @@ def _split(block: FrameBlock, count: int) -> tuple[FrameBlock, FrameBlock]:
 
 
 def _pieces(block: FrameBlock) -> Iterator[FrameBlock]:
-    """The block as blocks of no more than `MOST_FRAMES`, and alike."""
+    """Splits a frame block into blocks of no more than `MOST_FRAMES`, of about the same size."""
     if len(block) <= MOST_FRAMES:
         yield block
         return
@@ -595,12 +597,12 @@ def _pieces(block: FrameBlock) -> Iterator[FrameBlock]:
 
 
 def _horizon(active: list[_FileInReading]) -> tuple[int, int]:
-    """Up to which time all frames are known, and the number of the file that sets the limit."""
+    """Up to which time the frames of all capture files are known, and the number of the file that sets the limit."""
     return min((int(part.keys[-1]), part.file.number) for part in active)
 
 
 def _interleaved(active: list[_FileInReading]) -> Iterator[FrameBlock]:
-    """The frames of several files up to the horizon, by time, then by file, then in the file's own order."""
+    """The frames of several capture files up to the horizon, by time, then by file, then in the file's own order."""
     time_ns, limiting = _horizon(active)
     keys: list[npt.NDArray[np.int64]] = []
     blocks: list[FrameBlock] = []
@@ -630,5 +632,5 @@ def _interleaved(active: list[_FileInReading]) -> Iterator[FrameBlock]:
 
 
 def _frame_bytes(block: FrameBlock) -> bytes:
-    """The part of the block's buffer in which its frames lie."""
+    """The part of the frame block's buffer in which its frames lie."""
     return block.data[int(block.starts[0]) : int(block.starts[-1] + block.captured[-1])]

@@ -17,10 +17,10 @@ _FRAMES_NAMED = 16
 
 
 class Clock:
-    """The times of the frames of one file, in the order in which they stand there."""
+    """Follows the frame times of one capture file, in the order in which they stand there."""
 
     def __init__(self, set_back: list[int]) -> None:
-        """The frames before which the clock went back are appended to `set_back`."""
+        """The frames before which the capture's clock went back are appended to `set_back`."""
         self._set_back = set_back
         self._last_ns: int | None = None
         self._count = 0
@@ -28,7 +28,7 @@ class Clock:
         self._first_ns = self._most_ns = 0
 
     def see(self, block: FrameBlock) -> None:
-        """Takes the next frames of the file."""
+        """Takes the times of the next frames of the capture file."""
         times = block.times_ns
         if not len(times):
             return
@@ -40,7 +40,7 @@ class Clock:
             self._steps_back(int(block.frames[at]), step)
 
     def tick(self, frame: int, time_ns: int) -> None:
-        """Takes the next frame of the file alone."""
+        """Takes the time of the next frame of the capture file alone."""
         last_ns, self._last_ns = self._last_ns, time_ns
         if last_ns is not None and time_ns < last_ns:
             self._steps_back(frame, last_ns - time_ns)
@@ -56,7 +56,7 @@ class Clock:
             self._frames.append(frame)
 
     def problems(self) -> Iterator[Problem]:
-        """What there is to be said of it at the end of the file."""
+        """The problem that says that the capture's clock went back, at the end of the file."""
         if not self._count:
             return
         text = f"the clock of the capture went back by {self._first_ns / NS_PER_S:,.3f} s at frame {number_of(self._frames[0])}"

@@ -47,35 +47,38 @@ _COMPRESSION = (
 
 
 class ByteStream(Protocol):
-    """Bytes from front to end. A short read is the end; `damage` then says why it came too early, or is None."""
+    """The decompressed bytes of a source, from front to end. A short read is the end; `damage` then says why it came too early, or
+    is None."""
 
     @property
     def damage(self) -> str | None: ...
 
     @property
     def is_live(self) -> bool:
-        """Whether `read_some` gives what is there, rather than all that was asked for."""
+        """Whether `read_some` gives the bytes that are there (a pipe), rather than all that was asked for."""
 
     @property
     def is_limited(self) -> bool:
-        """Whether the end came because a limit was reached, not because of damage."""
+        """Whether decompression ended because a limit was reached, not because of damage."""
 
     def read(self, size: int) -> bytes: ...
 
     def read_some(self, size: int) -> bytes:
-        """Reads as `read` does; of a live stream what is there, once there is something. No bytes are its end."""
+        """Reads as `read` does; of a pipe that is still written the bytes that are there, once there are some. No bytes are its
+        end."""
 
     def step_back(self, size: int) -> bool:
-        """Makes the last `size` bytes the next to be read again, where that costs nothing; returns whether that was possible."""
+        """Makes the last `size` bytes of the stream the next to be read again, where that costs nothing; returns whether that was
+        possible."""
 
     def any_place(self) -> AnyPlace | None:
-        """These bytes to be read at any place, where that costs nothing."""
+        """The decompressed bytes, to be read at any place, where that costs nothing."""
 
     def close(self) -> None: ...
 
 
 def read_on(stream: ByteStream, rest: bytes, size: int) -> tuple[bytes, bool]:
-    """What is left of the bytes before and `size` more or a little less, and whether that is the end."""
+    """Reads `size` more bytes of a source or a little less behind the bytes that are left; says whether that is the end."""
     if rest and len(rest) < size and stream.step_back(len(rest)):
         rest = b""
     more = stream.read_some(size)
@@ -83,7 +86,7 @@ def read_on(stream: ByteStream, rest: bytes, size: int) -> tuple[bytes, bool]:
 
 
 class _AsOpened:
-    """A file, up to the length at the time of opening. What is written to its end meanwhile is not read."""
+    """A source file that is read up to its length on opening. What is written to its end meanwhile is not read."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file = file
@@ -106,7 +109,7 @@ class _AsOpened:
         return max(self._at, self._furthest)
 
     def change(self) -> str | None:
-        """What happened to the file since it was opened, where that changed its length."""
+        """What happened to the source file since it was opened, where that changed its length."""
         now = fstat(self._file.fileno()).st_size
         if now == self._size:
             return None
@@ -121,7 +124,7 @@ class _AsOpened:
         return AnyPlace(self, self._file.fileno(), self._size) if hasattr(os, "pread") else None
 
     def reached(self, at: int) -> None:
-        """What lies before a place was read, whoever read it."""
+        """Notes that the source file was read up to a place, whoever read it."""
         self._furthest = max(self._furthest, at)
 
     def close(self) -> None:
@@ -129,7 +132,7 @@ class _AsOpened:
 
 
 class AnyPlace:
-    """A file that is read at any place. It ends where it ended when it was opened."""
+    """A source file that is read at any place. It ends where it ended when it was opened."""
 
     def __init__(self, file: _AsOpened, descriptor: int, size: int) -> None:
         self._file = file
@@ -139,11 +142,11 @@ class AnyPlace:
 
     @property
     def damage(self) -> str | None:
-        """Why not all of it could be read, or can be relied on."""
+        """Why not all of the source file could be read, or can be relied on."""
         return self._failed or self._file.change()
 
     def read(self, position: int, length: int) -> bytes:
-        """Reads so many bytes of the file from a place on; fewer where the file ends, or where reading fails."""
+        """Reads so many bytes of the source file from a place on; fewer where the file ends, or where reading fails."""
         parts: list[bytes] = []
         left = min(length, self.size - position)
         while left > 0:
@@ -161,7 +164,7 @@ class AnyPlace:
 
 
 class _FileStream:
-    """A file without decompression, with its first bytes seen beforehand."""
+    """A source file without compression, with its first bytes seen beforehand."""
 
     def __init__(
         self,
@@ -228,7 +231,7 @@ class _FileStream:
 
 
 class _Filling(ABC):
-    """A stream that always gives all that was asked for, as far as there is so much."""
+    """A byte stream that always gives all that was asked for, as far as there is so much."""
 
     is_live = False
 
@@ -246,7 +249,7 @@ class _Filling(ABC):
 
 
 class Peeked:
-    """A stream whose first bytes were looked at and are given out again."""
+    """A byte stream whose first bytes were looked at and are given out again."""
 
     def __init__(self, head: bytes, stream: ByteStream) -> None:
         self._head = head
@@ -299,7 +302,7 @@ class _Decompressor(Protocol):
 
 
 class _Bounded(_Filling):
-    """What a compressed stream becomes, as long as that is in proportion to what was read of the file."""
+    """Limits decompression: plain bytes as long as they are in proportion to what was read of the file."""
 
     def __init__(self, stream: _Decompressor, file: _FileStream, limits: Limits) -> None:
         self._stream = stream
@@ -341,7 +344,7 @@ class _Bounded(_Filling):
 
 
 class _Member(Protocol):
-    """One compressed member: what bz2, lzma and lz4 call a decompressor."""
+    """The decompressor of one compressed member: the methods that bz2, lzma and lz4 give theirs."""
 
     @property
     def eof(self) -> bool: ...
@@ -357,7 +360,7 @@ class _Member(Protocol):
 
 
 class _GzipMember:
-    """ISA-L's object in the manner of the others: it keeps the input that did not fit."""
+    """ISA-L's gzip decompressor in the manner of the others: it keeps the input that did not fit."""
 
     def __init__(self) -> None:
         from isal import isal_zlib  # loaded when a capture needs it
@@ -504,7 +507,7 @@ class DecompressorMemory:
         self._most = self._left = limits.decompressors
 
     def take(self, size: int, name: str) -> None:
-        """So much is for one file; an `InputError` where it is not left."""
+        """Reserves so much decompressor memory for one file; an `InputError` where it is not left."""
         if size > self._left:
             raise DecompressorLimitError(
                 f"{name}: the compressed files that overlap in time would take more than {self._most} bytes of memory to "
@@ -519,11 +522,11 @@ class DecompressorMemory:
 
 
 class DecompressorLimitError(InputError):
-    """A file is not read because others take what decompressors may have."""
+    """The error that a file is not read because others take what memory decompressors may have."""
 
 
 class _Charged(_Filling):
-    """A compressed stream, and what it takes of the memory for all of them until it is closed."""
+    """A compressed stream, and what its decompressor takes of the memory for all of them until it is closed."""
 
     def __init__(self, stream: ByteStream, memory: DecompressorMemory, size: int) -> None:
         self._stream = stream

@@ -29,7 +29,8 @@ _HEADER = 12
 
 
 def embedded_secrets(source: Path | BinaryIO) -> tuple[bytes, ...]:
-    """The secrets in front of the packets of a capture; none where it cannot be read, which is for the reader to report."""
+    """The decryption secrets in front of the packets of a pcapng capture; none where it cannot be read, which is for the reader to
+    report."""
     try:
         stream, _ = open_stream(source, str(source), DEFAULTS)
     except (InputError, OSError):

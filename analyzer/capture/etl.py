@@ -63,13 +63,14 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class TracedBlock(FrameBlock, frozen=True, eq=False):
-    """Frames of an event trace log. `rows` (of `ROW`) say what was noted of each; `interface` there is a place in `interfaces`."""
+    """Frames of an event trace log (.etl). `rows` (of `ROW`) say what was noted of each; `interface` there is a place in
+    `interfaces`."""
 
     rows: Rows
 
 
 class EtlFile:
-    """One event trace log. `block_bytes` may change between blocks."""
+    """One event trace log (.etl) as blocks of frames. `block_bytes` may change between blocks."""
 
     def __init__(
         self,
@@ -81,7 +82,7 @@ class EtlFile:
         limits: Limits = DEFAULTS,
         appearances: bool = False,
     ) -> None:
-        """With `appearances`, all that pktmon saw of a packet is given out."""
+        """With `appearances`, every report of pktmon about a packet is given out."""
         self.block_bytes = block_bytes
         self.names = names
         self.file = file
@@ -127,11 +128,11 @@ class EtlFile:
 
     @property
     def interfaces(self) -> tuple[TraceInterface, ...]:
-        """What saw packets, with the names that were met up to now."""
+        """The network interfaces of the event trace log that saw packets, with the names that were met up to now."""
         return self._events.interfaces
 
     def trace_of(self, name: str) -> EventTrace | None:
-        """What the file of this name says beside packets, known at its end."""
+        """What the event trace log of this name says beside packets, known at its end."""
         log_file = self._log_file
         if log_file is None:
             return None
@@ -155,14 +156,14 @@ class EtlFile:
         )
 
     def _spooled(self) -> Readable:
-        """The stream as something that can be read at any place: in memory, or in a temporary file."""
+        """The etl stream as something that can be read at any place: in memory, or in a temporary file."""
         log = Log(_IN_MEMORY)
         while piece := self._stream.read(_PIECE):
             log.append(piece)
         return _Spooled(log)
 
     def _ready(self, rows: Rows, parts: tuple[bytes, bytes], horizon: int | None) -> Rows:
-        """The packets whose turn is before a time stamp, in order; all at the end. The others wait."""
+        """The packets of the event trace log whose turn is before a time stamp, in order; all at the end. The others wait."""
         rows = chosen(rows, np.lexsort((rows["at"], rows["turn"])))
         count = len(rows) if horizon is None else int(np.searchsorted(rows["turn"], horizon))
         if int(rows["size"][count:].sum()) + ROW.itemsize * (len(rows) - count) > self._limits.trace_waiting:
@@ -175,7 +176,7 @@ class EtlFile:
         return rows[:count]
 
     def _blocks(self, log_file: LogFile, rows: Rows, parts: tuple[bytes, ...]) -> Iterator[TracedBlock]:
-        """Packets in order as frames: joined from their fragments, numbered, each once."""
+        """Packets of the event trace log in order as frames: joined from their fragments, numbered, each once."""
         if not len(rows):
             return
         if not (rows["begins"] & rows["ends"]).all():
@@ -284,7 +285,7 @@ class EtlFile:
 
 
 class _Spooled:
-    """What was read of a stream, at any place."""
+    """The bytes of an event trace log that came as a stream, at any place."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -295,7 +296,7 @@ class _Spooled:
 
 
 class _Begun:
-    """A packet that began and did not end: its bytes, as many as a frame may have, and how many there were."""
+    """A packet of a trace that began and did not end: its bytes, as many as a frame may have, and how many there were."""
 
     __slots__ = ("data", "size")
 
@@ -309,7 +310,7 @@ class _Begun:
 
 
 class _Fragments:
-    """Packets in several events: those that began and did not end, by thread and interface."""
+    """Packets of a trace in several events: those that began and did not end, by thread and interface."""
 
     def __init__(self, limits: Limits) -> None:
         self._most = limits.trace_waiting
@@ -319,8 +320,8 @@ class _Fragments:
         self.lacking = 0
 
     def joined(self, rows: Rows, parts: tuple[bytes, ...]) -> tuple[Rows, bytes]:
-        """The packets that end here, with the row of their last event, and the bytes of those that were joined, a further part.
-        What lacks its beginning has no link type."""
+        """The packets of a trace that end here, with the row of their last event, and the bytes of those that were joined, a
+        further part. What lacks its beginning has no link type."""
         ended: list[int] = []
         whole: list[_Begun | None] = []
         columns = (rows[name].tolist() for name in ("key", "interface", "begins", "ends", "part", "start", "size"))
@@ -373,7 +374,7 @@ class _Appearances:
         self.count = 0
 
     def first(self, rows: Rows, data: bytes, starts: Int64s) -> npt.NDArray[np.bool_]:
-        """Which of these packets were not seen before. Group 0 is of packets that have none."""
+        """Which of these packets pktmon had not reported before. Group 0 is of packets that have none."""
         found = np.ones(len(rows), np.bool_)
         mixed = rows["group"] * _MIX
         mixed ^= rows["place"].astype(np.uint64) * (_MIX + np.uint64(2))
@@ -392,7 +393,7 @@ class _Appearances:
 
 
 def _addresses(data: bytes, starts: Int64s, sizes: Int64s, links: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint64]:
-    """A number made of the addresses of each IP packet; 0 of another one."""
+    """A number made of the addresses of each IP packet of a trace; 0 of another one."""
     mixed = np.zeros(len(starts), np.uint64)
     frame = np.where(links == LinkType.ETHERNET, _ETHERNET_LEN, 0)
     is_read = ((links == LinkType.ETHERNET) | (links == LinkType.RAW)) & (sizes > frame)
@@ -409,8 +410,8 @@ def _addresses(data: bytes, starts: Int64s, sizes: Int64s, links: npt.NDArray[np
 
 
 def _gathered(rows: Rows, parts: tuple[bytes, ...]) -> tuple[bytes, Int64s]:
-    """The bytes of packets one behind the other, and where each begins. What lies between packets that follow each other closely
-    is taken along."""
+    """The bytes of a trace's packets one behind the other, and where each begins. What lies between packets that follow each other
+    closely is taken along."""
     if not len(rows):
         return b"", np.empty(0, np.int64)
     part, start, size = rows["part"], rows["start"], rows["size"]

@@ -69,7 +69,7 @@ _FAR_S = 4 * NS_PER_S
 
 
 class TraceClock(Struct, frozen=True):
-    """How time stamps become times: at `first` it was `first_ns`, and there are `per_s` units a second."""
+    """How time stamps of an event trace become times: at `first` it was `first_ns`, and there are `per_s` units a second."""
 
     kind: int
     first: int
@@ -88,8 +88,8 @@ class TraceClock(Struct, frozen=True):
 
 
 class LogFile(Struct, frozen=True):
-    """What the first event says of the file (TRACE_LOGFILE_HEADER). Times in ns since 1970; `ended_ns` None where it was not
-    stopped."""
+    """What the first event of an event trace says of its file (TRACE_LOGFILE_HEADER). Times in ns since 1970; `ended_ns` None where
+    it was not stopped."""
 
     buffer_size: int
     clock: TraceClock
@@ -119,7 +119,7 @@ def is_etl(head: bytes) -> bool:
 
 
 def log_file_of(first: bytes) -> LogFile | None:
-    """What the first buffer says of the file; None where it is damaged."""
+    """What the first buffer of an event trace says of its file; None where it is damaged."""
     at = BUFFER_HEADER_LEN + SYSTEM_EVENT_LEN
     if len(first) < at + LOG_FILE_HEADER_LEN:
         return None
@@ -147,7 +147,7 @@ def log_file_of(first: bytes) -> LogFile | None:
 
 
 class BufferIndex:
-    """Where the buffers of a file are, and in which order they are read."""
+    """Where the buffers of an event trace log are, and in which order they are read."""
 
     def __init__(self, limits: Limits) -> None:
         self._most = limits.trace_buffers
@@ -164,7 +164,7 @@ class BufferIndex:
         self.marked_lost = 0
 
     def fill(self, whole: Readable, usual: int) -> None:
-        """Reads the headers of all buffers. `usual` is the size of a buffer as the first event says it."""
+        """Reads the headers of all buffers of the event trace log. `usual` is the size of a buffer as the first event says it."""
         at = 0
         before = -(1 << 63)
         while at < whole.size:
@@ -201,8 +201,8 @@ class BufferIndex:
             at += size
 
     def runs(self, size: Callable[[], int]) -> Iterator[tuple[Sequence[Placed], int | None]]:
-        """Buffers in the order of their first events, about `size()` bytes at once; and the time stamp of the
-        first event behind these, None at the end."""
+        """Trace buffers in the order of their first events, about `size()` bytes at once; and the time stamp of the first event
+        behind these, None at the end."""
         firsts = np.frombuffer(self.firsts, np.int64)
         order = np.argsort(firsts, kind="stable").tolist()
         run: list[Placed] = []
@@ -218,7 +218,7 @@ class BufferIndex:
 
 
 def _first_stamp(head: bytes, before: int) -> int:
-    """The time stamp of the first event of a buffer; that of the buffer before where it has none."""
+    """The time stamp of the first event of a trace buffer; that of the buffer before where it has none."""
     _, kind, mark, _ = EVENT_START.unpack_from(head, BUFFER_HEADER_LEN)
     place = BUFFER_HEADER_LEN + (_message_time(head) if mark == _MESSAGE_MARK else TIME_AT.get(kind, len(head)))
     stamp = head[place : place + 8]
@@ -226,7 +226,7 @@ def _first_stamp(head: bytes, before: int) -> int:
 
 
 def _message_time(head: bytes) -> int:
-    """Where the time of a message stands, far away where it has none."""
+    """Where the time stamp of a trace event lies that is a message, far away where it has none."""
     start = BUFFER_HEADER_LEN + _MESSAGE_OPTIONS_AT
     options = int.from_bytes(head[start : start + 2], "little")
     if not options & _MESSAGE_TIMED:
@@ -235,10 +235,10 @@ def _message_time(head: bytes) -> int:
 
 
 class Events:
-    """The events of some buffers that were read together: bytes, where each event begins and ends, and its kind."""
+    """The events of some trace buffers that were read together: bytes, where each event begins and ends, and its kind."""
 
     def __init__(self, whole: Readable, run: Sequence[Placed]) -> None:
-        """Reads buffers. Those that lie one behind the other in the file are read at once."""
+        """Reads the events of these trace buffers. Those that lie one behind the other in the file are read at once."""
         run = sorted(run)
         pieces, begins, end = [], [], 0
         for placed in _neighbours(run):
@@ -259,15 +259,15 @@ class Events:
         return len(self.starts)
 
     def kinds(self) -> npt.NDArray[np.uint16]:
-        """Kind of header and mark of each, the mark in the upper byte."""
+        """Kind of header and mark of each trace event, the mark in the upper byte."""
         if not len(self.starts):
             return np.empty(0, np.uint16)
         shorts = np.ndarray((len(self.data) - 1,), "<u2", self.data, strides=(1,))
         return shorts[self.starts + 2]
 
     def turns(self, at: Int64s, stamps: Int64s) -> Int64s:
-        """By what events at some places, which ascend, are put in order: the latest time stamp of their buffer up to them. So the
-        events of a buffer stay in its order, and none is before the buffer's first."""
+        """By what trace events at some places, which ascend, are put in order: the latest time stamp of their buffer up to them. So
+        the events of a buffer stay in its order, and none is before the buffer's first."""
         turns = stamps.copy()
         borders = [*np.searchsorted(at, self._begins).tolist(), len(at)]
         for (start, stop), first in zip(pairwise(borders), self._firsts, strict=True):
@@ -277,20 +277,20 @@ class Events:
         return turns
 
     def in_file(self, at: Int64s) -> Int64s:
-        """Where in the file places of the data are."""
+        """Where in the etl file places of the data are."""
         which = np.searchsorted(self._begins, at, "right") - 1
         found: Int64s = at + (self._places - self._begins)[which]
         return found
 
     def of_manifests(self) -> npt.NDArray[np.bool_]:
-        """Which events are of providers with a manifest, or describe themselves."""
+        """Which trace events are of providers with a manifest, or describe themselves."""
         kinds = self.kinds()
         found: npt.NDArray[np.bool_] = (kinds == _MANIFEST_TAGS[0]) | (kinds == _MANIFEST_TAGS[1])
         return found
 
 
 def _neighbours(run: Sequence[Placed]) -> Iterator[Sequence[Placed]]:
-    """Buffers in groups that lie one behind the other, with little between what is filled of them."""
+    """Trace buffers in groups that lie one behind the other, with little between what is filled of them."""
     start = 0
     for index in range(1, len(run) + 1):
         if index == len(run) or run[index][0] - run[index - 1][0] - run[index - 1][1] > _MOST_BETWEEN:
@@ -299,7 +299,8 @@ def _neighbours(run: Sequence[Placed]) -> Iterator[Sequence[Placed]]:
 
 
 def _walked(data: bytes, here: Int64s, stops: Int64s) -> tuple[Int64s, Int64s, int]:
-    """Where events begin and end, in order, of buffers whose events lie between places; and how many of these hold anything else.
+    """Where trace events begin and end, in order, of buffers whose events lie between places; and how many of these hold anything
+    else.
 
     All buffers step together, a gather of numpy for each step, as long as there are enough of them; then one after the other.
     """
@@ -335,7 +336,7 @@ def _walked(data: bytes, here: Int64s, stops: Int64s) -> tuple[Int64s, Int64s, i
 
 
 def _walk(data: bytes, start: int, stop: int, starts: array[int], ends: array[int]) -> bool:
-    """Appends where the events between two places begin and end; says whether all of it was events."""
+    """Appends where the trace events between two places begin and end; says whether all of it was events."""
     read = EVENT_START.unpack_from
     add, add_end = starts.append, ends.append
     while start + _SHORTEST <= stop:
@@ -355,7 +356,7 @@ def _walk(data: bytes, start: int, stop: int, starts: array[int], ends: array[in
 
 
 def _marked(tags: Iterable[int]) -> npt.NDArray[np.bool_]:
-    """A table that says of each mark and kind whether it is one of these."""
+    """A table that says of each event mark and kind whether it is one of these."""
     table = np.zeros(1 << 16, np.bool_)
     table[list(tags)] = True
     return table
@@ -368,7 +369,8 @@ _KNOWN = _marked(
 
 
 def computer_name(events: Events) -> str | None:
-    """The name of the computer, which the configuration of a processor states in traces that have events of the kernel."""
+    """The computer name in an event trace, which the configuration of a processor states in traces that have events of the
+    kernel."""
     kinds = events.kinds()
     ours = np.flatnonzero((kinds == _SYSTEM_TAGS[0]) | (kinds == _SYSTEM_TAGS[1]))
     shorts = np.ndarray((max(len(events.data) - 1, 0),), "<u2", events.data, strides=(1,))

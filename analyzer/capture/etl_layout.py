@@ -15,7 +15,7 @@ _EVENT = "etl.event"
 
 
 def _enum(spec: str, name: str) -> dict[str, int]:
-    """The numbers of a value table by their names."""
+    """The numbers of a value table of the etl layouts by their names."""
     return {entry["id"]: int(number, 0) for number, entry in _SPECS[spec]["enums"][name].items()}
 
 

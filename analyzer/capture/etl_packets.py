@@ -38,7 +38,7 @@ from analyzer.results.records.capture_records import TraceInterface
 
 
 def _guid(text: str) -> tuple[int, int]:
-    """A GUID as the two numbers that stand in an event."""
+    """The GUID of a trace provider as the two numbers that stand in an event."""
     data = UUID(text).bytes_le
     return int.from_bytes(data[:8], "little"), int.from_bytes(data[8:], "little")
 
@@ -109,7 +109,7 @@ class PacketEvents:
 
     @property
     def interfaces(self) -> tuple[TraceInterface, ...]:
-        """All that saw packets, with the names that were met up to now."""
+        """All interfaces of the trace that saw packets, with the names that were met up to now."""
         return tuple(
             replace(each, name=self._components[each.number][0], description=self._components[each.number][1])
             if each.provider == "pktmon" and each.number in self._components
@@ -118,7 +118,7 @@ class PacketEvents:
         )
 
     def take(self, events: Events) -> Rows:
-        """The packets of these events."""
+        """The packets that these trace events carry."""
         of_manifests = events.of_manifests()
         starts, ends = events.starts[of_manifests], events.ends[of_manifests]
         whole = ends - starts >= MANIFEST_EVENT_LEN
@@ -165,7 +165,7 @@ class PacketEvents:
         return rows
 
     def _switch_fragment(self, data: bytes) -> tuple[int, int, int]:
-        """Where the bytes of a packet in a virtual switch are, how many, and its interface."""
+        """Where the bytes of a packet in a virtual switch lie in its trace event, how many, and its interface."""
         _, lower, port = SWITCH_SOURCE.unpack_from(data)
         port_name, at = _text(data, SWITCH_SOURCE.size)
         nic_name, at = _text(data, at)
@@ -200,7 +200,7 @@ class PacketEvents:
     def _one_by_one(
         self, data: bytes, heads: Heads, at: Int64s, stops: Int64s, read: Callable[[bytes], tuple[int, int, int]]
     ) -> Rows:
-        """Rows of events that hold texts of any length before their packet. All of them are Ethernet."""
+        """Packet rows of trace events that hold texts of any length before their packet. All of them are Ethernet."""
         found, good = [], []
         for index, (start, stop) in enumerate(zip(at.tolist(), stops.tolist(), strict=True)):
             try:
@@ -257,7 +257,7 @@ class PacketEvents:
     def _known(
         self, columns: tuple[npt.NDArray[np.generic], ...], make: Callable[[int, int, int], TraceInterface]
     ) -> npt.NDArray[np.uint32]:
-        """The numbers of interfaces, by their columns."""
+        """The numbers of the trace's interfaces, by their columns."""
         stacked = np.stack([column.astype(np.int64) for column in columns], axis=1)
         first = stacked[:1]
         if (stacked == first).all():
@@ -288,13 +288,14 @@ class PacketEvents:
 
 
 def chosen(rows: Rows, index: npt.NDArray[Any]) -> Rows:
-    """The rows at some places, or those that are marked. What numpy takes for bytes it copies at once; rows field by field."""
+    """The packet rows at some places, or those that are marked. What numpy takes for bytes it copies at once; rows field by
+    field."""
     found: Rows = rows.view(f"V{rows.itemsize}")[index].view(rows.dtype)
     return found
 
 
 def together(parts: Sequence[Rows]) -> Rows:
-    """Rows one behind the other."""
+    """Packet rows of several sets of events, one behind the other."""
     size = f"V{ROW.itemsize}"
     return np.concatenate([part.view(size) for part in parts]).view(ROW)
 
@@ -308,7 +309,7 @@ def _interface(
 
 
 def _rows(heads: Heads, places: Int64s, sizes: Int64s) -> Rows:
-    """What the headers of events say of their packets."""
+    """What the headers of trace events say of their packets."""
     rows = np.zeros(len(heads), ROW)
     keywords = heads["keyword"]
     rows["stamp"] = heads["time_stamp"]
@@ -331,7 +332,7 @@ def _links(keywords: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
 
 
 def _data_places(data: bytes, heads: Heads, starts: Int64s, ends: Int64s) -> tuple[Int64s, Int64s]:
-    """Where the data of each event begins and ends, behind its extended data items. What has damaged items has no data."""
+    """Where the data of each trace event begins and ends, behind its extended data items. What has damaged items has no data."""
     at = starts + MANIFEST_EVENT_LEN
     more = heads["second"] & _EXTENDED != 0
     for _ in range(_MOST_ITEMS):
@@ -369,7 +370,8 @@ def _original(data: bytes, places: Int64s, sizes: Int64s, links: npt.NDArray[np.
 
 
 def _text(data: bytes, at: int) -> tuple[str, int]:
-    """A text of UTF-16 up to its NUL, no more than its beginning, and what follows it; raises ValueError without a NUL."""
+    """A UTF-16 text in a trace event up to its NUL, no more than its beginning, and what follows it; raises ValueError without a
+    NUL."""
     end = data.index(b"\0\0", at)
     while (end - at) % 2:
         end = data.index(b"\0\0", end + 1)
@@ -377,7 +379,7 @@ def _text(data: bytes, at: int) -> tuple[str, int]:
 
 
 def _sized(data: bytes, at: int) -> tuple[int, int]:
-    """Where bytes behind their number are, and how many; raises ValueError where there are fewer."""
+    """Where bytes in a trace event lie that stand behind their number, and how many; raises ValueError where there are fewer."""
     (size,) = SIZED.unpack_from(data, at)
     at += SIZED.size
     if size > len(data) - at:

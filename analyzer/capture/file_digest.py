@@ -27,7 +27,7 @@ class HashedFile:
         return self._noted(self._file.read(size))
 
     def read1(self, size: int) -> bytes:
-        """What there is, once there is something."""
+        """The bytes of the hashed file that are there, once there are some."""
         return self._noted(getattr(self._file, "read1", self._file.read)(size))
 
     def _noted(self, data: bytes) -> bytes:
@@ -41,7 +41,7 @@ class HashedFile:
         return self._file.seekable()
 
     def seek(self, offset: int, whence: int) -> None:
-        """Steps back over what was read."""
+        """Steps back over bytes that were read and hashed."""
         assert whence == SEEK_CUR
         assert offset <= 0
         self._file.seek(offset, whence)
@@ -49,7 +49,7 @@ class HashedFile:
         self._again -= offset
 
     def digest(self, name: str) -> FileDigest:
-        """Reads what nobody has read (behind damage, say), and states what the whole file is."""
+        """Reads the rest of the file (behind damage, say), and gives the SHA-256 of the whole."""
         with suppress(OSError, ValueError):
             while self.read(_AT_ONCE):
                 pass
@@ -60,7 +60,7 @@ class HashedFile:
 
 
 def digest_of(path: Path) -> FileDigest:
-    """The digest of a whole file that is read for it alone; that of a beginning would be of another file."""
+    """The SHA-256 of a whole file that is read for it alone; that of a beginning would be of another file."""
     try:
         with path.open("rb", buffering=0) as file:
             found = hashlib.file_digest(file, "sha256")

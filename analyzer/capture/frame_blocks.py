@@ -65,11 +65,11 @@ class FrameBlock(Event, frozen=True, eq=False):
 
     @property
     def columns(self) -> tuple[npt.NDArray[Any], ...]:
-        """The arrays, in the order of the fields."""
+        """The arrays of the frame block, in the order of the fields."""
         return self.frames, self.times_ns, self.starts, self.captured, self.original, self.heads
 
     def some(self, chosen: slice | npt.NDArray[np.int64]) -> FrameBlock:
-        """A block of some of these frames, of the same bytes."""
+        """A frame block of some of these frames, of the same bytes."""
         return FrameBlock(self.data, self.link_type, *(column[chosen] for column in self.columns))
 
     def only(self, index: npt.NDArray[np.int64]) -> FrameBlock:
@@ -81,26 +81,27 @@ class FrameBlock(Event, frozen=True, eq=False):
 
     @staticmethod
     def joined(blocks: Sequence[FrameBlock]) -> FrameBlock:
-        """The frames of several blocks, one behind the other; their `starts` are those in the bytes of all. The link type is that
-        of the first."""
+        """Joins several frame blocks, one behind the other; their `starts` are those in the bytes of all. The link type is that of
+        the first."""
         columns = zip(*(block.columns for block in blocks), strict=True)
         data = b"".join([block.data for block in blocks])
         return FrameBlock(data, blocks[0].link_type, *map(np.concatenate, columns))
 
 
 class PlacedBlock(FrameBlock, frozen=True, eq=False):
-    """Frames that were taken out of a file. `keys` int64: the latest time in the file up to each, by which files are merged."""
+    """Frames that were taken out of a capture file, with their places in it. `keys` int64: the latest time in the file up to each,
+    by which files are merged."""
 
     keys: npt.NDArray[np.int64]
 
 
 def heads_of(data: bytes, starts: npt.NDArray[np.int64]) -> Heads:
-    """The `HEAD_LEN` bytes from `HEAD_BEFORE` before each start, which ascend; zero where the data does not reach."""
+    """The `HEAD_LEN` bytes of each frame from `HEAD_BEFORE` before its start, which ascend; zero where the data does not reach."""
     return rows_at(data, starts - HEAD_BEFORE, HEAD_LEN)
 
 
 def rows_at(data: bytes, at: npt.NDArray[np.int64], size: int) -> Heads:
-    """So many bytes from each of some places on, which ascend; zero where the data does not reach."""
+    """So many bytes of frames from each of some places on, which ascend; zero where the data does not reach."""
     last = len(data) - size
     low, high = np.searchsorted(at, (0, last + 1)).tolist()
     if low < high:

@@ -22,7 +22,7 @@ _CARRYING = {6: 28, 3: 12, 2: 28}
 
 
 def frame_offsets(path: Path, numbers: Collection[int]) -> dict[int, int]:
-    """The offsets of the frames of these numbers (from 1); of a file of another form, none.
+    """The offsets in the capture file of the frames of these numbers (from 1); of a file of another form, none.
 
     Ends quietly where the file is cut or damaged: what was found before stands. Raises `OSError` where it cannot be read.
     """

@@ -20,7 +20,7 @@ _PIECE = 1 << 20
 
 
 class FrameCutter:
-    """Cuts bytes of a pcap or pcapng behind whole records. What is neither passes as it comes."""
+    """Cuts the bytes of a growing pcap or pcapng file behind whole records. What is neither passes as it comes."""
 
     def __init__(self) -> None:
         self._held = bytearray()
@@ -28,7 +28,7 @@ class FrameCutter:
         self._order: Order = "<"
 
     def feed(self, data: bytes) -> bytes:
-        """Returns the bytes up to the end of the last whole record."""
+        """Returns the bytes of the growing capture up to the end of its last whole record."""
         self._held += data
         at = self._begin()
         while self._form in ("pcap", "pcapng") and (stop := self._stop(at)) is not None and stop <= len(self._held):
@@ -40,7 +40,7 @@ class FrameCutter:
         return found
 
     def left(self) -> bytes:
-        """Returns what is left of a record that has no end."""
+        """Returns what is left of a capture record that has no end."""
         found = bytes(self._held)
         self._held.clear()
         return found
@@ -56,7 +56,8 @@ class FrameCutter:
         return 0
 
     def _stop(self, at: int) -> int | None:
-        """Where the record that begins at a place ends; None where that is not known yet. Behind a damaged one, all passes."""
+        """Where the record that begins at a place of a growing capture ends; None where that is not known yet. Behind a damaged
+        one, all passes."""
         least, length_at = (_RECORD_HEADER, 8) if self._form == "pcap" else (_BLOCK_HEADER, 4)
         if len(self._held) < at + least:
             return None
@@ -72,7 +73,8 @@ class FrameCutter:
 
 
 class GrowingCapture:
-    """What a pipe brings, as a file in a folder of its own. `grow` adds what came since; `is_ended` once no more will come.
+    """A capture that comes from a pipe, as a file in a folder of its own. `grow` adds what came since; `is_ended` once no more will
+    come.
 
     `source` is not buffered: a thread that waits for it in a buffer holds that buffer, and the process could not end.
     """
@@ -102,17 +104,18 @@ class GrowingCapture:
             self._changed.notify_all()
 
     def wait(self, seconds: float) -> None:
-        """Returns when something came, when the pipe ended, or after some time."""
+        """Waits for bytes of the growing capture: returns when some came, when the pipe ended, or after some time."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self.is_ended, seconds)
 
     def rest(self, seconds: float) -> None:
-        """Returns when the pipe ended, or after some time."""
+        """Waits for the end of the growing capture: returns when the pipe ended, or after some time."""
         with self._changed:
             self._changed.wait_for(lambda: self.is_ended, seconds)
 
     def grow(self) -> int:
-        """Adds the whole frames that came; at the end, all that is left. Returns how many bytes that is."""
+        """Adds the whole frames that came to the file of the growing capture; at the end, all that is left. Returns how many bytes
+        that is."""
         return self._growing.submit(self._grow).result()
 
     def _grow(self) -> int:
@@ -130,7 +133,7 @@ class GrowingCapture:
         return self._file.tell() - before
 
     def close(self) -> None:
-        """Lets go of both files."""
+        """Closes both files of the growing capture."""
         self._growing.shutdown()
         with self._changed:
             self._is_closed = True

@@ -29,7 +29,8 @@ FEWEST_BEHIND = 8
 
 
 class HeaderFinder(Protocol):
-    """Finds what looks like record headers: no more than one in each of the partitions that begin at `starts`, ascending."""
+    """Finds what looks like record headers of a capture file: no more than one in each of the partitions that begin at `starts`,
+    ascending."""
 
     def __call__(self, data: bytes, starts: range) -> IntArray: ...
 
@@ -42,7 +43,8 @@ def first_right(
     tries: int,
     look_right: Callable[[IntArray], npt.NDArray[np.bool_]],
 ) -> IntArray:
-    """The first place in each partition that has what is sought `offset` bytes on and looks right, where so many tries find one."""
+    """The first place in each partition of a capture file that has the bytes sought `offset` bytes on and looks like a record,
+    where so many tries find one."""
     width = starts.step
     hits = [data.find(sought, at, at + width) for at in range(starts.start + offset, starts.stop + offset, width)]
     stops: Sequence[int] = range(starts.start + width, starts.stop + width, width)
@@ -61,14 +63,14 @@ def first_right(
 
 
 class SpeculativeScan:
-    """Walks the blocks of one file; partitions are cut by the length of the records of the block before."""
+    """Walks the records of one capture file in partitions, which are cut by the length of the records of the block before."""
 
     def __init__(self) -> None:
         self._partition_bytes = FIRST_PARTITION_BYTES
         self._steps = FIRST_STEPS
 
     def walk(self, chain: Chain, data: bytes, start: int, guess: HeaderFinder) -> Walk:
-        """Takes and returns what `walk_plain` does."""
+        """Offsets of a capture file's records: takes and returns what `walk_plain` does."""
         found = self._walk(chain, data, start, guess)
         if len(found.at):
             # One more partition costs a guess, one more step a few calls, about the same: as many of the one as of the other.
@@ -100,7 +102,7 @@ class SpeculativeScan:
 def _step(
     chain: Chain, lengths: npt.NDArray[np.uint32], starts: IntArray, stops: IntArray, expected: int
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """All places the partitions came by before their stops, partition by partition; how many in each; and where each was next.
+    """Record places the partitions came by before their stops, partition by partition; how many in each; and where each was next.
 
     Where each was next is the first place at or behind its stop, but where few partitions are left behind, they are given
     up where they are; and a partition that does not move is no chain, and would never arrive.
@@ -169,7 +171,7 @@ def _stitched(
 
 
 def _verified(chain: Chain, data: bytes, start: int, lengths: npt.NDArray[np.uint32], at: IntArray) -> Walk:
-    """The offsets up to the first record that is impossible or not whole; the plain walk says which of the two it is."""
+    """Record offsets up to the first record that is impossible or not whole; the plain walk says which of the two it is."""
     at = at[: np.searchsorted(at, len(data) - chain.header, "right")]
     if not len(at):
         return walk_plain(chain, data, start)

@@ -36,7 +36,7 @@ _LOOK_AHEAD = 2 * MAX_FRAME_BYTES
 
 
 class PcapHeader(Struct, frozen=True):
-    """What the file header says. `fraction_ns` is the unit of the second time word; `swapped` old files mix up lengths."""
+    """What the pcap file header says. `fraction_ns` is the unit of the second time word; `swapped` old files mix up lengths."""
 
     order: Order
     fraction_ns: int
@@ -160,12 +160,13 @@ class PcapFile:
 
 
 def _kuznetzov_header_len(data: bytes, order: str) -> int:
-    """Which of the two record headers more of the first records fit; the shorter one where both fit as many."""
+    """Which of the two pcap record headers (plain or Kuznetzov's) more of the first records fit; the shorter one where both fit as
+    many."""
     return max(_KUZNETZOV_HEADER_LENS, key=lambda header_len: _fitting_records(data, order, header_len))
 
 
 def _fitting_records(data: bytes, order: str, header_len: int) -> int:
-    """How many of the first sixteen records say nothing impossible, if their headers have this length."""
+    """How many of the first sixteen pcap records say nothing impossible, if their headers have this length."""
     pos = score = 0
     while score < 16 and pos + header_len <= len(data):
         _, fraction, captured, original = unpack_from(order + "IIII", data, pos)
@@ -177,7 +178,7 @@ def _fitting_records(data: bytes, order: str, header_len: int) -> int:
 
 
 def _fraction_unit(data: bytes, order: str) -> int:
-    """Nanoseconds in a unit of the records' second time word: more than a million of them is no microsecond count."""
+    """Nanoseconds in a unit of the second time word of pcap records: more than a million of them is no microsecond count."""
     pos = 0
     while pos + _RECORD_HEADER_LEN <= len(data):
         _, fraction, captured, _ = unpack_from(order + "IIII", data, pos)
@@ -188,7 +189,7 @@ def _fraction_unit(data: bytes, order: str) -> int:
 
 
 class _RecordFinder:
-    """Finds what looks like a record header: its seconds begin like those of the first record of the block."""
+    """Finds what looks like a pcap record header: its seconds begin like those of the first record of the block."""
 
     def __init__(self, chain: Chain, header: PcapHeader) -> None:
         self._chain = chain
@@ -200,7 +201,8 @@ class _RecordFinder:
         self._most_fraction = NS_PER_S if header.fraction_ns == 1 else 1_000_000
 
     def learn(self, data: bytes) -> None:
-        """Takes the time of the first record as the one to look for: as much of it as did not change since the block before."""
+        """Takes the time of the first pcap record as the one to look for: as much of it as did not change since the block
+        before."""
         first = int.from_bytes(data[:4], "little" if self._order == "<" else "big")
         size = 3 if first >> 8 == self._first >> 8 else 2
         self._first = first
@@ -211,7 +213,7 @@ class _RecordFinder:
         return first_right(data, self._high, self._high_at, starts, _GUESS_TRIES, lambda at: self._look_right(data, at))
 
     def _look_right(self, data: bytes, at: IntArray) -> npt.NDArray[np.bool_]:
-        """Whether two records in a row say nothing impossible, and have the same upper half of seconds."""
+        """Whether two pcap records in a row say nothing impossible, and have the same upper half of seconds."""
         words = words_of(data, self._order)
         last = len(data) - self._chain.header
         right = (at >= 0) & (at <= last)

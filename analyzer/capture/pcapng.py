@@ -69,7 +69,7 @@ _MOST_NAMED = 8
 
 
 class Interface(Struct, frozen=True):
-    """What a section says of one of its interfaces. `units_per_s` is the resolution of its time stamps."""
+    """What a pcapng section says of one of its interfaces. `units_per_s` is the resolution of its time stamps."""
 
     link_type: int
     snap_length: int
@@ -77,12 +77,12 @@ class Interface(Struct, frozen=True):
     offset_s: int
 
     def time_ns(self, units: int) -> int:
-        """A time stamp of this interface as nanoseconds since 1970."""
+        """A pcapng time stamp of this interface as nanoseconds since 1970."""
         return time_ns(units, self.units_per_s, self.offset_s)
 
 
 def time_ns(units: int, units_per_s: int, offset_s: int) -> int:
-    """A time stamp as nanoseconds since 1970, rounded down where its unit is finer."""
+    """A pcapng time stamp as nanoseconds since 1970, rounded down where its unit is finer."""
     return units * NS_PER_S // units_per_s + offset_s * NS_PER_S
 
 
@@ -92,7 +92,8 @@ def is_pcapng(head: bytes) -> bool:
 
 
 class _PacketBlocks(NamedTuple):
-    """Packet blocks in columns: number and interface of each frame, where its bytes start, how many were captured and sent.
+    """Packet blocks of a pcapng file in columns: number and interface of each frame, where its bytes start, how many were captured
+    and sent.
 
     `simple` marks Simple Packet Blocks, which have no time; `units` are the time stamps of the others.
     """
@@ -191,7 +192,8 @@ class PcapngFile:
         yield from self._notes()
 
     def _walk(self, data: bytes, start: int) -> tuple[Walk, Fields]:
-        """Offsets of the whole blocks from `start` up to the next section header, whose byte order may be another; their fields."""
+        """Offsets of the whole pcapng blocks from `start` up to the next section header, whose byte order may be another; their
+        fields."""
         chain = Chain(self._order, 4, 0, 12, smallest=12, largest=MAX_BLOCK_BYTES, align=4)
         if len(data) - start >= 4 and unpack_from("<I", data, start)[0] == SECTION_HEADER:
             return Walk(np.empty(0, np.int64), start, False), _NO_FIELDS
@@ -210,7 +212,7 @@ class PcapngFile:
         return Walk(at[:first], int(at[first]), not bool(sections[first])), fields[:first]
 
     def _blocks(self, chain: Chain, data: bytes, start: int) -> Walk:
-        """Offsets of the whole blocks from `start`, at least up to the next section header.
+        """Offsets of the whole pcapng blocks from `start`, at least up to the next section header.
 
         What lies behind that is walked again in its own byte order; so, that a file of many short sections is not walked as many
         times to its end, the first steps are short ones.
@@ -241,7 +243,7 @@ class PcapngFile:
         return length + -length % 4
 
     def _skip_block(self, data: bytes, pos: int, length: int) -> bool:
-        """Passes over a block too long to hold, unless it carries a frame."""
+        """Passes over a pcapng block too long to hold, unless it carries a frame."""
         if unpack_from(self._order + "I", data, pos)[0] in _PACKETS:
             return False
         left = length + -length % 4 - (len(data) - pos)
@@ -316,7 +318,7 @@ class PcapngFile:
             )
 
     def _packets(self, at: IntArray, fields: Fields, numbers: IntArray) -> tuple[_PacketBlocks, IntArray]:
-        """What the headers of packet blocks say, and how many bytes of a frame there is room for in each of these blocks."""
+        """What the headers of pcapng packet blocks say, and how many bytes of a frame there is room for in each of these blocks."""
         types = fields[:, _TYPE]
         lengths, interface, captured, original = (
             fields[:, column].astype(np.int64) for column in (_LENGTH, _INTERFACE, _CAPTURED, _ORIGINAL)
@@ -348,7 +350,7 @@ class PcapngFile:
         return _PacketBlocks(numbers, interface, starts, captured, original, simple, units), room
 
     def _times_of(self, packets: _PacketBlocks) -> IntArray:
-        """The times of packets in nanoseconds; where one has none, that of the packet before it."""
+        """The times of pcapng packets in nanoseconds; where one has none, that of the packet before it."""
         times = self._times(packets.interface, packets.units)
         simple = packets.simple
         if simple.any():
@@ -359,7 +361,7 @@ class PcapngFile:
         return times
 
     def _times(self, interface: IntArray, units: npt.NDArray[np.uint64]) -> IntArray:
-        """Time stamps in nanoseconds, each by the resolution of its interface."""
+        """Time stamps of pcapng packets in nanoseconds, each by the resolution of its interface."""
         used, which = np.unique(interface, return_inverse=True)
         clocks: dict[tuple[int, int], list[int]] = {}
         for place, number in enumerate(used.tolist()):
@@ -392,7 +394,7 @@ class PcapngFile:
         return np.array([max(-_INT64_MAX, min(time, _INT64_MAX)) for time in exact], np.int64)
 
     def _interface(self, data: bytes, pos: int, length: int) -> Interface:
-        """Reads an interface description block; what a damaged one does not say takes its default."""
+        """Reads a pcapng interface description block; what a damaged one does not say takes its default."""
         if length < 20:
             return Interface(0xFFFF, 0, 1_000_000, 0)
         link_type, _, snap_length = unpack_from(self._order + "HHI", data, pos + 8)

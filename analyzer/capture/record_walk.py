@@ -17,7 +17,7 @@ IntArray = npt.NDArray[np.int64]
 
 
 class Chain(Struct, frozen=True):
-    """How records hang together: a record is its length field, rounded up to `align`, plus `extra` bytes.
+    """How records of a capture file hang together: a record is its length field, rounded up to `align`, plus `extra` bytes.
 
     The length field is the u32 at `length_at` of the record; `smallest` and `largest` bound what it may say.
     `header` is how many bytes are needed before the length can be trusted to be there.
@@ -33,7 +33,8 @@ class Chain(Struct, frozen=True):
 
 
 class Walk(Struct, frozen=True):
-    """Offsets of the whole records, where the first one that is not whole begins, and whether its length is impossible."""
+    """Offsets of the whole records of a capture file, where the first one that is not whole begins, and whether its length is
+    impossible."""
 
     at: IntArray
     stop: int
@@ -41,12 +42,12 @@ class Walk(Struct, frozen=True):
 
 
 def words_of(data: bytes, order: Literal["<", ">"]) -> npt.NDArray[np.uint32]:
-    """For each offset of the data, the 32-bit number that stands there."""
+    """For each offset of the capture's data, the 32-bit number that stands there."""
     return np.ndarray((len(data) - 3,), order + "u4", data, strides=(1,))
 
 
 def walk_plain(chain: Chain, data: bytes, start: int = 0, until: int | None = None) -> Walk:
-    """Follows the chain from `start` record by record; with `until`, no further than the first record at or after it."""
+    """Follows the chain of a capture file's records from `start`; with `until`, no further than the first record at or after it."""
     read = struct.Struct(chain.order + "I").unpack_from
     at: list[int] = []
     end = len(data)

@@ -18,7 +18,8 @@ _KINDS = {
 
 
 def special_file(path: str | Path) -> str | None:
-    """`a named pipe`, `a socket` or `a device`; None for a file, a directory, and what is not there. The path is not opened."""
+    """What a path leads to that is no file: `a named pipe`, `a socket` or `a device`; None for a file, a directory, and what is not
+    there. The path is not opened."""
     try:
         mode = Path(path).stat().st_mode
     except (OSError, ValueError):
@@ -27,6 +28,6 @@ def special_file(path: str | Path) -> str | None:
 
 
 def refuse_special(path: str | Path) -> None:
-    """Raises `InputError` for what is no file, where names of files may have come out of a directory."""
+    """Raises `InputError` for a pipe, socket or device, where names of files may have come out of a directory."""
     if (kind := special_file(path)) is not None and not str(path).startswith(_DESCRIPTORS):
         raise InputError(f"{path}: this is {kind}, which is not read.")
