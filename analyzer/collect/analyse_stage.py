@@ -95,7 +95,7 @@ def analyse(task: AnalyseTask) -> ConversationFacts:
 
 
 class _Frames:
-    """The frames of a conversation in time order, and what they come to."""
+    """The frames of a conversation in time order, and their counts."""
 
     def __init__(self, task: AnalyseTask, store: Store) -> None:
         self._task, self._store = task, store
@@ -121,11 +121,10 @@ class _Frames:
 
 
 class _Calls:
-    """What the calls of a conversation come to. `server` is the address by which most are answered, "" without calls. `links` are
+    """The calls of a conversation, counted. `server` is the address by which most are answered, "" without calls. `links` are
     numbers of the servers whose counters, registry or services are looked at. What such a server says to one of its clients (names,
     handles, clocks) serves to read and to judge what it says to others. `readable` counts what is there of requests and responses
-    that are not sealed.
-    """
+    that are not sealed."""
 
     def __init__(self, calls: OrderedCalls) -> None:
         contexts = calls.table.contexts
@@ -143,12 +142,12 @@ class _Calls:
 
 
 def _most(counted: Counter[str]) -> str:
-    """What was counted most often, the lowest of several; "" without any."""
+    """The value that a conversation has most often, the lowest of several; "" without any."""
     return max(sorted(counted), key=counted.__getitem__, default="")
 
 
 def _known_as(analysis: Analysis, numbers: Sequence[int]) -> dict[int, KnownAs]:
-    """What servers state of themselves, by the numbers of the files that show it: GUIDs and names."""
+    """What servers in a conversation state of themselves (GUIDs and names), by the numbers of the files that show it."""
     found: dict[int, dict[str, set[str]]] = {}
     for session in analysis.sessions:
         for what, value in (("guid", session.server_guid), ("name", session.identity.server_name)):
@@ -159,9 +158,9 @@ def _known_as(analysis: Analysis, numbers: Sequence[int]) -> dict[int, KnownAs]:
 
 
 def _sessions(analysis: Analysis) -> tuple[list[int], list[int]]:
-    """Numbers of the SMB sessions, and of those that a channel asked for and that were not met: their connections are between
-    other addresses of the same machines ([MS-SMB2] section 3.3.5.5). A session is known by its id and the GUIDs of the two, or
-    by its id and the server."""
+    """Numbers of the conversation's SMB sessions, and of those that a channel asked for and that were not met: their connections
+    are between other addresses of the same machines ([MS-SMB2] section 3.3.5.5). A session is known by its id and the GUIDs of the
+    two, or by its id and the server."""
     has: set[int] = set()
     lacks: set[int] = set()
     for session in analysis.sessions:

@@ -40,7 +40,7 @@ _COLUMNS = {"frames": "<i8", "times_ns": "<i8", "keys": "<i8", "captured": "<u4"
 
 
 def pack(blocks: Sequence[PlacedBlock]) -> bytes:
-    """Blocks of one link type as a piece."""
+    """Packs frame blocks of one link type as a piece."""
     columns = [
         np.concatenate([getattr(block, name) for block in blocks]).astype(kind).tobytes()
         for name, kind in _COLUMNS.items()
@@ -50,7 +50,7 @@ def pack(blocks: Sequence[PlacedBlock]) -> bytes:
 
 
 def unpack(piece: bytes, file: int) -> PlacedBlock:
-    """A piece as a block of frames of the file with this number."""
+    """Unpacks a piece to a block of frames of the file with this number."""
     kind = tuple[int, bytes, bytes, bytes, bytes, bytes, bytes]
     link_type, *columns, data = msgpack.decode(zstandard.ZstdDecompressor().decompress(piece), type=kind)
     stored = zip(_COLUMNS.items(), columns, strict=True)
@@ -62,7 +62,7 @@ def unpack(piece: bytes, file: int) -> PlacedBlock:
 
 
 class PieceWriter:
-    """Gathers frames by kind, and writes them as pieces to one object."""
+    """Gathers frames of one capture by pair of hosts, and writes them as pieces to one object."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out, self._end = out, 0
@@ -72,7 +72,7 @@ class PieceWriter:
         self.places: dict[FrameKind, list[PiecePlace]] = {}
 
     def add(self, kind: FrameKind, block: PlacedBlock) -> None:
-        """Takes frames that follow those before of the same kind."""
+        """Takes frames for the pieces of a kind, which follow those before."""
         before = self._waiting.last(kind)
         if before is not None and before.link_type != block.link_type:
             self._waiting.write(kind)
@@ -84,7 +84,7 @@ class PieceWriter:
         return found
 
     def put(self, data: bytes) -> tuple[int, int]:
-        """Writes a piece or other bytes to the object; returns where they lie, and how many they are."""
+        """Writes a piece or other bytes to the object of its capture; returns where they lie, and how many they are."""
         start, self._end = self._end, self._end + len(data)
         self._out.write(data)
         return start, len(data)
@@ -111,4 +111,4 @@ class PieceFile:
             yield unpack(self._store.read(self._name, place.start, place.start + place.length), self.number)
 
     def set_block_bytes(self, block_bytes: int) -> None:
-        """Pieces are as large as they are."""
+        """Does nothing: pieces are as large as they are."""

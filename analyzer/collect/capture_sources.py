@@ -42,9 +42,8 @@ _VERSIONS = (
 
 
 class SourceFile(Struct, frozen=True):
-    """A file at the time it was found: its URL (a path for files of this machine), size in bytes (None where unknown), and what
-    changes with its content.
-    """
+    """A capture file of a collection at the time it was found: its URL (a path for files of this machine), size in bytes (None
+    where unknown), and what changes with its content."""
 
     url: str
     size: int | None
@@ -52,7 +51,8 @@ class SourceFile(Struct, frozen=True):
 
 
 def find_sources(names: Iterable[str], failures: list[InputError]) -> list[SourceFile]:
-    """The files that names stand for, each once, by URL. What stands for none is added to `failures`."""
+    """The capture files that names (paths, globs, URLs) stand for, each once, by URL. What stands for none is added to
+    `failures`."""
     found: dict[str, SourceFile] = {}
     for name in names:
         try:
@@ -103,7 +103,7 @@ def is_capture_name(path: str) -> bool:
 
 
 class _ReplacedError(OSError):
-    """A file that is another one than was found."""
+    """The error that a capture file is another one than was found."""
 
 
 # What is as it is, however often it is tried.
@@ -111,8 +111,8 @@ _FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, UnsupportedOper
 
 
 class RetriedFile:
-    """A file that is read from front to end, up to its size when it was found. Where a read fails, the file is opened again at the
-    same place, up to `retries` times, unless another file has taken its place.
+    """A capture file on any storage that is read from front to end, up to its size when it was found. Where a read fails, the file
+    is opened again at the same place, up to `retries` times, unless another file has taken its place.
 
     `failure` is the reason why it could not be read on, None while it can.
     """
@@ -173,7 +173,8 @@ class RetriedFile:
         return data
 
     def change(self) -> str | None:
-        """What became of the file since it was found, where that is not read; None where nothing did, or nobody can tell."""
+        """What became of the capture file since it was found, where that is not read; None where nothing did, or nobody can
+        tell."""
         try:
             now: Mapping[str, Any] = self._again(self._now)
         except OSError:  # it is gone, and was read before
@@ -185,11 +186,12 @@ class RetriedFile:
         return None if self._is_same(now) else "was changed while it was read"
 
     def _is_same(self, now: Mapping[str, Any]) -> bool:
-        """Whether what storage says is of what was found. A listing may say less of a file than storage does when it is asked."""
+        """Whether what storage says is of the capture file that was found. A listing may say less of a file than storage does when
+        it is asked."""
         return self._source.version in ("", *(str(now.get(key)) for key in _VERSIONS))
 
     def _now(self) -> Mapping[str, Any]:
-        """What storage says of the file now."""
+        """What storage says of the capture file now."""
         self._fs.invalidate_cache()
         about: Mapping[str, Any] = self._fs.info(self._path)
         return about

@@ -64,25 +64,26 @@ Result = TypeVar("Result")
 
 
 class Executor(Protocol):
-    """Runs the tasks of a stage, beginning with the first; gives each with its result as it ends, or with the exception that it
-    ended in for good."""
+    """Runs the tasks of a collection's stage, beginning with the first; gives each with its result as it ends, or with the
+    exception that it ended in for good."""
 
     def run(
         self, stage: str, function: Callable[[Task], Result], tasks: Sequence[Task]
     ) -> Iterator[tuple[Task, Result | Exception]]: ...
 
     def stop(self) -> None:
-        """Ends what still runs, as far as that can be done."""
+        """Ends the tasks of a stage that still run, as far as that can be done."""
 
 
 class Watcher(Protocol):
-    """Hears how far a stage has come: its name, bytes done and in all, tasks done and in all."""
+    """Hears how far a stage of a collection has come: its name, bytes done and in all, tasks done and in all."""
 
     def __call__(self, stage: str, done: int, total: int, tasks: int, of: int) -> None: ...
 
 
 class CollectRequest(Struct, frozen=True):
-    """What is asked for: sources as they were found, those that were not, how they are to be read, and which keys are given."""
+    """What a run of `collect` is asked for: sources as they were found, those that were not, how they are to be read, and which
+    keys are given."""
 
     sources: Sequence[SourceFile]
     missing: Sequence[InputError]
@@ -101,8 +102,9 @@ class CollectRequest(Struct, frozen=True):
 
 
 class Done(Struct):
-    """What a run did: the manifest it wrote, how many files it read, what could not be read, and what of the dataset was damaged
-    and is there again. `sealed` counts the conversations of the dataset in which something stayed sealed for want of a key."""
+    """What a run of `collect` did: the manifest it wrote, how many files it read, what could not be read, and what of the dataset
+    was damaged and is there again. `sealed` counts the conversations of the dataset in which something stayed sealed for want of a
+    key."""
 
     manifest: Manifest
     read: int = 0
@@ -149,7 +151,7 @@ def collect(request: CollectRequest, executor: Executor, watcher: Watcher | None
 
 
 class _Run:
-    """One run, stage by stage."""
+    """One run of `collect`, stage by stage."""
 
     def __init__(
         self,
@@ -219,7 +221,7 @@ class _Run:
 
     @property
     def options(self) -> dict[str, str]:
-        """What was asked for that the rows depend on, in words."""
+        """The options of the run that the dataset's rows depend on, in words."""
         given = {"profile": self._job.profile}
         if self._request.metadata:
             packed = msgspec.msgpack.encode(self._request.metadata)
@@ -235,7 +237,7 @@ class _Run:
         size: Callable[[Task], int],
         cost: Callable[[Result], tuple[float, int]] = lambda _: (0.0, 0),
     ) -> list[tuple[Task, Result | Exception]]:
-        """The results of a stage, of which it is noted what they cost: processor seconds, and bytes written. The longest tasks
+        """The results of a stage of the collection; notes what they cost: processor seconds, and bytes written. The longest tasks
         begin first, so that none of them is alone at the end. The results are in the order of the tasks, whichever came first, so
         that nothing of a dataset depends on the workers."""
         began, failed, cpu, done, written = monotonic(), 0, 0.0, 0, 0
@@ -275,7 +277,8 @@ class _Run:
     # Files
 
     def _cut(self) -> set[int]:
-        """Cuts the files that are to be read; returns their numbers. Raises `InputError` where none of all files can be read."""
+        """Cuts the capture files that are to be read; returns their numbers. Raises `InputError` where none of all files can be
+        read."""
         facts, request, window = self._facts, self._request, self._facts.window
         new = reading(request.sources, facts.files, window, self._damaged)
         place = {one.number: one.site for one in facts.files}
@@ -325,7 +328,7 @@ class _Run:
             yield result
 
     def _cut_again(self) -> set[int]:
-        """A flow on another port that one file shows to be ours may go on in files that do not: these are cut once more."""
+        """Cuts capture files once more that hold a flow on another port, which one file shows to be ours."""
         files = {one.number: one for one in self._facts.files}
         known = {number: {*one.recognised, *one.wanted} for number, one in files.items()}
         recognised = set[int]().union(*known.values())
@@ -386,7 +389,7 @@ class _Run:
                 return sites, analysed
 
     def _may_open(self, one: ConversationFacts, tried: str) -> bool:
-        """Whether keys are given that may open what stayed sealed in a conversation. `tried` tells whose keys there are."""
+        """Whether keys are given now that may open what stayed sealed in a conversation. `tried` tells whose keys there are."""
         return bool(one.lacking) and (
             self._request.repair or one.tried != tried or may_open(one.lacking, self._request.keyring)
         )
@@ -462,5 +465,5 @@ def _failed(task: AnalyseTask, error: Exception) -> ConversationFacts:
 
 
 def _have_common(one: ConversationFacts, other: ConversationFacts) -> bool:
-    """Whether two have frames of the same hosts in the same file."""
+    """Whether two conversations have frames of the same hosts in the same file."""
     return not set(one.pairs).isdisjoint(other.pairs) and not set(one.files).isdisjoint(other.files)

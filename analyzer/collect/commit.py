@@ -39,7 +39,8 @@ _LIBRARIES = ("dask", "distributed", "fsspec", "msgspec", "numpy", "polars", "zs
 def commit(
     lock: Lock, job: Job, facts: Facts, sites: Mapping[int, int], problems: Sequence[Problem], **stated: Any
 ) -> Manifest:
-    """Writes what is left to write, and makes the dataset what the facts say. `stated` is what the manifest states besides.
+    """Commits a run: writes what is left to write, and makes the dataset what the facts say. `stated` is what the manifest states
+    besides.
 
     Raises `StoreError` where that is impossible, or where something that the facts state is absent. The dataset is then unchanged.
     """
@@ -74,7 +75,7 @@ def tidy(store: Store, listed: Collection[str]) -> dict[str, int]:
 
 
 def manifest_of(job: Job, facts: Facts, sites: Mapping[int, str], **stated: Any) -> Manifest:
-    """What the manifest says of the facts. `sites` has the name of each file's site."""
+    """The manifest of a dataset that follows from the facts. `sites` has the name of each file's site."""
     return Manifest(
         program=version("pcq-analyzer"),
         schema=SCHEMA,

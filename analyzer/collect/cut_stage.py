@@ -53,7 +53,8 @@ def cut_file(task: CutTask) -> FileFacts:
 
 
 def _opened(source: SourceFile, retries: int, words: str = "") -> closing[RetriedFile]:
-    """A file, closed behind what reads it. Raises `InputError`, which begins with these words, where it cannot be opened."""
+    """A capture file to be cut, closed behind what reads it. Raises `InputError`, which begins with these words, where it cannot be
+    opened."""
     try:
         return closing(RetriedFile(source, retries))
     except OSError as error:
@@ -61,7 +62,7 @@ def _opened(source: SourceFile, retries: int, words: str = "") -> closing[Retrie
 
 
 def _losses(file: RetriedFile, facts: FileFacts) -> Iterator[str]:
-    """What of a file that was read to its end was not read. Notes whether it carries secrets."""
+    """What was not read of a capture file that was read to its end. Notes whether it carries secrets."""
     if file.failure is not None:
         yield f"could be read up to byte {file.tell()} only: {file.failure}"
         return
@@ -74,7 +75,8 @@ def _losses(file: RetriedFile, facts: FileFacts) -> Iterator[str]:
 
 
 def secrets_in(source: SourceFile, retries: int) -> tuple[bytes, ...]:
-    """The secrets that a file carries in front of its packets. Raises `InputError` where it cannot be read any more."""
+    """The decryption secrets that a capture file carries in front of its packets. Raises `InputError` where it cannot be read any
+    more."""
     with _opened(source, retries) as file:
         found = embedded_secrets(cast(BinaryIO, file))
     if file.failure is not None:
@@ -83,7 +85,7 @@ def secrets_in(source: SourceFile, retries: int) -> tuple[bytes, ...]:
 
 
 class _Cutter:
-    """Reads one file through; what is found out of it goes into its facts."""
+    """Reads one capture file through and cuts it into pieces; what is found out of it goes into its facts."""
 
     def __init__(self, facts: FileFacts, limits: Limits, writer: PieceWriter) -> None:
         self._facts, self._writer = facts, writer
@@ -153,7 +155,7 @@ def _order(entry: tuple[FrameKind, object]) -> tuple[object, ...]:
 
 
 def flows_met(task: MetTask) -> frozenset[int]:
-    """Which of the flows have segments in the file."""
+    """Which of the flows have segments in the capture file."""
     start, length = task.met
     numbers = np.frombuffer(Store(task.job.dataset).read(task.pieces, start, start + length), "<u8")
     return frozenset(np.intersect1d(numbers, np.array(sorted(task.flows), np.uint64)).tolist())

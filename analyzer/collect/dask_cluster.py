@@ -60,7 +60,7 @@ class DaskExecutor:
     def run(
         self, stage: str, function: Callable[[Task], Result], tasks: Sequence[Task]
     ) -> Iterator[tuple[Task, Result | Exception]]:
-        """Raises `InputError` where the scheduler is lost, or all of its workers."""
+        """Runs tasks on the Dask cluster; raises `InputError` where the scheduler is lost, or all of its workers."""
         waiting = self._waiting
         for task in tasks:
             key = f"{stage}-{token_hex(8)}"
@@ -84,13 +84,14 @@ class DaskExecutor:
             yield task, result
 
     def stop(self) -> None:
-        """Cancels the tasks that are left; what runs already goes on."""
+        """Cancels the tasks on the Dask cluster that are left; what runs already goes on."""
         self._client.cancel(list(self._waiting))
 
 
 @contextmanager
 def cluster(keyring: Keyring, scheduler: str, *, keys: str = "", insecure: bool = False) -> Iterator[Client]:
-    """A client of the scheduler at an address. Its workers have the keys by a name as long as it lives, beside those of others.
+    """A client of the Dask scheduler at an address. Its workers have the keys by a name as long as it lives, beside those of
+    others.
 
     Raises `InputError` where there is no scheduler, where its workers have another version of this program, or where keys would
     travel over a connection without TLS (unless `insecure`). Whoever can reach such a scheduler can read them out of its workers.

@@ -32,8 +32,8 @@ LEASE_S, RENEWED_S = 300, 60
 
 
 class Owner(Struct, frozen=True):
-    """A run that has the lock. `process` says which process of which machine it is, so that one of the same machine can see whether
-    it still runs; empty where that cannot be known."""
+    """The run that has the lock of a dataset. `process` says which process of which machine it is, so that one of the same machine
+    can see whether it still runs; empty where that cannot be known."""
 
     run: str
     host: str
@@ -43,7 +43,7 @@ class Owner(Struct, frozen=True):
 
 
 class LockLostError(StoreError):
-    """Another run has the lock now."""
+    """The error that another run has the dataset's lock now."""
 
 
 class Lock:
@@ -56,14 +56,14 @@ class Lock:
         self._ended = Event()
 
     def check(self) -> None:
-        """Raises `StoreError` where this run does not have the lock any more."""
+        """Raises `StoreError` where this run does not have the dataset's lock any more."""
         if max(_numbers(self.store), default=0) != self._number:
             raise LockLostError(
                 f"{self.store.root} is being written by another run: this one was not heard of for {LEASE_S} s"
             )
 
     def renew(self) -> None:
-        """Renews the lease of the lock. Raises `StoreError` where this run does not have the lock any more."""
+        """Renews the lease of the dataset's lock. Raises `StoreError` where this run does not have the lock any more."""
         self.check()
         self._write(_now_ns() + LEASE_S * NS_PER_S)
 
@@ -77,13 +77,14 @@ class Lock:
         self._stamp = self.store.stamp(MANIFEST)
 
     def fence(self, manifest: Manifest) -> None:
-        """Keeps a run that may still go on, though it was not heard of, from replacing the manifest. Raises `StoreError`."""
+        """Keeps a run that may still go on, though it was not heard of, from replacing the dataset's manifest. Raises
+        `StoreError`."""
         if self._is_taken_over and self._stamp is not None:
             manifest.fence = self._number
             self.publish(manifest)
 
     def keep(self) -> None:
-        """Renews the lease from time to time, until the lock is given back."""
+        """Renews the lease of the dataset's lock from time to time, until the lock is given back."""
         while not self._ended.wait(RENEWED_S):
             with suppress(OSError):  # whether it is lost is asked before anything takes its place
                 self.renew()
@@ -124,7 +125,8 @@ def locked(store: Store, run: str) -> Iterator[Lock]:
 
 
 def _refuse(store: Store, number: int) -> Owner | None:
-    """The owner of this number, which has the lock no more; None where that is nobody. Raises `InputError` where it has."""
+    """The owner of this number, which has the dataset's lock no more; None where that is nobody. Raises `InputError` where it
+    has."""
     try:
         owner = msgspec.json.decode(store.read(_name(number)), type=Owner)
     except FileNotFoundError:
@@ -143,8 +145,8 @@ def _refuse(store: Store, number: int) -> Owner | None:
 
 
 def _has_ended(owner: Owner) -> bool:
-    """Whether a process of this machine does not run any more, or the machine was started again since. Of another machine nobody
-    knows. One of the same name would have renewed its lease since this one was started."""
+    """Whether a process of this machine that had a dataset's lock does not run any more, or the machine was started again since. Of
+    another machine nobody knows. One of the same name would have renewed its lease since this one was started."""
     ours, theirs = (name.rpartition(" ")[0] for name in (process_name(os.getpid()), owner.process))
     if not ours or not theirs:
         return False
@@ -154,7 +156,7 @@ def _has_ended(owner: Owner) -> bool:
 
 
 def _started_ns() -> int:
-    """When this machine was started, in ns since 1970 (Linux); 0 where that is not known."""
+    """When this machine was started, for owners of a lock: ns since 1970 (Linux); 0 where that is not known."""
     try:
         stated = Path("/proc/stat").read_text().partition("\nbtime ")[2].split()
         return int(stated[0]) * NS_PER_S
@@ -163,7 +165,8 @@ def _started_ns() -> int:
 
 
 def process_name(pid: int) -> str:
-    """A name that no other process has: start of the machine, processes that see each other, start of this one (Linux)."""
+    """A name for the owner of a lock that no other process has: start of the machine, processes that see each other, start of this
+    one (Linux)."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         started = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]

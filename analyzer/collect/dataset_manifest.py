@@ -23,7 +23,8 @@ STAGING, PIECES, STATE, FACTS = "_staging", "_pieces", "_state", "_facts"
 
 
 class SourceEntry(Struct, frozen=True, kw_only=True):
-    """A capture of the dataset. `number` is what `frame_files` of the tables name; within a `site`, an address is one machine."""
+    """A capture of the dataset, as the manifest lists it. `number` is what `frame_files` of the tables name; within a `site`, an
+    address is one machine."""
 
     number: int
     url: str
@@ -49,7 +50,7 @@ class SkippedEntry(Struct, frozen=True):
 
 
 class TableEntry(Struct, frozen=True):
-    """A table: its rows, its columns with the types polars has for them, and its files."""
+    """A table of the dataset: its rows, its columns with the types polars has for them, and its files."""
 
     rows: int
     columns: dict[str, str]
@@ -95,7 +96,7 @@ class Manifest(Struct, kw_only=True):
 
 
 class Facts(Struct):
-    """All that later runs need of earlier ones."""
+    """All that later runs of `collect` need of earlier ones."""
 
     files: list[FileFacts] = field(default_factory=list)
     conversations: list[ConversationFacts] = field(default_factory=list)
@@ -106,12 +107,12 @@ class Facts(Struct):
 
     @property
     def rows(self) -> list[RowsFacts]:
-        """The rows of tables that were written of conversations."""
+        """The facts about rows of tables that were written of conversations."""
         return [one.rows for one in self.conversations if one.rows is not None]
 
     @property
     def tables(self) -> list[TableFile]:
-        """The files of all tables."""
+        """The Parquet files of all tables of the dataset."""
         return [*(file for one in self.rows for file in one.files), *self.shared]
 
     @property
@@ -133,7 +134,7 @@ def is_dataset(path: str | Path) -> bool:
 
 
 def read_dataset(path: str | Path) -> tuple[Store, Manifest]:
-    """A dataset that is there. Raises `InputError` for what is none, of a later version, or cannot be reached."""
+    """Opens a dataset that is there. Raises `InputError` for what is none, of a later version, or cannot be reached."""
     store = Store(str(path))
     try:
         manifest = read_manifest(store)

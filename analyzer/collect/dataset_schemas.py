@@ -56,7 +56,7 @@ _EXACT, _SHOWN = pl.Datetime("ns", "UTC"), pl.Datetime("us", "UTC")
 
 
 def rebuilt(schema: Mapping[str, Any], change: Change, get: Get = pl.col) -> list[pl.Expr]:
-    """These columns after a change of some of them, also of fields of structs and lists within them."""
+    """The columns of a dataset's table after a change of some of them, also of fields of structs and lists within them."""
     return [part for name, kind in schema.items() for part in _changed(get, name, kind, change) or [get(name)]]
 
 
@@ -68,7 +68,7 @@ def _changed(get: Get, name: str, kind: Any, change: Change) -> list[pl.Expr]:
 
 
 def _value(value: pl.Expr, kind: Any, change: Change) -> pl.Expr | None:
-    """A value of several parts after a change; None where it stays as it is."""
+    """The type of a column with several parts after a change; None where it stays the same."""
     if isinstance(kind, pl.List):
         inner = _value(pl.element(), kind.inner, change)
         return None if inner is None else value.list.eval(inner)
@@ -90,12 +90,12 @@ def _exact(get: Get, name: str, kind: pl.DataType) -> list[pl.Expr]:
 
 
 def stored(table: pl.DataFrame) -> pl.DataFrame:
-    """A table with its columns as they stand in Parquet."""
+    """A dataset's table with its columns as they stand in Parquet."""
     return table.select(rebuilt(table.schema, _in_both))
 
 
 def restored(table: pl.LazyFrame, name: str) -> pl.LazyFrame:
-    """The table of this name, read from Parquet, with the columns of its records; what it has besides them stays."""
+    """The dataset's table of this name, read from Parquet, with the columns of its records; what it has besides them stays."""
     schema = TABLES[name]
     return table.with_columns(rebuilt(schema, _exact)).drop(f"{one}_ns" for one in schema if schema[one] == _EXACT)
 

@@ -92,7 +92,7 @@ def _capture_of(manifest: Manifest, facts: Facts) -> CaptureFacts:
 
 
 class _Places:
-    """The numbers of a conversation, and its frames, as those of the dataset."""
+    """Maps the numbers of a conversation, and its frames, to those of the dataset."""
 
     def __init__(self, one: ConversationFacts) -> None:
         self.base = one.number << NUMBER_SHIFT
@@ -110,7 +110,7 @@ class _Places:
         return tuple(map(self.frame, frames))
 
     def event(self, event: Any) -> Any:
-        """An event that has frames, and may have numbers."""
+        """An event of a conversation with frames and numbers of the dataset."""
         return replace(self.numbers.event(event), frames=self.frames(event.frames))
 
     def call(self, call: Call, context: int, context_of: Sequence[Context]) -> Call:
@@ -139,7 +139,7 @@ class _Places:
         return Pdus(self._moved(pdus.whole), pdus.stops, pdus.bounds, pdus.step, pdus.plains, pdus.unsealed)
 
     def _moved(self, data: TracedBytes) -> TracedBytes:
-        """The bytes with the frames of the dataset as their origin."""
+        """Traced bytes of a conversation with the frames of the dataset as their origin."""
         out, sharing = bytearray(), 0
         for frame, start, length in PACKED_EXTENT.iter_unpack(data.packed_origins):
             is_count = not sharing and frame & PACKED_SHARED
@@ -149,7 +149,7 @@ class _Places:
 
 
 class _JoinedConversations:
-    """What conversations hold, put together."""
+    """The analyses of a dataset's conversations, put together."""
 
     def __init__(self) -> None:
         self.numbers = array("q")
@@ -182,7 +182,7 @@ class _JoinedConversations:
         self._secrets_given |= analysis.secrets_given
 
     def analysis(self, capture: CaptureFacts, problems: Sequence[Problem]) -> Analysis:
-        """Returns everything that was taken, in the order of time."""
+        """Returns the joined analysis of all conversations, in the order of time."""
         order = call_order(self._calls, range(len(self.numbers)))
         learner, follower = CatalogLearner(), KeyFollower()
         for at in order:

@@ -44,11 +44,12 @@ _GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 class TaskError(Exception):
-    """Why a task ended for good, in a sentence."""
+    """Why a task of a collection ended for good, in a sentence."""
 
 
 def reason_of(error: BaseException) -> str:
-    """Why a task ended, in words. The text of an exception that nobody foresaw may hold anything: its kind is stated."""
+    """Why a task of a collection ended, in words. The text of an exception that nobody foresaw may hold anything: its kind is
+    stated."""
     if isinstance(error, MemoryError):
         return "memory ran out"
     if isinstance(error, InputError | OSError | TaskError):
@@ -57,14 +58,14 @@ def reason_of(error: BaseException) -> str:
 
 
 class _Attempt(Struct, frozen=True):
-    """A task, and how often it was tried before."""
+    """A task for a worker, and how often it was tried before."""
 
     task: Any
     failures: int = 0
 
 
 class _Worker(StartedProcess):
-    """A process, the task that it has, and whether it has started to the end."""
+    """A worker process, the task that it has, and whether it has started to the end."""
 
     def __init__(self, keyring: Keyring, keys: str, memory: int) -> None:
         super().__init__(_work, keyring, keys, memory, variables=_ENVIRONMENT)
@@ -106,7 +107,7 @@ class LocalWorkers:
     def run(
         self, stage: str, function: Callable[[Task], Result], tasks: Sequence[Task]
     ) -> Iterator[tuple[Task, Result | Exception]]:
-        """Raises `InputError` where no worker can be started."""
+        """Runs tasks in worker processes; raises `InputError` where no worker can be started."""
         finished = 0
         waiting = deque(map(_Attempt, tasks))
         while finished < len(tasks):
@@ -119,12 +120,12 @@ class LocalWorkers:
                 yield attempt.task, result
 
     def stop(self) -> None:
-        """Ends the workers, whatever they are doing."""
+        """Ends the worker processes, whatever they are doing."""
         while self._workers:
             self._workers.pop().end()
 
     def _hand_out(self, function: Callable[[Any], Any], waiting: deque[_Attempt]) -> None:
-        """Gives each idle worker a task; starts workers as long as there are tasks for them."""
+        """Gives each idle worker process a task; starts workers as long as there are tasks for them."""
         for worker in [worker for worker in self._workers if worker.attempt is None and not worker.process.is_alive()]:
             # It ended while it had nothing to do, which is no attempt at the next task.
             self._workers.remove(worker)
@@ -197,7 +198,7 @@ def _work(pipe: Connection, keyring: Keyring, keys: str, memory: int) -> None:
 
 
 def memory_of(given: str | None, workers: int) -> int:
-    """How many bytes of data each of so many workers may have; their share of what there is if not given."""
+    """How many bytes of memory each of so many worker processes may have; their share of what there is if not given."""
     if given is None:
         return max(_memory_there_is() // workers, _LEAST_MEMORY)
     text = given.strip().upper()

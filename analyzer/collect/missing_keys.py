@@ -46,12 +46,13 @@ def _who(mechanism: str | None, identity: Identity | None) -> str:
 
 
 def names_given(keyring: Keyring, files: Iterable[str]) -> str:
-    """A digest of the names that keys were given for, and of files that carry secrets."""
+    """A digest of the names that keys were given for (users, principals, sessions), and of files that carry secrets."""
     return sha256(msgspec.msgpack.encode((sorted(keyring.names), sorted(files)))).hexdigest()
 
 
 def may_open(lacking: Sequence[str], keyring: Keyring) -> bool:
-    """Whether a key is given by the very name of something that stayed sealed: a key that was wrong may be right now."""
+    """Whether a key is given by the very name of an account or session that stayed sealed: a key that was wrong may be right
+    now."""
     return any(_fits(name, keyring) for name in lacking if name != _SERVICE)
 
 

@@ -80,7 +80,7 @@ _TIME = pl.Datetime("ns", "UTC")
 
 
 def render(task: RenderTask) -> RowsFacts:
-    """Writes the rows of a conversation. Raises `StoreError` where the dataset cannot be written."""
+    """Renders a conversation: writes its rows of the dataset's tables. Raises `StoreError` where the dataset cannot be written."""
     began = process_time()
     store, one = Store(task.job.dataset), task.conversation
     assert one.state is not None, "what has no case has no rows"
@@ -102,7 +102,7 @@ def render(task: RenderTask) -> RowsFacts:
 
 
 def in_dataset(host: HostRecord, files: Sequence[int]) -> HostRecord:
-    """A host whose frames are of the files of the dataset with these numbers."""
+    """A host record whose frames are of the files of the dataset with these numbers."""
 
     def placed(one: _Shown) -> _Shown:
         given = one.frame_files
@@ -114,7 +114,7 @@ def in_dataset(host: HostRecord, files: Sequence[int]) -> HostRecord:
 
 @contextmanager
 def opened(store: Store, state: str) -> Iterator[Analysis]:
-    """The case of a conversation, fetched where it lies in object storage."""
+    """The saved case of a conversation, fetched where it lies in object storage."""
     if store.local is not None:
         yield open_case(store.local / state)
         return
@@ -139,18 +139,18 @@ def _tables(analysis: Analysis, profile: str, facts: RowsFacts) -> Iterator[tupl
 
 
 def _in_pieces(kind: type[Record], records: Iterator[Record]) -> Iterator[pl.DataFrame]:
-    """A table of records, some rows at a time: what waits to become columns takes ten times what they do."""
+    """A table of records in parts of some rows: what waits to become columns takes ten times what they do."""
     while (table := table_of_records(kind, islice(records, _RECORDS_AT_ONCE))).height:
         yield table
 
 
 def findings_of(audit: Audit, analysis: Analysis) -> Iterator[FindingRecord]:
-    """The records of what an audit finds."""
+    """The records of the findings of a conversation's audit."""
     return (finding_record(one, analysis.capture) for one in audit.findings())
 
 
 def add_judged(judged: dict[str, Judged], audit: Audit) -> None:
-    """Adds what an audit counted of each requirement, once its findings were read."""
+    """Adds what a conversation's audit counted of each requirement, once its findings were read."""
     for requirement, found in audit.coverage.items():
         if found.counts or found.excused or found.accepted or found.reasons:
             counts = {outcome.name: count for outcome, count in found.counts.items()}
@@ -165,7 +165,7 @@ class Numbering(Struct, frozen=True):
     files: list[int]
 
     def of(self, name: str, table: pl.DataFrame) -> pl.DataFrame:
-        """The table of this name with numbers of the dataset; names are text."""
+        """The table of this name with numbers of the dataset in place of the conversation's; names are text."""
         table = table.cast({pl.Categorical: pl.String})
         for pattern, columns in _IN_WORDS.get(name, {}).items():
             named = pl.col(*columns).map_elements(partial(pattern.sub, self._shifted), pl.String)
@@ -196,7 +196,7 @@ class Numbering(Struct, frozen=True):
 
 
 class _ConversationTables:
-    """Gathers the rows of a conversation by table, day and server, and writes them."""
+    """Gathers the rows of a conversation by table, day and server, and writes them as Parquet."""
 
     def __init__(self, store: Store, job: Job, conversation: ConversationFacts, facts: RowsFacts) -> None:
         self._store, self._job, self._of, self._facts = store, job, conversation, facts
@@ -230,7 +230,7 @@ class _ConversationTables:
 
 
 def partition(day: str, server: str) -> str:
-    """The directories of a day (none for what is of no day) and server, as readers of partitioned tables know them."""
+    """The directories of a day (none for what is of no day) and server in a dataset, as readers of partitioned tables know them."""
     return f"{f'day={day}/' if day else ''}server={quote(server, safe='._-')}"
 
 

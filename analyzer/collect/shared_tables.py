@@ -41,7 +41,8 @@ def write_shared(
     names: Mapping[int, str],
     problems: Sequence[Problem],
 ) -> list[TableFile]:
-    """Writes these tables, each as one file of the run. `sites` has the site of each file, `names` what each is called."""
+    """Writes the dataset's tables that are of no one conversation, each as one file of the run. `sites` has the site of each file,
+    `names` what each is called."""
     hosts = [
         table_of_records(HostRecord, of_site).with_columns(pl.lit(names[site]).alias("site"))
         for site, of_site in hosts_of(facts, sites).items()
@@ -56,7 +57,7 @@ def write_shared(
 
 
 def hosts_of(facts: Facts, sites: Mapping[int, int]) -> dict[int, list[HostRecord]]:
-    """The hosts of each site, one record an address: what any conversation states of it, then the names that capture files
+    """The host records of each site, one an address: what any conversation states of it, then the names that capture files
     carry."""
     found: dict[int, list[HostRecord]] = defaultdict(list)
     for one in facts.conversations:
@@ -70,7 +71,8 @@ def hosts_of(facts: Facts, sites: Mapping[int, int]) -> dict[int, list[HostRecor
 
 
 def merged_hosts(hosts: Iterable[HostRecord]) -> Iterator[HostRecord]:
-    """One record a machine at an address, with all that is stated of it; those whose marks contradict each other stay apart."""
+    """One host record a machine at an address, with all that is stated of it; those whose marks contradict each other stay
+    apart."""
     found: dict[str, list[HostRecord]] = {}
     for host in sorted(hosts, key=lambda host: (host.first_time_ns is None, host.first_time_ns or 0)):
         known = found.setdefault(host.ip, [])
@@ -85,7 +87,7 @@ def merged_hosts(hosts: Iterable[HostRecord]) -> Iterator[HostRecord]:
 
 
 def _both(one: HostRecord, other: HostRecord) -> HostRecord:
-    """A host with what is stated of it here and, from no earlier time on, there."""
+    """Two host records as one: what is stated here and, from no earlier time on, there."""
     times = one.last_time_ns, other.last_time_ns
     listed = (
         name
@@ -106,7 +108,7 @@ def _both(one: HostRecord, other: HostRecord) -> HostRecord:
 
 
 def _joined(programs: Iterable[HostProgram]) -> Iterator[HostProgram]:
-    """Each program once, as the connection shows it that shows most, the first of these."""
+    """The programs of joined hosts, each once, as the connection shows it that shows most, the first of these."""
     found: dict[str, list[HostProgram]] = {}
     for one in programs:
         found.setdefault(one.name, []).append(one)
@@ -121,7 +123,7 @@ def _frame_ids(program: HostProgram) -> tuple[int, ...]:
 
 
 def _shown_by_both(one: HostMark, other: HostMark) -> HostMark:
-    """A mark with the first frames of either."""
+    """A host's mark with the first frames of either conversation."""
     places: set[tuple[int, int]] = set()
     for mark in (one, other):
         assert not isinstance(mark.frame_files, UnsetType)
@@ -131,7 +133,7 @@ def _shown_by_both(one: HostMark, other: HostMark) -> HostMark:
 
 
 def coverage_of(counted: Iterable[Mapping[str, Judged]]) -> Iterator[CoverageRecord]:
-    """Every requirement, with what was counted of it here and there."""
+    """The coverage table: every requirement of the audit, with what was counted of it here and there."""
     judged: dict[str, Judged] = {}
     for one in counted:
         for requirement, found in one.items():
@@ -155,7 +157,7 @@ def coverage_of(counted: Iterable[Mapping[str, Judged]]) -> Iterator[CoverageRec
 
 
 def problems_of(files: Sequence[FileFacts], conversations: Iterable[ConversationFacts]) -> Iterator[Problem]:
-    """What is wrong with files, then what is counted over the whole."""
+    """The problems table: what is wrong with files, then what is counted over the whole."""
     whole = Tallies()
     for file in files:
         yield from file.problems

@@ -19,7 +19,7 @@ PAUSE_NS = NS_PER_S // 4
 
 
 class _Site:
-    """Files of one site: their numbers, until when they last, and what their machines state."""
+    """Capture files of one site: their numbers, until when they last, and what their machines state."""
 
     def __init__(self, files: list[int], until_ns: int) -> None:
         self.files, self.until_ns = files, until_ns
@@ -35,13 +35,13 @@ class _Site:
         self.state(other.known_as)
 
     def contradicts(self, other: _Site) -> bool:
-        """Whether a machine states nothing here that it states there, though it states both of a kind."""
+        """Whether the machines of two sites contradict each other: both state a kind of thing, and nothing of it is the same."""
         few, many = sorted((self.known_as, other.known_as), key=len)
         return any(values and key in many and values.isdisjoint(many[key] or values) for key, values in few.items())
 
 
 def sites_of(files: Iterable[FileFacts], conversations: Iterable[ConversationFacts]) -> dict[int, int]:
-    """The site of each file, as the lowest number of its files."""
+    """The site of each capture file, as the lowest number of its files."""
     stated: dict[int, list[KnownAs]] = {}
     for one in conversations:
         for number, known_as in one.known_as.items():
@@ -57,7 +57,8 @@ def sites_of(files: Iterable[FileFacts], conversations: Iterable[ConversationFac
 
 
 def site_names(files: Sequence[FileFacts], sites: Mapping[int, int]) -> dict[int, str]:
-    """What each site is called: by the name that was given, the directory where it has but one, else the first of its files."""
+    """What each site of captures is called: by the name that was given, the directory where it has but one, else the first of its
+    files."""
     of_directory: dict[str, set[int]] = {}
     for file in files:
         if file.frames:
@@ -72,7 +73,7 @@ def site_names(files: Sequence[FileFacts], sites: Mapping[int, int]) -> dict[int
 
 
 def _group_of(file: FileFacts) -> tuple[str, str]:
-    """Files of one such group are of one site; those of a group without a kind may be."""
+    """The group of a capture file: files of one such group are of one site; those of a group without a kind may be."""
     if file.site == CAPTURE:
         return CAPTURE, str(file.number)
     if file.site in ("", DIRECTORY):
@@ -85,7 +86,7 @@ def _directory(file: FileFacts) -> str:
 
 
 def _parted(files: Iterable[FileFacts], stated: Mapping[int, Sequence[KnownAs]]) -> Iterable[list[int]]:
-    """The sites of files of one directory, in the order of time."""
+    """The sites of capture files of one directory, in the order of time."""
     site_of: dict[int, _Site] = {}
     last: dict[int, FileFacts] = {}
     # Sites that may touch what comes.

@@ -29,8 +29,8 @@ Window = tuple[int | None, int | None]
 
 
 class Job(Struct, frozen=True):
-    """What all tasks of a run share: the URL of the dataset, limits, how often a read is tried again, the profile of the audit, by
-    what name workers hold the keys (`keys`), and what the run is called."""
+    """What all tasks of a run of `collect` share: the dataset's URL, limits, how often a read is tried again, the profile of the
+    audit, by what name workers hold the keys (`keys`), and what the run is called."""
 
     dataset: str
     limits: Limits
@@ -50,14 +50,15 @@ class Job(Struct, frozen=True):
 
 
 class CutTask(Struct, frozen=True):
-    """A file to be cut, by what is known of it before."""
+    """A capture file to be cut, by what is known of it before."""
 
     job: Job
     facts: FileFacts
 
 
 class KindFacts(Struct, frozen=True):
-    """The frames of one kind in a file: where their pieces lie, whether any has TCP data, and the digest of these pieces."""
+    """The frames of one kind in a capture file: where their pieces lie, whether any has TCP data, and the digest of these
+    pieces."""
 
     kind: FrameKind
     has_data: bool
@@ -66,8 +67,8 @@ class KindFacts(Struct, frozen=True):
 
 
 class FileFacts(Struct):
-    """What reading a file gave. First there are its number, its source, the times that are read of it (`window`), where it was
-    captured, if that was given (`site`), and flows that are ours by what other files hold (`wanted`).
+    """What cutting a capture file gave. First there are its number, its source, the times that are read of it (`window`), where it
+    was captured, if that was given (`site`), and flows that are ours by what other files hold (`wanted`).
 
     `pieces` is the name of the object with its pieces, `met` where in it the numbers of the TCP flows lie that are not ours by
     port, `recognised` those that are ours by content. `opens_ns` is the time of its first frame. `flows` are the numbers of its
@@ -106,7 +107,7 @@ class FileFacts(Struct):
 
 
 class MetTask(Struct, frozen=True):
-    """A question: which of these flows have segments in a file?"""
+    """A task that asks which of these flows have segments in a capture file."""
 
     job: Job
     number: int
@@ -131,7 +132,7 @@ class FilePart(Struct, frozen=True):
 
     @property
     def content(self) -> bytes:
-        """The digest of its pieces."""
+        """The digest of the pieces of a conversation in one file."""
         return sha256(b"".join([*(one.digest for one in self.own), b"kdc", *(one.digest for one in self.kdc)])).digest()
 
 
@@ -150,20 +151,19 @@ class AnalyseTask(Struct, frozen=True):
 
     @property
     def inputs(self) -> str:
-        """The digest of what it is analysed from."""
+        """The digest of the pieces that a conversation is analysed from."""
         parts = [(part.number, part.opens_ns, part.content) for part in self.parts]
         return sha256(msgspec.msgpack.encode((self.pairs, parts))).hexdigest()
 
 
 class ConversationFacts(Struct):
-    """The analysis of a conversation from `inputs`. `state` is the name of its case (None: there is nothing in it), `files` the
-    numbers of the sources its frames are of, in the order that its own frame ids have. `links` are numbers of what pairs of hosts
-    may share (`analyse_stage`): those that share one are one conversation. `sessions` are numbers of the SMB sessions it has,
-    `bound` of those that its channels asked for and that it has not: with the conversations that have them it is one. `readable`
-    counts the requests and responses whose stubs are not sealed, `lacking` says what no key opened, and `tried` whose keys there
-    were (module `lacking`). `known_as` is what servers state of themselves, by the number of the file. `rows` is what was written
-    of it in the tables, None until it is.
-    """
+    """What the analysis of a conversation from `inputs` gave. `state` is the name of its case (None: there is nothing in it),
+    `files` the numbers of the sources its frames are of, in the order that its own frame ids have. `links` are numbers of what
+    pairs of hosts may share (`analyse_stage`): those that share one are one conversation. `sessions` are numbers of the SMB
+    sessions it has, `bound` of those that its channels asked for and that it has not: with the conversations that have them it is
+    one. `readable` counts the requests and responses whose stubs are not sealed, `lacking` says what no key opened, and `tried`
+    whose keys there were (module `lacking`). `known_as` is what servers state of themselves, by the number of the file. `rows` is
+    what was written of it in the tables, None until it is."""
 
     number: int
     pairs: tuple[Pair, ...]
@@ -196,8 +196,8 @@ class ConversationFacts(Struct):
 
 
 class RenderTask(Struct, frozen=True):
-    """A conversation whose rows are to be written. `first_time_ns` is the time of the first frame of the dataset; `key` changes
-    with whatever its rows depend on."""
+    """A conversation whose rows in the dataset are to be written. `first_time_ns` is the time of the first frame of the dataset;
+    `key` changes with whatever its rows depend on."""
 
     job: Job
     conversation: ConversationFacts
@@ -217,7 +217,7 @@ class TableFile(Struct, frozen=True):
 
 
 class Judged(Struct):
-    """What an audit counted of one requirement."""
+    """What an audit counted of one requirement in a conversation."""
 
     counts: dict[str, int] = field(default_factory=dict)
     excused: int = 0
@@ -232,7 +232,7 @@ class Judged(Struct):
 
 
 class RowsFacts(Struct):
-    """What was written of a conversation under a key: files of rows, and what goes into tables of the whole."""
+    """What was written of a conversation to the dataset under a key: files of rows, and what goes into tables of the whole."""
 
     key: str
     files: list[TableFile] = field(default_factory=list)

@@ -10,8 +10,8 @@ Item = TypeVar("Item")
 
 
 class WaitingBatches(Generic[Key, Item]):
-    """Gathers items by key. Those of a key are written, in their order, when they have the size `enough`; the largest are, as long
-    as all that wait have more than `most`."""
+    """Gathers items to be written (rows of a dataset) by key, until the batch of a key is large enough. Those of a key are written,
+    in their order, when they have the size `enough`; the largest are, as long as all that wait have more than `most`."""
 
     def __init__(self, write: Callable[[Key, list[Item]], None], enough: int, most: int) -> None:
         self._write_items, self._enough, self._most = write, enough, most
@@ -29,7 +29,7 @@ class WaitingBatches(Generic[Key, Item]):
             self.write(max(self._sizes, key=self._sizes.__getitem__))
 
     def last(self, key: Key) -> Item | None:
-        """What was added last of a key, if that still waits."""
+        """The item that was added last of a key, if its batch still waits to be written."""
         return self._items[key][-1] if key in self._items else None
 
     def write(self, key: Key) -> None:

@@ -32,14 +32,14 @@ def reading(
 
 
 def hull(one: Window, other: Window) -> Window:
-    """The window of time that holds both windows."""
+    """The window of time that holds both windows (of two capture files)."""
     since = None if one[0] is None or other[0] is None else min(one[0], other[0])
     until = None if one[1] is None or other[1] is None else max(one[1], other[1])
     return since, until
 
 
 class PieceIndex:
-    """Where the pieces of every pair lie, over all files. `sites` has the site of each file."""
+    """Where the pieces of every pair of hosts lie, over all capture files. `sites` has the site of each file."""
 
     def __init__(self, files: Sequence[FileFacts], sites: Mapping[int, int]) -> None:
         # As one reading of all files orders them: by the time of the first frame, then by name.
@@ -88,7 +88,7 @@ class Groups:
         self._above: dict[Node, Node] = {}
 
     def of(self, pair: Node) -> Node:
-        """The pair that stands for the group of this one, the first of them."""
+        """The pair of hosts that stands for the conversation of this one, the first of them."""
         found = pair
         while (above := self._above.get(found, found)) != found:
             found = above
@@ -105,7 +105,7 @@ class Groups:
 def grouped(
     pairs: Set[Node], files: Sequence[FileFacts], conversations: Sequence[ConversationFacts], sites: Mapping[int, int]
 ) -> list[tuple[Node, ...]]:
-    """The pairs of hosts, those together that are one conversation by what files and earlier analyses link.
+    """Groups pairs of hosts into conversations, by what files and earlier analyses link.
 
     Conversations of a site are one that share what is known by identity, or of which one has a channel of a session that the other
     has. Sessions that are alike and were each set up are not joined."""
