@@ -77,7 +77,7 @@ class FailOn(StrEnum):
 
 
 def _percentage(text: str | float) -> float:
-    """`80` or `80%`, as a share."""
+    """The share that an option of the audit gives as `80` or `80%`."""
     try:
         share = float(str(text).removesuffix("%")) / 100
     except ValueError:
@@ -239,7 +239,7 @@ def _audited(
 
 
 def _write_baseline(judged: Audit, path: Path, destination: Destination) -> NoReturn:
-    """Writes what is found as accepted, and ends the command."""
+    """Writes the findings of an audit as a baseline of what is accepted, and ends the command."""
     from analyzer.questions.audit.accepted_findings import baseline_json
 
     document, count = baseline_json(judged.findings())
@@ -249,7 +249,7 @@ def _write_baseline(judged: Audit, path: Path, destination: Destination) -> NoRe
 
 
 class _Contract(Struct, frozen=True):
-    """What a user asks of an audit, and the exit code that answers."""
+    """What a user asks of an audit (the mildest verdict that fails it), and the exit code that answers."""
 
     fail_on: FailOn
     min_coverage: float | None
@@ -309,7 +309,7 @@ def _write(
 
 
 def _plain(form: AuditFormat) -> str:
-    """The form, for what is no list of findings."""
+    """The output form of an audit, for what is no list of findings."""
     if form not in _EVERYWHERE:
         raise typer.BadParameter(f"{form.value} is for findings", param_hint="--format")
     return form.value

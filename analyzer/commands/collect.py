@@ -144,7 +144,7 @@ def collect(
 
 @contextmanager
 def _cluster(keyring: Keyring, scheduler: str, *, keys: str, retries: int, insecure: bool) -> Iterator[Executor]:
-    """A Dask cluster that is there already."""
+    """The Dask cluster that `collect` runs on, which is there already."""
     try:
         from analyzer.collect.dask_cluster import DaskExecutor, cluster
     except ImportError:
@@ -163,7 +163,7 @@ def _request(
     keys: str,
     asked: dict[str, str],
 ) -> CollectRequest:
-    """What is asked for, with the sources as they are found."""
+    """The request of the `collect` command, with the sources as they are found."""
     from analyzer.collect.capture_sources import find_sources
     from analyzer.collect.collect_run import CollectRequest
     from analyzer.collect.stage_results import Job
@@ -197,7 +197,7 @@ def _time(option: str, text: str | None) -> int | None:
 
 
 def _report(done: Done, output: str, *, repair: bool = False) -> int:
-    """What was done, on standard error, and the exit code that it amounts to."""
+    """Says on standard error what `collect` did, and returns the exit code for it."""
     for restored in done.restored:
         say(f"restored: {restored}")
     for problem in done.problems[:_NAMED]:
@@ -223,7 +223,7 @@ def _report(done: Done, output: str, *, repair: bool = False) -> int:
 
 
 def summary(done: Done) -> Iterator[str]:
-    """What each stage cost, a line each."""
+    """What each stage of `collect` cost, a line each."""
     manifest = done.manifest
     yield f"{done.read} of {len(manifest.sources)} files read; {manifest.conversations} conversations, {done.analysed} analyses"
     for reason, count in Counter(entry.reason for entry in manifest.skipped).items():
@@ -242,7 +242,7 @@ def _line(stage: StageEntry) -> str:
 
 @contextmanager
 def watching_stages() -> Iterator[Watcher | None]:
-    """What hears of the progress, and shows it where somebody watches."""
+    """The watcher of the stages of `collect`, which shows progress where somebody watches."""
     with status_line("starting ...") as update:
         if update is None:
             yield None
@@ -263,7 +263,7 @@ class _Progress:
 
 
 def stage_words(stage: str, done: int, total: int, tasks: int, of: int, seconds: float) -> str:
-    """The progress of a stage in words: `cut: 12.0 of 40.0 MB (30 %), 3 of 10 tasks, about 35 s left`."""
+    """The progress of a stage of `collect` in words: `cut: 12.0 of 40.0 MB (30 %), 3 of 10 tasks, about 35 s left`."""
     words = f"{stage}: "
     if total:
         words += f"{done / 1e6:,.1f} of {total / 1e6:,.1f} MB ({100 * done // total} %), "

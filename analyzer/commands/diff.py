@@ -115,7 +115,7 @@ def _sides(reading: CaptureReading, selection: CallSelection, files: list[str], 
 
 
 def _moments(at: list[Any], analysis: Analysis, *, values: bool) -> Differences:
-    """What differs between two moments of captures."""
+    """What differs between two moments of captures, for `diff`."""
     from analyzer.questions.differences.difference_records import Differences
     from analyzer.questions.differences.state_at_moment import moments
 
@@ -126,14 +126,14 @@ def _moments(at: list[Any], analysis: Analysis, *, values: bool) -> Differences:
 
 
 def _new_things(baseline: Path, analysis: Analysis) -> NewThings:
-    """What of captures is not usual."""
+    """What in captures `diff` finds that is not usual."""
     from analyzer.questions.differences.baseline import NewThings, read_usual
 
     return NewThings(read_usual(baseline), str(baseline), analysis)
 
 
 def _write(analysis: Analysis, path: Path, destination: Destination) -> NoReturn:
-    """Writes what captures show as what is usual, and ends the command."""
+    """Writes the baseline of what is usual in captures, and ends the `diff` command."""
     from analyzer.questions.differences.baseline import usual_json
 
     document, count = usual_json(analysis)

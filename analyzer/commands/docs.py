@@ -67,7 +67,7 @@ def docs(
 
 
 def _view(names: Sequence[str], known: dict[str, Path]) -> View:
-    """The limits, attacks or rules of these names."""
+    """The view of the limits, attacks or rules of these names, for `docs`."""
     from analyzer.questions.audit.audit_engine import select as selected
     from analyzer.questions.audit.rule_registry import every_rule
     from analyzer.screens.views.attack_pages import AttackList, attacks_named
@@ -88,7 +88,7 @@ def _view(names: Sequence[str], known: dict[str, Path]) -> View:
 
 
 def _title(path: Path) -> str:
-    """The first heading of a page."""
+    """The first heading of a documentation page."""
     with path.open(encoding="utf-8") as file:
         return next((line.lstrip("# ").rstrip() for line in file if line.startswith("# ")), path.stem)
 
@@ -161,6 +161,6 @@ def _option(item: Any) -> Iterator[str]:
 
 
 def _roff(text: str) -> str:
-    """Text as roff takes it: its own escapes, and no line that begins as a request."""
+    """Text of the manual page as roff takes it: its own escapes, and no line that begins as a request."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("×", "\\(mu")
     return re.sub(r"^(?=[.'])", r"\\&", escaped)

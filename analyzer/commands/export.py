@@ -95,7 +95,7 @@ def export(
 
 
 def _nothing_selected(analysis: Analysis) -> typer.Exit:
-    """Says that no call is selected, and which keys may find some."""
+    """Says that no call is selected for `export`, and which keys may find some."""
     from analyzer.screens.viewmodel.unread_summary import key_hint
 
     hint = key_hint(analysis)
@@ -106,7 +106,7 @@ def _nothing_selected(analysis: Analysis) -> typer.Exit:
 def _write_frames(
     reading: CaptureReading, files: list[str], path: Path, others: Sequence[Path | None], *, force: bool
 ) -> NoReturn:
-    """Converts a capture, and ends the command."""
+    """Writes the frames of a capture as another capture file, and ends the `export` command."""
     if any(other is not None for other in others):
         raise typer.BadParameter("leave out --pcapng and --slice: frames are written alone", param_hint="--frames")
     if len(files) != 1:
@@ -132,7 +132,7 @@ def _write_frames(
 
 
 def _no_packets(reading: CaptureReading, files: Sequence[str]) -> str | None:
-    """Why captured packets cannot be read again, None where they can."""
+    """Why `export` cannot read captured packets again, None where it can."""
     for name in files:
         if name == STANDARD_OUTPUT or special_file(name) is not None:
             return f"{'standard input' if name == STANDARD_OUTPUT else name} cannot be read twice"
@@ -140,7 +140,7 @@ def _no_packets(reading: CaptureReading, files: Sequence[str]) -> str | None:
 
 
 def _secrets(reading: CaptureReading, sliced: Path | None, names: Sequence[str]) -> bytes | None:
-    """The keys of these names, None where nobody asked for any."""
+    """The keys of these names that `export` embeds, None where nobody asked for any."""
     if not names:
         return None
     if sliced is None:

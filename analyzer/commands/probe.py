@@ -147,7 +147,7 @@ def _credentials(user: str, password: str | None, nt_hash: str | None) -> Creden
 
 
 def _ask(target: Target, options: Options, rate: float, yes: bool) -> None:
-    """Asks before anything is sent."""
+    """Asks the user before `probe` sends anything."""
     from analyzer.probe.probe_run import rehearse
 
     number = rehearse(options).calls

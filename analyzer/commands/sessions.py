@@ -52,6 +52,6 @@ def hosts(
 
 
 def _of_sessions(enough: InSessions, selection: CallSelection, reading: CaptureReading) -> InSessions:
-    """Which calls of SMB sessions are to be read where, as a rule, some are enough: by calls sessions are selected, and all names
-    get pseudonyms."""
+    """Which calls of SMB sessions the `sessions` command is to read where, as a rule, some are enough: by calls sessions are
+    selected, and all names get pseudonyms."""
     return enough if selection.selection.words is None and reading.pseudonyms is None else "all"

@@ -17,8 +17,8 @@ HAPPENED, SEEN, SCREENS, COUNTERS, CONFORMANCE, KEPT, HELP = (
 
 
 class AboutCommand(NamedTuple):
-    """What is said of a command: the group it is listed in, one line, its examples, and the options that `--help` explains
-    (none named: those that no other command has)."""
+    """The help entry of a command: the group it is listed in, one line, its examples, and the options that `--help` explains (none
+    named: those that no other command has)."""
 
     group: str
     line: str

@@ -85,23 +85,23 @@ class CaptureReading(Struct, frozen=True):
     given: Given | None = None
 
     def refuse_redaction(self, why: str) -> None:
-        """For commands whose output cannot be without names: wrong usage."""
+        """Refuses `--redact` as wrong usage, for commands whose output cannot be without names."""
         if self.pseudonyms is not None:
             raise typer.BadParameter(why, param_hint="--redact")
 
     def refuse_jobs(self, why: str) -> None:
-        """For commands whose processes have an option of their own: wrong usage."""
+        """Refuses `--jobs` as wrong usage, for commands whose processes have an option of their own."""
         if self.jobs is not None:
             raise typer.BadParameter(why, param_hint="--jobs")
 
     def refuse_bounds(self, why: str) -> None:
-        """For commands that read captures in their own order: wrong usage."""
+        """Refuses bounds of reading as wrong usage, for commands that read captures in their own order."""
         if self.bound is not None:
             raise typer.BadParameter(why, param_hint="--read-frames, --read-until")
 
     @staticmethod
     def refuse_cases(files: Sequence[str], why: str) -> None:
-        """For commands that read captured packets or keys again, which no case holds."""
+        """Refuses cases, for commands that read captured packets or keys again, which no case holds."""
         from analyzer.pipeline.case_container import is_case
 
         for file in files:
@@ -113,12 +113,12 @@ class CaptureReading(Struct, frozen=True):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """Files that are read besides the captures: secrets, keytabs, metadata."""
+        """Files that a command reads besides the captures: secrets, keytabs, metadata."""
         return (*self.keyring.files, *self.metadata)
 
     @property
     def stated(self) -> dict[str, str]:
-        """The options that decide what is read of a capture, where they were given, as a case states them."""
+        """The options that decide what a command reads of a capture, where they were given, as a case states them."""
         given = {
             "engine": self.engine.value,
             "read-frames": self.bound.frames if self.bound is not None else None,
@@ -196,8 +196,8 @@ class CaptureReading(Struct, frozen=True):
         return replace(analysis, given=self._given_of(files))
 
     def _given_of(self, files: Sequence[str]) -> Given | None:
-        """What the command was given to read and select by. Names that were typed are the pseudonyms that they have once everything
-        is read, and files are without their directories, which are often named after people."""
+        """What the command was given to read and select captures by. Names that were typed are the pseudonyms that they have once
+        everything is read, and files are without their directories, which are often named after people."""
         if self.given is None or self.pseudonyms is None:
             return self.given and replace(self.given, files=tuple(files))
         free, words = self.pseudonyms.free, self.given.options
@@ -209,7 +209,7 @@ class CaptureReading(Struct, frozen=True):
         return replace(made, filter=free(made.filter) if made.filter is not None else None)
 
     def note(self, analysis: Analysis) -> None:
-        """Everything was read: notes which captures and limits, and says which files could not be read."""
+        """Notes for the command's evidence which captures were read under which limits, and says which files could not be read."""
         from analyzer.screens.viewmodel.nothing_to_read import unreadable
 
         if self.hashing:
@@ -222,7 +222,7 @@ class CaptureReading(Struct, frozen=True):
 
     @contextmanager
     def stream(self, files: list[str], *, watched: bool) -> Iterator[Stream]:
-        """The captures, to be read while calls are taken from them. The progress is written where it is `watched`."""
+        """The captures of a command, to be read while calls are taken from them. The progress is written where it is `watched`."""
         from analyzer.core.output.progress import watching
         from analyzer.pipeline.run import stream
         from analyzer.pipeline.segment_sources import sources_of
@@ -302,7 +302,7 @@ def capture_reading(
     redact: Redact = False,
     redact_key: RedactKey = None,
 ) -> CaptureReading:
-    """Every key the user gave, from files, options, the environment and the prompt, and the limits."""
+    """Every key that the user gave a command, from files, options, environment and prompt, and the limits."""
     from analyzer.auth.keyring import Keyring
     from analyzer.core.limits import DEFAULTS
 
@@ -344,7 +344,7 @@ def capture_reading(
 
 
 def _bound(frames: int | None, until: TimeBound | None, engine: EngineName) -> ReadBound | None:
-    """Where reading ends, of what the options ask for."""
+    """The bound where a command stops reading captures, from its options."""
     if frames is None and until is None:
         return None
     if engine is not EngineName.own:
@@ -355,7 +355,7 @@ def _bound(frames: int | None, until: TimeBound | None, engine: EngineName) -> R
 
 
 def pseudonyms_of(redact: bool, key: str | None) -> Pseudonyms | None:
-    """The pseudonyms that the options ask for. The variable is a key, not a wish."""
+    """The pseudonyms that the options of a command ask for. The variable is a key, not a wish."""
     if key == "":
         raise typer.BadParameter("an empty key is none", param_hint="--redact-key")
     if not redact and key is None:
@@ -367,7 +367,7 @@ def pseudonyms_of(redact: bool, key: str | None) -> Pseudonyms | None:
 
 
 def _of_option(option: str, **values: Any) -> Keyring:
-    """Keys that stand in an option: a mistake in one is one of usage."""
+    """Keys that the user wrote in an option: a mistake in one is one of usage."""
     from analyzer.auth.keyring import Keyring
 
     try:
@@ -396,7 +396,7 @@ def asked_password(user: str | None) -> str:
 
 
 def _asked(word: str, what: str, user: str | None) -> str:
-    """A secret that was typed in an option; for `-` from the terminal, or the next line of standard input where that is none."""
+    """A secret option's value; for `-` asked from the terminal, or the next line of standard input where that is none."""
     if word != "-":
         return word
     if sys.stdin is None:

@@ -83,7 +83,7 @@ def command(function: Callable[..., None], *, hashing: bool = False) -> Callable
 
 @contextmanager
 def _in_part(failures: Sequence[Exception]) -> Iterator[None]:
-    """Raises `ReadingFailedError` where reading failed, whatever exit code the command came to with what was read."""
+    """Raises `ReadingFailedError` where reading of captures failed, whatever exit code the command came to."""
     try:
         yield
     except typer.Exit:
@@ -94,7 +94,7 @@ def _in_part(failures: Sequence[Exception]) -> Iterator[None]:
 
 
 def _all_files(values: dict[str, Any], *, needed: bool) -> list[str]:
-    """The captures that were named, by -r or without it, which is taken out of the values."""
+    """The captures that were named on the command line, by -r or without it, which is taken out of the values."""
     files = [*(values.pop("read", None) or ()), *(values["files"] or ())]
     if not files and needed:
         raise typer.BadParameter("name a capture", param_hint="FILE")
@@ -121,7 +121,7 @@ _OF_ONE_COMMAND = frozenset({"hashes", "list_fields", "jobs"})
 
 
 def _given(shared: Mapping[Any, list[Parameter]], given: dict[str, Any]) -> Given:
-    """What was given to read and to select by, for the commands that are printed: as it was written, without secrets."""
+    """What the command was given to read and to select by, for the commands that are printed: without secrets."""
     from analyzer.results.provenance import Given
 
     def words(item: Parameter) -> Iterator[str]:
@@ -149,8 +149,8 @@ def _given(shared: Mapping[Any, list[Parameter]], given: dict[str, Any]) -> Give
 def _evidence(
     command: str, parameters: Sequence[Parameter], given: dict[str, Any], reading: CaptureReading, mark: str | None
 ) -> EvidenceRecord:
-    """What a result is made from, with what was read so far; `parameters` are those of the command. Where the result is written,
-    `mark` becomes its digest."""
+    """The evidence of a command's result: what it is made from, with what was read so far; `parameters` are those of the command.
+    Where the result is written, `mark` becomes its digest."""
     from importlib.metadata import version
 
     from analyzer.capture.file_digest import digest_of

@@ -18,7 +18,7 @@ MOST_BYTES = 16 << 20
 
 
 def complete_rule(incomplete: str) -> Iterator[tuple[str, str]]:
-    """Codes of rules with their titles, by the beginning of either the code or the name."""
+    """Completes codes of audit rules with their titles, by the beginning of either the code or the name."""
     from analyzer.questions.audit.rule_registry import every_rule
 
     for rule in every_rule():
@@ -29,7 +29,7 @@ def complete_rule(incomplete: str) -> Iterator[tuple[str, str]]:
 
 
 def complete_page(incomplete: str) -> Iterator[tuple[str, str]]:
-    """Pages of the documentation, and rules."""
+    """Completes pages of the documentation, and rules."""
     from analyzer.commands.shared.doc_pages import MADE, pages
 
     yield from ((name, "") for name in (*pages(), *MADE) if name.startswith(incomplete))
@@ -44,7 +44,7 @@ def complete_interface(incomplete: str) -> list[str]:
 
 
 def complete_machine(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
-    """Addresses and names of the machines of the captures on the line."""
+    """Completes addresses and names of the machines of the captures on the command line."""
     from analyzer.questions.statistics.hosts import host_records
 
     if (analysis := _analysis(context)) is None:
@@ -58,7 +58,7 @@ def complete_machine(context: typer.Context, incomplete: str) -> Iterator[tuple[
 
 
 def complete_account(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
-    """Accounts of the captures on the line."""
+    """Completes accounts of the captures on the command line."""
     if (analysis := _analysis(context)) is None:
         return
     accounts = {one.auth.user for one in analysis.calls.contexts_by_last_call()} | {
@@ -70,8 +70,8 @@ def complete_account(context: typer.Context, incomplete: str) -> Iterator[tuple[
 
 
 def complete_counter(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
-    r"""The counter paths that complete what was typed: those of the captures on the line, as `\Object(*)\Counter`; without a
-    capture the objects that Windows has by itself."""
+    r"""Completes counter paths: those of the captures on the line, as `\Object(*)\Counter`; without a capture the objects that
+    Windows has by itself."""
     from analyzer.questions.series.reading_batches import points
     from analyzer.results.reported_names.counter_name_tables import WELL_KNOWN
 
@@ -92,7 +92,8 @@ def _beginning(found: dict[str, str], incomplete: str) -> Iterator[tuple[str, st
 
 
 def _analysis(context: typer.Context) -> Analysis | None:
-    """The captures that stand on the line, read without keys; None where there are none, or they are large."""
+    """The analysis of the captures that stand on the command line, read without keys; None where there are none, or they are
+    large."""
     from analyzer.core.errors import InputError
     from analyzer.pipeline.run import analyze
 

@@ -31,7 +31,7 @@ class ReadingFailedError(Exception):
 
 
 def say_why(error: InputError) -> None:
-    """The sentence of an error and its hint, which may be a drawing of several lines, on standard error."""
+    """Writes the sentence of an error and its hint, which may be a drawing of several lines, to standard error."""
     say(f"pcq-analyzer: {error}", *(f"  {error.hint}".splitlines() if error.hint is not None else ()))
 
 

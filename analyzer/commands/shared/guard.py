@@ -84,8 +84,8 @@ def guarded(arguments: Sequence[str]) -> int:
 
 @contextmanager
 def ending_well() -> Iterator[None]:
-    """Within it, Ctrl-C is how the user ends a command that is done then: `KeyboardInterrupt`, and the exit code of the command. A
-    process to which Ctrl-C means nothing (nohup) goes on."""
+    """Makes Ctrl-C a good end of a command that runs until the user ends it. A process to which Ctrl-C means nothing (nohup) goes
+    on."""
     before = signal.getsignal(signal.SIGINT)
     if before is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -129,7 +129,7 @@ class _Signals:
 
 
 def _unraisable(found: sys.UnraisableHookArgs) -> None:
-    """Memory that runs out where nothing can be raised (in a finalizer) runs out elsewhere too, and is said there."""
+    """Says of memory that ran out in a finalizer, where nothing can be raised, that it did."""
     if not issubclass(found.exc_type, MemoryError):
         sys.__unraisablehook__(found)
 
@@ -141,13 +141,14 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "
 
 
 def _say_failure(error: BaseException, arguments: Sequence[str]) -> None:
-    """A sentence, and the command line that shows it again."""
+    """Says in a sentence why a command failed, and the command line that shows it again."""
     _say_traceback(error)
     say(f"pcq-analyzer: {sentence_of(error)}", f"  shown again by: pcq-analyzer {' '.join(shown_again(arguments))}")
 
 
 def _say_traceback(error: BaseException) -> None:
-    """Where an error comes from, for whoever asked: also one that is a sentence, for a mistake of ours may be its cause."""
+    """Prints the traceback of a command's error, for whoever asked: also one that is a sentence, for a mistake of ours may be its
+    cause."""
     if os.environ.get(DEBUG_VARIABLE):
         from traceback import format_exception
 
@@ -155,7 +156,8 @@ def _say_traceback(error: BaseException) -> None:
 
 
 def sentence_of(error: BaseException) -> str:
-    """What failed in a command. The text of an exception that nobody foresaw may hold secrets: its kind and place are stated."""
+    """The sentence that says what failed in a command. The text of an exception that nobody foresaw may hold secrets: its kind and
+    place are stated."""
     if isinstance(error, ReadingFailedError):
         inner = error.__cause__ or error
         return f"{error}, because {_what(inner)}"
@@ -183,7 +185,7 @@ def _what(error: BaseException) -> str:
 
 
 def shown_again(arguments: Sequence[str]) -> Iterator[str]:
-    """The arguments as a shell takes them, with `-` for each secret: the command asks for it."""
+    """The command's arguments as a shell takes them, with `-` for each secret: the command asks for it."""
     from analyzer.core.file_names import shell_word
 
     is_secret = False
@@ -202,7 +204,7 @@ def shown_again(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def _address_space() -> int | None:
-    """The bytes of address space that the process may have (`ulimit -v`), None for no such limit."""
+    """The bytes of address space that the command's process may have (`ulimit -v`), None for no such limit."""
     try:
         import resource
     except ImportError:  # Windows
@@ -212,7 +214,7 @@ def _address_space() -> int | None:
 
 
 def _has_address_space() -> bool:
-    """Whether there is the address space that loading takes: with less, numpy's libraries wait for more for ever."""
+    """Whether the process has the address space that loading takes: with less, numpy's libraries wait for more for ever."""
     from mmap import mmap
 
     try:

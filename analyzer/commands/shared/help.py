@@ -34,7 +34,7 @@ class Command(TyperCommand):
     """A command whose options are shown in groups."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Its parameters, `--help`, and `--help-all` where that shows more."""
+        """The command's parameters, `--help`, and `--help-all` where that shows more."""
         params = super().get_params(ctx)
         if len([item for item in params if item.param_type_name == "option"]) > 1:
             every = ["--help-all"]
@@ -51,7 +51,7 @@ class Command(TyperCommand):
         return params
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        """The first paragraph of what the command does; with `--help-all` all of it."""
+        """Writes the help of a command: the first paragraph of what it does; with `--help-all` all of it."""
         text = (self.help or "").strip()
         paragraphs = text.split("\n\n") if ctx.meta.get(_ALL) else [text.partition("\n\n")[0]]
         for paragraph in paragraphs:
@@ -60,7 +60,8 @@ class Command(TyperCommand):
                 formatter.write_text(paragraph)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """The options of the task, each in a line, and the names of the others; with `--help-all` every option and default."""
+        """Writes the options of the task in the help, each in a line, and the names of the others; with `--help-all` every option
+        and default."""
         groups: dict[str, list[Any]] = {_TASK: [], _MORE: [], SHOWN: []}
         first = _first_options(ctx)
         for item in self.get_params(ctx):
@@ -82,15 +83,15 @@ class Command(TyperCommand):
                     formatter.write("".join(f"  {line}\n" for line in _named(name, items, formatter.width - 2)))
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Examples, a line each and none of them wrapped: they are to be copied."""
+        """Writes examples into the help, a line each and none of them wrapped: they are to be copied."""
         _write_examples(self.epilog, formatter, explained=ctx.meta.get(_ALL, False))
 
 
 class Group(TyperGroup):
-    """Commands by what they are for."""
+    """The command line's commands in groups by what they are for."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """A line for each command, with what the commands below it are for beside the first of them."""
+        """Writes a help line for each command, with what the commands below it are for beside the first of them."""
         places = {name: place for place, name in enumerate(ABOUT)}
         names = sorted(self.list_commands(ctx), key=lambda name: places.get(name, len(places)))
         widest = max(map(len, names))
@@ -105,7 +106,7 @@ class Group(TyperGroup):
             before = panel
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """The commands, then where more is said."""
+        """Writes the help of the command line: the commands, then where more is said."""
         self.format_commands(ctx, formatter)
 
 
@@ -113,7 +114,7 @@ class SubGroup(Group):
     """Commands below a command, with examples."""
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Examples, as of a command."""
+        """Writes the examples of a command below a command."""
         _write_examples(self.epilog, formatter, explained=False)
 
 
@@ -124,12 +125,12 @@ def _first_options(context: Any) -> tuple[str, ...]:
 
 
 def _place(item: Any, first: tuple[str, ...]) -> int:
-    """Where an option stands among the first."""
+    """Where an option stands among the first in the help."""
     return min((first.index(name) for name in item.opts if name in first), default=len(first))
 
 
 def _group(item: Any, first: tuple[str, ...]) -> str:
-    """The section that an argument or option is shown in."""
+    """The help section that an argument or option is shown in."""
     if item.param_type_name == "argument" or item.name in ("help", _ALL):
         return _TASK
     panel = getattr(item, "rich_help_panel", None)
@@ -140,7 +141,7 @@ def _group(item: Any, first: tuple[str, ...]) -> str:
 
 
 def _name(item: Any) -> str:
-    """An argument or option as it is typed."""
+    """An argument or option as the user types it, for the help."""
     if item.param_type_name == "argument":
         return str(item.metavar or item.name.upper())
     names = ", ".join(sorted(item.opts, key=len))
@@ -150,25 +151,25 @@ def _name(item: Any) -> str:
 
 
 def _brief(item: Any) -> tuple[str, str]:
-    """What is typed, and the first sentence of what it does."""
+    """The short help of an option: what is typed, and the first sentence of what it does."""
     return _name(item), re.split(r"(?<=[.]) ", item.help or "", maxsplit=1)[0]
 
 
 def _record(item: Any, context: Any) -> tuple[str, str]:
-    """What is typed, and all that is said of it with its default."""
+    """The full help of an option: what is typed, and all that is said of it with its default."""
     record = item.get_help_record(context)
     return _name(item), record[1] if record is not None else item.help or ""
 
 
 def _named(group: str, items: list[Any], width: int) -> Iterator[str]:
-    """The names of options in lines, below the name of their group."""
+    """Help lines with the names of options, below the name of their group."""
     lines = wrap(" ".join(max(item.opts, key=len) for item in items), width - 11, break_on_hyphens=False)
     for number, line in enumerate(lines):
         yield f"{group if number == 0 else '':9}  {line}"
 
 
 def _write_examples(epilog: str | None, formatter: Any, *, explained: bool) -> None:
-    """Examples as they are typed; where they are `explained`, below what is wanted."""
+    """Writes examples of a command as they are typed; where they are `explained`, below what is wanted."""
     if epilog:
         lines = epilog.splitlines()
         with formatter.section("Examples"):

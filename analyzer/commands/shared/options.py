@@ -102,7 +102,8 @@ Engine = Annotated[
 
 
 def _output(context: typer.Context, path: Path | None) -> Path | None:
-    """Tables of bytes are not for terminals. `--format` is known here: options given come before those that are not."""
+    """Checks `--output`: tables of bytes are not for terminals. `--format` is known here: options given come before those that are
+    not."""
     if context.params.get("output_format") == Format.parquet:
         to_terminal = str(path) == STANDARD_OUTPUT and is_terminal()
         if path is None or to_terminal:

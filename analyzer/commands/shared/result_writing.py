@@ -47,9 +47,8 @@ class Writing:
         self._columns = columns
 
     def sparing(self, paths: Iterable[Path]) -> Writing:
-        """A writer with these settings that does not write over these files. It is checked at once: before anything is read in
-        vain.
-        """
+        """A writer of results with these settings that does not write over these files. It is checked at once: before anything is
+        read in vain."""
         destination = self.destination.sparing(paths)
         destination.check()
         writing = copy(self)
@@ -57,13 +56,13 @@ class Writing:
         return writing
 
     def beside(self, path: Path | None, *, private: bool = False) -> Destination:
-        """Where something else of this command goes, checked likewise; what is `private`, only its owner can read."""
+        """Where a command writes a second file beside its result, checked likewise; what is `private`, only its owner can read."""
         destination = Destination(path, force=self._force, reads=self.destination.reads, private=private)
         destination.check()
         return destination
 
     def stream(self, view: StreamedTimeline, form: str, ended: Callable[[], object]) -> None:
-        """Writes a view while it is made; `ended` is called when it is made to its end."""
+        """Writes a view of the result while it is made; `ended` is called when it is made to its end."""
         from analyzer.screens.formats.view_writer import write_streamed
 
         def evidence() -> EvidenceRecord | None:
@@ -86,7 +85,7 @@ class Writing:
         )
 
     def document(self, document: bytes) -> None:
-        """Writes a text that is made as a whole."""
+        """Writes a text result that is made as a whole."""
         if self._pager is not None and self.path is None:
             with guarded_output(), paged(self._pager) as stream:
                 stream.write(document.decode())

@@ -38,7 +38,7 @@ class TimeColumn(StrEnum):
 
 
 def checked(make: Callable[[str], Any]) -> Callable[[str], Any]:
-    """What the user wrote, made into what is asked for before any capture is read, so that mistakes are reported at once."""
+    """Checks a selection before any capture is read, so that mistakes of the user are reported at once."""
 
     def checked(text: str) -> Any:
         try:
@@ -53,7 +53,7 @@ def checked(make: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def later(where: str, **given: Any) -> Callable[..., Any]:
-    """A function or class, as `module:name`, whose module is loaded when it is called; `given` goes to every call."""
+    """Loads a maker of selections, named `module:name`, when it is called; `given` goes to every call."""
     module, name = where.split(":")
     return lambda *values: attrgetter(name)(import_module(f"analyzer.{module}"))(*values, **given)
 
@@ -69,7 +69,7 @@ _machine = later("questions.filters.machines_and_accounts:Party.of")
 
 
 def _completing(fields: Callable[[], Mapping[str, FilterField]]) -> Callable[[str], Iterator[tuple[str, str]]]:
-    """Completes the last word of a filter with the fields that begin like it."""
+    """Completes the last word of a filter with the record fields that begin like it."""
 
     def complete(incomplete: str) -> Iterator[tuple[str, str]]:
         last = re.search(r"[\w.]*$", incomplete)
@@ -83,7 +83,7 @@ def _completing(fields: Callable[[], Mapping[str, FilterField]]) -> Callable[[st
 
 
 def _listing(fields: Callable[[], Mapping[str, FilterField]]) -> Callable[[bool], None]:
-    """Prints the fields there are, and ends the command."""
+    """Prints the fields that a filter can use, and ends the command."""
 
     def print_fields(wanted: bool) -> None:
         if not wanted:
@@ -256,7 +256,7 @@ class CallSelection(Struct, frozen=True):
         return self.selection.of(analysis)
 
     def finds(self, analysis: Analysis) -> Callable[[], bool]:
-        """Whether calls of some kind were asked for, and there are some."""
+        """Whether the selection asked for calls of some kind, and there are some."""
         return lambda: self.selection.finds(analysis)
 
 
@@ -299,7 +299,7 @@ def call_selection(
     follow_session: FollowSession = None,
     list_fields: ListCallFields = False,
 ) -> CallSelection:
-    """What the options ask for."""
+    """The call selection that the options of a command ask for."""
     from analyzer.questions.filters.call_selection import Selection
 
     interfaces, servers = tuple(interface or ()), tuple(server or ())
