@@ -4,7 +4,7 @@ from enum import Enum
 
 
 class Missing(Enum):
-    """Ask by identity or type, never by truth."""
+    """Why a value is not there: ask by identity or type, never by truth."""
 
     NOT_CAPTURED = "not captured"
     SEALED = "sealed"

@@ -12,13 +12,13 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 def bytes_at(data: bytes, at: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.uint8]:
-    """Returns so many bytes from each of some places on, a row each. All of them are within the data."""
+    """Returns so many bytes of an array from each of some places on, a row each. All of them are within the data."""
     places = np.ndarray((len(data) - size + 1,), f"V{size}", data, strides=(1,))
     return places[at].view(np.uint8).reshape(-1, size)
 
 
 def distinct(values: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
-    """Returns the different values, sorted. numpy.unique loads numpy.ma for this, a tenth of our start."""
+    """Returns the different values of an array, sorted. numpy.unique loads numpy.ma for this, a tenth of our start."""
     ordered = np.sort(values)
     is_first = np.ones(len(ordered), np.bool_)
     is_first[1:] = ordered[1:] != ordered[:-1]
@@ -27,7 +27,7 @@ def distinct(values: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
 
 
 def first_places(values: npt.NDArray[_Scalar]) -> npt.NDArray[np.int64]:
-    """Returns where each of the different values stands first, ascending."""
+    """Returns where each of the different values of an array stands first, ascending."""
     order = np.argsort(values, kind="stable")
     is_first = np.ones(len(order), np.bool_)
     is_first[1:] = values[order[1:]] != values[order[:-1]]
@@ -36,7 +36,7 @@ def first_places(values: npt.NDArray[_Scalar]) -> npt.NDArray[np.int64]:
 
 
 def narrowed(numbers: Sequence[int]) -> npt.NDArray[np.signedinteger[Any]]:
-    """Returns the numbers in 32 bits where all fit, else in 64: of a million, this is 4 MB less."""
+    """Returns an array's numbers in 32 bits where all fit, else in 64: of a million, this is 4 MB less."""
     found = np.array(numbers, np.int64)
     short = found.astype(np.int32)
     return short if (short == found).all() else found

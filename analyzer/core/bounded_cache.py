@@ -9,7 +9,7 @@ _Value = TypeVar("_Value")
 
 
 class Kept(Generic[_Value]):
-    """Values by key, up to a total cost. Beyond it, the value that was not used for longest goes first.
+    """A cache of values by key, up to a total cost. Beyond it, the value that was not used for longest goes first.
 
     The value that was used last stays, whatever it costs.
     """
@@ -23,7 +23,7 @@ class Kept(Generic[_Value]):
         return len(self._values)
 
     def get(self, key: Hashable, make: Callable[[], _Value], cost: Callable[[_Value], int]) -> _Value:
-        """Returns the value of a key, and makes it if it is not there."""
+        """Returns the cached value of a key, and makes it if it is not there."""
         known = self._values.pop(key, None)
         if known is None:
             value = make()

@@ -13,7 +13,7 @@ ByteOrder = Literal["little", "big"]
 
 
 class Cursor:
-    """Reads fields from `data[start:stop]`, little-endian unless stated. `pos` is an offset in `data`."""
+    """Reads binary fields from `data[start:stop]`, little-endian unless stated. `pos` is an offset in `data`."""
 
     __slots__ = ("data", "order", "pos", "stop")
 
@@ -58,7 +58,7 @@ class Cursor:
         self.take(field, length)
 
     def align(self, size: int, *, base: int = 0) -> None:
-        """Moves to the next multiple of `size`, counted from offset `base` of the data."""
+        """Moves the cursor to the next multiple of `size`, counted from offset `base` of the data."""
         self.take("padding", -(self.pos - base) % size)
 
     def rest(self) -> bytes:
@@ -66,7 +66,7 @@ class Cursor:
 
     @contextmanager
     def window(self, field: str, length: int) -> Iterator[None]:
-        """Confines reads to the next `length` bytes; all of them have to be read before the window closes."""
+        """Confines the cursor's reads to the next `length` bytes; all of them have to be read before the window closes."""
         if length < 0 or length > self.stop - self.pos:
             raise TruncatedError(
                 f"{length} bytes wanted, {self.stop - self.pos} left", field=field, start=self.pos, stop=self.stop

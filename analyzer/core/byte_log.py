@@ -18,14 +18,14 @@ _SEGMENT = 1 << 18
 
 
 class SpillFile:
-    """A temporary file that is made when the first bytes come."""
+    """A temporary file for bytes of the log, made when the first bytes come."""
 
     def __init__(self) -> None:
         self._file: int | None = None
         self._end = 0
 
     def put(self, data: bytes) -> int | None:
-        """Where the bytes lie now, None where they could not be written."""
+        """Where the bytes lie in the spill file now, None where they could not be written."""
         if not hasattr(os, "pwrite"):
             return None  # Windows has no reading and writing at a place
         if self._file is None:
@@ -59,7 +59,7 @@ class SpillFile:
 
 
 class Log:
-    """Bytes appended one behind the other. A position counts all of them from 0."""
+    """A log of bytes appended one behind the other. A position counts all of them from 0."""
 
     __slots__ = ("_file", "_places", "_room", "_seen", "_starts", "_tail", "_whole", "end")
 
@@ -79,7 +79,7 @@ class Log:
         self._seen: tuple[int, bytes] = (0, b"")
 
     def append(self, data: bytes) -> int:
-        """The position of the bytes."""
+        """Appends bytes to the log; returns their position."""
         position = self.end
         if len(data) >= _SEGMENT:
             self._flush()
@@ -132,7 +132,7 @@ class Log:
         return b"".join(parts)
 
     def _read(self, position: int, length: int) -> bytes:
-        """The same as far as the segment goes."""
+        """Reads bytes of one segment of the log, as far as it goes."""
         tail = self.end - len(self._tail)
         if position >= tail:
             return bytes(self._tail[position - tail : position - tail + length])
@@ -149,7 +149,7 @@ class Log:
         return held[first : first + length]
 
     def pieces(self) -> Iterator[bytes]:
-        """All that was appended, in order."""
+        """All bytes that were appended to the log, in order."""
         self._flush()
         for at, held in enumerate(self._places):
             if isinstance(held, bytes):
@@ -161,7 +161,7 @@ class Log:
 
 
 class Readable(Protocol):
-    """Bytes that lie elsewhere, and say so where some of them are not there."""
+    """Bytes of a saved log that lie elsewhere, and say so where some of them are not there."""
 
     @property
     def size(self) -> int: ...
@@ -170,7 +170,7 @@ class Readable(Protocol):
 
 
 class ReadLog(Log):
-    """A log that lies elsewhere and is only read."""
+    """A saved log that lies elsewhere and is only read."""
 
     __slots__ = ("_source",)
 

@@ -53,7 +53,7 @@ class FrameExtent(Discreet, frozen=True):
 
 
 class Source:
-    """Something that knows where the bytes `start` to `stop` of it were captured."""
+    """A source of bytes that knows where its bytes `start` to `stop` were captured."""
 
     __slots__ = ()
 
@@ -61,7 +61,7 @@ class Source:
         raise NotImplementedError
 
     def pack(self, start: int, stop: int, out: bytearray) -> None:
-        """Adds where these bytes were captured, packed."""
+        """Adds where these bytes were captured, as packed origins."""
         for extent in self.extents(start, stop):
             out += PACKED_EXTENT.pack(extent.frame, extent.start, extent.length)
 
@@ -80,11 +80,11 @@ class Source:
         return found[0] if stop - start == 1 or next(iter(self.extents(start, start + 1))).length == 1 else None
 
     def last_extents(self, start: int, stop: int, most: int) -> Iterable[FrameExtent]:
-        """The last of the extents, at most so many, the last one first."""
+        """The last frame extents of these bytes, at most so many, the last one first."""
         return list(self.extents(start, stop))[: -most - 1 : -1]
 
     def note_frames(self, start: int, stop: int, frames: set[int]) -> None:
-        """Adds the frames that carried these bytes."""
+        """Adds the frames that carried these bytes to a set."""
         frames.update([extent.frame for extent in self.extents(start, stop)])
 
     def frames(self, start: int, stop: int) -> tuple[int, ...]:
@@ -110,7 +110,8 @@ class Source:
 
 
 class FrameTable(Struct, Source, frozen=True, eq=False):
-    """Pieces of many frames, one behind the other; whoever holds bytes of several of them needs no source of their own.
+    """A byte source: pieces of many frames, one behind the other; whoever holds bytes of several of them needs no source of their
+    own.
 
     Piece i takes the positions `starts[i]` to `starts[i + 1]`, and lies at `offsets[i]` of frame `frame_ids[i]`; `starts` has one
     more entry for the end, and no piece is empty. Bytes that begin with piece i are `TracedBytes(data, table, starts[i])`. Numbers
@@ -127,7 +128,7 @@ class FrameTable(Struct, Source, frozen=True, eq=False):
 
     @classmethod
     def of_one(cls, length: int, frame: int, offset: int, time_ns: int) -> FrameTable:
-        """So many bytes of one frame, the first of them at `offset` of its captured bytes."""
+        """A byte source of one frame: so many bytes, the first of them at `offset` of its captured bytes."""
         return cls([0, length], [frame], [offset], [time_ns], True)
 
     def extents(self, start: int, stop: int) -> Iterator[FrameExtent]:
@@ -209,7 +210,7 @@ class FrameTable(Struct, Source, frozen=True, eq=False):
 
 
 class JoinedSource(Source):
-    """Bytes joined from several places; `starts[i]` is where part `i` begins, with one more entry for the end.
+    """A byte source joined from several places; `starts[i]` is where part `i` begins, with one more entry for the end.
 
     It knows where the parts came from and does not keep their bytes, which were copied.
     """
@@ -217,14 +218,14 @@ class JoinedSource(Source):
     __slots__ = ("_firsts", "_sources", "_starts", "_table")
 
     def __init__(self, sources: Iterable[Source], firsts: Iterable[int], lengths: Iterable[int]) -> None:
-        """Part i is so many bytes of a source from the first one on."""
+        """Joins byte sources: part i is so many bytes of a source from the first one on."""
         self._table: FrameTable | Literal[False] | None = None
         self._sources = tuple(sources)
         self._firsts = array("q", firsts)
         self._starts = array("q", accumulate(lengths, initial=0))
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[Source, int, int]]:
-        """Which positions of which sources the bytes are."""
+        """Which positions of which sources the joined bytes are."""
         if stop <= start:
             return
         starts = self._starts
@@ -250,7 +251,8 @@ class JoinedSource(Source):
         return super().frames(start, stop)
 
     def _ordered(self, start: int, stop: int) -> tuple[FrameTable, int, int] | None:
-        """The table, where all comes from one that is ordered, in its order; and the range of it that the bytes lie in."""
+        """The frame table, where all joined bytes come from one that is ordered, in its order; and the range of it that the bytes
+        lie in."""
         if self._table is None:
             self._table = self._one_table()
         if not isinstance(self._table, FrameTable) or stop <= start:
@@ -268,7 +270,7 @@ class JoinedSource(Source):
         return table if all(map(le, self._ends(), self._firsts[1:])) else False
 
     def _ends(self) -> Iterator[int]:
-        """Where each part ends in its source."""
+        """Where each part of the joined bytes ends in its source."""
         return map(add, self._firsts, map(sub, self._starts[1:], self._starts))
 
     def times(self, start: int, stop: int) -> tuple[int, int] | None:
@@ -283,7 +285,7 @@ class JoinedSource(Source):
 
 
 class SharedSource(Struct, Source, frozen=True, eq=False):
-    """Bytes made from others without keeping positions (decompression): every slice leads back to all of them."""
+    """A byte source made from others without keeping positions (decompression): every slice leads back to all of them."""
 
     source: Source
     start: int
@@ -303,7 +305,7 @@ class SharedSource(Struct, Source, frozen=True, eq=False):
 
 
 class PackedOrigins(Struct, Source, eq=False):
-    """Packed origins of `length` bytes; position 0 is the first of them."""
+    """Packed origins (frames and offsets) of `length` bytes; position 0 is the first of them."""
 
     packed: bytes
     length: int
@@ -329,7 +331,7 @@ class PackedOrigins(Struct, Source, eq=False):
         return self.parts
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[int, int, int, tuple[FrameExtent, ...], bool]]:
-        """First and last position of each part, where it begins, its extents, and whether they are shared."""
+        """First and last position of each part of the packed origins, where it begins, its extents, and whether they are shared."""
         if stop <= start:
             return
         starts, parts, shared = self._read()
@@ -373,7 +375,8 @@ class PackedOrigins(Struct, Source, eq=False):
         frames.update(self._all_frames())
 
     def _all_frames(self) -> list[int]:
-        """The frame of each row, for those who ask about all bytes: of a long answer they are asked for again and again."""
+        """The frame of each row of packed origins, for those who ask about all bytes: of a long answer they are asked for again and
+        again."""
         # The first row of bytes that share their origin has no frame.
         return [frame for frame, _, _ in PACKED_EXTENT.iter_unpack(self.packed) if not frame & PACKED_SHARED]
 
@@ -406,7 +409,7 @@ def only_frame(packed: bytes) -> int | None:
 
 
 def packed_length(packed: bytes) -> int:
-    """The number of bytes that these rows are the origin of. Raises `ValueError` where they are no such rows."""
+    """The number of bytes that these rows of packed origins stand for. Raises `ValueError` where they are no such rows."""
     if len(packed) % PACKED_EXTENT.size:
         raise ValueError("origins are cut")
     found, following = 0, 0
@@ -423,7 +426,7 @@ def packed_length(packed: bytes) -> int:
 
 
 def spanned(ranges: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
-    """From the lowest beginning to the highest end."""
+    """The time range from the lowest beginning to the highest end of two."""
     found = [each for each in ranges if each is not None]
     return (min(found)[0], max([last for _, last in found])) if found else None
 

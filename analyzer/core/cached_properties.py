@@ -12,7 +12,7 @@ One = TypeVar("One")
 
 
 class cached_property(Generic[Value]):  # noqa: N801  # it takes the place of that of functools, which locks before Python 3.12
-    """A value that is computed when it is first asked for, and then held by its object.
+    """A property that is computed when it is first asked for, and then held by its object.
 
     Nothing is locked: two threads may compute it at once, and either value counts. The lock of `functools.cached_property` costs
     more than most of what is computed here.

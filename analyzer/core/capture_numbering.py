@@ -9,8 +9,8 @@ from msgspec import Struct, field
 
 
 class Numbers(Struct, frozen=True):
-    """The next number of each kind of thing. Layers that read parts of one capture in several processes are given others
-    (`pipeline.shard_worker`)."""
+    """Counts up the numbers of a capture's things (sessions, logons, channels, handles): the next number of each kind. Layers that
+    read parts of one capture in several processes are given others (`pipeline.shard_worker`)."""
 
     sessions: Iterator[int] = field(default_factory=count)
     smb_logons: Iterator[int] = field(default_factory=count)

@@ -20,8 +20,8 @@ ONE_THREAD: Mapping[str, str] = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS":
 
 
 def works_for_parent() -> None:
-    """To be called first in a process that was started: it ignores Ctrl-C, which is for the command, and ends when the one that
-    started it has ended, however that was."""
+    """Prepares a child process: it ignores Ctrl-C, which is for the command, and ends when the one that started it has ended,
+    however that was."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
 
@@ -37,9 +37,9 @@ def _end_with_parent() -> None:
 
 
 class StartedProcess:
-    """A process that does `work`, a function that is given one end of a pipe (the other is `pipe`) and the arguments, and first of
-    all calls `works_for_parent`. It is a copy of this one where copies work, and needs no time to start then; otherwise it has the
-    variables, where nobody has set them."""
+    """A child process that does `work`, a function that is given one end of a pipe (the other is `pipe`) and the arguments, and
+    first of all calls `works_for_parent`. It is a copy of this one where copies work, and needs no time to start then; otherwise it
+    has the variables, where nobody has set them."""
 
     def __init__(self, work: Callable[..., None], *arguments: Any, variables: Mapping[str, str]) -> None:
         """Raises `OSError` where no process can be started."""
@@ -54,7 +54,7 @@ class StartedProcess:
         other.close()
 
     def end(self) -> None:
-        """Ends it, whatever it is doing."""
+        """Ends the child process, whatever it is doing."""
         self.process.kill()
         self.process.join()
         self.pipe.close()
@@ -62,7 +62,7 @@ class StartedProcess:
 
 @contextmanager
 def _interrupts_ignored() -> Iterator[None]:
-    """What is started meanwhile never hears of Ctrl-C, which is for the command: it ends its workers."""
+    """Makes child processes that are started meanwhile ignore Ctrl-C, which is for the command: it ends its workers."""
     if current_thread() is not main_thread():
         yield
         return
@@ -75,7 +75,7 @@ def _interrupts_ignored() -> Iterator[None]:
 
 @contextmanager
 def environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """What is started meanwhile has these variables, where nobody has set them."""
+    """Gives child processes that are started meanwhile these environment variables, where nobody has set them."""
     before: Mapping[str, str | None] = {name: os.environ.get(name) for name in variables}
     os.environ.update({name: value for name, value in variables.items() if before[name] is None})
     try:
@@ -87,8 +87,8 @@ def environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 
 class Copies:
-    """This process and copies of it, which make parts of something long. The parts come in order, and go round: the first is made
-    by this process, the next by the first copy.
+    """This process and forked copies of it, which make parts of something long. The parts come in order, and go round: the first is
+    made by this process, the next by the first copy.
 
     A copy has all that this process has in memory, and costs no start. What a copy cannot make, this process makes, so that an
     error is raised where it belongs.
@@ -103,7 +103,7 @@ class Copies:
             self._children.append(self._copy(number))
 
     def parts(self) -> Iterator[Iterator[bytes]]:
-        """The parts, one after the other; each is to be taken to its end."""
+        """The parts that the copied processes make, one after the other; each is to be taken to its end."""
         try:
             for part in range(self._count):
                 yield self._part(part)
@@ -130,7 +130,7 @@ class Copies:
             given -= len(piece) - len(left)
 
     def _copy(self, number: int) -> tuple[int, BinaryIO] | None:
-        """A copy, and where its parts come from; None where there is no room for one."""
+        """A forked copy of the process, and where its parts come from; None where there is no room for one."""
         from socket import SO_SNDBUF, SOL_SOCKET, socketpair  # slow to load, for those who copy nothing
 
         here, there = socketpair()
@@ -159,9 +159,8 @@ class Copies:
 
 
 def may_copy() -> bool:
-    """Whether copies of this process work. They work only where it has no other threads, since nobody would open the locks of those
-    in a copy, and where the system's own libraries bear it.
-    """
+    """Whether this process can be forked into copies that work. They work only where it has no other threads, since nobody would
+    open the locks of those in a copy, and where the system's own libraries bear it."""
     return hasattr(os, "fork") and sys.platform != "darwin" and active_count() == 1 and "polars" not in sys.modules
 
 
@@ -171,7 +170,7 @@ _WAITING = 4 << 20
 
 
 def _received(pipe: BinaryIO) -> Iterator[bytes]:
-    """Pieces as a copy gives them, an empty one at the end of a part; none where it has ended."""
+    """Pieces of bytes that a forked copy gives, an empty one at the end of a part; none where it has ended."""
     while len(head := pipe.read(_LENGTH.size)) == _LENGTH.size:
         (length,) = _LENGTH.unpack(head)
         piece = pipe.read(length)
@@ -181,7 +180,7 @@ def _received(pipe: BinaryIO) -> Iterator[bytes]:
 
 
 def _end(child: int, pipe: BinaryIO) -> None:
-    """Sees to it that a copy is gone."""
+    """Sees to it that a forked copy is gone."""
     pipe.close()
     with suppress(ProcessLookupError):
         os.kill(child, signal.SIGKILL)

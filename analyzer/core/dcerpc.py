@@ -29,7 +29,7 @@ _WINNT, _PRIVACY = 10, 6
 
 
 class Verifier(Struct, frozen=True):
-    """The auth_value of a PDU, with what its sec_trailer says ([MS-RPCE] section 2.2.2.11)."""
+    """The auth_value of a DCERPC PDU, with what its sec_trailer says ([MS-RPCE] section 2.2.2.11)."""
 
     value: bytes
     level: int = _PRIVACY
@@ -47,7 +47,8 @@ def pdu(
     pad: int = 0,
     big: bool = False,
 ) -> bytes:
-    """Encodes a PDU (C706 section 12.6.3.1). `pad` is how much of the body pads it for the verifier; `big` asks for big-endian."""
+    """Encodes a DCERPC PDU (C706 section 12.6.3.1). `pad` is how much of the body pads it for the verifier; `big` asks for
+    big-endian."""
     mark, tail = ">" if big else "<", b""
     if verifier is not None:
         tail = pack(f"{mark}BBBBI", verifier.auth_type, verifier.level, pad, 0, verifier.context_id) + verifier.value
@@ -63,18 +64,18 @@ def syntax(uuid: str, major: int, minor: int = 0, *, big: bool = False) -> bytes
 
 
 def uuid_bytes(uuid: str, *, big: bool = False) -> bytes:
-    """The 16 bytes of a UUID."""
+    """The 16 bytes of a UUID in a DCERPC PDU."""
     return UUID(uuid).bytes if big else UUID(uuid).bytes_le
 
 
 def context(number: int, interface: bytes, transfers: Sequence[TransferSyntax] = (NDR,), *, big: bool = False) -> bytes:
-    """Encodes a presentation context element: an interface (`syntax`), and the transfer syntaxes that are offered for it."""
+    """Encodes a DCERPC presentation context element: an interface (`syntax`), and the transfer syntaxes that are offered for it."""
     offered = b"".join(syntax(*one, big=big) for one in transfers)
     return pack(">HBB" if big else "<HBB", number, len(transfers), 0) + interface + offered
 
 
 def bind_body(contexts: Sequence[bytes], *, most: int = 4280, group: int = 0, big: bool = False) -> bytes:
-    """The body of a bind or alter_context (C706 section 12.6.4.3). `most` bytes of a fragment are offered both ways."""
+    """The body of a DCERPC bind or alter_context (C706 section 12.6.4.3). `most` bytes of a fragment are offered both ways."""
     return pack(">HHIBBH" if big else "<HHIBBH", most, most, group, len(contexts), 0, 0) + b"".join(contexts)
 
 
@@ -86,7 +87,8 @@ def bind_ack_body(
     group: int = 0,
     big: bool = False,
 ) -> bytes:
-    """The body of a bind_ack or alter_context_resp (C706 section 12.6.4.4): result, reason and transfer syntax of each offer."""
+    """The body of a DCERPC bind_ack or alter_context_resp (C706 section 12.6.4.4): result, reason and transfer syntax of each
+    offer."""
     mark = ">" if big else "<"
     body = pack(f"{mark}HHIH", most, most, group, len(address)) + address
     body += bytes(-len(body) % 4) + pack("BBH", len(results), 0, 0)
@@ -96,21 +98,20 @@ def bind_ack_body(
 
 
 def call_head(hint: int, number: int, opnum: int, *, big: bool = False) -> bytes:
-    """What stands before the stub of a request: alloc_hint, context and opnum (C706 section 12.6.4.9). In answers, the field of the
-    opnum has no meaning.
-    """
+    """The bytes before the stub of a DCERPC request: alloc_hint, context and opnum (C706 section 12.6.4.9). In answers, the field
+    of the opnum has no meaning."""
     return pack(">IHH" if big else "<IHH", hint, number, opnum)
 
 
 def fragments(stub: bytes, size: int) -> list[tuple[int, bytes]]:
-    """The stub in pieces of `size`, each with its first and last flags."""
+    """Cuts an encoded DCERPC stub into fragments of `size`, each with its first and last flags."""
     pieces = [stub[at : at + size] for at in range(0, len(stub), size)] or [b""]
     last = len(pieces) - 1
     return [((FIRST if n == 0 else 0) | (LAST if n == last else 0), piece) for n, piece in enumerate(pieces)]
 
 
 class NdrWriter:
-    """A stub that grows, aligned as its transfer syntax asks for. `fill` is what is between."""
+    """Encodes an NDR stub that grows, aligned as its transfer syntax asks for. `fill` is what is between."""
 
     def __init__(self, *, ndr64: bool = False, order: Literal["little", "big"] = "little", fill: bytes = b"\0") -> None:
         self.data = b""
@@ -131,31 +132,31 @@ class NdrWriter:
         return self.raw(value.to_bytes(size, self.order), size)
 
     def count(self, value: int) -> Self:
-        """A number as wide as the transfer syntax has counts and pointers."""
+        """Writes a number as wide as NDR or NDR64 has counts and pointers."""
         return self.uint(value, self.width)
 
     def uuid(self, text: str) -> Self:
         return self.raw(uuid_bytes(text, big=self.order == "big"), 4)
 
     def handle(self, handle: bytes | str, attributes: int = 0) -> Self:
-        """A context handle, as its 20 bytes or by its UUID (C706 appendix N)."""
+        """Writes an NDR context handle, as its 20 bytes or by its UUID (C706 appendix N)."""
         return self.uint(attributes).uuid(handle) if isinstance(handle, str) else self.raw(handle, 4)
 
     def array(self, data: bytes, room: int | None = None, element: int = 1) -> Self:
-        """Writes a conformant varying array; `room` counts elements, as many as there are unless stated."""
+        """Writes an NDR conformant varying array; `room` counts elements, as many as there are unless stated."""
         held = len(data) // element
         return self.count(held if room is None else room).count(0).count(held).raw(data)
 
     def string(self, text: str) -> Self:
-        """A conformant varying string of 16-bit characters with its NUL."""
+        """Writes an NDR conformant varying string of 16-bit characters with its NUL."""
         return self.array((text + "\0").encode(f"utf-16-{self.order[0]}e"), element=2)
 
     def conformant(self, data: bytes, count: int | None = None) -> Self:
-        """A conformant array of bytes; `count` in place of the right one."""
+        """Writes an NDR conformant array of bytes; `count` in place of the right one."""
         return self.count(len(data) if count is None else count).raw(data)
 
     def pointer(self, number: int) -> Self:
-        """The referent of a pointer that is not null, one for each number."""
+        """Writes the NDR referent of a pointer that is not null, one for each number."""
         return self.count(0x20000 + 4 * number)
 
     def null(self) -> Self:

@@ -15,7 +15,8 @@ CONTRADICTIONS = (MsgspecError, LookupError, ValueError, TypeError, ArithmeticEr
 
 
 class InputError(Exception):
-    """What the user gave cannot be used. `str()` is one sentence for them; `hint` is the next thing to try, or None.
+    """The error that something the user gave cannot be used. `str()` is one sentence for them; `hint` is the next thing to try, or
+    None.
 
     Both may name what was captured: what does not print is shown as an escape, also where Python shows the error.
     A hint may be a drawing of several lines.
@@ -30,11 +31,11 @@ class InputError(Exception):
 
 
 class CaseError(InputError):
-    """A case that is not what a case holds: only what reads one raises it."""
+    """The error that a saved case is not what a case holds: only what reads one raises it."""
 
 
 class DecodeError(Exception):
-    """Bytes that do not say what their specification allows, located.
+    """The error that bytes do not say what their specification allows, located.
 
     `field` names what was being read (as in `ksy/`), `start` and `stop` are offsets in the structure's own bytes (None where there
     is no such place). For a stub, `params` are the parameters that were read before.
@@ -49,7 +50,7 @@ class DecodeError(Exception):
         self.params: dict[str, Any] = {}
 
     def alone(self) -> Self:
-        """The error without how it came about, for keeping: a traceback holds on to the bytes that were being read."""
+        """The decode error without how it came about, for keeping: a traceback holds on to the bytes that were being read."""
         self.__traceback__ = self.__context__ = self.__cause__ = None
         return self
 
@@ -59,16 +60,16 @@ class DecodeError(Exception):
 
 
 class MalformedError(DecodeError):
-    """A field holds something impossible."""
+    """The decode error that a field holds something impossible."""
 
 
 class TruncatedError(DecodeError):
-    """The bytes end before the structure does."""
+    """The decode error that the bytes end before the structure does."""
 
 
 class OutputLimitError(DecodeError):
-    """Compressed bytes promise, or turn into, more than they may."""
+    """The decode error that compressed bytes promise, or turn into, more than they may."""
 
 
 class UnsupportedError(DecodeError):
-    """The bytes are within their specification, but this program does not read that part of it."""
+    """The decode error that the bytes are within their specification, but this program does not read that part of it."""

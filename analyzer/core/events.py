@@ -17,7 +17,7 @@ ProblemKind = Literal[
 
 
 class Event(Struct, frozen=True):
-    """Something a layer emits."""
+    """An event: something that a layer emits to the one above."""
 
 
 # A time in ns since 1970, then a frame: what has the same time is in the order of its frames.
@@ -25,30 +25,32 @@ Moment = tuple[int, int]
 
 
 class BlockEnds(Event, frozen=True):
-    """Part of the capture was read: what is read from here on was captured at the moment `before` or later, as long as frames are
-    in the order of their times."""
+    """The event that part of the capture was read: what is read from here on was captured at the moment `before` or later, as long
+    as frames are in the order of their times."""
 
     before: Moment
 
 
 class ClockSetBack(Event, frozen=True):
-    """The clock of the capture went back before each of these frames: how long before them others were captured is not known."""
+    """The event that the clock of the capture went back before each of these frames: how long before them others were captured is
+    not known."""
 
     frames: tuple[int, ...]
 
 
 class CaptureEnds(Event, frozen=True):
-    """Nothing more was captured; whatever ends from here on ends because of that."""
+    """The event that the capture ends: whatever ends from here on ends because of that."""
 
 
 class Conflict(Event, frozen=True):
-    """Two versions of these bytes were captured. They are those of the version that is used; a `Problem` states the conflict."""
+    """The event that two versions of these bytes were captured. They are those of the version that is used; a `Problem` states the
+    conflict."""
 
     extents: tuple[FrameExtent, ...]
 
 
 class Problem(Event, frozen=True):
-    """Something that could not be read, or was read with a reservation.
+    """A problem: something that could not be read, or was read with a reservation.
 
     `layer` is the one that noticed (`capture`, `packet`, `tcp`, `smb`, `rpc`, ...), `frames` the frame ids concerned, `text` one
     sentence for people, never with secrets in it. Kinds: `gap` bytes were not captured; `sealed` no key; `truncated` cut short;
@@ -64,12 +66,12 @@ class Problem(Event, frozen=True):
 
     @property
     def is_of_file(self) -> bool:
-        """Whether a capture file itself could not be read, or not to its end."""
+        """Whether the problem is that a capture file itself could not be read, or not to its end."""
         return self.layer == "capture" and self.kind != "note"
 
     @classmethod
     def of(cls, layer: str, error: DecodeError, where: TracedBytes | Iterable[int]) -> Problem:
-        """The problem that a decode error amounts to, at the frames of `where`."""
+        """The problem made of a decode error, at the frames of `where`."""
         frames = where.frames if isinstance(where, TracedBytes) else tuple(where)
         return cls(kind_of(error), layer, frames, str(error))
 

@@ -29,7 +29,7 @@ def without_raw_bytes(text: str) -> str:
 
 
 def shell_word(path: str | Path) -> str:
-    """A name, or another argument, as a shell takes it."""
+    """A file name, or another argument, quoted for a shell."""
     word = str(path)
     if _UNDECODED.search(word) is None:
         from shlex import quote

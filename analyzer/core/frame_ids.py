@@ -18,23 +18,23 @@ def frame_id(file: int, number: int) -> int:
 
 
 def file_of(frame: int) -> int:
-    """Position of the frame's file in the capture, from 0."""
+    """Position in the capture of the file that a frame id names, from 0."""
     return frame >> FILE_SHIFT
 
 
 def number_of(frame: int) -> int:
-    """The frame's number in its file, as Wireshark shows it."""
+    """The frame number in a frame id, as Wireshark shows it."""
     return frame & _NUMBER_MASK
 
 
 class FrameSet:
-    """Ids of frames: a bit for each frame up to the last one of its file."""
+    """A set of frame ids: a bit for each frame up to the last one of its file."""
 
     def __init__(self) -> None:
         self._bits: dict[int, bytearray] = {}
 
     def update(self, frames: Iterable[int]) -> None:
-        """Adds the ids of some frames."""
+        """Adds some frame ids to the set."""
         for frame in frames:
             bits, (at, bit) = self._bits.setdefault(file_of(frame), bytearray()), divmod(number_of(frame), 8)
             if at >= len(bits):
@@ -42,7 +42,7 @@ class FrameSet:
             bits[at] |= 1 << bit
 
     def issuperset(self, frames: Iterable[int]) -> bool:
-        """Whether the ids of all these frames are in the set."""
+        """Whether all these frame ids are in the set."""
         return all(frame in self for frame in frames)
 
     def __contains__(self, frame: int) -> bool:

@@ -47,21 +47,22 @@ class Columns:
         raise NotImplementedError
 
     def column(self, name: str) -> npt.NDArray[Any]:
-        """All numbers of a column."""
+        """All numbers of one column of the table."""
         raise NotImplementedError
 
     def row(self, at: int) -> tuple[int, ...]:
-        """The numbers of a row, in the order of the columns."""
+        """The numbers of a row of the table, in the order of the columns."""
         return self._row.unpack_from(self._rows(at // GROUP), at % GROUP * self._row.size)
 
     def number(self, name: str, at: int) -> int:
-        """The number of a column in row `at`."""
+        """The number of a column of the table in row `at`."""
         begin, read = self._fields[name]
         number: int = read(self._rows(at // GROUP), at % GROUP * self._row.size + begin)[0]
         return number
 
     def rows(self, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        """The rows at some places, as an array with the columns as its fields. Places that ascend are read quickest."""
+        """The rows of the table at some places, as an array with the columns as its fields. Places that ascend are read
+        quickest."""
         import numpy as np
 
         from analyzer.core.array_functions import distinct
@@ -73,7 +74,7 @@ class Columns:
         return found
 
     def _rows(self, number: int) -> bytes | bytearray:
-        """A group, row by row."""
+        """A group of rows of the table, row by row."""
         # Several threads may read what nobody appends to any more: each looks at the groups it took.
         held = self._held
         for at, rows in held:
@@ -84,12 +85,12 @@ class Columns:
         return found
 
     def _read(self, number: int) -> bytes:
-        """A group that was not looked at last, row by row."""
+        """A group of rows that was not looked at last, row by row."""
         raise NotImplementedError
 
     @property
     def _dtype(self) -> np.dtype[Any]:
-        """A row, as NumPy has it."""
+        """A row of the table, as a NumPy type."""
         if self._kind is None:
             import numpy as np  # not needed to append rows, and slow to load
 
@@ -98,7 +99,8 @@ class Columns:
 
 
 class GrowingColumns(Columns):
-    """Columns that grow. A number that does not fit its column raises `struct.error`, and nothing is appended."""
+    """A table of numbers whose columns grow. A number that does not fit its column raises `struct.error`, and nothing is
+    appended."""
 
     __slots__ = ("_bounds", "_last", "_log", "_places")
 
@@ -115,7 +117,7 @@ class GrowingColumns(Columns):
         return len(self._places) * GROUP + len(self._last) // self._row.size
 
     def append(self, row: Sequence[int]) -> int:
-        """The position of the row."""
+        """Appends a row to the growing columns; returns its position."""
         packed, last, size = self._row.pack(*row), self._last, self._row.size
         if len(last) == GROUP * size:
             self._put()
@@ -125,7 +127,7 @@ class GrowingColumns(Columns):
         return at
 
     def extend(self, rows: npt.NDArray[Any]) -> None:
-        """Appends rows, as `rows` gives them."""
+        """Appends rows to the growing columns, as `rows` gives them."""
         packed, size, at = memoryview(rows.tobytes()), self._row.size, 0
         while at < len(packed):
             if len(self._last) == GROUP * size:
@@ -135,7 +137,7 @@ class GrowingColumns(Columns):
             at += room
 
     def _put(self) -> None:
-        """Puts a full group into the log, column by column."""
+        """Puts a full group of rows into the log, column by column."""
         import numpy as np
 
         rows = np.frombuffer(bytes(self._last), self._dtype)

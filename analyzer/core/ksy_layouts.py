@@ -15,7 +15,7 @@ _COLUMNS = {"B": "u1", "H": "<u2", "I": "<u4", "Q": "<u8", "i": "<i4", "q": "<i8
 
 
 class Layouts:
-    """The layouts of the structures in some descriptions. A path is that of a type: `ms_pcq_perf_data.block`.
+    """The layouts of the structures in some Kaitai descriptions. A path is that of a type: `ms_pcq_perf_data.block`.
 
     Where several paths are given, the structures follow each other. For each, its first fields count: up to one whose length or
     presence depends on others.
@@ -33,7 +33,7 @@ class Layouts:
         return node
 
     def fixed(self, path: str) -> Iterator[tuple[str, str]]:
-        """The fields of a structure with their formats."""
+        """The fixed fields of a structure with their formats, from its Kaitai description."""
         for field in self._node(path)["seq"]:
             kind = field.get("type")
             if "if" in field or "repeat" in field or isinstance(kind, dict):
@@ -49,7 +49,7 @@ class Layouts:
                 return
 
     def _places_of(self, paths: tuple[str, ...]) -> dict[str, tuple[int, str]]:
-        """Offset and format of each fixed field of structures that follow each other."""
+        """Offset and format of each fixed field of structures that follow each other, from their Kaitai descriptions."""
         found: dict[str, tuple[int, str]] = {}
         at = 0
         for path in paths:
@@ -59,7 +59,7 @@ class Layouts:
         return found
 
     def places(self, paths: str | tuple[str, ...]) -> dict[str, tuple[int, str]]:
-        """Offset and format of each fixed field, by name."""
+        """Offset and format of each fixed field of a structure, by name, from its Kaitai description."""
         return self._places((paths,) if isinstance(paths, str) else paths)
 
     def record(self, paths: str | tuple[str, ...], *names: str) -> struct.Struct:
@@ -79,7 +79,8 @@ class Layouts:
         return tuple((places[name][0], struct.calcsize(f"<{places[name][1]}")) for name in names)
 
     def columns(self, paths: str | tuple[str, ...]) -> np.dtype[np.void]:
-        """A row of numpy for the fixed fields, without padding; bytes that are no number are a field of that many bytes."""
+        """The NumPy type for the fixed fields of a structure, without padding; bytes that are no number are a field of that many
+        bytes."""
         import numpy as np
 
         return np.dtype(

@@ -58,7 +58,7 @@ class Limits(Struct, frozen=True):
 
 
 class About(NamedTuple):
-    """`what` is counted, in `unit` ("" for plain numbers); `option` changes it, where one does."""
+    """The explanation of a limit: `what` is counted, in `unit` ("" for plain numbers); `option` changes it, where one does."""
 
     what: str
     reason: str

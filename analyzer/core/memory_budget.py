@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class MemoryBudget:
-    """Counts the memory of many holders against one limit; beyond it, those that were silent longest give way."""
+    """A memory budget: counts the memory of many holders against one limit; beyond it, those that were silent longest give way."""
 
     def __init__(self, most: int) -> None:
         """`most` is the limit in bytes."""
@@ -16,7 +16,8 @@ class MemoryBudget:
         self._held: dict[int, int] = {}
 
     def holds(self, holder: int, size: int) -> list[int]:
-        """A holder was heard of and now holds `size` bytes. Gives the holders that have to give way, already taken off.
+        """Notes that a holder of memory was heard of and now holds `size` bytes. Gives the holders that have to give way, already
+        taken off.
 
         A quarter of the limit is made free at once, so that the next event does not ask again; the holder itself goes last.
         """
@@ -43,5 +44,5 @@ class MemoryBudget:
         return list(self._held)
 
     def ends(self, holder: int) -> None:
-        """A holder is gone, and with it what it held."""
+        """Notes that a holder of memory is gone, and with it what it held."""
         self._total -= self._held.pop(holder, 0)

@@ -114,10 +114,10 @@ def known_nt_status_name(status: int) -> str | None:
 
 
 def nt_status_name(status: int) -> str:
-    """The name of a status; one without a name here as `0xc0000123`."""
+    """The name of an NTSTATUS value; one without a name here as `0xc0000123`."""
     return _NAMES.get(status, f"{status:#010x}")
 
 
 def nt_status_numbers() -> dict[str, int]:
-    """The number of each name."""
+    """The number of each NTSTATUS name."""
     return {name: status for status, name in _NAMES.items()}

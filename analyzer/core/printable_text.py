@@ -19,13 +19,13 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def shortened(text: str, most: int = SHOWN_TEXT) -> str:
-    """The text on one line, cut to at most that many characters; `show` has the whole."""
+    """A text on one line, cut to at most that many characters; `show` has the whole."""
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def cut_in_middle(text: str, most: int) -> str:
-    """One line of at most that many characters, with its beginning and its end."""
+    """A text on one line of at most that many characters, with its beginning and its end."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most // 2]}…{line[most // 2 + 1 - most :]}"
 

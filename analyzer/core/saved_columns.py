@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 class SavedColumns(growing_columns.Columns):
-    """The columns of a table that somebody wrote. Whoever wrote it may have written anything: what is no such column raises
-    `ValueError` when it is read. A number below 0 is absent where its column may be null."""
+    """The saved columns of an Arrow table that somebody wrote. Whoever wrote it may have written anything: what is no such column
+    raises `ValueError` when it is read. A number below 0 is absent where its column may be null."""
 
     __slots__ = ("_nodes", "_table")
 

@@ -8,7 +8,8 @@ from msgspec import Struct
 
 
 class Discreet(Struct, frozen=True):
-    """A value whose `hidden` fields are shown neither by `repr` nor by rich; a class says so once, for both."""
+    """Hides fields from a value's representation: its `hidden` fields are shown neither by `repr` nor by rich; a class says so
+    once, for both."""
 
     hidden: ClassVar[tuple[str, ...]] = ()
 

@@ -17,14 +17,14 @@ _Language = TypeVar("_Language", int, str)
 
 
 class Name(Struct, frozen=True):
-    """A name and where it was taken from."""
+    """A name that a server stated, and where it was taken from."""
 
     text: str
     source: NameSource
 
 
 class Named(Struct, frozen=True):
-    """What one thing is called: in English, and in the first other language that was reported, which `language` is (an LCID or
+    """What a server calls one thing: in English, and in the first other language that was reported, which `language` is (an LCID or
     the language id of a name table)."""
 
     english: Name | None = None
@@ -33,12 +33,12 @@ class Named(Struct, frozen=True):
 
     @property
     def best(self) -> Name | None:
-        """The name to show to people: English where it is known, else that of the language reported."""
+        """The server's name to show to people: English where it is known, else that of the language reported."""
         return self.english or self.local
 
 
 class Texts(Generic[_Language]):
-    """One text in each language it was given in."""
+    """One text of a server in each language it was given in."""
 
     __slots__ = ("_by_language",)
 
@@ -53,14 +53,14 @@ class Texts(Generic[_Language]):
         return made
 
     def learn(self, language: _Language, text: str) -> bool:
-        """Notes a text that the capture states; whether it was another or none."""
+        """Notes a text that a server states in the capture; whether it was another or none."""
         known, name = self._by_language.get(language), Name(text, "capture")
         self._by_language[language] = name
         return known != name
 
     def fill(self, language: _Language, text: str) -> Name | None:
-        """Notes a text that a file states. It changes neither what the capture says nor what an earlier file did; a name that
-        the capture has otherwise is returned."""
+        """Notes a server's text that a metadata file states. It changes neither what the capture says nor what an earlier file did;
+        a name that the capture has otherwise is returned."""
         known = self._by_language.get(language)
         if known is None:
             self._by_language[language] = Name(text, "metadata")
@@ -71,8 +71,8 @@ class Texts(Generic[_Language]):
         return self._by_language.get(language)
 
     def first(self, prefer: Callable[[_Language], bool] = lambda _: True) -> tuple[_Language | None, Name | None]:
-        """The text for people, with its language: one that is preferred and that the capture reported, if there is, else the
-        first there is."""
+        """The server's text for people, with its language: one that is preferred and that the capture reported, if there is, else
+        the first there is."""
 
         def rank(text: tuple[_Language, Name]) -> tuple[bool, bool]:
             language, name = text

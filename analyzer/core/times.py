@@ -27,7 +27,8 @@ _DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)\s*(ns|us|µs|ms|s|min|m|h|d)?"
 
 
 def zone_of(name: str) -> tzinfo | None:
-    """A zone of the IANA database, a distance from UTC, or None for the zone of this machine. Raises `ValueError` for no zone."""
+    """A time zone: of the IANA database, a distance from UTC, or None for the zone of this machine. Raises `ValueError` for no
+    zone."""
     try:
         if name.casefold() == "local":
             return None
@@ -41,12 +42,12 @@ def zone_of(name: str) -> tzinfo | None:
 
 
 def earliest(times: Iterable[int | None], since_ns: int) -> int | None:
-    """The first of the times that are known and not before `since_ns`; None where there is none."""
+    """The earliest of the times that are known and not before `since_ns`; None where there is none."""
     return min((time for time in times if time is not None and time >= since_ns), default=None)
 
 
 def iso_time(time_ns: int) -> str:
-    """ISO 8601 UTC with nine decimals: `2026-11-20T13:50:16.250123000Z`."""
+    """A time as ISO 8601 UTC with nine decimals: `2026-11-20T13:50:16.250123000Z`."""
     seconds, ns = divmod(time_ns, NS_PER_S)
     try:
         return f"{_iso_second(seconds)}.{ns:09d}Z"
@@ -55,13 +56,13 @@ def iso_time(time_ns: int) -> str:
 
 
 class _ShownZone:
-    """The zone that people are shown times in; programs always get UTC."""
+    """The time zone that people are shown times in; programs always get UTC."""
 
     zone: tzinfo | None = UTC
 
 
 def show_times_in(zone: tzinfo | None) -> None:
-    """From now on `shown_time` and `shown_second` are of this zone, of that of the machine for None."""
+    """Sets the time zone of `shown_time` and `shown_second`, that of the machine for None."""
     _ShownZone.zone = zone
 
 
@@ -93,7 +94,8 @@ def _zoned_second(seconds: int) -> tuple[str, str]:
 
 @lru_cache(maxsize=64)
 def _iso_second(seconds: int) -> str:
-    """What is made a record at a time is mostly of the same second, or of those of a few connections."""
+    """The ISO 8601 text of a second, cached: what is made a record at a time is mostly of the same second, or of those of a few
+    connections."""
     return (_EPOCH + timedelta(seconds=seconds)).isoformat()[:19]
 
 
@@ -134,7 +136,7 @@ def parse_time(text: str) -> int | None:
 
 
 def parse_duration(text: str) -> int | None:
-    """`5s`, `500ms`, `1.5m`, `2h`, `1d` in nanoseconds, a number alone in seconds; None for what is none."""
+    """Parses a duration: `5s`, `500ms`, `1.5m`, `2h`, `1d` in nanoseconds, a number alone in seconds; None for what is none."""
     match = _DURATION.fullmatch(text.strip())
     if match is None:
         return None

@@ -25,14 +25,14 @@ from analyzer.core.byte_origins import (
 
 
 class ByteStore(Protocol):
-    """Holds bytes by position."""
+    """A byte store, which holds bytes by position."""
 
     def read(self, position: int, length: int) -> bytes:
         """Reads so many stored bytes from a position on."""
 
 
 class TracedBytes(Struct, frozen=True):
-    """Immutable bytes with an address. `data` is the bytes, `steps` what was done to them, outermost first."""
+    """Immutable bytes that know which frames carried them. `data` is the bytes, `steps` what was done to them, outermost first."""
 
     data: bytes
     source: Source
@@ -41,12 +41,12 @@ class TracedBytes(Struct, frozen=True):
 
     @classmethod
     def of_frame(cls, data: bytes, frame: int, offset: int = 0, time_ns: int = 0) -> TracedBytes:
-        """`data` as captured in one frame, its first byte at `offset` of the frame."""
+        """Traced bytes of one frame: `data` as captured in it, its first byte at `offset` of the frame."""
         return cls(data, FrameTable.of_one(len(data), frame, offset, time_ns))
 
     @classmethod
     def join(cls, parts: Iterable[TracedBytes]) -> TracedBytes:
-        """The parts one after the other. The joined bytes carry every step any part went through."""
+        """Joins traced bytes: the parts one after the other. The joined bytes carry every step any part went through."""
         whole = [part for part in parts if len(part)]
         if len(whole) == 1:
             return whole[0]
@@ -62,7 +62,7 @@ class TracedBytes(Struct, frozen=True):
 
     @staticmethod
     def place(spans: Sequence[tuple[TracedBytes, int, int]]) -> tuple[Source, int, tuple[str, ...]]:
-        """Where the bytes that `pick` makes came from, and what was done to them."""
+        """Where the traced bytes that `pick` makes came from, and what was done to them."""
         firsts, lengths = [piece.start + start for piece, start, _ in spans], [stop - start for _, start, stop in spans]
         return *joined_place([piece.source for piece, _, _ in spans], firsts, lengths), _steps_of(
             [each[0] for each in spans]
@@ -70,7 +70,7 @@ class TracedBytes(Struct, frozen=True):
 
     @staticmethod
     def rejoined(parts: Iterable[TracedBytes]) -> TracedBytes:
-        """Joins parts that are kept anyway: the bytes are joined anew whenever they are asked for."""
+        """Joins traced bytes that are kept anyway: they are joined anew whenever they are asked for."""
         whole = [part for part in parts if len(part)]
         if len(whole) < 2:
             return whole[0] if whole else EMPTY
@@ -78,13 +78,14 @@ class TracedBytes(Struct, frozen=True):
         return StoredBytes.of(store, 0, store.starts[-1], *_place_of(whole), _steps_of(whole))
 
     def view(self, start: int, stop: int) -> TracedBytes:
-        """A slice of bytes that are kept anyway: it holds none, and is cut anew whenever it is asked for."""
+        """A slice of traced bytes that are kept anyway: it holds none, and is cut anew whenever it is asked for."""
         if not 0 <= start <= stop <= len(self):
             start, stop, _ = slice(start, stop).indices(len(self))
         return StoredBytes.of(self, start, max(stop - start, 0), self.source, self.start + start, self.steps)
 
     def settled(self, start: int, stop: int) -> tuple[TracedBytes, tuple[int, int] | None]:
-        """The bytes `start` to `stop`, with the times of their earliest and latest frame. Their origins hold nothing of a layer."""
+        """The traced bytes `start` to `stop`, with the times of their earliest and latest frame. Their origins hold nothing of a
+        layer."""
         packed, times = self.source.located(self.start + start, self.start + stop)
         return self.moved(start, stop, PackedOrigins(packed, stop - start)), times
 
@@ -92,15 +93,15 @@ class TracedBytes(Struct, frozen=True):
         return len(self.data)
 
     def lead(self, length: int) -> bytes:
-        """At least the first `length` bytes, and the others only where they are joined already."""
+        """At least the first `length` of the traced bytes, and the others only where they are joined already."""
         return self.data
 
     def part(self, start: int, stop: int) -> bytes:
-        """The bytes `start` to `stop` alone."""
+        """The traced bytes `start` to `stop` alone."""
         return self.data[start:stop]
 
     def read(self, position: int, length: int) -> bytes:
-        """Reads so many of these bytes from a position on."""
+        """Reads so many of these traced bytes from a position on."""
         return self.data[position : position + length]
 
     def __bytes__(self) -> bytes:
@@ -127,26 +128,27 @@ class TracedBytes(Struct, frozen=True):
         return TracedBytes(data[start:stop], self.source, self.start + start, self.steps)
 
     def moved(self, start: int, stop: int, source: Source) -> TracedBytes:
-        """The bytes `start` to `stop`, as those of another source from its position 0 on."""
+        """The traced bytes `start` to `stop`, as those of another source from its position 0 on."""
         return TracedBytes(self.data[start:stop], source, 0, self.steps)
 
     def replaced(self, data: bytes, step: str) -> TracedBytes:
-        """What `step` made of these bytes. If their lengths are equal, byte i keeps the address of byte i; else all share all."""
+        """Traced bytes that `step` (decryption, decompression) made of these. If their lengths are equal, byte i keeps the address
+        of byte i; else all share all."""
         steps = (*self.steps, step)
         if len(data) == len(self):
             return TracedBytes(data, self.source, self.start, steps)
         return TracedBytes(data, SharedSource(self.source, self.start, len(self)), 0, steps)
 
     def extents(self) -> Iterator[FrameExtent]:
-        """Where the bytes were captured, in their own order."""
+        """Where the traced bytes were captured (frame extents), in their own order."""
         yield from self.source.extents(self.start, self.start + len(self))
 
     def last_extents(self, most: int) -> Iterable[FrameExtent]:
-        """Where the last bytes were captured, in at most so many extents, the last one first."""
+        """Where the last of the traced bytes were captured, in at most so many extents, the last one first."""
         return self.source.last_extents(self.start, self.start + len(self), most)
 
     def origin(self, start: int, stop: int) -> tuple[FrameExtent, ...]:
-        """Where the bytes `start` to `stop` were captured; neighbouring runs of one frame are one extent."""
+        """Where the traced bytes `start` to `stop` were captured; neighbouring runs of one frame are one extent."""
         merged: list[FrameExtent] = []
         start, stop, _ = slice(start, stop).indices(len(self))
         for extent in self.source.extents(self.start + start, self.start + stop):
@@ -159,42 +161,42 @@ class TracedBytes(Struct, frozen=True):
 
     @property
     def packed_origins(self) -> bytes:
-        """Where the bytes were captured, packed (`core.byte_origins`)."""
+        """Where the traced bytes were captured, packed (`core.byte_origins`)."""
         return self.source.located(self.start, self.start + len(self))[0]
 
     @property
     def frames(self) -> tuple[int, ...]:
-        """Ids of the frames that carried the bytes, ascending, each once."""
+        """Ids of the frames that carried the traced bytes, ascending, each once."""
         return self.source.frames(self.start, self.start + len(self))
 
     def note_frames(self, frames: set[int]) -> None:
-        """Adds the ids of the frames that carried the bytes."""
+        """Adds the ids of the frames that carried the traced bytes to a set."""
         self.source.note_frames(self.start, self.start + len(self), frames)
 
     @property
     def times(self) -> tuple[int, int] | None:
-        """Times of the earliest and the latest frame, None for no bytes."""
+        """Capture times of the earliest and the latest frame of the traced bytes, None for no bytes."""
         return self.source.times(self.start, self.start + len(self))
 
     @property
     def frame_range(self) -> tuple[int, int] | None:
-        """The lowest and the highest id of the frames that carried the bytes, None for no bytes."""
+        """The lowest and the highest id of the frames that carried the traced bytes, None for no bytes."""
         return self.source.frame_range(self.start, self.start + len(self))
 
     @property
     def first_time_ns(self) -> int | None:
-        """Time of the earliest frame, None for no bytes."""
+        """Capture time of the earliest frame of the traced bytes, None for no bytes."""
         times = self.times
         return times[0] if times is not None else None
 
     @property
     def last_time_ns(self) -> int | None:
-        """Time of the latest frame, None for no bytes."""
+        """Capture time of the latest frame of the traced bytes, None for no bytes."""
         times = self.times
         return times[1] if times is not None else None
 
     def time_ns_at(self, position: int) -> int:
-        """Time of the frame that carried a byte, 0 where there is none."""
+        """Capture time of the frame that carried one of the traced bytes, 0 where there is none."""
         return self.source.moment(self.start + position) if position < len(self) else 0
 
 
@@ -210,12 +212,12 @@ def _steps_of(parts: Sequence[TracedBytes]) -> tuple[str, ...]:
 
 
 def _place_of(parts: Sequence[TracedBytes]) -> tuple[Source, int]:
-    """Where the joined parts came from, as the source and start of what they become."""
+    """Where the joined traced bytes came from, as the source and start of what they become."""
     return joined_place([part.source for part in parts], [part.start for part in parts], [len(part) for part in parts])
 
 
 class StoredBytes(TracedBytes, frozen=True, kw_only=True):
-    """Bytes that a store holds, from a position of it on: they are read when asked for, and a part of them alone."""
+    """Traced bytes that a store holds, from a position of it on: they are read when asked for, and a part of them alone."""
 
     store: ByteStore
     position: int
@@ -225,7 +227,7 @@ class StoredBytes(TracedBytes, frozen=True, kw_only=True):
     def of(
         cls, store: ByteStore, position: int, length: int, source: Source, start: int = 0, steps: tuple[str, ...] = ()
     ) -> StoredBytes:
-        """So many bytes from a position of a store on."""
+        """Traced bytes of a store: so many from a position on."""
         return cls(b"", source, start, steps, store=store, position=position, length=length)
 
     @property  # type: ignore[misc]
@@ -258,7 +260,8 @@ class StoredBytes(TracedBytes, frozen=True, kw_only=True):
 
 
 class _PartStore(Struct, frozen=True, eq=False):
-    """Stores bytes as the parts that they are joined from: two at least, none empty. `starts` has one more entry for the end."""
+    """Stores traced bytes as the parts that they are joined from: two at least, none empty. `starts` has one more entry for the
+    end."""
 
     parts: Sequence[TracedBytes]
     starts: list[int]
@@ -278,7 +281,8 @@ class _PartStore(Struct, frozen=True, eq=False):
 
 
 class _Concatenation(TracedBytes, frozen=False, kw_only=True):  # type: ignore[misc]
-    """Bytes that are joined when they are asked for, once, and until then are slices of their parts: two at least, none empty."""
+    """Traced bytes that are joined when they are asked for, once, and until then are slices of their parts: two at least, none
+    empty."""
 
     parts: list[TracedBytes]
     length: int
@@ -338,7 +342,7 @@ class _Concatenation(TracedBytes, frozen=False, kw_only=True):  # type: ignore[m
 
 
 class TracedBuffer:
-    """A byte queue for layers that wait until a message is whole: append pieces, take whole messages.
+    """A queue of traced bytes for layers that wait until a message is whole: append pieces, take whole messages.
 
     Taking a message costs its own bytes, whatever number is held.
     """
@@ -357,7 +361,7 @@ class TracedBuffer:
 
     @property
     def since_ns(self) -> int | None:
-        """The time of the first byte, None where none is held."""
+        """The capture time of the first byte in the queue, None where none is held."""
         return self._parts[0].time_ns_at(self._used) if self._parts else None
 
     def append(self, item: TracedBytes) -> None:
@@ -367,7 +371,7 @@ class TracedBuffer:
             self.length += size
 
     def peek(self, length: int) -> bytes:
-        """The first `length` bytes, fewer where fewer are held."""
+        """The first `length` traced bytes in the queue, fewer where fewer are held."""
         used = self._used
         if self._parts and len(self._parts[0].data) >= used + length:
             return self._parts[0].data[used : used + length]
@@ -381,7 +385,8 @@ class TracedBuffer:
         return b"".join(out)
 
     def take(self, length: int) -> TracedBytes:
-        """Removes and returns the first `length` bytes; asking for more than is held is a mistake of the caller."""
+        """Removes and returns the first `length` traced bytes of the queue; asking for more than is held is a mistake of the
+        caller."""
         if length > self.length:
             raise ValueError(f"{length} bytes asked for, {self.length} held")
         if length <= 0:
@@ -424,5 +429,5 @@ EMPTY = TracedBytes(b"", NOWHERE)
 
 
 def untraced(data: bytes) -> TracedBytes:
-    """Bytes that come from no capture."""
+    """Traced bytes that come from no capture."""
     return TracedBytes(data, NOWHERE)

@@ -212,12 +212,13 @@ def win32_name(code: int) -> str | None:
 
 
 def win32_numbers() -> dict[str, int]:
-    """The code of each name."""
+    """The code of each Win32 error name."""
     return {name: code for code, name in _NAMES.items()}
 
 
 def hresult_name(code: int) -> str | None:
-    """`E_ACCESSDENIED` for 0x80070005, `ERROR_FILE_NOT_FOUND` for 0x80070002; None for a number without a name here."""
+    """The name of an HRESULT: `E_ACCESSDENIED` for 0x80070005, `ERROR_FILE_NOT_FOUND` for 0x80070002; None for a number without a
+    name here."""
     if (known := _HRESULTS.get(code)) is not None:
         return known
     return win32_name(code & 0xFFFF) if code & 0xFFFF0000 == _FACILITY_WIN32 else None

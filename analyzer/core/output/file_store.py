@@ -43,11 +43,11 @@ _ALONE_WITHIN_S, _ASKED_AGAIN_S = 10.0, 0.01
 
 
 class StorageError(OSError):
-    """Storage that gave no answer, in a sentence. (Its pickle is its text: it comes from other processes.)"""
+    """The error that storage gave no answer, in a sentence. (Its pickle is its text: it comes from other processes.)"""
 
 
 class StoreError(StorageError):
-    """What could not be written, in a sentence."""
+    """The error that a file could not be written to the store, in a sentence."""
 
 
 def file_system(url: str) -> tuple[Any, str]:
@@ -79,20 +79,20 @@ def file_system(url: str) -> tuple[Any, str]:
 
 
 def _synced(out: BinaryIO) -> None:
-    """Sees to it that what was written is on the disk."""
+    """Sees to it that a file that was written is on the disk."""
     out.flush()
     os.fsync(out.fileno())
 
 
 @contextmanager
 def _spooled() -> Iterator[tuple[Path, BinaryIO]]:
-    """A temporary file, for what is sent elsewhere when it is whole."""
+    """A temporary file, for what is sent to object storage when it is whole."""
     with NamedTemporaryFile(prefix="pcq-") as out:
         yield Path(out.name), cast(BinaryIO, out)
 
 
 class NamedByContent:
-    """A file that is named by its content: open for bytes first, then its name and size."""
+    """A stored file that is named by its content: open for bytes first, then its name and size."""
 
     file: BinaryIO
     name = ""
@@ -100,7 +100,7 @@ class NamedByContent:
 
 
 class Store:
-    """The files below a URL, or below a path of this machine."""
+    """A store: the files below a URL, or below a path of this machine."""
 
     def __init__(self, root: str) -> None:
         if without_raw_bytes(root) != root:
@@ -115,12 +115,12 @@ class Store:
         return f"{self._base}/{name}"
 
     def url(self, name: str) -> str:
-        """A file for a program that opens it by itself: a path, or a URL."""
+        """The URL or path of a stored file, for a program that opens it by itself."""
         return str(self.local / name) if self.local is not None else str(self._fs.unstrip_protocol(self._path(name)))
 
     @contextmanager
     def _asked(self) -> Iterator[None]:
-        """What befalls object storage (its file systems have exceptions of their own) as a `StorageError`."""
+        """Turns failures of object storage (its file systems have exceptions of their own) into a `StorageError`."""
         try:
             yield
         except OSError:
@@ -135,7 +135,7 @@ class Store:
             return bool(self._fs.exists(self._path(name)))
 
     def names(self, below: str) -> list[str]:
-        """The files below a name, at any depth; none where there is no such directory."""
+        """The files of the store below a name, at any depth; none where there is no such directory."""
         return sorted(self.sizes(below))
 
     def sizes(self, below: str) -> dict[str, int]:
@@ -148,18 +148,18 @@ class Store:
         return {}
 
     def digest(self, name: str) -> str:
-        """What a file that is named by its content has in its name."""
+        """The digest in the name of a stored file that is named by its content."""
         with self._asked(), self._fs.open(self._path(name), "rb") as file:
             return file_digest(file, "sha256").hexdigest()[:_DIGEST]
 
     def read(self, name: str, start: int | None = None, stop: int | None = None) -> bytes:
-        """The bytes of a file, or some of them."""
+        """The bytes of a stored file, or some of them."""
         with self._asked():
             return cast(bytes, self._fs.cat_file(self._path(name), start=start, end=stop))
 
     @contextmanager
     def writing(self, name: str) -> Iterator[BinaryIO]:
-        """A file open for bytes, which takes its place when all is written. Raises `StoreError`."""
+        """A file of the store, open for writing, which takes its place when all is written. Raises `StoreError`."""
         try:
             with self._asked(), self._local_file(name) if self.local is not None else self._object(name) as out:
                 yield out
@@ -173,7 +173,8 @@ class Store:
             out.write(data)
 
     def create(self, name: str, data: bytes) -> bool:
-        """Writes a file if there is none of its name; whether there was none. If many try, one succeeds. Raises `StoreError`."""
+        """Writes a stored file if there is none of its name; whether there was none. If many try, one succeeds. Raises
+        `StoreError`."""
         try:
             if self.local is None:
                 with self._asked():
@@ -193,8 +194,8 @@ class Store:
 
     @contextmanager
     def keeping(self, pattern: str) -> Iterator[NamedByContent]:
-        """A file open for bytes that takes its place when all is written, with the digest of its content in its name, where the
-        pattern has `{}`. Raises `StoreError`."""
+        """A file of the store, open for writing, that takes its place when all is written, with the digest of its content in its
+        name, where the pattern has `{}`. Raises `StoreError`."""
         kept = NamedByContent()
         try:
             with self._part(pattern) if self.local is not None else _spooled() as (path, out):
@@ -243,8 +244,8 @@ class Store:
 
     @contextmanager
     def alone(self, name: str) -> Iterator[None]:
-        """Meanwhile no other process of this machine is in here, for a directory of the store. Object storage has no such thing,
-        nor have some file systems of networks. Raises `StoreError` where another process stays in here."""
+        """Keeps other processes of this machine out of a directory of the store meanwhile. Object storage has no such thing, nor
+        have some file systems of networks. Raises `StoreError` where another process stays in here."""
         if self.local is None:
             yield
             return
@@ -272,7 +273,7 @@ class Store:
         raise StoreError(f"{self.root} is being written by another process, which does not go on")
 
     def fetch(self, name: str, to: Path) -> Path:
-        """A copy of a file on this machine."""
+        """A copy of a stored file on this machine."""
         with self._asked():
             self._fs.get_file(self._path(name), str(to))
         return to
@@ -287,9 +288,8 @@ class Store:
 
     @contextmanager
     def _part(self, name: str) -> Iterator[tuple[Path, BinaryIO]]:
-        """A new file in the directory of a file, for its owner only, since what is decrypted is in it. It is removed
-        afterwards, where
-        it has not taken another place."""
+        """A new file in the directory of a stored file, for its owner only, since what is decrypted is in it. It is removed
+        afterwards, where it has not taken another place."""
         assert self.local is not None
         directory = (self.local / name).parent
         directory.mkdir(parents=True, exist_ok=True)
@@ -314,7 +314,7 @@ class Store:
         out.close()
 
     def move(self, names: Mapping[str, str]) -> None:
-        """Renames files, each to the name beside its own; object storage copies them, many at a time."""
+        """Renames files of the store, each to the name beside its own; object storage copies them, many at a time."""
         try:
             if self.local is None:
                 with self._asked():
@@ -329,7 +329,8 @@ class Store:
             raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
 
     def remove(self, name: str) -> None:
-        """Removes a file, or a directory with all that is in it; what is not there is removed already. Raises `StoreError`."""
+        """Removes a file of the store, or a directory with all that is in it; what is not there is removed already. Raises
+        `StoreError`."""
         try:
             with suppress(FileNotFoundError), self._asked():
                 self._fs.rm(self._path(name), recursive=True)
@@ -339,7 +340,7 @@ class Store:
             raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
 
     def prune(self) -> None:
-        """Removes directories that are empty; object storage has none."""
+        """Removes directories of the store that are empty; object storage has none."""
         if self.local is not None:
             for path, _, _ in os.walk(self.local, topdown=False):
                 if Path(path) != self.local:

@@ -30,11 +30,12 @@ _DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
 
 
 class StreamClosedError(Exception):
-    """Standard output was closed before the program began (`>&-`)."""
+    """The error that standard output was closed before the program began (`>&-`)."""
 
 
 class _Raw(io.FileIO):
-    """A file that remembers why it could not be written. Libraries raise errors of their own instead, or end the process."""
+    """An output file that remembers why it could not be written. Libraries raise errors of their own instead, or end the
+    process."""
 
     failure: OSError | None = None
 
@@ -47,17 +48,18 @@ class _Raw(io.FileIO):
 
 
 class _Writer(io.BufferedWriter):
-    """A class of its own: past a plain `BufferedWriter`, polars writes to the file's descriptor."""
+    """The buffered writer of an output file, a class of its own: past a plain `BufferedWriter`, polars writes to the file's
+    descriptor."""
 
 
 def _failure(out: object) -> OSError | None:
-    """Why what is open could not be written, None where it could, or where that is not known."""
+    """Why the output that is open could not be written, None where it could, or where that is not known."""
     return getattr(getattr(out, "raw", None), "failure", None)
 
 
 @contextmanager
 def writer(file: Path | int) -> Iterator[BinaryIO]:
-    """A file open for bytes, closed at the end. Raises `OSError`, whatever a library made of it."""
+    """An output file open for bytes, closed at the end. Raises `OSError`, whatever a library made of it."""
     with _Writer(_Raw(file if isinstance(file, int) else os.fspath(file), "wb")) as out:
         try:
             yield out
@@ -98,14 +100,14 @@ class Destination:
         return Destination(self.path, force=self._force, reads=self.reads + more, private=self._private, mark=self.mark)
 
     def seal(self) -> None:
-        """Gives it a mark of its own, if it is no terminal."""
+        """Gives the output a digest mark of its own, if it is no terminal."""
         if self.path is not None or not is_terminal():
             from analyzer.core.output.output_digest import new_mark
 
             self.mark = new_mark()
 
     def check(self) -> None:
-        """Raises `InputError` where it cannot be written, before anything is read in vain."""
+        """Raises `InputError` where the destination cannot be written, before anything is read in vain."""
         if self.path is not None:
             _target(self.path, self._force, self.reads)
 
@@ -142,7 +144,7 @@ class Destination:
 
 
 def _target(path: Path, force: bool, reads: Sequence[Path]) -> Path | None:
-    """The file whose place is to be taken, links followed; None for what is written to as it is."""
+    """The file whose place the output is to take, links followed; None for what is written to directly."""
     if str(path).startswith(_DESCRIPTORS):
         return None
     try:
@@ -179,7 +181,7 @@ def _failing(path: Path) -> Iterator[None]:
 def _replaced(
     path: Path, target: Path, *, force: bool, private: bool, check: Callable[[Path], None] | None
 ) -> Iterator[BinaryIO]:
-    """A new file beside the target, which takes its place when everything is written."""
+    """A new output file beside the target, which takes its place when everything is written."""
     tidy(target.parent)
     with _failing(path):
         part = PartFile(target.parent, private=private)
@@ -219,7 +221,8 @@ def _read_back(check: Callable[[Path], None], beside: Path, path: Path) -> None:
 
 
 class PartFile:
-    """A new file in a directory for what is being written. It is locked while somebody writes it, so that `tidy` knows whose it is.
+    """A new file in a directory for output that is being written. It is locked while somebody writes it, so that `tidy` knows whose
+    it is.
 
     What is `private` can be read by its owner only. Raises `OSError` where no file can be made.
     """
@@ -237,16 +240,16 @@ class PartFile:
             os.close(self._descriptor)
 
     def opened(self) -> AbstractContextManager[BinaryIO]:
-        """The file, open for bytes. It stays locked when that is closed."""
+        """The new output file, open for bytes. It stays locked when that is closed."""
         return writer(os.dup(self._descriptor))
 
     def close(self) -> None:
-        """The file has taken its place, or is removed."""
+        """Closes the output file: it takes its place, or is removed."""
         os.close(self._descriptor)
 
 
 def tidy(directory: Path) -> None:
-    """Removes what runs that were killed left in a directory: files that nobody who writes them has locked."""
+    """Removes output files that killed runs left in a directory: those that nobody who writes them has locked."""
     with suppress(OSError):
         for path in directory.glob(f"{_PART_BEGINS}*{_PART_ENDS}"):
             with suppress(OSError):
@@ -259,7 +262,7 @@ def tidy(directory: Path) -> None:
 
 
 def _locked(descriptor: int) -> bool:
-    """Locks a file for this process, where nobody else has it and the system has such locks."""
+    """Locks an output file for this process, where nobody else has it and the system has such locks."""
     try:
         import fcntl
 
@@ -286,7 +289,7 @@ def _take_place(beside: Path, target: Path, *, force: bool) -> None:
 
 
 def is_terminal() -> bool:
-    """Whether standard output is one."""
+    """Whether standard output is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
@@ -335,14 +338,14 @@ def watched_output() -> Iterator[None]:
 
 
 def _give_up_output(error: OSError) -> None:
-    """A reader that went away is no error; anything else is an `InputError`."""
+    """Gives up standard output: a reader that went away is no error; anything else is an `InputError`."""
     abandon_output()
     if not isinstance(error, BrokenPipeError):
         raise InputError(f"standard output cannot be written: {error.strerror or error}") from None
 
 
 def is_read(out: BinaryIO) -> bool:
-    """Whether what is written may still be read: not where it is a pipe whose reader went away, as far as the system can say."""
+    """Whether output may still be read: not where it is a pipe whose reader went away, as far as the system can say."""
     try:
         watched = select.poll()
         watched.register(out.fileno(), 0)
@@ -389,21 +392,21 @@ def buffer_standard_output() -> None:
 
 
 def write_document(document: bytes, destination: Destination) -> None:
-    """Writes what is made as a whole."""
+    """Writes a text that is made as a whole to a destination."""
     with destination.opened() as out:
         out.write(document)
 
 
 def put(*lines: str) -> None:
-    """Lines of text on standard output, whatever in them does not print shown as an escape."""
+    """Prints lines of text on standard output, whatever in them does not print shown as an escape."""
     with standard_output() as out:
         for line in lines:
             out.write(f"{printable(without_raw_bytes(line))}\n".encode("utf-8", "backslashreplace"))
 
 
 def say(*lines: str) -> None:
-    """Lines for people on standard error, likewise, and all at once: who reads the first and acts on it finds the others said.
-    Nothing is stated where there is no such stream."""
+    """Prints lines for people on standard error, escaped, and all at once: who reads the first and acts on it finds the others
+    said. Nothing is stated where there is no such stream."""
     if sys.stderr is None:
         return
     text = "".join([f"{printable(without_raw_bytes(line))}\n" for line in lines])

@@ -48,8 +48,8 @@ _AT_ONCE = 1 << 16
 
 
 def lines(records: Iterable[object]) -> Iterator[bytes]:
-    """The lines of records, many at a time; one with `Pieces` comes piece by piece. Where no record can be made any more, the lines
-    of those before it come first."""
+    """The JSON lines of records, many at a time; one with `Pieces` comes piece by piece. Where no record can be made any more, the
+    lines of those before it come first."""
     # Into room that is there already: that takes two thirds of the time.
     text = bytearray()
     try:
@@ -77,7 +77,7 @@ def lines(records: Iterable[object]) -> Iterator[bytes]:
 
 
 def _in_pieces(value: object) -> Iterator[bytes]:
-    """The same as `dumps` where there may be `Pieces`."""
+    """The JSON of a record as `dumps` makes it, where there may be `Pieces`."""
     found: list[Pieces] = []
 
     def marked(part: object) -> Raw:
@@ -98,12 +98,13 @@ def _in_pieces(value: object) -> Iterator[bytes]:
 
 
 def line(record: object) -> bytes:
-    """The JSON with a newline behind it."""
+    """A record's JSON with a newline behind it."""
     return dumps(record) + b"\n"
 
 
 def _escaped(value: object) -> bytes:
-    """The same where a text has lone surrogates. `Raw` is put in afterwards, in the place of a text that nothing else has."""
+    """The JSON of a value whose text has lone surrogates. `Raw` is put in afterwards, in the place of a text that nothing else
+    has."""
     raws: list[bytes] = []
     mark = uuid4().hex
 

@@ -39,7 +39,8 @@ def digest_within(file: BinaryIO, stated: str) -> str | None:
 
 
 class SealedOutput:
-    """Bytes on their way out. Behind the mark they wait for the end, in a temporary file where there are many."""
+    """Output bytes on their way out, sealed with a digest of them all. Behind the mark they wait for the end, in a temporary file
+    where there are many."""
 
     def __init__(self, out: BinaryIO, mark: str) -> None:
         self._out, self._mark = out, mark.encode()
@@ -67,11 +68,11 @@ class SealedOutput:
         return len(data)
 
     def flush(self) -> None:
-        """What need not wait is written."""
+        """Writes output that need not wait for the digest."""
         self._out.flush()
 
     def finish(self) -> None:
-        """Writes the digest, and what waits."""
+        """Writes the digest into the output, and what waits for it."""
         if self._waiting is None:
             self._pass(self._begun)
             return

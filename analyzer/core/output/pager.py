@@ -38,7 +38,7 @@ class _PagerClosedError(Exception):
 
 
 class _PagerInput(io.TextIOWrapper):
-    """Text for a pager. That it was left has an exception of its own: rich ends the process by `BrokenPipeError`."""
+    """Text that goes to a pager. That it was left has an exception of its own: rich ends the process by `BrokenPipeError`."""
 
     def write(self, text: str) -> int:
         try:

@@ -31,7 +31,8 @@ def watching(sources: Iterable[object], *, notebook: bool = False) -> Iterator[C
 
 
 def progress_words(frames: int, done: int, total: int, seconds: float) -> str:
-    """`12.0 of 40.0 MB (30 %), 11,000 frames, about 35 s left`; without what is not known, for a pipe or right at the start."""
+    """The progress of reading in words: `12.0 of 40.0 MB (30 %), 11,000 frames, about 35 s left`; without what is not known, for a
+    pipe or right at the start."""
     words = f"{frames:,} frames read"
     if not done:
         return words
