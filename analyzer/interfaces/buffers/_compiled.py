@@ -32,7 +32,7 @@ _LENDING = Lock()
 
 @contextmanager
 def _lent(modules: Mapping[str, ModuleType]) -> Iterator[None]:
-    """Has `import name` find these modules, for as long as a module that imports them is executed."""
+    """Makes `import name` find these compiled modules, for as long as a module that imports them is executed."""
     with _LENDING:
         before = {name: sys.modules[name] for name in modules if name in sys.modules}
         sys.modules.update(modules)
@@ -62,12 +62,12 @@ def _camel(name: str) -> str:
 
 @cache
 def parser(name: str, flavour: Flavour) -> Any:
-    """The compiled class of a spec."""
+    """The compiled Kaitai parser class of a spec."""
     return getattr(_module(flavour, name), _camel(name))
 
 
 class FieldSpec(Struct, frozen=True):
-    """One field as its description has it.
+    """One field of a structure as its Kaitai description has it.
 
     `names` (of a value) and `flags` (of its bits) map numbers to (spelling, explanation), `special` numbers to what they stand
     for. `lazy` fields have a position of their own; `around` ones hold the bytes in which such fields lie. Fillers are padding,
@@ -92,7 +92,8 @@ class FieldSpec(Struct, frozen=True):
 
 
 class TypeSpec(Struct, frozen=True):
-    """One type: its path (`ms_pcq_perf_data.block`), the specification's spelling, and its fields in order."""
+    """One type of a Kaitai description: its path (`ms_pcq_perf_data.block`), the specification's spelling, and its fields in
+    order."""
 
     path: str
     spelling: str
@@ -102,7 +103,7 @@ class TypeSpec(Struct, frozen=True):
 
 @cache
 def spec_texts() -> dict[str, Any]:
-    """Every description in `ksy/`, by name."""
+    """The text of every Kaitai description in `ksy/`, by name."""
     loaded: dict[str, Any] = orjson.loads((GENERATED / "specs.json").read_bytes())
     return loaded
 
@@ -123,7 +124,8 @@ def enum_names(where: str) -> dict[int, tuple[str, str]]:
 
 
 def _enum_of(entry: Any, path: tuple[str, ...], key: str) -> dict[int, tuple[str, str]] | None:
-    """The table a field names, looked up from the field's type outwards, as the compiler does."""
+    """The value table that a field of a Kaitai description names, looked up from the field's type outwards, as the compiler
+    does."""
     if key not in entry:
         return None
     name = str(entry[key])
@@ -169,7 +171,7 @@ _REMARKED = frozenset({"rest", "total_size", "total_byte_length", "header_length
 
 @cache
 def _asked_for() -> frozenset[str]:
-    """The names in expressions of all descriptions, by which one field decides on others, but for texts of fields."""
+    """The names in expressions of all Kaitai descriptions, by which one field decides on others, but for texts of fields."""
     found = set(_REMARKED)
 
     def visit(node: Any) -> None:
@@ -192,7 +194,7 @@ def _asked_for() -> frozenset[str]:
 
 @cache
 def _nodes() -> dict[str, tuple[Any, tuple[str, ...]]]:
-    """Each type's description and path, by the qualified name of its compiled class (`MsPcqPerfData.Block`)."""
+    """The Kaitai description and path of each type, by the qualified name of its compiled class (`MsPcqPerfData.Block`)."""
     found: dict[str, tuple[Any, tuple[str, ...]]] = {}
 
     def visit(node: Any, path: tuple[str, ...]) -> None:
@@ -207,7 +209,7 @@ def _nodes() -> dict[str, tuple[Any, tuple[str, ...]]]:
 
 @cache
 def _type(name: str) -> TypeSpec:
-    """A type by the qualified name of its compiled class. A capture has few of them, and all would take long."""
+    """A Kaitai type by the qualified name of its compiled class. A capture has few of them, and all would take long."""
     node, path = _nodes()[name]
     fields = [_field(entry["id"], entry, path, lazy=False) for entry in node.get("seq", ())]
     # Calculated instances are no bytes of their own, and texts of fields none but these; other positioned ones are.
@@ -220,10 +222,10 @@ def _type(name: str) -> TypeSpec:
 
 
 def types() -> dict[str, TypeSpec]:
-    """Every type by the qualified name of its compiled class."""
+    """Every Kaitai type by the qualified name of its compiled class."""
     return {name: _type(name) for name in _nodes()}
 
 
 def type_of(compiled: Any) -> TypeSpec:
-    """The description of a compiled object's type."""
+    """The Kaitai description of a compiled object's type."""
     return _type(type(compiled).__qualname__)

@@ -83,7 +83,7 @@ def _padding(data: bytes, start: int, stop: int, kind: int) -> int:
 
 
 def _left_over(data: bytes, at: int, stop: int, kind: int, count: int) -> int | None:
-    """Bytes left when the values are read from `at` on; None where they cannot be."""
+    """Bytes left of a block of performance data when the values are read from `at` on; None where they cannot be."""
     if kind == 2:
         end = _values(data, at, stop, count)
         return None if end is None else stop - end
@@ -138,7 +138,8 @@ def string_table_base(data: bytes) -> tuple[int, list[str]]:
 
 
 def _leading_to_strings(data: bytes, offsets: list[int], head: int, base: int) -> int:
-    """How many of the offsets, counted from `base`, lead to where the headers (of `head` bytes) or a string have just ended."""
+    """How many offsets of a string table, counted from `base`, lead to where the headers (of `head` bytes) or a string have just
+    ended."""
     places = (base + offset for offset in offsets)
     return sum(
         at == head or (head < at and at % 2 == 0 and data[at - 2 : at] == b"\0\0")
@@ -170,7 +171,7 @@ def offsets_of_strings(data: bytes) -> list[int]:
 
 
 def without_unpaired(data: bytes, start: int = 0) -> bytes | None:
-    """These bytes with U+FFFD for each unpaired surrogate from `start` on; None where there is none.
+    """The bytes of a string table with U+FFFD for each unpaired surrogate from `start` on; None where there is none.
 
     Parsers compiled for zero-terminated UTF-16 refuse such text; of equal length, every offset stays true.
     """

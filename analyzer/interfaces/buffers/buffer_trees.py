@@ -77,12 +77,13 @@ class ParsePlan(Struct, frozen=True):
     notes: tuple[str, ...]
 
     def fresh(self, flavour: Flavour) -> Any:
-        """A compiled object over the data; the plain flavour reads at once, the other with `_read`."""
+        """A compiled object over the buffer's data; the plain flavour reads at once, the other with `_read`."""
         return parser(SPECS[self.kind], flavour)(*self.arguments, KaitaiStream(BytesIO(self.data)))
 
 
 def plan_for(kind: BufferKind, data: bytes, big_endian: bool | None) -> ParsePlan:
-    """Chooses between readings where there are several; raises a DecodeError for a table that is not to be read at all."""
+    """Chooses between readings of a buffer where there are several; raises a DecodeError for a table that is not to be read at
+    all."""
     if kind == "guids":
         return ParsePlan(kind, data, (bool(big_endian),), Encoding(bool(big_endian)), ())
     if kind == "perf-data":
@@ -122,7 +123,7 @@ def decode_buffer(kind: BufferKind, data: bytes, *, big_endian: bool | None = No
 
 
 def find_damage(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> DecodeError | None:
-    """The `problem` that `decode_buffer` would find, without a tree where that is not needed to know."""
+    """The damage of a buffer: the `problem` that `decode_buffer` would find, without a tree where that is not needed to know."""
     if kind == "perf-data" and PERF_DATA.read(data) is not None:
         return None
     if kind == "winperf" and not big_endian and WINPERF.read(data) is not None:
@@ -138,13 +139,13 @@ _SHORT, _KNOWN = 4096, 1024
 
 @lru_cache(maxsize=_KNOWN)
 def _known_damage(kind: BufferKind, data: bytes, big_endian: bool | None) -> DecodeError | None:
-    """The damage of a short buffer."""
+    """The damage of a short buffer, remembered."""
     problem = decode_buffer(kind, data, big_endian=big_endian).problem
     return problem.alone() if problem is not None else None
 
 
 def plain_decode(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> BufferDecode:
-    """Returns what `decode_buffer` does, read by the plain parser alone."""
+    """Decodes a buffer to a tree as `decode_buffer` does, by the plain parser alone."""
     try:
         plan = plan_for(kind, data, big_endian)
     except DecodeError as error:
@@ -158,12 +159,12 @@ def plain_decode(kind: BufferKind, data: bytes, *, big_endian: bool | None = Non
 
 
 def notes_on(plan: ParsePlan, compiled: Any) -> tuple[str, ...]:
-    """The readings chosen, and remarks on what is unusual."""
+    """Notes on a buffer: the readings chosen, and remarks on what is unusual."""
     return (*plan.notes, *remarks(SPECS[plan.kind], compiled, len(plan.data)))
 
 
 def _damaged(plan: ParsePlan) -> BufferDecode:
-    """The same with recorded positions: what was read before the damage, and where reading ended."""
+    """The tree of a damaged buffer, with recorded positions: what was read before the damage, and where reading ended."""
     compiled, problem = parse_positions(plan)
     consumed = compiled._io.pos()
     tree: dict[str, JsonValue] = {}
@@ -181,7 +182,7 @@ def _damaged(plan: ParsePlan) -> BufferDecode:
 
 
 def parse_positions(plan: ParsePlan) -> tuple[Any, DecodeError | None]:
-    """The compiled object with recorded positions, read as far as possible, and what ended it."""
+    """The compiled object of a buffer with recorded positions, read as far as possible, and what ended it."""
     compiled = plan.fresh("positions")
     try:
         compiled._read()
@@ -208,7 +209,7 @@ def remarks(spec: str, compiled: Any, size: int) -> Iterator[str]:
 
 
 def _reached_the_end(compiled: Any) -> bool:
-    """Whether reading came to the last field; of a damaged buffer, what is left is not left over."""
+    """Whether reading came to the last field of the buffer; of a damaged buffer, what is left is not left over."""
     places = getattr(compiled, "_debug", None)
     return places is None or all("end" in place for name, place in places.items() if not name.startswith("_m_"))
 

@@ -39,14 +39,14 @@ TYPE_CLASS_MASK, TYPE_CLASS_TEXT, TEXT_IS_ASCII = 0x00000C00, 0x00000800, 0x0001
 
 
 class Encoding(Struct, frozen=True):
-    """What the bytes of a structure mean beyond its description: byte order and the code page of its single-byte names."""
+    """The encoding of a buffer beyond its description: byte order and the code page of its single-byte names."""
 
     big_endian: bool = False
     code_page: int = 0
 
 
 def is_guid(value: Any) -> bool:
-    """Whether an object is a GUID or UUID."""
+    """Whether a compiled object is a GUID or UUID."""
     return type(value).__qualname__ in ("MsDtyp.Guid", "Ndr.Uuid")
 
 
@@ -57,7 +57,7 @@ def guid_of(value: Any) -> str:
 
 
 def scalar_of(field: FieldSpec, value: bytes, reading: Encoding) -> str | int:
-    """The value of the bytes of a field."""
+    """The plain value of a compiled field's bytes."""
     if field.meaning == "counter-value":
         return counter_value(value, big_endian=reading.big_endian)
     if field.encoding == "code-page":
@@ -98,14 +98,15 @@ def check_overlap(values: Any, length: int) -> None:
 
 
 def reading_of(compiled: Any, reading: Encoding) -> Encoding:
-    """The encoding inside `compiled`: an object of winperf.h announces the code page of its names."""
+    """The encoding inside a compiled object: an object of winperf.h announces the code page of its names."""
     if type_of(compiled).path == "winperf.object_body":
         return Encoding(reading.big_endian, getattr(compiled, "code_page", 0))
     return reading
 
 
 def plain_value(compiled: Any, reading: Encoding) -> dict[str, JsonValue]:
-    """The tree of a whole object. Fillers are left out, absent optional fields are None. Raises a LazyError for damage."""
+    """The tree of plain values of a whole compiled object. Fillers are left out, absent optional fields are None. Raises a
+    LazyError for damage."""
     tree: dict[str, JsonValue] = {}
     filler = TreeFiller()
     filler.fill(compiled, tree, reading)
@@ -115,7 +116,7 @@ def plain_value(compiled: Any, reading: Encoding) -> dict[str, JsonValue]:
 
 
 class LazyError(Exception):
-    """A field that is read on demand could not be; the cause is the parser's exception."""
+    """The error that a compiled field that is read on demand could not be; the cause is the parser's exception."""
 
     def __init__(self, compiled: Any, field: str) -> None:
         super().__init__(field)
@@ -124,7 +125,7 @@ class LazyError(Exception):
 
 
 def on_demand(compiled: Any, name: str) -> Any:
-    """A field with a position of its own in an object that was cut off; None where what it depends on was not reached."""
+    """A compiled field with a position of its own in an object that was cut off; None where what it depends on was not reached."""
     try:
         return getattr(compiled, name)
     except (AttributeError, *PARSER_ERRORS):
@@ -132,7 +133,7 @@ def on_demand(compiled: Any, name: str) -> Any:
 
 
 def contained(compiled: Any, name: str) -> tuple[Any, LazyError | None]:
-    """A structure that is read on demand, as far as it can be read, and what ended reading it.
+    """A compiled structure that is read on demand, as far as it can be read, and what ended reading it.
 
     Its place is known without reading it, so its damage is contained: what follows it is read all the same. Where the bytes it
     lies in were not reached, there is neither. The plain parsers keep nothing of a structure that is damaged.
@@ -239,7 +240,7 @@ def _number(value: Any) -> JsonValue:
 
 
 def located(compiled: Any, error: BaseException, size: int) -> DecodeError:
-    """The DecodeError for an exception that ended reading the root object `compiled`, of `size` bytes."""
+    """The DecodeError for an exception of the parser that ended reading the root object `compiled`, of `size` bytes."""
     path = broken_path(compiled)
     return translated(error, ".".join(name for name, _, _ in path), path[-1][1], size)
 
@@ -251,7 +252,7 @@ _MOST_DESCRIBED = 8
 def damage_of(
     compiled: Any, problem: DecodeError | None, damage: Sequence[LazyError], size: int
 ) -> tuple[DecodeError | None, tuple[str, ...]]:
-    """The first damage of the root object `compiled`, of `size` bytes, and a sentence for each other one.
+    """The first damage of the compiled root object `compiled`, of `size` bytes, and a sentence for each other one.
 
     `problem` is what ended reading the root, `damage` what ended reading fields below it on demand.
     """
@@ -288,7 +289,7 @@ def _located_below(node: Any, path: str, base: int, error: LazyError, size: int)
 
 
 def walk(compiled: Any, path: str, base: int) -> Iterator[tuple[str, Any, int]]:
-    """Every object below `compiled` with its path and where its stream begins, the root first."""
+    """Every compiled object below `compiled` with its path and where its stream begins, the root first."""
     yield path, compiled, base
     for held, place in compiled._debug.items():
         # What is read on demand is held under another name; by its own it would be read again.
@@ -303,7 +304,8 @@ def walk(compiled: Any, path: str, base: int) -> Iterator[tuple[str, Any, int]]:
 
 
 def broken_path(root: Any) -> list[tuple[str, int, Any]]:
-    """From the root down to the field at which reading ended: its name, its offset in the buffer, and the object it is in."""
+    """The path from the compiled root down to the field at which reading ended: its name, its offset in the buffer, and the object
+    it is in."""
     path: list[tuple[str, int, Any]] = []
     node, base = root, 0
     while begun := [(name, place) for name, place in node._debug.items() if not name.startswith("_m_")]:
@@ -325,12 +327,12 @@ def broken_path(root: Any) -> list[tuple[str, int, Any]]:
 
 
 def unfinished_in(root: Any) -> Iterator[int]:
-    """The objects in which reading ended, by identity, of a root object that was not read to its end."""
+    """The compiled objects in which reading ended, by identity, of a root object that was not read to its end."""
     return (id(node) for _, _, node in broken_path(root))
 
 
 def translated(error: BaseException, field: str, start: int, stop: int) -> DecodeError:
-    """Our error for the parser's."""
+    """Our decode error for an exception of the compiled parser."""
     if isinstance(error, DecodeError):
         return type(error)(error.reason, field=field, start=start, stop=stop)
     if isinstance(error, EndOfStreamError):

@@ -52,7 +52,7 @@ StatusName = Callable[[int], str]
 
 
 class StubKind(Struct, frozen=True):
-    """Which stub: everything that is not in its bytes."""
+    """Which RPC stub: method, side and syntax, everything that is not in its bytes."""
 
     interface: Interface
     opnum: int
@@ -62,7 +62,8 @@ class StubKind(Struct, frozen=True):
 
 
 class Field(Discreet, frozen=True):
-    """A field or structure: `start` and `length` in the bytes it was read from, `children` for a structure.
+    """A field or structure in the map of a buffer or stub: `start` and `length` in the bytes it was read from, `children` for a
+    structure.
 
     `name` is the id in `ksy/` (with its place in an array), `spelling` the specification's, `meaning` what the value
     stands for where it has a name of its own; `doc_ref` (of structures) names document and section.
@@ -90,18 +91,18 @@ class Field(Discreet, frozen=True):
 
     @property
     def raw(self) -> bytes:
-        """The bytes of the field."""
+        """The bytes of a field in the map of a buffer or stub."""
         return self.data[self.start - self.base : self.start - self.base + self.length]
 
     def leaves(self) -> Iterator[Field]:
-        """Fields that have a value, in order."""
+        """Fields of the map that have a value, in order."""
         if self.value is not None:
             yield self
         for child in self.children:
             yield from child.leaves()
 
     def shifted(self, by: int) -> Field:
-        """This field in bytes that have `by` more before it, like a buffer in its stub."""
+        """This field of the map in bytes that have `by` more before it, like a buffer in its stub."""
         return replace(
             self,
             start=self.start + by,
@@ -148,7 +149,7 @@ def map_fields(
 
 
 def map_head(data: bytes) -> FieldMap:
-    """The fields of a PERF_DATA_BLOCK before its objects, which are nearly all of it."""
+    """Maps the fields of a PERF_DATA_BLOCK before its objects, which are nearly all of it."""
     at, size = spans("winperf", "header_length")[0]
     big_endian = plan_for("winperf", data, None).reading.big_endian
     return map_fields("winperf", data[: int.from_bytes(data[at : at + size], "big" if big_endian else "little")])
@@ -165,14 +166,14 @@ def _map_stub(kind: StubKind, data: bytes, status_name: StatusName | None) -> Fi
 
 
 class _Words(Struct, frozen=True):
-    """What the values of a field stand for."""
+    """The meanings in words of a field's values."""
 
     spec: FieldSpec
     status_name: StatusName | None
 
     @property
     def has_any(self) -> bool:
-        """Whether any value of the field stands for something."""
+        """Whether any value of the field has a meaning in words."""
         spec = self.spec
         return bool(spec.special) or any(one is not None for one in (spec.names, spec.flags, spec.meaning))
 
@@ -194,7 +195,7 @@ class _Words(Struct, frozen=True):
 
 
 def _reads(kind: str, value: JsonValue, reading: Encoding) -> Reads:
-    """How the value of a field that decides on no other follows from its bytes."""
+    """How the value of a mapped field that decides on no other follows from its bytes."""
     if kind == "bytes":
         return "bytes"
     if kind in _GUIDS:
@@ -211,7 +212,7 @@ def _number_order(reading: Encoding, *, is_signed: bool = False) -> Reads:
 
 
 class _Mapper:
-    """Makes fields of compiled objects. Reading on demand may run into damage, which ends the tree there."""
+    """Makes the fields of a map from compiled objects. Reading on demand may run into damage, which ends the tree there."""
 
     def __init__(
         self,
@@ -231,7 +232,7 @@ class _Mapper:
         self._damage: list[LazyError] = []
 
     def damage(self, compiled: Any, problem: DecodeError | None) -> tuple[DecodeError | None, tuple[str, ...]]:
-        """The first damage and a sentence for each other one; `problem` is what ended reading the root."""
+        """The first damage of the mapped buffer and a sentence for each other one; `problem` is what ended reading the root."""
         found = self._damage if self._lazy is None else [*self._damage, self._lazy]
         return damage_of(compiled, problem, found, len(self._data))
 
@@ -267,7 +268,7 @@ class _Mapper:
         )
 
     def _children(self, compiled: Any, base: int, reading: Encoding, outer: FieldSpec | None = None) -> Iterator[Field]:
-        """The fields of an object whose stream starts at `base`, in the order of the specification.
+        """The fields of a compiled object whose stream starts at `base`, in the order of the specification.
 
         `outer` is the field that holds the object: its encoding and value table apply to what the object wraps.
         """
@@ -309,7 +310,7 @@ class _Mapper:
         yield from made
 
     def _contained(self, spec: FieldSpec, compiled: Any, base: int, reading: Encoding) -> Iterator[Field]:
-        """The fields of a structure whose damage is contained."""
+        """The fields of a compiled structure whose damage is contained."""
         value, error = contained(compiled, spec.name)
         if error is not None:
             self._damage.append(error)
@@ -426,11 +427,11 @@ class _Mapper:
         )
 
     def _is_free(self, spec: FieldSpec) -> bool:
-        """Whether no other field depends on a field."""
+        """Whether no other field of the structure depends on a field."""
         return not spec.decides and (self._free is None or spec.name in self._free)
 
     def _gaps(self, spec: FieldSpec, start: int, stop: int, made: list[Field]) -> list[Field]:
-        """What of the bytes around fields with positions of their own no such field covers."""
+        """Gaps in the map: bytes around fields with positions of their own that no such field covers."""
         gaps = []
         at = start
         leaves = [leaf for item in made for leaf in item.leaves()]
@@ -457,7 +458,7 @@ _MANY_BLOCKS, _LONG_BLOCK = 64, 1024
 
 
 def _root_of_blocks(plan: ParsePlan, status_name: StatusName | None) -> Field | None:
-    """The fields of undamaged performance data of many blocks; None for all else.
+    """The fields of undamaged performance data of many blocks (MS-PCQ); None for all else.
 
     A compiled object takes three kilobytes for the smallest block. So each block is read alone behind the header, and one that
     differs from a block before it only in fields that decide on no other is not read, but is that block with other values.
@@ -522,7 +523,7 @@ def _root_of_instances(plan: ParsePlan, status_name: StatusName | None) -> Field
 def _with_instances(
     field: Field, data: bytes, start: int, places: Sequence[InstancePlace], instances: Sequence[WinPerfInstance]
 ) -> Field:
-    """An object as it begins at `start`, with all its instances, of one that has an instance of each shape."""
+    """The fields of an object as it begins at `start`, with all its instances, of one that has an instance of each shape."""
     by, length = start - field.start, int.from_bytes(data[start : start + WINPERF_LENGTH.size], "little")
     *before, body = field.children
     fields = [_read_again(child, data, by) for child in body.children if child.type != "winperf.instance"]
@@ -538,7 +539,7 @@ def _with_instances(
 
 
 def _read_again(field: Field, data: bytes, by: int, text: str | None = None) -> Field:
-    """A field as it is in other bytes, so many bytes further on; `text` is the text that is read of them."""
+    """A mapped field as it is in other bytes, so many bytes further on; `text` is the text that is read of them."""
     start, length, words = field.start + by, field.length, field.words
     value, meaning = field.value, field.meaning
     children = field.children
@@ -557,7 +558,7 @@ def _read_again(field: Field, data: bytes, by: int, text: str | None = None) -> 
 
 
 def _value_of(raw: bytes, reads: Reads) -> str | int:
-    """The value of a field as it follows from its bytes."""
+    """The value of a mapped field as it follows from its bytes."""
     match reads:
         case "guid-le" | "guid-be":
             return guid_text(raw, "little" if reads == "guid-le" else "big")
@@ -568,8 +569,8 @@ def _value_of(raw: bytes, reads: Reads) -> str | int:
 
 
 def deciding(spans: Sequence[tuple[int, int, bool]], length: int) -> bytes:
-    """The bytes that decide on a layout, as a mask; `spans` are its fields, first byte and end, and whether they decide on no
-    other."""
+    """The bytes of a buffer that decide on its layout, as a mask; `spans` are its fields, first byte and end, and whether they
+    decide on no other."""
     mask = bytearray(b"\xff") * length
     # Fields may lie in bytes of others.
     for is_free in (True, False):

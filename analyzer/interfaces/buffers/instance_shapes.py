@@ -23,7 +23,8 @@ from analyzer.interfaces.buffers.winperf_layout import WinperfParts
 
 
 class InstancePlace(Struct, frozen=True):
-    """Where an instance begins and ends in its block, and which instance of its object in the shorter block has its shape."""
+    """Where an instance begins and ends in its PERF_DATA_BLOCK, and which instance of its object in the shorter block has its
+    shape."""
 
     start: int
     stop: int
@@ -31,7 +32,7 @@ class InstancePlace(Struct, frozen=True):
 
 
 def one_of_each_shape(data: bytes, block: WinperfParts) -> tuple[bytes, tuple[tuple[InstancePlace, ...], ...]]:
-    """A block without the instances that have the shape of one before, and the places of the instances of each object.
+    """A PERF_DATA_BLOCK without the instances that have the shape of one before, and the places of the instances of each object.
 
     What the shorter block says of its lengths and numbers fits it. A block whose name lies among its objects is not made shorter.
     """
@@ -59,7 +60,7 @@ def one_of_each_shape(data: bytes, block: WinperfParts) -> tuple[bytes, tuple[tu
 
 
 def _places(data: bytes, block: WinperfParts, number: int) -> Iterator[InstancePlace]:
-    """The places of the instances of an object. The first of each shape has the next number."""
+    """The places of the instances of an object in a PERF_DATA_BLOCK. The first of each shape has the next number."""
     item, start = block.layout.objects[number], block.layout.starts[number]
     if item.num_instances <= 0:
         return

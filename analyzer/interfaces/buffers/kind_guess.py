@@ -25,7 +25,7 @@ Confidence = Literal["certain", "likely", "possible"]
 
 
 class Guess(NamedTuple):
-    """A kind that a buffer may be, why, and how sure that is."""
+    """A guess at the kind of a buffer: why, and how sure that is."""
 
     kind: BufferKind
     why: str
@@ -33,7 +33,7 @@ class Guess(NamedTuple):
 
 
 def guess_kind(data: bytes) -> list[Guess]:
-    """The kinds this may be, the surest first; empty where nothing fits.
+    """Guesses the kind of a buffer, the surest first; empty where nothing fits.
 
     A kind with unmistakable marks of its own is offered even where the buffer is damaged further on.
     """

@@ -20,10 +20,10 @@ _Word = TypeVar("_Word", np.uint32, np.uint64)
 
 
 class KnownLayout(Struct, frozen=True, eq=False, dict=True):
-    """A layout of buffers. Buffers of a layout that is remembered share one object."""
+    """A layout that several buffers of performance data have. Buffers of a layout that is remembered share one object."""
 
     def once(self, key: str, make: Callable[[], _Made]) -> _Made:
-        """Returns what was made of the layout under a key, and makes it if it is not there. It must not hold the layout."""
+        """Returns what was made of the known layout under a key, and makes it if it is not there. It must not hold the layout."""
         made: _Made
         try:
             made = self.__dict__[key]
@@ -33,7 +33,7 @@ class KnownLayout(Struct, frozen=True, eq=False, dict=True):
 
 
 class _Known(Struct, frozen=True, eq=False):
-    """A buffer that was read: its words, which of their bits have to be the same, and its layout."""
+    """A buffer of performance data that was read: its words, which of their bits have to be the same, and its layout."""
 
     words: npt.NDArray[Any]
     fixed: npt.NDArray[Any]
@@ -41,7 +41,7 @@ class _Known(Struct, frozen=True, eq=False):
 
 
 class SameLayout(Generic[_Layout, _Word]):
-    """Remembers buffers with their layouts, a few of each size.
+    """Remembers buffers of performance data with their layouts, a few of each size.
 
     If there are more than `MAX_LAYOUTS`, more than `MAX_OF_A_SIZE` of one size, or more than `max_bytes` in all, the one that was
     read first is forgotten.
@@ -64,7 +64,7 @@ class SameLayout(Generic[_Layout, _Word]):
         return len(self._sizes)
 
     def find(self, data: bytes) -> _Layout | None:
-        """The layout of a buffer that differs from one remembered in nothing but what may differ."""
+        """The layout of a buffer that differs from a remembered one in nothing but what may differ."""
         of_the_size = self._known.get(len(data))
         if not of_the_size:
             return None
@@ -77,7 +77,7 @@ class SameLayout(Generic[_Layout, _Word]):
         return None
 
     def remember(self, data: bytes, layout: _Layout, free: Iterable[npt.NDArray[np.int64]]) -> None:
-        """Remembers a buffer of whole words; `free` are the words that may differ."""
+        """Remembers a buffer of whole words with its layout; `free` are the words that may differ."""
         size: int = len(data)
         if size % self._form.itemsize or size > self._max_bytes:
             return
@@ -96,7 +96,7 @@ class SameLayout(Generic[_Layout, _Word]):
                 self._forget(self._sizes.popleft())
 
     def _forget(self, size: int) -> None:
-        """Forgets the buffer of a size that was read first."""
+        """Forgets the remembered buffer of a size that was read first."""
         self._bytes -= size
         self._known[size] = self._known[size][1:]
         if not self._known[size]:

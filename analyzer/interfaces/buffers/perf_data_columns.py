@@ -38,7 +38,7 @@ from analyzer.interfaces.buffers.windows_text import utf16_text
 
 
 class BlockParts(Struct, frozen=True):
-    """One block of a layout: the fields of its header, where it begins, and what it holds.
+    """One block of performance data (MS-PCQ) in a layout: the fields of its header, where it begins, and what it holds.
 
     `ids` are the size of its counter ids and the ids, None where its type has none. `pairs` are dwDataSize and dwSize of each value
     of a block without instances, `grids` the instances of one with.
@@ -55,7 +55,7 @@ class BlockParts(Struct, frozen=True):
 
 
 def block_parts(data: bytes, layout: PerfDataLayout) -> Iterator[BlockParts]:
-    """The blocks of a buffer of this layout, in their order."""
+    """The blocks of a buffer of performance data of this layout, in their order."""
     count = len(layout.starts) - 1
     grids: dict[int, list[Grid]] = {}
     singles: list[Singles] = []
@@ -87,7 +87,7 @@ def block_parts(data: bytes, layout: PerfDataLayout) -> Iterator[BlockParts]:
 
 
 def values_of(read: PerfDataParts) -> list[int | str]:
-    """All values, 0 for an error block."""
+    """All values of performance data, 0 for an error block."""
     values: list[int | str] = read.values.tolist()
     for at, text in read.texts.items():
         values[at] = counter_value(text)
@@ -95,14 +95,14 @@ def values_of(read: PerfDataParts) -> list[int | str]:
 
 
 def instances_of(data: bytes, grid: Grid) -> Iterator[tuple[int, int, str]]:
-    """Size of the header, id and name of each instance."""
+    """Size of the header, id and name of each instance in a block of performance data."""
     size_at = INSTANCE_SIZE.unpack_from
     for start, number, name in zip(grid.starts.tolist(), grid.instance_ids.tolist(), grid.names, strict=True):
         yield size_at(data, start)[0], number, name
 
 
 def perf_data_tree(data: bytes) -> dict[str, Any] | None:
-    """The tree of a regular buffer, as `decode_buffer` has it."""
+    """The tree of a regular buffer of performance data, as `decode_buffer` has it."""
     read = PERF_DATA.read(data)
     if read is None:
         return None
@@ -162,7 +162,7 @@ RawRow = tuple[int, int, int, int | None, str | None, int | None, bytes | None]
 
 
 def rows_of(data: bytes, layout: PerfDataLayout) -> Iterator[RawRow]:
-    """What `PerfRow` consists of, value by value."""
+    """The rows (`PerfRow`) of performance data, value by value."""
     for part in layout.parts:
         if isinstance(part, Grid):
             yield from _grid_rows(data, part)
@@ -221,7 +221,8 @@ class PerfColumns(Struct, frozen=True, eq=False, dict=True):
 
 
 def regular_columns(data: bytes, counters: Collection[int] | None = None) -> PerfColumns | None:
-    """The columns of a regular buffer. With `counters`, instances have no values but their first and those that may be of these."""
+    """The columns of a regular buffer of performance data. With `counters`, instances have no values but their first and those that
+    may be of these."""
     read = PERF_DATA.read(data)
     if read is None:
         return None
@@ -256,8 +257,8 @@ def regular_columns(data: bytes, counters: Collection[int] | None = None) -> Per
 
 
 def _part_columns(part: Part, start: int, named: int, counters: Collection[int] | None) -> tuple[npt.NDArray[Any], ...]:
-    """Block, type, status, counter, instance id, instance, size and place among all values, of each value that is wanted. So many
-    values and instances come before this part (`start`, `named`)."""
+    """Columns of a part of performance data: block, type, status, counter, instance id, instance, size and place among all values,
+    of each value that is wanted. So many values and instances come before this part (`start`, `named`)."""
     if isinstance(part, Singles):
         none, places = np.full(len(part), -1), np.arange(start, start + len(part))
         return part.block, part.block_type, part.status, part.counter_id, none, none, part.data_size, places

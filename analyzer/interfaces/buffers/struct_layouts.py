@@ -22,12 +22,12 @@ record, spans = _LAYOUTS.record, _LAYOUTS.spans
 
 
 def names(paths: str | tuple[str, ...]) -> tuple[str, ...]:
-    """The fixed fields of a structure, in order."""
+    """The fixed fields of a performance data structure, in order."""
     return tuple(_LAYOUTS.places(paths))
 
 
 def u4s(data: bytes, at: int, count: int) -> tuple[int, ...]:
-    """Reads so many unsigned integers of 32 bits from a buffer; raises struct.error where there are fewer."""
+    """Reads so many unsigned 32-bit integers from a performance data buffer; raises struct.error where there are fewer."""
     return struct.unpack_from(f"<{count}I", data, at)
 
 
@@ -86,11 +86,11 @@ _LONGEST_PLAN = 1024
 
 
 class IrregularError(Exception):
-    """Something the plain parser has to look at."""
+    """The error that a performance data buffer has something that the plain parser has to look at."""
 
 
 class Shape:
-    """The sizes of the values of one row (PERF_COUNTER_DATA, 2.2.4.9), and how to read a row that has them."""
+    """The sizes of the values of one row of performance data (PERF_COUNTER_DATA, 2.2.4.9), and how to read a row that has them."""
 
     __slots__ = ("_json", "data_sizes", "in_words", "ints", "length", "raw", "sizes", "texts", "words")
 
@@ -115,7 +115,7 @@ class Shape:
 
     @property
     def json(self) -> bytes:
-        """The row's tree as JSON, with places for the values."""
+        """The tree of a row of counter values as JSON, with places for the values."""
         if self._json is None:
             pairs = zip(self.data_sizes, self.sizes, strict=True)
             self._json = b",".join(
@@ -128,7 +128,7 @@ class Shape:
         return row[0::3] == self.data_sizes and row[1::3] == self.sizes
 
     def values(self, data: bytes, at: int) -> list[int | str]:
-        """The raw counter values of the row at `at`."""
+        """The raw counter values of the performance data row at `at`."""
         values = list(self.ints.unpack_from(data, at)[2::3])
         for text in self.texts:
             values[text] = counter_value(values[text])
@@ -139,12 +139,12 @@ _planned = lru_cache(maxsize=64)(Shape)
 
 
 def planned(pairs: tuple[tuple[int, int], ...]) -> Shape:
-    """The shape of a row whose values have these sizes (dwDataSize, dwSize)."""
+    """The shape of a row of counter values that have these sizes (dwDataSize, dwSize)."""
     return _planned(pairs) if len(pairs) <= _LONGEST_PLAN else Shape(pairs)
 
 
 def shape_at(data: bytes, at: int, stop: int, count: int) -> Shape:
-    """The shape of the row of `count` values that begins at `at`."""
+    """The shape of the row of `count` counter values that begins at `at`."""
     if count * 8 > stop - at:
         raise IrregularError
     pairs = []

@@ -32,7 +32,7 @@ _SPECS = {"perflib-v2": "ms_pcq_stubs", "winreg": "ms_rrp_stubs", "svcctl": "ms_
 
 
 class ArrayLayout(Struct, frozen=True):
-    """The counts of the array that carries lpData; `offset` and `actual_count` are None for an array without them."""
+    """The NDR counts of the array that carries lpData; `offset` and `actual_count` are None for an array without them."""
 
     max_count: int
     offset: int | None
@@ -40,7 +40,8 @@ class ArrayLayout(Struct, frozen=True):
 
 
 class StubDecode(Struct, frozen=True):
-    """A decoded stub. `data` is what lpData holds (None: there is no lpData, or it is a null pointer), `data_start` its offset."""
+    """A decoded RPC stub. `data` is what lpData holds (None: there is no lpData, or it is a null pointer), `data_start` its
+    offset."""
 
     params: dict[str, Any]
     data: bytes | None
@@ -54,7 +55,7 @@ class StubDecode(Struct, frozen=True):
 def decode_stub(
     interface: Interface, opnum: int, side: Side, data: bytes, *, ndr64: bool = False, big_endian: bool = False
 ) -> StubDecode:
-    """Decodes a stub without authentication padding and verification trailer; raises a located DecodeError if it cannot, whose
+    """Decodes an RPC stub without authentication padding and verification trailer; raises a located DecodeError if it cannot, whose
     `params` are what was read before."""
     if interface == "perflib-v2" and not ndr64 and not big_endian:
         common = _common_stub(opnum, side, data)
@@ -64,7 +65,7 @@ def decode_stub(
 
 
 class StubPlaces(Struct, frozen=True):
-    """A decoded stub without its array: `data` is where lpData starts and stops, None for none."""
+    """A decoded RPC stub without its array: `data` is where lpData starts and stops, None for none."""
 
     params: dict[str, Any]
     data: tuple[int, int] | None
@@ -75,8 +76,8 @@ class StubPlaces(Struct, frozen=True):
 def stub_places(
     interface: Interface, opnum: int, side: Side, stub: TracedBytes, *, ndr64: bool = False, big_endian: bool = False
 ) -> StubPlaces:
-    """The result of `decode_stub`, where possible from both ends of a long stub alone. `params` are the same object for requests
-    that are alike."""
+    """Decodes an RPC stub to its places, where possible from both ends of a long stub alone. `params` are the same object for
+    requests that are alike."""
     length = len(stub)
     if interface == "perflib-v2" and side == "response" and opnum in _SIZED and not ndr64 and not big_endian:
         data = stub.data if length <= _SHORT_ANSWER else None
@@ -107,7 +108,7 @@ _known_places = lru_cache(maxsize=1024)(_places)
 def compiled_stub(
     interface: Interface, opnum: int, side: Side, data: bytes, *, ndr64: bool = False, big_endian: bool = False
 ) -> StubDecode:
-    """Returns what `decode_stub` does, read by the compiled parser alone."""
+    """Decodes an RPC stub as `decode_stub` does, read by the compiled parser alone."""
     stub, error, notes = parse_stub(interface, opnum, side, data, ndr64=ndr64, big_endian=big_endian)
     body = getattr(stub, side, None)
     found = _ReadParameters(Encoding(big_endian), unfinished_in(stub) if error is not None else ())
@@ -131,7 +132,7 @@ _REGISTRATION = struct.Struct("<16s3I")
 
 
 def _common_stub(opnum: int, side: Side, data: bytes) -> StubDecode | None:
-    """The stubs that collectors send and get all day (opnums 1 to 7), little-endian NDR20; None for the parser to read.
+    """Decodes the stubs that collectors send and get all day (opnums 1 to 7), little-endian NDR20; None for the parser to read.
 
     Raises what the parser raises where an array contradicts itself.
     """
@@ -153,7 +154,7 @@ def _common_stub(opnum: int, side: Side, data: bytes) -> StubDecode | None:
 
 
 def _common_answer(data: bytes) -> StubDecode | None:
-    """Answers of opnums 1, 2, 5 and 6: two lengths, the array, the status."""
+    """Decodes stubs of answers of opnums 1, 2, 5 and 6: two lengths, the array, the status."""
     if len(data) < _SHORTEST_ANSWER:
         return None
     numbers = _ANSWER.unpack_from(data)
@@ -173,7 +174,7 @@ def _common_answer(data: bytes) -> StubDecode | None:
 
 
 def _common_handle(side: Side, data: bytes) -> StubDecode | None:
-    """Answers of opnum 3, requests and answers of opnum 4: a handle, and in an answer the status."""
+    """Decodes stubs of answers of opnum 3, requests and answers of opnum 4: a handle, and in an answer the status."""
     size = _HANDLE.size + 4 if side == "response" else _HANDLE.size
     if len(data) < size:
         return None
@@ -201,7 +202,7 @@ def _common_validation(side: Side, data: bytes) -> StubDecode | None:
 
 
 def _answer_end(numbers: tuple[int, ...], length: int) -> int | None:
-    """Where an answer of so many bytes ends that begins with these numbers; None for the parser to read."""
+    """Where the stub of an answer of so many bytes ends that begins with these numbers; None for the parser to read."""
     _, _, room, offset, count = numbers
     if offset or count > room:
         # No such array is allowed (C706 14.3.3.4), and a server that sends one does so in each of its answers.
@@ -239,7 +240,8 @@ def _common_question(opnum: int, data: bytes) -> StubDecode | None:
 def parse_stub(
     interface: Interface, opnum: int, side: Side, data: bytes, *, ndr64: bool, big_endian: bool
 ) -> tuple[Any, DecodeError | None, tuple[str, ...]]:
-    """The compiled object of a stub, with recorded positions, as far as it could be read; what ended it, and the notes on it."""
+    """The compiled object of an RPC stub, with recorded positions, as far as it could be read; what ended it, and the notes on
+    it."""
     stub, error = _try_stub(interface, opnum, side, data, ndr64=ndr64, big_endian=big_endian, has_referent=False)
     if error is not None and interface == "perflib-v2" and side == "request":
         # The IDL makes szMachine a reference pointer, which leaves nothing on the wire; a peer that took it for a unique
@@ -253,7 +255,7 @@ def parse_stub(
 def _try_stub(
     interface: Interface, opnum: int, side: Side, data: bytes, *, ndr64: bool, big_endian: bool, has_referent: bool
 ) -> tuple[Any, DecodeError | None]:
-    """The compiled object, as far as it could be read, and what ended it."""
+    """The compiled object of a stub, as far as it could be read, and what ended it."""
     stream = KaitaiStream(BytesIO(data))
     arguments = [opnum, side == "response", ndr64, big_endian]
     if interface == "perflib-v2":

@@ -58,7 +58,7 @@ _FEW_VALUES = 64
 
 
 class _TextTemplate(Struct, frozen=True):
-    """Text with places for `count` values, of those of a buffer from `first` on."""
+    """JSON text of buffers with places for `count` values, of those of a buffer from `first` on."""
 
     text: bytes
     count: int
@@ -74,8 +74,8 @@ class _TextTemplate(Struct, frozen=True):
 
 
 class _Grid(Struct, frozen=True):
-    """Rows with numbers of the same sizes: the texts around their columns, every other one for what fills a place. It has `count`
-    values, of those of a buffer from `first` on.
+    """The JSON text of rows with numbers of the same sizes: the texts around their columns, every other one for what fills a place.
+    It has `count` values, of those of a buffer from `first` on.
 
     `columns` are neighbours of one size: first and last one, and what stands between two values.
     """
@@ -99,14 +99,14 @@ _Piece = _TextTemplate | _Grid
 
 
 class _LayoutText(Struct, frozen=True, eq=False):
-    """The text of buffers of one layout behind their headers: its pieces, None where no other buffer is known by the layout, and
-    which values have a place in it, None for all."""
+    """The JSON text of buffers of one layout behind their headers: its pieces, None where no other buffer is known by the layout,
+    and which values have a place in it, None for all."""
 
     pieces: Sequence[_Piece] | None
     placed: npt.NDArray[np.bool_] | None
 
     def of(self, data: bytes, layout: PerfDataLayout) -> Iterable[_Piece]:
-        """The pieces for a buffer."""
+        """The pieces of the layout's JSON text for a buffer."""
         return self.pieces if self.pieces is not None else _grouped(_pieces(data, layout))
 
 
@@ -119,7 +119,7 @@ class TreeText(Struct, frozen=True):
 
 
 class TreeTexts:
-    """Makes the JSON text of one buffer after the other."""
+    """Makes the JSON text of the trees of one buffer after the other."""
 
     # Of buffers that are longer none is kept, and of more than these in all, with their texts, those not used for longest.
     MAX_LENGTH = 16 * 1024
@@ -129,7 +129,7 @@ class TreeTexts:
         self._cached: Kept[TreeText | None] = Kept(self.MAX_BYTES)
 
     def tree(self, kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> TreeText | None:
-        """The tree of a buffer; None where `decode_buffer` has to be asked."""
+        """The tree of a buffer as JSON text; None where `decode_buffer` has to be asked."""
         if kind == "perf-data":
             if (read := PERF_DATA.read(data)) is not None:
                 return _perf_data_tree(data, read)
@@ -159,7 +159,7 @@ def _decoded(kind: BufferKind, data: bytes, *, big_endian: bool | None) -> TreeT
 
 
 def _perf_data_tree(data: bytes, read: PerfDataParts) -> TreeText:
-    """The tree of undamaged performance data."""
+    """The JSON tree of undamaged performance data."""
     layout = read.layout
     known = layout.once("json", lambda: _layout_text(data, layout))
     placed, texts = known.placed, [_HEADER_TEXT % DATA_HEADER.unpack_from(data)]
@@ -181,7 +181,7 @@ def _layout_text(data: bytes, layout: PerfDataLayout) -> _LayoutText:
 
 
 def _winperf_tree(data: bytes) -> TreeText | None:
-    """The tree of a regular block of the first version without text among its values."""
+    """The JSON tree of a regular PERF_DATA_BLOCK without text among its values."""
     # A longer block is not known again. Form and text take 1.9 s for 7.8 MB, and the tree takes 1.3 s.
     block = WINPERF.read(data) if len(data) <= WINPERF_MAX_BYTES else None
     if block is None:
@@ -199,7 +199,7 @@ def _winperf_tree(data: bytes) -> TreeText | None:
 
 
 def _grouped(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
-    """The same with texts joined, some thousand values in each, and each with its place among the values."""
+    """Templates of a buffer's JSON with texts joined, some thousand values in each, and each with its place among the values."""
     texts: list[bytes] = []
     count = first = 0
     for piece in pieces:
@@ -218,7 +218,7 @@ def _grouped(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
 
 
 def _templates(text: bytes) -> Iterator[_Piece]:
-    """Text that has a NUL for each of its numbers."""
+    """Templates of a buffer's JSON: text that has a NUL for each of its numbers."""
     *before, rest = text.replace(b"%", b"%%").split(b"\0")
     yield from (_TextTemplate(part + b"%d", 1) for part in before)
     yield _TextTemplate(rest, 0)
@@ -267,7 +267,7 @@ def _block_pieces(data: bytes, block: BlockParts) -> Iterator[_Piece]:
 
 
 def _row_texts(heads: Sequence[bytes], shape: Shape, before: bytes) -> _Piece:
-    """Instances whose values have the same sizes."""
+    """The JSON text of instances whose values have the same sizes."""
     sizes = list(zip(shape.data_sizes, shape.sizes, strict=True))
     columns = [(size, len(list(alike))) for size, alike in groupby(sizes)]
     count = len(heads) * len(sizes)
@@ -289,5 +289,5 @@ def _row_texts(heads: Sequence[bytes], shape: Shape, before: bytes) -> _Piece:
 
 
 def _instance_head(size: int, number: int, name: str) -> bytes:
-    """The text of an instance up to its values."""
+    """The JSON text of an instance up to its values."""
     return b'{"header":{"size":%d,"instance_id":%d,"name":' % (size, number) + orjson.dumps(name) + b'},"data":['

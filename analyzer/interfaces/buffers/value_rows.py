@@ -47,7 +47,7 @@ class SystemTime(Struct, frozen=True):
 
 
 class PerfRow(Struct, frozen=True):
-    """A value of performance data, or the error block in its place.
+    """A row: a value of performance data, or the error block in its place.
 
     `block` is the position of its block in the answer. `counter_id` is None where the block has none (types 1 and 4; then the
     query's identifier at that index does), `instance` and `instance_id` where there is none. `data` is the value's bytes, None for
@@ -64,7 +64,7 @@ class PerfRow(Struct, frozen=True):
 
     @property
     def value(self) -> int | str | None:
-        """4 or 8 bytes as an unsigned integer, anything else as text (MS-PCQ 2.2.4.9)."""
+        """The row's value: 4 or 8 bytes as an unsigned integer, anything else as text (MS-PCQ 2.2.4.9)."""
         return None if self.data is None else counter_value(self.data)
 
 
@@ -103,7 +103,7 @@ def perf_data_columns(data: bytes, counters: Collection[int] | None = None) -> P
 
 
 def columns_of(rows: Sequence[RawRow], problem: DecodeError | None = None) -> PerfColumns:
-    """Columns from rows, value by value."""
+    """Columns of performance data from its rows, value by value."""
     names: dict[str, int] = {}
     texts: dict[int, str] = {}
     entries = []
@@ -133,7 +133,7 @@ _DTYPES = (np.uint32, np.uint32, np.uint32, np.int64, np.int64, np.int64, np.uin
 
 
 def plain_perf_data_rows(data: bytes) -> PerfData:
-    """Returns what `perf_data_rows` does, read by the plain parser alone."""
+    """The rows of a performance data buffer as `perf_data_rows` has them, read by the plain parser alone."""
     plan = plan_for("perf-data", data, None)
     problem: DecodeError | None = None
     try:
@@ -156,7 +156,7 @@ def _system_time(header: Any) -> SystemTime | None:
 
 
 def _block_rows(number: int, block: Any) -> Iterator[PerfRow]:
-    """The rows of one block, which may have been cut off at any field."""
+    """The rows of one performance data block, which may have been cut off at any field."""
     body = getattr(block, "body", None)
     if body is None:
         return
@@ -189,7 +189,7 @@ def _value_rows(
 
 
 class WinPerf(Struct, frozen=True):
-    """PERF_DATA_BLOCK (winperf.h). The header's numbers are None where it was cut off.
+    """A PERF_DATA_BLOCK (winperf.h) as values. The header's numbers are None where it was cut off.
 
     For a damaged object, what stands before its damage is there; the first damage is `problem`, others are among the notes.
     """
@@ -209,7 +209,7 @@ class WinPerf(Struct, frozen=True):
 
 
 def winperf_rows(data: bytes) -> WinPerf:
-    """The objects of a performance data block, in the order of the block."""
+    """The objects of a PERF_DATA_BLOCK (winperf.h), in the order of the block."""
     plan = plan_for("winperf", data, None)
     problem: DecodeError | None = None
     try:
@@ -239,7 +239,7 @@ def winperf_rows(data: bytes) -> WinPerf:
 
 
 def _objects(compiled: Any) -> tuple[list[WinPerfObject], list[LazyError], str | None]:
-    """The objects as far as they could be read, what ended reading each damaged one, and the name of the system."""
+    """The winperf objects as far as they could be read, what ended reading each damaged one, and the name of the system."""
     objects: list[WinPerfObject] = []
     damage: list[LazyError] = []
     order = Encoding(compiled.big_endian)
@@ -262,7 +262,7 @@ def _objects(compiled: Any) -> tuple[list[WinPerfObject], list[LazyError], str |
 
 
 def _text(compiled: Any, field_name: str, reading: Encoding) -> str | None:
-    """A name that is read on demand, None for none."""
+    """A name in a PERF_DATA_BLOCK that is read on demand, None for none."""
     try:
         raw = getattr(compiled, field_name)
     except PARSER_ERRORS as error:
@@ -327,7 +327,7 @@ def _read_object(objects: list[WinPerfObject], body: Any, order: Encoding) -> No
 
 
 def _values(block: Any, reading: Encoding) -> tuple[int | str | None, ...]:
-    """The values of one counter block, all of them or (where it was cut off) none."""
+    """The values of one winperf counter block, all of them or (where it was cut off) none."""
     body = getattr(block, "body", None)
     if body is None or not hasattr(body, "raw"):
         return ()

@@ -52,7 +52,8 @@ _SIGNATURE = "PERF".encode("utf-16-le") + b"\1\0\0\0"
 
 
 class WinperfLayout(KnownLayout, frozen=True, eq=False):
-    """The whole of a block but its clocks and values. `objects` have no clocks, and their instances no values.
+    """The layout of a PERF_DATA_BLOCK: the whole of it but its clocks and values. `objects` have no clocks, and their instances no
+    values.
 
     `places` states in which 4 bytes of the block each value begins, object by object, instance by instance, without counters that
     have no size, and without `mixed` objects; `wide` which of them have 8 bytes. `starts` states where each object begins, `blocks`
@@ -68,7 +69,8 @@ class WinperfLayout(KnownLayout, frozen=True, eq=False):
 
     @cached_property
     def value_starts(self) -> npt.NDArray[np.int64]:
-        """Where each value begins in the block, those of `mixed` objects among them: object by object, instance by instance."""
+        """Where each value begins in the PERF_DATA_BLOCK, those of `mixed` objects among them: object by object, instance by
+        instance."""
         found = [
             np.array([start + one.offset for start in blocks for one in item.definitions if one.size], np.int64)
             for item, blocks in zip(self.objects, self.blocks, strict=True)
@@ -77,7 +79,7 @@ class WinperfLayout(KnownLayout, frozen=True, eq=False):
 
     @property
     def free(self) -> Iterator[npt.NDArray[np.int64]]:
-        """The 4-byte words that differ from block to block of this layout: clocks and values."""
+        """The 4-byte words that differ from PERF_DATA_BLOCK to PERF_DATA_BLOCK of this layout: clocks and values."""
         yield from (np.arange(at // 4, (at + size) // 4) for at, size in WINPERF_CLOCKS)
         for start in self.starts:
             places = ((start + at, size) for at, size in WINPERF_OBJECT_CLOCK_PLACES)
@@ -91,7 +93,7 @@ class WinperfLayout(KnownLayout, frozen=True, eq=False):
         yield self.places[self.wide] + 1
 
     def block(self, data: bytes) -> WinperfParts:
-        """The clocks and values of a block that has this layout."""
+        """The clocks and values of a PERF_DATA_BLOCK that has this layout."""
         words: npt.NDArray[np.uint32] = np.frombuffer(data, "<u4", len(data) // 4)
         values = words[self.places].astype(np.uint64)
         if self.wide.any():
@@ -102,7 +104,7 @@ class WinperfLayout(KnownLayout, frozen=True, eq=False):
 
 
 class WinperfParts(Struct, frozen=True, eq=False):
-    """A block: its clocks, those of its objects, and its values in the order of the layout's places."""
+    """A PERF_DATA_BLOCK: its clocks, those of its objects, and its values in the order of the layout's places."""
 
     perf_time: int
     perf_freq: int
@@ -113,7 +115,7 @@ class WinperfParts(Struct, frozen=True, eq=False):
 
 
 def read_winperf(data: bytes) -> WinperfParts | None:
-    """The values of a block in which everything is as it should be, and all values are numbers of 4 or 8 bytes."""
+    """Reads the values of a PERF_DATA_BLOCK in which everything is as it should be, and all values are numbers of 4 or 8 bytes."""
     try:
         layout = _layout(data)
     except (IrregularError, struct.error):
@@ -155,13 +157,13 @@ def _layout(data: bytes) -> WinperfLayout:
 
 
 def _is_irregular(definition: CounterDefinition) -> bool:
-    """Whether values of a counter are not numbers of 4 or 8 bytes at a multiple of 4."""
+    """Whether values of a winperf counter are not numbers of 4 or 8 bytes at a multiple of 4."""
     is_text = definition.counter_type & TYPE_CLASS_MASK == TYPE_CLASS_TEXT
     return is_text or (definition.size not in (0, 4, 8)) or (definition.size > 0 and definition.offset % 4 > 0)
 
 
 def _object(data: bytes, start: int, stop: int) -> tuple[WinPerfObject, tuple[int, ...]]:
-    """An object, and where the counter blocks of its instances begin."""
+    """A winperf object, and where the counter blocks of its instances begin."""
     head, tail = WINPERF_OBJECT.unpack_from(data, start)[1:8], WINPERF_OBJECT.unpack_from(data, start)[8:]
     definition_length, header_length, name, _, help_index, _, detail = head
     number, default, instances, code_page = tail
@@ -214,7 +216,7 @@ def _object(data: bytes, start: int, stop: int) -> tuple[WinPerfObject, tuple[in
 
 
 def _instance(definition: bytes, code_page: int) -> WinPerfInstance:
-    """An instance without its values, by the bytes of its definition."""
+    """A winperf instance without its values, by the bytes of its definition."""
     length, parent, number, unique_id, offset, size = WINPERF_INSTANCE.unpack_from(definition)
     if size and (offset < 4 or offset + size > length):
         raise IrregularError
@@ -230,7 +232,7 @@ _known_instance = lru_cache(maxsize=_KNOWN_INSTANCES)(_instance)
 
 
 def mixed_object(data: bytes, block: WinperfParts, number: int) -> WinPerfObject:
-    """An object with its clocks and values, as the compiled parser would give it."""
+    """A winperf object with its clocks and values, as the compiled parser would give it."""
     item = block.layout.objects[number]
     perf_time, perf_freq = block.object_clocks[number]
     instances = tuple(
@@ -241,7 +243,7 @@ def mixed_object(data: bytes, block: WinperfParts, number: int) -> WinPerfObject
 
 
 def counter_values(data: bytes, layout: WinperfLayout, number: int, column: int) -> list[int | str | None]:
-    """The values of one counter of an object, one of each instance."""
+    """The values of one counter of a winperf object, one of each instance."""
     definition = layout.objects[number].definitions[column]
     return [_value(data, start, definition) for start in layout.blocks[number]]
 
@@ -252,13 +254,13 @@ def _value(data: bytes, start: int, definition: CounterDefinition) -> int | str 
 
 
 class WinperfReader:
-    """Reads one block after the other, as `read_winperf` does, faster where a block has the layout of an earlier one."""
+    """Reads one PERF_DATA_BLOCK after the other, as `read_winperf` does, faster where a block has the layout of an earlier one."""
 
     def __init__(self) -> None:
         self._known: SameLayout[WinperfLayout, np.uint32] = SameLayout("<u4", MAX_BYTES)
 
     def read(self, data: bytes) -> WinperfParts | None:
-        """`layout` of blocks that have the same is the same object."""
+        """Reads a PERF_DATA_BLOCK; `layout` of blocks that have the same is the same object."""
         layout = self._known.find(data)
         if layout is not None:
             return layout.block(data)

@@ -21,7 +21,7 @@ class CounterDefinition(Struct, frozen=True):
 
 
 class WinPerfInstance(Struct, frozen=True):
-    """An instance and its values, one for each definition of the object (None: the counter has no value).
+    """A winperf instance and its values, one for each definition of the object (None: the counter has no value).
 
     In an object without instances the only one has neither name nor references. A `unique_id` of None (UniqueID -1)
     means that the name identifies the instance; `name` is None where it has none.
@@ -54,5 +54,5 @@ class WinPerfObject(Struct, frozen=True):
 
     @property
     def is_metadata(self) -> bool:
-        """Whether this is an answer to a query for metadata: counter definitions alone."""
+        """Whether this winperf object is an answer to a query for metadata: counter definitions alone."""
         return self.num_instances < PERF_NO_INSTANCES

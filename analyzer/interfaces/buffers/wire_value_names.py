@@ -8,7 +8,8 @@ from analyzer.interfaces.buffers._compiled import enum_names, types
 
 
 def counter_type_name(kind: int) -> str | None:
-    """`PERF_COUNTER_COUNTER` for 0x10410400 ([MS-PCQ] section 2.2.4.2); None for a type without a name."""
+    """The name of a counter type: `PERF_COUNTER_COUNTER` for 0x10410400 ([MS-PCQ] section 2.2.4.2); None for a type without a
+    name."""
     found = _counter_types().get(kind)
     return found[0] if found is not None else None
 
@@ -25,7 +26,7 @@ def _counter_types() -> dict[int, tuple[str, str]]:
 
 @cache
 def buffer_field_names() -> frozenset[str]:
-    """The ids of everything that may be in a decoded buffer (the keys of its tree)."""
+    """The ids of all fields that may be in a decoded buffer (the keys of its tree)."""
     return frozenset(
         field.name
         for spec in types().values()

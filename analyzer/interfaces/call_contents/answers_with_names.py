@@ -31,7 +31,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 class Binding(Struct, frozen=True, eq=False):
-    """A layout of answers, the query that they answer (None: winperf, or not known), and what their server named."""
+    """A layout of data answers bound to the query that they answer (None: winperf, or not known), and what their server named."""
 
     layout: PerfDataLayout | WinperfLayout
     query: QueryView | None
@@ -43,13 +43,13 @@ class Binding(Struct, frozen=True, eq=False):
     _made: Kept[Any] = field(default_factory=lambda: Kept(8))
 
     def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
-        """Returns what was made under a key, and makes it if it is not there."""
+        """Returns what was made for the binding under a key, and makes it if it is not there."""
         made: _Made = self._made.get(key, make, lambda _: 1)
         return made
 
     @property
     def num_values(self) -> int:
-        """How many values each answer of this layout has."""
+        """How many values each data answer of this binding has."""
         layout = self.layout
         return len(layout.places) if isinstance(layout, WinperfLayout) else len(layout.data_sizes)
 
@@ -72,7 +72,7 @@ class Binding(Struct, frozen=True, eq=False):
 
 
 class Bindings:
-    """Reads answers of an analysis, and keeps the bindings that were met last."""
+    """Binds the data answers of an analysis to their queries, and keeps the bindings that were met last."""
 
     MAX_VALUES = 1_000_000
 
@@ -82,7 +82,7 @@ class Bindings:
         self._known: Kept[Binding] = Kept(self.MAX_VALUES)
 
     def perflib(self, server: Endpoint, query: QueryView | None, data: bytes) -> tuple[PerfDataParts, Binding] | None:
-        """A data answer to a query and its binding; None where it is irregular, or has text among its values."""
+        """A PerflibV2 data answer to a query and its binding; None where it is irregular, or has text among its values."""
         read = PERF_DATA.read(data)
         if read is None or read.texts:
             return None
@@ -111,7 +111,7 @@ class Bindings:
 
 
 def _are(part: Part, is_so: Callable[[int, int | None], bool], known: Mapping[int, Identifier]) -> Bools:
-    """Of which counters of the instances of a part something is so; of which values, where it has no instances."""
+    """Which counters of a part's instances satisfy a condition; which values, where it has no instances."""
     if isinstance(part, Grid):
         return np.array([is_so(part.block, counter) for counter in _counters(part)], np.bool_)
     blocks, counters = part.block, part.counter_id
@@ -129,8 +129,8 @@ def _counters(part: Grid) -> Sequence[int | None]:
 
 
 def part_rows(part: Part, most_instances: int | None = None, mask: Bools | None = None) -> Iterator[PerfRow]:
-    """The rows of a part, with values of 0; of its instances the first `most_instances` only. A `mask` says of which counters they
-    are, or which of the values where the part has no instances."""
+    """The rows of a part of a data answer, with values of 0; of its instances the first `most_instances` only. A `mask` says of
+    which counters they are, or which of the values where the part has no instances."""
     if isinstance(part, Grid):
         columns = [(counter, bytes(held)) for counter, held in zip(_counters(part), part.data_sizes, strict=True)]
         columns = columns if mask is None else [columns[place] for place in np.flatnonzero(mask).tolist()]
@@ -150,16 +150,17 @@ def part_rows(part: Part, most_instances: int | None = None, mask: Bools | None 
 
 
 def answer_of(rows: Iterable[PerfRow]) -> PerfData:
-    """A data answer of these rows, with clocks of 0."""
+    """A PerflibV2 data answer of these rows, with clocks of 0."""
     return PerfData(None, None, 0, 0, 0, None, tuple(rows), None, ())
 
 
 def numbered(item: WinPerfObject, most_instances: int | None = None) -> WinPerfObject:
-    """An object of a layout in which each counter has its number as value; of its instances the first `most_instances` only."""
+    """A winperf object of a layout in which each counter has its number as value; of its instances the first `most_instances`
+    only."""
     values = tuple(range(len(item.definitions)))
     return replace(item, instances=tuple([replace(one, values=values) for one in item.instances[:most_instances]]))
 
 
 def block_of(objects: tuple[WinPerfObject, ...], clocks: tuple[int, int, int] = (0, 0, 0)) -> WinPerf:
-    """A PERF_DATA_BLOCK of these objects."""
+    """A PERF_DATA_BLOCK of these winperf objects, for a binding."""
     return WinPerf(False, None, None, None, None, *clocks, None, objects, None, ())

@@ -53,7 +53,8 @@ def growth_marks(calls: OrderedCalls) -> Iterator[ClientMarks]:
 
 
 def _mark(calls: OrderedCalls, context: Context, pairs: list[tuple[int, _Looked, _Looked]]) -> Iterator[ClientMarks]:
-    """The mark of the calls of one context: positions of calls that were refused, with these calls, and the next one of each."""
+    """The mark of buffer growth in the calls of one context: positions of calls that were refused, with these calls, and the next
+    one of each."""
     interface = context.interface.uuid or ""
     steps = [(at, rules) for at, first, again in pairs if (rules := _rules(first, again, interface))]
     common = [rule for rule in steps[0][1] if all(rule in rules for _, rules in steps)] if steps else []
@@ -64,7 +65,8 @@ def _mark(calls: OrderedCalls, context: Context, pairs: list[tuple[int, _Looked,
 
 
 def _rules(first: _Looked, again: _Looked, interface: str) -> list[str]:
-    """The rules by which the second call may offer more than the first; none where it does not, or the first offered nothing."""
+    """The rules by which the second call may offer more room than the first; none where it does not, or the first offered
+    nothing."""
     offered, more = (_number(one.request, _OFFERED[interface]) for one in (first, again))
     if not offered or not more or more <= offered or _target(first) != _target(again):
         return []
@@ -74,7 +76,7 @@ def _rules(first: _Looked, again: _Looked, interface: str) -> list[str]:
 
 
 def _target(call: _Looked) -> list[Any]:
-    """The parameters that say what a call asks for, whatever the room."""
+    """The parameters that say what a call asks for, whatever the room in its buffer."""
     return [call.request.params.get(name) for name in _TARGET] if call.request is not None else []
 
 

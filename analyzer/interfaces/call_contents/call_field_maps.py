@@ -17,7 +17,7 @@ _INTERFACES: dict[str, Interface] = {
 
 
 def stub_fields(call: Call, name: SideName) -> FieldMap | None:
-    """The fields of the stub of a side, up to its damage where it has some.
+    """Maps the fields of the stub of a call's side, up to its damage where it has some.
 
     None where there is no stub, nothing of it decodes, or nothing states its layout. Such are calls of other interfaces, of unknown
     methods, and answers that are faults, which carry no stub of the method (C706 section 12.6.4.7).
@@ -40,12 +40,12 @@ def stub_fields(call: Call, name: SideName) -> FieldMap | None:
 
 
 def buffer_fields(side: Side) -> FieldMap | None:
-    """The fields of a call's `lpData`; None where there is none, or it is of no known kind."""
+    """Maps the fields of a call's `lpData`; None where there is none, or it is of no known kind."""
     if side.buffer_span is None or side.buffer_kind is None:
         return None
     return map_fields(side.buffer_kind, side.buffer_data, big_endian=buffer_order(side), status_name=status_name)
 
 
 def status_name(status: int) -> str:
-    """The name of a Win32 code, `error 4711` for one without."""
+    """The name of the Win32 status of a call, `error 4711` for one without."""
     return win32_name(status) or f"error {status}"

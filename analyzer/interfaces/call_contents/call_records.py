@@ -46,13 +46,13 @@ _LONG = 1 << 20
 
 
 def known_stub(side: Side, opnum: int | None) -> TracedBytes | Missing:
-    """The stub of a side. That of an unknown method (its request was not captured) counts as undecodable: nothing can be stated
-    of what it means."""
+    """The stub of a call's side, where it is known. That of an unknown method (its request was not captured) counts as undecodable:
+    nothing can be stated of what it means."""
     return side.stub if opnum is not None else Missing.UNDECODABLE
 
 
 def _handle_of(query: QueryView | None, held: HeldCall) -> tuple[str | None, str | None]:
-    """The name of a call's handle, and its UUID."""
+    """The handle in a call's record: its name and its UUID."""
     if query is not None:
         return f"q{query.number}", query.handle
     if held.key_number is None:
@@ -83,25 +83,25 @@ class CallRecords:
         self._before = time_ns
 
     def after_the_last(self, call: Call, damages: Damages | None = None) -> CallRecord:
-        """The record of one more call, likewise."""
+        """The record of one more call after the last."""
         return self._after_the_last(call.number, call.query, held_of(call), call, damages)
 
     def heads(self, numbers: Sequence[int]) -> Iterator[CallRecord]:
-        """The records of calls without `request` and `response`, which cost hashes and the trees of buffers."""
+        """The heads of call records, without `request` and `response`, which cost hashes and the trees of buffers."""
         return starmap(self._record, self._rows(numbers))
 
     def head(self, call: Call) -> CallRecord:
-        """The record of one call without `request` and `response`."""
+        """The head of one call's record, without `request` and `response`."""
         return self._record(call.number, call.query, held_of(call, stubs=False), call)
 
     def record(self, call: Call, damages: Damages | None = None) -> CallRecord:
-        """The record of a call by itself."""
+        """The record of one call by itself."""
         held = held_of(call)
         return self._record(call.number, call.query, held, call, sides=self._sides(call.number, held, damages))
 
     def _rows(self, numbers: Sequence[int]) -> Iterator[tuple[int, QueryView | None, HeldCall, Call | None]]:
-        """What calls of the analysis state, with their numbers, the state of their query handles, and those calls that had to be
-        looked at."""
+        """Rows of calls for records: what calls state, with their numbers, the state of their query handles, and those calls that
+        had to be looked at."""
         calls = self.analysis.calls
         views, states = calls.views, calls.states
         for number, held in zip(numbers, calls.held(numbers), strict=True):
@@ -177,18 +177,18 @@ class CallRecords:
         )
 
     def _counterset(self, guid: object, server: Endpoint) -> CountersetFacts | None:
-        """The counterset that a call of PerflibV2 asks about."""
+        """The counterset in a call's record that a call of PerflibV2 asks about."""
         return CountersetFacts(guid, self.analysis.catalogs.of(server).label(guid)) if isinstance(guid, str) else None
 
     def _read(self, read: PerformanceRead, server: Endpoint) -> ReadFacts:
-        """Which read of a performance value it is."""
+        """Which read of a performance value a call's record belongs to."""
         words = value_in_words(read.value_name, self.analysis.name_tables.of(server), read.key)
         return ReadFacts(read.number, read.attempt, read.key, words)
 
     def _sides(
         self, number: int, held: HeldCall, damages: Damages | None
     ) -> tuple[SideRecord | None, SideRecord | None]:
-        """Both sides of a call. What is wrong with their buffers is noted in `damages`."""
+        """Both sides in a call's record. What is wrong with their buffers is noted in `damages`."""
         request, wrong = self._side(held.request, held.opnum) if held.request is not None else _NO_SIDE
         response, wrong_answer = self._side(held.response, held.opnum) if held.response is not None else _NO_SIDE
         if damages is not None:
@@ -196,7 +196,8 @@ class CallRecords:
         return request, response
 
     def _side(self, held: HeldSide, opnum: int | None) -> tuple[SideRecord, DecodeError | None]:
-        """One side of a call, and what is wrong with its buffer; of what that of an unknown method means nothing can be stated."""
+        """One side in a call's record, and what is wrong with its buffer; of what that of an unknown method means nothing can be
+        stated."""
         params, kind, stub, missing = held.params, held.buffer_kind, held.stub, held.missing
         if opnum is None:
             missing = Missing.UNDECODABLE
@@ -224,7 +225,7 @@ class CallRecords:
         return record, problem
 
     def _tree(self, held: HeldSide, stub: bytes | TracedBytes) -> _Tree:
-        """The tree of a buffer, what is wrong with it, and what else there is to say."""
+        """The tree of a buffer in a call's record, what is wrong with it, and what else there is to say."""
         kind, span, order = held.buffer_kind, held.buffer_span, buffer_order(held)
         if kind is None or span is None:
             return _NO_TREE
@@ -242,7 +243,7 @@ _NO_FILES: tuple[int, ...] | UnsetType = UNSET
 
 
 def held_of(call: Call, *, stubs: bool = True) -> HeldCall:
-    """What a call states that is looked at; without `stubs`, no more of its bytes than its parameters is asked for."""
+    """What a call states for its record; without `stubs`, no more of its bytes than its parameters is asked for."""
     return HeldCall(
         shared=Context(*context_of(call)),
         smb=call.smb,
@@ -289,7 +290,7 @@ def _held_side(side: Side | None, *, stubs: bool) -> HeldSide | None:
 
 
 def _digest(stub: TracedBytes) -> str:
-    """The SHA-256 of a long stub."""
+    """The SHA-256 of a long stub in a call's record."""
     found = sha256()
     for at in range(0, len(stub), _LONG):
         found.update(stub.part(at, min(at + _LONG, len(stub))))

@@ -88,14 +88,14 @@ MEANINGS: Mapping[str, str] = {
 
 
 class Program(Struct, frozen=True):
-    """A program, the values of the marks that it is known to leave, and the captures that show it."""
+    """A client program, the values of the marks that it is known to leave, and the captures that show it."""
 
     name: str
     marks: Mapping[str, tuple[str, ...]]
     sources: tuple[str, ...] = ()
 
     def agrees(self, marks: Marks) -> tuple[str, ...] | None:
-        """The names of the marks that it has alike; None where one contradicts."""
+        """The names of the marks that a connection and the program have alike; None where one contradicts."""
         alike = []
         for name, value in marks.items():
             known = self.marks.get(name)
@@ -109,7 +109,7 @@ class Program(Struct, frozen=True):
 
 
 class ProgramLikeness(Struct, frozen=True):
-    """The programs that a connection is like, and which of its marks say so."""
+    """The client programs that a connection is like, and which of its marks say so."""
 
     names: tuple[str, ...]
     alike: tuple[str, ...]
@@ -121,7 +121,7 @@ class ProgramLikeness(Struct, frozen=True):
 
     @property
     def listed(self) -> str:
-        """The marks that say so: `smb2 header dialects, rpc fragments`."""
+        """The marks that show the likeness to a program: `smb2 header dialects, rpc fragments`."""
         groups: dict[str, list[str]] = {}
         for one in self.alike:
             of, _, mark = one.partition(".")
@@ -139,13 +139,14 @@ def marks_words(alike: Sequence[str], marks: int) -> str:
 
 
 def shows_most(alike: Collection[str], marks: int, frames: Sequence[int]) -> tuple[int, int, Sequence[int]]:
-    """Returns the key that ranks connections like one program. The least of several connections like one program stands for them:
-    the one with the most marks alike, of these the one with the fewest others, of these the one in the first frames."""
+    """Returns the key that ranks connections like one client program by what they show of it. The least of several connections like
+    one program stands for them: the one with the most marks alike, of these the one with the fewest others, of these the one in the
+    first frames."""
     return -len(alike), marks, frames
 
 
 def recognized(marks: Marks, programs: Iterable[Program]) -> ProgramLikeness | None:
-    """What the marks of one connection are like, None where they are too few or like none that is known."""
+    """The client programs that the marks of one connection are like, None where they are too few or like none that is known."""
     counted = {name: value for name, value in marks.items() if name not in NOT_LEARNT}
     found = [(one.name, alike) for one in programs if (alike := one.agrees(counted))]
     most = max((len(alike) for _, alike in found), default=0)
@@ -169,7 +170,7 @@ def known_programs() -> tuple[Program, ...]:
 
 @lru_cache(maxsize=_MOST_KNOWN)
 def _likeness(marks: tuple[tuple[str, str], ...]) -> ProgramLikeness | None:
-    """Which program the marks of a connection are like; connections of a program often have the same."""
+    """Which client program the marks of a connection are like; connections of a program often have the same."""
     return recognized(dict(marks), known_programs())
 
 
@@ -182,7 +183,8 @@ class ClientConnection(Struct, dict=True):
 
     @property
     def marks(self) -> Marks:
-        """The client's marks; where it shows several values of one, the first: a later logon may be of another kind."""
+        """The marks of a connection's client; where it shows several values of one, the first: a later logon may be of another
+        kind."""
         found: dict[str, str] = {}
         for one in self.seen:
             for mark in one.marks:
@@ -202,16 +204,16 @@ class ClientConnection(Struct, dict=True):
 
     @property
     def sent_by_smb(self) -> bool:
-        """Whether its marks are of SMB too, not of RPC alone."""
+        """Whether the client's marks are of SMB too, not of RPC alone."""
         return any(one.startswith("smb") for one in self.marks)
 
     def frames(self) -> tuple[int, ...]:
-        """The first frames that show its marks."""
+        """The first frames that show the client's marks."""
         return tuple(dict.fromkeys(frame for one in self.seen for frame in one.frames))[:_MOST_FRAMES]
 
 
 class ClientPrograms:
-    """What the clients of an analysis are like. `client_programs` makes it once for all who ask."""
+    """The programs that the clients of an analysis are like. `client_programs` makes it once for all who ask."""
 
     def __init__(self, analysis: Analysis) -> None:
         self._connections: dict[tuple[Endpoint, Endpoint], ClientConnection] = {}
@@ -226,16 +228,16 @@ class ClientPrograms:
         return iter(self._connections.values())
 
     def of_session(self, session: SmbSession) -> ProgramLikeness | None:
-        """What the client of a session is like."""
+        """The programs that the client of an SMB session is like."""
         return self.between(session.client, session.server)
 
     def between(self, client: Endpoint, server: Endpoint) -> ProgramLikeness | None:
-        """What the client of a connection is like."""
+        """The programs that the client of a connection is like."""
         found = self._connections.get((client, server))
         return found.likeness if found is not None else None
 
     def shown(self, analysis: Analysis) -> Iterator[tuple[ClientConnection, ProgramLikeness]]:
-        """The connections that are like a program, of the sessions and logons that were asked for."""
+        """The connections whose client is like a program, of the sessions and logons that were asked for."""
         ends = None
         if analysis.part is not None:
             ends = {(one.client, one.server) for one in analysis.shown_sessions}
@@ -247,17 +249,17 @@ class ClientPrograms:
 
 @once_for_each
 def client_programs(analysis: Analysis) -> ClientPrograms:
-    """What the clients of an analysis are like."""
+    """Finds the programs that the clients of an analysis are like."""
     return ClientPrograms(analysis)
 
 
 def _is_random(mark: str, values: Iterable[str]) -> bool:
-    """A GUID of random bytes looks like each of the others now and then."""
+    """Whether a mark is a GUID of random bytes: such a one looks like each of the others now and then."""
     return mark == "smb2.client_guid" and "bytes" in values
 
 
 def learnt(name: str, connections: Sequence[Marks], sources: Sequence[str]) -> Program:
-    """A program of which these are the marks of connections. What differs on nearly every connection is no mark."""
+    """A client program learnt from connections that left these marks. What differs on nearly every connection is no mark."""
     values: dict[str, Counter[str]] = {}
     for marks in connections:
         for mark, value in marks.items():
@@ -267,7 +269,7 @@ def learnt(name: str, connections: Sequence[Marks], sources: Sequence[str]) -> P
 
 
 def _learnt_values(mark: str, found: Counter[str]) -> Iterable[str]:
-    """The values of a mark that are known of a program, by how many connections show each; none where it is no mark."""
+    """The values of a mark that are known of a client program, by how many connections show each; none where it is no mark."""
     if mark in BY_CALLS:
         return [value for value, count in found.items() if count >= _FEWEST_CONNECTIONS[mark]]
     is_steady = len(found) == 1 or len(found) * 2 <= found.total()

@@ -19,14 +19,15 @@ def decoded_buffer(side: Side | None) -> BufferDecode | None:
 
 
 def buffer_damage(side: Side) -> DecodeError | None:
-    """What is wrong with the `lpData` of one side."""
+    """What is wrong with the `lpData` of one side of a call."""
     if side.buffer_span is None or side.buffer_kind is None:
         return None
     return find_damage(side.buffer_kind, side.buffer_data, big_endian=buffer_order(side))
 
 
 def buffer_order(side: Side | HeldSide) -> bool | None:
-    """Whether the buffer is big-endian. An array of GUIDs follows the call's data representation; others say it or have none."""
+    """Whether the buffer of a call is big-endian. An array of GUIDs follows the call's data representation; others say it or have
+    none."""
     return side.big_endian if side.buffer_kind == "guids" else None
 
 
@@ -34,7 +35,7 @@ class Damages:
     """What is wrong with the sides of calls that were decoded already, so that they need not be decoded again for that."""
 
     def __init__(self, first: int = 0) -> None:
-        """Of calls with this number and higher ones."""
+        """Damages of calls with this number and higher ones."""
         self._first = first
         # For each call a bit for each side of which it is known that nothing is wrong.
         self._sound = bytearray()
@@ -48,7 +49,7 @@ class Damages:
             self.note_sound(number, name)
 
     def note_sound(self, number: int, name: SideName) -> None:
-        """Nothing is wrong with a side."""
+        """Notes that the buffer of a call's side is sound."""
         self._note(number, _BITS[name])
 
     def _note(self, number: int, bits: int) -> None:
@@ -60,7 +61,7 @@ class Damages:
     def note_call(
         self, number: int, held: HeldCall, of_request: DecodeError | None, of_response: DecodeError | None
     ) -> None:
-        """Both sides of a call were decoded, as far as they are there: what is wrong with their buffers."""
+        """Notes the damage of both sides of a call that were decoded, as far as they are there."""
         sound = 0
         if of_request is not None:
             self._buffers[number, "request"] = of_request
@@ -74,7 +75,8 @@ class Damages:
             self._note(number, sound)
 
     def note_without_buffers(self, calls: OrderedCalls) -> None:
-        """Notes what the columns of all calls state: with a side without a buffer, and without a problem, nothing is wrong."""
+        """Notes which calls have no damaged buffers, from the columns of all calls: with a side without a buffer, and without a
+        problem, nothing is wrong."""
         import numpy as np
 
         count = len(calls)
@@ -86,29 +88,29 @@ class Damages:
             sound[is_plain & (calls.column(f"{name}_buffer_kind") < 0)] |= bit
 
     def sound_between(self, first: int, last: int) -> bytes:
-        """What is known of the calls with these numbers and those between, for `note_known`."""
+        """What is known of damage in the calls with these numbers and those between, for `note_known`."""
         known = self._sound[first - self._first : last + 1 - self._first]
         return bytes(known) + bytes(last + 1 - first - len(known))
 
     def note_known(self, first: int, known: bytes) -> None:
-        """Notes what others know of calls from this number on."""
+        """Notes what others know of damage in calls from this number on."""
         at = first - self._first
         self._sound.extend(bytes(max(at + len(known) - len(self._sound), 0)))
         for place, bits in enumerate(known, at):
             self._sound[place] |= bits
 
     def note_absent(self, number: int, name: SideName, side: Side | HeldSide | None) -> None:
-        """A side was looked at: where it has neither a buffer nor a problem, nothing is wrong."""
+        """Notes that a call's side was looked at: where it has neither a buffer nor a problem, nothing is wrong."""
         if side is None or (side.buffer_span is None and side.problem is None):
             self.note_sound(number, name)
 
     def _known(self, number: int) -> int:
-        """The bits of a call."""
+        """The bits that say what is known of damage in a call."""
         at = number - self._first
         return self._sound[at] if at < len(self._sound) else 0
 
     def unsure(self, calls: OrderedCalls) -> Iterator[int]:
-        """The numbers of the calls that have to be looked at to know whether anything is wrong, of all there are."""
+        """The numbers of the calls whose buffers have to be looked at to know whether anything is wrong, of all there are."""
         import numpy as np
 
         self.note_without_buffers(calls)
@@ -116,11 +118,11 @@ class Damages:
         return map(int, np.flatnonzero(sound != 3) + 1)
 
     def is_sound(self, number: int) -> bool:
-        """Whether nothing is wrong with both sides, in the parts that were looked at."""
+        """Whether nothing is wrong with the buffers of both sides of a call, in the parts that were looked at."""
         return self._known(number) == 3
 
     def of(self, number: int, name: SideName, side: Side) -> DecodeError | None:
-        """What is wrong with the buffer of a side; it is decoded where that was not done before."""
+        """What is wrong with the buffer of a call's side; it is decoded where that was not done before."""
         known = self._buffers.get((number, name))
         if known is None and not self._known(number) & _BITS[name]:
             known = buffer_damage(side)

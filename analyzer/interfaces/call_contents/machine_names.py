@@ -15,7 +15,8 @@ Named = tuple[str, str]
 
 
 def names_stated(analysis: Analysis) -> dict[str, list[Named]]:
-    """The names of each address that has any, in the order they were stated in the whole capture, whatever part is shown."""
+    """The names of each machine's address that has any, in the order they were stated in the whole capture, whatever part is
+    shown."""
     found: dict[str, dict[Named, None]] = {}
 
     def note(ip: str, names: Iterator[Named]) -> None:
@@ -53,7 +54,7 @@ def names_stated(analysis: Analysis) -> dict[str, list[Named]]:
 
 
 def machine_names(analysis: Analysis) -> dict[str, tuple[str, ...]]:
-    """All names of each address that has any."""
+    """All names of the machine at each address that has any."""
     return {ip: tuple(name for name, _ in names) for ip, names in names_stated(analysis).items()}
 
 

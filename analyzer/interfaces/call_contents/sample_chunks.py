@@ -41,7 +41,7 @@ Values = dict[str, int | str | None]
 
 
 class ChunkPart(Struct, frozen=True, eq=False):
-    """Values in rows (instances) of columns (counters).
+    """Raw counter values in rows (instances) of columns (counters), as a part of a chunk.
 
     `columns` holds a record for each column, those of the first row. `rows` states where a row's records differ (None: the only row
     is the first). `bases` states which column has the `base_raw` of each (None: no record has one). `made` is room for what
@@ -58,8 +58,8 @@ class ChunkPart(Struct, frozen=True, eq=False):
 
 
 class SampleChunk(Struct, frozen=True, eq=False):
-    """The values of a part in one answer, row by row, and what its records say of the call. Where a column's record has no
-    `raw` (an error block), neither has the value."""
+    """A chunk: raw counter values of a part in one answer, row by row, and what its sample records say of the call. Where a
+    column's record has no `raw` (an error block), neither has the value."""
 
     part: ChunkPart
     of_call: Values
@@ -67,7 +67,8 @@ class SampleChunk(Struct, frozen=True, eq=False):
 
 
 def sample_chunks(analysis: Analysis) -> Iterator[SampleChunk | SampleRecord]:
-    """All values of a capture, in the order of `sample_records`: chunks, and between them the records of what is irregular."""
+    """All raw counter values of a capture, in the order of `sample_records`: chunks, and between them the records of what is
+    irregular."""
     chunks = _Chunks(analysis)
     shown = analysis.shown
     for number, call in shown.only(analysis.calls.with_values(shown.numbers)):
@@ -76,7 +77,7 @@ def sample_chunks(analysis: Analysis) -> Iterator[SampleChunk | SampleRecord]:
 
 
 class _Chunks:
-    """Makes chunks. The parts of an answer are kept in its binding."""
+    """Makes chunks of raw counter values. The parts of an answer are kept in its binding."""
 
     # Each block without instances has a record of its own. Of more than these, they are made anew for each answer, some at a time.
     MAX_COLUMNS = 8_192
@@ -85,7 +86,7 @@ class _Chunks:
         self._bindings = Bindings(analysis)
 
     def of(self, number: int, call: Call) -> Iterator[SampleChunk | SampleRecord] | None:
-        """The chunks of a call, None where its values are to be read one by one."""
+        """The chunks of samples in a call's answer, None where its values are to be read one by one."""
         side = call.response
         if side is None or side.buffer is None:
             return None
@@ -142,7 +143,7 @@ class _Chunks:
 
 
 def _perflib_parts(binding: Binding) -> Iterator[ChunkPart]:
-    """The parts of a data answer, with what is repeated in them marked."""
+    """The chunk parts of a PerflibV2 data answer, with what is repeated in them marked."""
     return _marked(_unmarked_parts(binding), _blocks_of(_unmarked_parts(binding)), binding.catalog)
 
 
@@ -163,7 +164,7 @@ def _unmarked_parts(binding: Binding) -> Iterator[ChunkPart]:
 
 
 def _cut_columns(part: Part) -> Iterator[Part]:
-    """A part, or the pieces of one of very many blocks."""
+    """A part of a sample chunk, or the pieces of one of very many blocks."""
     if isinstance(part, Grid):
         yield part
         return
@@ -176,7 +177,7 @@ _Blocks = dict[tuple[Any, ...], set[Any]]
 
 
 def _blocks_of(parts: Iterable[ChunkPart]) -> _Blocks:
-    """Which counters are in which blocks."""
+    """Which counters the samples of a chunk have in which blocks of the data answer."""
     blocks: _Blocks = {}
     for part in parts:
         for record in part.columns:
@@ -185,7 +186,8 @@ def _blocks_of(parts: Iterable[ChunkPart]) -> _Blocks:
 
 
 def _marked(parts: Iterable[ChunkPart], blocks: _Blocks, catalog: Catalog) -> Iterator[ChunkPart]:
-    """The parts with what is `repeated` in them marked; one of which some rows repeat what others do not is cut between these."""
+    """The chunk parts with the samples `repeated` in them marked; one of which some rows repeat what others do not is cut between
+    these."""
     seen: dict[Shown, Any] = {}
 
     def is_repeated(record: SampleRecord) -> bool:
@@ -214,7 +216,7 @@ def _marked(parts: Iterable[ChunkPart], blocks: _Blocks, catalog: Catalog) -> It
 
 
 def _winperf_parts(layout: WinperfLayout, binding: Binding) -> Sequence[ChunkPart]:
-    """A part for each object, an empty one where it has no values or is mixed."""
+    """A chunk part for each winperf object, an empty one where it has no values or is mixed."""
     block = block_of(layout.objects)
     parts: list[ChunkPart] = []
     for place, (item, is_mixed) in enumerate(zip(layout.objects, layout.mixed, strict=True)):

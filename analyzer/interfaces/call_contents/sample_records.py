@@ -15,14 +15,15 @@ from analyzer.results.records.sample import NamesFacts, SampleRecord, Source
 
 
 def sample_records(analysis: Analysis, calls: Selected | None = None) -> Iterator[SampleRecord]:
-    """One record a value of the calls that are shown, or of these alone, in their order and within a call in that of its buffer."""
+    """One sample record a value of the calls that are shown, or of these alone, in their order and within a call in that of its
+    buffer."""
     shown = analysis.shown if calls is None else calls
     for number, call in shown.only(analysis.calls.with_values(shown.numbers)):
         yield from call_samples(number, call, analysis)
 
 
 def call_samples(number: int, call: Call, analysis: Analysis) -> Iterator[SampleRecord]:
-    """The records of one call's values."""
+    """The sample records of one call's values."""
     if call.response is None:
         return
     server, time_ns = call.server, call.response.first_time_ns
@@ -41,13 +42,13 @@ def sample_record(
     server: Endpoint | None = None,
     handle: str | None = None,
 ) -> SampleRecord:
-    """The record of a value; one that came without a capture has no call, time, server and handle."""
+    """The sample record of a value; one that came without a capture has no call, time, server and handle."""
     source: Source = "perflib-v2" if isinstance(sample, PerflibSample) else "winperf"
     return SampleRecord(call=call, time_ns=time_ns, source=source, server=server, handle=handle, **sample_keys(sample))
 
 
 def sample_keys(sample: PerflibSample | WinperfSample) -> dict[str, Any]:
-    """What a record says of a value, but for the call that brought it."""
+    """What a sample record says of a value, but for the call that brought it."""
     out = {name: getattr(sample, name) for name in sample.__struct_fields__}
     names = sample.names
     out["names"] = NamesFacts.of(names) if names is not None else None

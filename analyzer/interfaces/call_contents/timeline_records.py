@@ -27,7 +27,7 @@ from analyzer.results.records.record_types import PlaceExtent, Record
 
 
 def place_extents(extents: Iterable[FrameExtent], facts: CaptureFacts) -> tuple[PlaceExtent, ...]:
-    """Where bytes were captured, with the numbers of the frames."""
+    """Where bytes were captured, with the numbers of the frames, for a timeline record."""
     out = []
     for extent in extents:
         frames, files = facts.numbered((extent.frame,))
@@ -75,7 +75,7 @@ def shown_problems(analysis: Analysis) -> Iterator[Problem]:
 
 
 def all_problems(analysis: Analysis, damages: Damages | None = None) -> Iterator[Problem]:
-    """The problems of the layers, then those of decoded calls: damaged buffers and stubs that do not decode.
+    """All problems of a timeline: those of the layers, then those of decoded calls (damaged buffers and stubs that do not decode).
 
     `damages` describes the buffers that were decoded before, which need not be decoded again.
     """
@@ -106,7 +106,8 @@ def call_problems(call: Call, damages: Damages) -> Iterator[Problem]:
 def summary_record(
     tally: Mapping[Tally, int], sessions: int, problems: Counter[str], shown: int, selected_by: str | None
 ) -> SummaryRecord:
-    """Counts for a timeline: calls by state and by method, problems by kind. `tally` counts all calls, and `shown` those shown."""
+    """The summary record of a timeline: calls by state and by method, problems by kind. `tally` counts all calls, and `shown` those
+    shown."""
     states: Counter[str] = Counter()
     methods: Counter[str] = Counter()
     for (state, interface, method), count in tally.items():
@@ -135,8 +136,8 @@ def timeline_records(
     selected_by: str | None = None,
     for_json: bool = False,
 ) -> Iterator[Record]:
-    """Everything `timeline` says, in the order it says it: all calls, or those with the numbers `shown`, selected by what the text
-    says.
+    """The records of the timeline, in the order it says them: all calls, or those with the numbers `shown`, selected by what the
+    text says.
 
     `for_json`, buffers whose JSON is quickly had are `Raw`, for those who write JSON.
     """
@@ -154,7 +155,7 @@ def timeline_records(
 def records_behind_calls(
     analysis: Analysis, damages: Damages, shown: int, selected_by: str | None
 ) -> Iterator[ProblemRecord | SummaryRecord]:
-    """What `timeline` says behind the calls; `shown` is the number of calls shown."""
+    """The timeline's records behind the calls; `shown` is the number of calls shown."""
     facts = analysis.capture
     kinds: Counter[str] = Counter()
     for problem in all_problems(analysis, damages):

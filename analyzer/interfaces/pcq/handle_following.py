@@ -42,7 +42,7 @@ _NO_POLLS = (-1, array("I"))
 
 
 class _Watch(Struct):
-    """A call under way: its handle, and what it was like when the call began."""
+    """A call under way: its query handle, and what that was like when the call began."""
 
     query: Query
     epoch: int
@@ -64,7 +64,8 @@ def _begin_moments(calls: CallTable, taken: _Positions) -> tuple[_Numbers, _Numb
 
 
 def _end_moments(calls: CallTable, taken: _Positions) -> tuple[_Numbers, _Numbers, npt.NDArray[np.int8]]:
-    """Times and frames of their ends, and of which kind these are. An answer that was captured before its request ends with it."""
+    """Times and frames of the ends of calls at these positions, and of which kind these are. An answer that was captured before its
+    request ends with it."""
     begun, asked = _begin_moments(calls, taken)
     ended, answered = calls.column("end_time")[taken], calls.column("end_frame")[taken]
     later = (ended > begun) | ((ended == begun) & (answered > asked))
@@ -73,28 +74,28 @@ def _end_moments(calls: CallTable, taken: _Positions) -> tuple[_Numbers, _Number
 
 
 def _end_times(calls: CallTable, taken: _Positions) -> _Numbers:
-    """The times of `_end_moments` alone."""
+    """The end times of calls, as `_end_moments` has them."""
     times: _Numbers = calls.column("end_time")[taken]
     np.maximum(times, calls.column("begin_time")[taken], out=times)
     return times
 
 
 def _is_before(times: _Numbers, frames: _Numbers, moment: Moment) -> npt.NDArray[np.bool_]:
-    """Which of these were before a moment."""
+    """Which of these moments of calls were before a moment."""
     found: npt.NDArray[np.bool_] = (times < moment[0]) | ((times == moment[0]) & (frames < moment[1]))
     return found
 
 
 def _windows(bounds: _Numbers, times: _Numbers) -> npt.NDArray[np.uint32]:
-    """How many of the bounds are not after each time."""
+    """How many of the time bounds are not after each time of a call."""
     return np.searchsorted(bounds, times, side="right").astype(np.uint32)
 
 
 class Following:
-    """Follows the query handles of a capture. The place of a call counts from 0, in the order of the calls."""
+    """Follows the query handles of a capture from call to call. The place of a call counts from 0, in the order of the calls."""
 
     def __init__(self, calls: CallTable, losses: list[Loss]) -> None:
-        """`losses` are taken out as they are looked at."""
+        """`losses` are lost requests on channels, taken out as they are looked at."""
         self._calls, self._losses = calls, losses
         # The place of the first call that is there, and from it on: positions among the calls as they were taken, and positions
         # of the states of their handles, -1 for none.
@@ -131,7 +132,7 @@ class Following:
             self._counts.take_answer(self._call(place))
 
     def until(self, before: Moment | None) -> None:
-        """Follows what happened before a moment (None: all that did) and was not followed yet."""
+        """Follows query handles up to a moment (None: to the end), from where they were not followed yet."""
         for kind, at, handle, channel, call_id in chain.from_iterable(self._steps(before)):
             if kind == _LOSS:
                 self._book.lost(at)
@@ -145,21 +146,22 @@ class Following:
 
     @property
     def settled(self) -> int:
-        """The place of the first call that is still to begin or to end; behind the last one where there is none."""
+        """The place of the first call under way, still to begin or to end; behind the last one where there is none."""
         waiting = [int(places.min()) for places in (self._to_begin, self._to_end) if len(places)]
         return min(waiting, default=self._first + len(self._order))
 
     def position(self, at: int) -> int:
-        """The position of a call among the calls as they were taken."""
+        """The position of a call among the calls as they were taken to follow query handles."""
         return self._order[at - self._first]
 
     def view(self, at: int) -> QueryView | None:
-        """The state of the handle of a call; None where it has none."""
+        """The state of the query handle of a call; None where it has none."""
         view = self.views[at - self._first]
         return self.states[view] if view >= 0 else None
 
     def moved(self, first: int, calls: CallTable, order: Sequence[int]) -> None:
-        """The calls before a place are not needed any more; the others are among other calls now, at these positions."""
+        """Moves on to other calls: those before a place are not needed any more; the others are among other calls now, at these
+        positions."""
         views, states, known = array("i"), list[QueryView](), dict[int, int]()
         for view in self.views[first - self._first :]:
             if view >= 0 and view not in known:
@@ -182,8 +184,8 @@ class Following:
         return last[1]
 
     def _steps(self, before: Moment | None) -> Iterator[Iterable[tuple[int, int, int, int, int]]]:
-        """What happened before a moment, in order, some thousand steps at a time: its kind, the place of the call (of a loss the
-        number of the channel), and of the call what stands in the column `handle`, its channel and its call id."""
+        """Steps in the life of query handles before a moment, in order, some thousand at a time: its kind, the place of the call
+        (of a loss the number of the channel), and of the call what stands in the column `handle`, its channel and its call id."""
         calls, order = self._calls, np.frombuffer(self._order, np.uint32)
         begins, ends, losses = self._to_begin, self._to_end, list(self._losses)
         if before is not None:
@@ -223,7 +225,7 @@ class Following:
                 yield zip(kinds[some].tolist(), places[some].tolist(), *stated.tolist(), strict=True)
 
     def _is(self, at: int, view: QueryView) -> None:
-        """The handle of a call, as it stood."""
+        """The query handle of a call, from the number that stood in its column."""
         latest = self._latest.get(view.number)
         if latest is None or self.states[latest] is not view:
             latest = self._latest[view.number] = len(self.states)
@@ -267,14 +269,15 @@ class Following:
         self._watches[at] = _Watch(query, query.epoch)
 
     def _judged(self, channel: int, verdict: _Verdict) -> None:
-        """A request is there that states what became of those before it."""
+        """Judges by a request that is there what became of those lost before it."""
         if verdict == "harmless":
             self._book.found(channel)
         else:
             self._book.doubt(channel)
 
     def _begins_unnamed(self, call: Call) -> None:
-        """A call that names no handle, or whose request was not read: it may have changed a handle of its channel."""
+        """Notes that a call begins that names no query handle, or whose request was not read: it may have changed a handle of its
+        channel."""
         channel, opnum = call.channel, call.opnum
         is_unknown = opnum is None and (call.request is not None or may_answer_validate_counters(call))
         if is_unknown or opnum == Opnum.VALIDATE_COUNTERS:
@@ -303,7 +306,7 @@ class Following:
             self._informed(call, watch)
 
     def _is_alone(self, watch: _Watch) -> bool:
-        """Whether nothing else changed the handle while the call was under way."""
+        """Whether nothing else changed the query handle while the call was under way."""
         return watch.query.epoch == watch.epoch and not self._changing.get(watch.query.number)
 
     def _validated(self, call: Call, watch: _Watch, *, succeeded: bool) -> None:
@@ -357,7 +360,7 @@ class Following:
             self._is(at, query.view())
 
     def _since(self, query: Query) -> array[int]:
-        """The positions of the polls since the handle last changed."""
+        """The positions of the polls since the query handle last changed."""
         known = self._polls.get(query.number)
         if known is None or known[0] != query.epoch:
             known = self._polls[query.number] = (query.epoch, array("I"))
@@ -365,7 +368,7 @@ class Following:
 
 
 class _Counts:
-    """Which calls of a channel are not there, by the numbers that clients give them."""
+    """Counts which calls of a channel are not there, by the call ids that clients give them."""
 
     def __init__(self) -> None:
         self._last: dict[int, int] = {}
@@ -378,7 +381,7 @@ class _Counts:
         self._answers: dict[tuple[int, int], bool] = {}
 
     def take_answer(self, call: Call) -> None:
-        """A call whose request is not there."""
+        """Takes a call whose request is not there (only its answer)."""
         place = call.channel, call.call_id
         self._answers[place] = _may_have_changed(call) or place in self._answers
 
@@ -414,7 +417,7 @@ _BEGINNING = 256
 
 
 def _shape(call: Call) -> BlockTypes | None:
-    """The shape of the data a poll was answered with, None where there is none."""
+    """The shape of the data that a poll was answered with, None where there is none."""
     side = call.response
     assert side is not None
     if side.buffer is None or call.status != 0:

@@ -34,7 +34,8 @@ class NamingCalls:
         return is_first or (is_perflib and call.opnum in _NAMING and call.request.state is not SideState.EMPTY)
 
     def _is_first(self, channel: Channel, smb: SmbInfo | None, auth: AuthInfo, began: int) -> bool:
-        """Whether none that began before it was selected. They do not come in the order in which they began."""
+        """Whether no call that began before it was selected for its machine names. They do not come in the order in which they
+        began."""
         # What carried a message may be another channel of the session.
         ends = (smb.client, smb.server) if smb is not None else None
         key = channel.client.ip, channel.server.ip, ends, of_any_logon(auth), channel.identity

@@ -38,7 +38,7 @@ _BEFORE_ALL: Moment = (-1, -1)
 
 
 class Loss(Struct, frozen=True):
-    """Requests may have been lost on a channel, after the end of the call that `after` describes."""
+    """The event that requests may have been lost on a channel, after the end of the call that `after` describes."""
 
     after: Moment
     channel: int
@@ -80,8 +80,8 @@ class PerflibLayer:
 
 
 class Lesson(Struct, frozen=True):
-    """What a call can teach of a counterset: of which server and set, what was asked (None: for its instances), and the digest of
-    the answer."""
+    """What a PerflibV2 call can teach of a counterset: of which server and set, what was asked (None: for its instances), and the
+    digest of the answer."""
 
     server: str
     counterset: str
@@ -90,7 +90,7 @@ class Lesson(Struct, frozen=True):
 
 
 class CatalogLearner:
-    """Notes what calls say of countersets, in `catalogs`."""
+    """Learns countersets from PerflibV2 calls, in `catalogs`."""
 
     def __init__(self) -> None:
         self.catalogs = Catalogs()
@@ -119,7 +119,8 @@ class CatalogLearner:
         known.add((lesson.asked, lesson.digest))
 
     def knows(self, lesson: Lesson) -> bool:
-        """Whether a lesson would teach nothing: a server sends all clients the same, and answers in `_known` changed nothing."""
+        """Whether a lesson on a counterset would teach nothing: a server sends all clients the same, and answers in `_known`
+        changed nothing."""
         place = lesson.server, lesson.counterset
         if lesson.asked is None:
             return self._listed.get(place) == lesson.digest
@@ -127,7 +128,7 @@ class CatalogLearner:
 
 
 def lesson_of(call: Call) -> Lesson | None:
-    """What a call can teach; None for nothing."""
+    """What a PerflibV2 call can teach of a counterset; None for nothing."""
     guid = call.counterset
     if guid is None or call.state != "complete" or call.status != 0:
         return None
@@ -208,7 +209,8 @@ def may_answer_validate_counters(call: Call) -> bool:
 
 
 def identifiers_of(side: Side | None) -> Sequence[Identifier] | None:
-    """The identifiers of a side; None where its buffer is damaged, so that they may be others or more."""
+    """The counter identifiers (PERF_COUNTER_IDENTIFIER) of a call's side; None where its buffer is damaged, so that they may be
+    others or more."""
     if side is None or side.buffer is None:
         return ()
     data = side.buffer.data

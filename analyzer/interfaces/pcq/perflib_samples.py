@@ -22,7 +22,8 @@ _TYPE_CLASS_TEXT = 0x00000800
 
 
 class PerflibSample(Struct, frozen=True):
-    """One raw value. `counterset`, `counter_id`, names and type are None where they are not in the capture.
+    """One raw counter value of a PerflibV2 data answer. `counterset`, `counter_id`, names and type are None where they are not in
+    the capture.
 
     `id_source` is what states which counter the block is for: `index` (QueryCounterInfo), `replay` (the order of adding), None.
     `raw` is an unsigned integer, a string for text counters, None for an error block (`block_status` says why). Clocks are those of
@@ -53,7 +54,7 @@ class PerflibSample(Struct, frozen=True):
 
 
 def perflib_samples(call: Call, catalog: Catalog) -> Iterator[PerflibSample]:
-    """The values a call was answered with, in the order of the buffer; nothing for calls that carry none."""
+    """The raw values that a PerflibV2 call was answered with, in the order of the buffer; nothing for calls that carry none."""
     side = call.response
     if side is None or side.buffer is None or side.buffer_kind != "perf-data":
         return
@@ -61,7 +62,7 @@ def perflib_samples(call: Call, catalog: Catalog) -> Iterator[PerflibSample]:
 
 
 def samples_of(answer: PerfData, query: QueryView | None, catalog: Catalog) -> Iterator[PerflibSample]:
-    """The values of a decoded answer; `query` names those of its blocks that are known."""
+    """The raw values of a decoded PerflibV2 data answer; `query` names those of its blocks that are known."""
     blocks: dict[Shown, int] = {}
     for row in answer.rows:
         known = query.blocks.get(row.block) if query is not None else None
@@ -97,9 +98,8 @@ def samples_of(answer: PerfData, query: QueryView | None, catalog: Catalog) -> I
 def shown(
     counterset: str | None, counter_id: int | None, instance: str | None, instance_id: int | None, catalog: Catalog
 ) -> Shown | None:
-    """What a value belongs to, whichever block it stands in; None where the capture does not state it. The instance of a set that
-    has one only means nothing.
-    """
+    """The counter that a PerflibV2 value belongs to, whichever block it stands in; None where the capture does not state it. The
+    instance of a set that has one only means nothing."""
     if counterset is None or counter_id is None:
         return None
     if catalog.is_single(counterset):
@@ -108,7 +108,7 @@ def shown(
 
 
 def counterset_of(query: QueryView | None, block: int) -> str | None:
-    """The counterset of a block: that of its identifier, or the only one the query holds counters of."""
+    """The counterset of a block of a data answer: that of its identifier, or the only one the query holds counters of."""
     if query is None:
         return None
     known = query.blocks.get(block)
@@ -124,8 +124,8 @@ def counter_of(query: QueryView | None, block: int, counter_id: int | None) -> t
 
 
 def _instance_of(row: PerfRow, known: Identifier | None, catalog: Catalog) -> tuple[str | None, int | None]:
-    """The instance as the block names it, else as the identifier does that the block answers. One that only gives a number has
-    the name in the answer of EnumerateCounterSetInstances."""
+    """The instance of a PerflibV2 value as the block names it, else as the identifier does that the block answers. One that only
+    gives a number has the name in the answer of EnumerateCounterSetInstances."""
     if row.instance is not None or row.instance_id is not None or known is None:
         return row.instance, row.instance_id
     instance = known.instance if known.names_one_instance else None
@@ -141,5 +141,5 @@ def _raw(row: PerfRow, counter_type: int | None) -> int | str | None:
 
 
 def is_text(counter_type: int | None) -> bool:
-    """Whether values of a declared type are text."""
+    """Whether values of a counter's declared type are text."""
     return counter_type is not None and counter_type & _TYPE_CLASS_MASK == _TYPE_CLASS_TEXT

@@ -67,7 +67,7 @@ class BlockTypes(Struct, frozen=True):
 
 
 class _Channel(Struct):
-    """What happened on a channel that concerns all handles used on it.
+    """What happened on an RPC channel that concerns all query handles used on it.
 
     Handles look here when they are used: a capture may have many of both, and passing everything to each would take the product.
     """
@@ -80,13 +80,13 @@ class _Channel(Struct):
 
 
 class Happened(Struct):
-    """How often anything happened on any channel: while this stays, no handle has to look at its own."""
+    """How often anything happened on any channel: while this stays, no query handle has to look at its own."""
 
     count: int = 0
 
 
 class _Use(Struct):
-    """A handle's use of a channel: what it knows of what happened there."""
+    """A query handle's use of a channel: what it knows of what happened there."""
 
     channel: _Channel
     doubts: int
@@ -95,7 +95,7 @@ class _Use(Struct):
 
 
 class Query(Struct):
-    """One handle in the part that was followed."""
+    """What one query handle holds, in the part of the capture that was followed."""
 
     # Whoever uses a handle over more channels than any client does is not followed.
     MAX_CHANNELS: ClassVar[int] = 64
@@ -133,7 +133,7 @@ class Query(Struct):
         self.shown = None
 
     def use(self, number: int, channel: _Channel) -> None:
-        """Notes the first use on a channel. What was lost there before does not concern it."""
+        """Notes the query handle's first use on a channel. What was lost there before does not concern it."""
         if len(self.uses) < self.MAX_CHANNELS:
             self.uses[number] = _Use(channel, channel.doubts, channel.changes)
             self.synced += channel.changes
@@ -141,7 +141,7 @@ class Query(Struct):
             self.forget(_TOO_MANY)
 
     def sync(self) -> None:
-        """Looks at what happened on its channels since it was last used."""
+        """Updates the query handle by what happened on its channels since it was last used."""
         if self.happened.count == self.looked:
             return
         self.looked = self.happened.count
@@ -157,11 +157,11 @@ class Query(Struct):
 
     @property
     def suspended(self) -> bool:
-        """Whether a request was lost on one of its channels that may have changed what it holds."""
+        """Whether a request was lost on one of the query handle's channels that may have changed what it holds."""
         return any(use.channel.has_lost and use.settled != use.channel.changes for use in self.uses.values())
 
     def forget(self, why: str) -> None:
-        """What the handle holds is not known any more."""
+        """Notes that what the query handle holds is not known any more."""
         self.followed = self.ordered = self.refuted = False
         self.unknown = why
         self.by_index = None
@@ -194,15 +194,18 @@ class Query(Struct):
 
     @property
     def is_replayed(self) -> bool:
-        """Whether the blocks are known by the order of adding. One counter alone has only one place to be."""
+        """Whether the blocks of the query handle's answers are known by the order of adding. One counter alone has only one place
+        to be."""
         return self.followed and not self.refuted and (self.ordered or len(self.live) <= 1)
 
     def closed(self) -> None:
-        """The handle holds nothing any more. It keeps its number: who uses it yet is still talking of that one."""
+        """Notes that the query handle was closed: it holds nothing any more. It keeps its number: who uses it yet is still talking
+        of that one."""
         self.forget(CLOSED)
 
     def validated(self, identifiers: Sequence[Identifier], *, add: bool) -> None:
-        """Counters were added or removed; each identifier's own status shows whether it was."""
+        """Notes ValidateCounters: counters were added to the query handle or removed; each identifier's own status shows whether it
+        was."""
         self.by_index = None
         done = [identifier for identifier in identifiers if identifier.status == 0]
         if add:
@@ -223,13 +226,13 @@ class Query(Struct):
         self.changed()
 
     def unorder(self, why: str) -> None:
-        """The counters are known, but not in which order they stand."""
+        """Notes that the query handle's counters are known, but not in which order they stand."""
         self.ordered = not self.live
         self.unknown = why
         self.shown = None
 
     def informed(self, identifiers: Sequence[Identifier]) -> None:
-        """Notes the answer of QueryCounterInfo: the whole list of the handle, with the position of each counter's block.
+        """Notes the answer of QueryCounterInfo: the whole list of the query handle, with the position of each counter's block.
 
         The Status of its identifiers does not show whether they are held: clients ignore it ([MS-PCQ] section 3.1.4.1.5).
         """
@@ -249,11 +252,11 @@ class Query(Struct):
 
     @property
     def is_at_stake(self) -> bool:
-        """Whether a data answer can contradict what is believed of it."""
+        """Whether a data answer can contradict what is believed of the query handle."""
         return self.by_index is None and self.is_replayed and not self.suspended
 
     def contradicted(self, answer: BlockTypes) -> bool:
-        """Whether a data answer contradicts the replay, which is then not believed again."""
+        """Whether a data answer contradicts the replay of the query handle, which is then not believed again."""
         if not self.is_at_stake:
             return False
         if (why := _contradiction(self.live, answer)) is None:
@@ -278,7 +281,7 @@ class QueryHandles:
         self._count = 0
 
     def of(self, server: Endpoint, channel: int, handle: str) -> Query:
-        """The handle, used on a channel."""
+        """The query handle, used on a channel."""
         key = (server.ip, handle)
         query = self._queries.get(key)
         if query is None:
@@ -293,27 +296,27 @@ class QueryHandles:
         return query
 
     def opened(self, server: Endpoint, channel: int, handle: str) -> Query:
-        """A handle was given out: it holds nothing yet."""
+        """Notes that a query handle was given out: it holds nothing yet."""
         self._queries.pop((server.ip, handle), None)
         query = self.of(server, channel, handle)
         query.followed = query.ordered = True
         return query
 
     def doubt(self, channel: int) -> None:
-        """A call on this channel that may have changed one of its handles was not read."""
+        """Notes that a call on this channel was not read that may have changed one of its query handles."""
         state = self._changed(channel)
         state.doubts += 1
 
     def lost(self, channel: int) -> None:
-        """A request on this channel was lost; which one is not known."""
+        """Notes that a request on this channel was lost, which may have changed its query handles; which one is not known."""
         self._changed(channel).has_lost = True
 
     def found(self, channel: int) -> None:
-        """All that was lost on this channel turned out to be of methods that change no handle."""
+        """Notes that all requests lost on this channel turned out to be of methods that change no query handle."""
         self._changed(channel).has_lost = False
 
     def _changed(self, number: int) -> _Channel:
-        """The channel, on which something happened."""
+        """The channel, on which something happened that may have changed its query handles."""
         state = self._channel(number)
         state.changes += 1
         self._happened.count += 1
@@ -325,8 +328,7 @@ class QueryHandles:
 
 def promised_blocks(data: bytes) -> int | None:
     """The number of blocks that a data answer has by its header; no more of the answer is needed. None where the header is not
-    there.
-    """
+    there."""
     if len(data) < DATA_HEADER.size:
         return None
     promised: int = DATA_NUMBERS.unpack_from(data)[1]
@@ -350,7 +352,7 @@ def block_types(data: bytes) -> BlockTypes | None:
 
 
 def _contradiction(held: Sequence[Identifier], answer: BlockTypes) -> str | None:
-    """A sentence where an answer cannot be one to these counters in this order, else None."""
+    """A sentence where a data answer cannot be one to the query handle's counters in this order, else None."""
     if answer.promised != len(held):
         return f"a data answer has {answer.promised} blocks, but by the calls before it the handle holds {len(held)} counters"
     for block, (identifier, kind) in enumerate(zip(held, answer.types, strict=False)):
@@ -360,8 +362,8 @@ def _contradiction(held: Sequence[Identifier], answer: BlockTypes) -> str | None
 
 
 def _fitting_types(identifier: Identifier) -> tuple[int, ...]:
-    """Types of block that answer an identifier. A wildcard name finds no several instances where the set has but one; a
-    name that is empty or absent may be all that an instance id of "any" comes with."""
+    """Types of block in a data answer that answer an identifier. A wildcard name finds no several instances where the set has but
+    one; a name that is empty or absent may be all that an instance id of "any" comes with."""
     one, many = (SINGLE, INSTANCES) if identifier.names_one_counter else (COUNTERS, COUNTERSET)
     if identifier.instance and identifier.names_one_instance:
         return ERROR, one

@@ -41,7 +41,7 @@ KEPT = frozenset(
 
 
 class Pseudonyms:
-    """Pseudonyms by one key. A word that was given one is replaced in free text from then on."""
+    """Makes pseudonyms for `--redact` by one key. A word that was given one is replaced in free text from then on."""
 
     def __init__(self, key: bytes | None = None) -> None:
         """Without a key, one is made that nobody gets to know: pseudonyms then hold within this run alone."""
@@ -55,7 +55,7 @@ class Pseudonyms:
         return f"Pseudonyms({len(self._words)} words, {len(self._addresses)} addresses)"
 
     def name(self, text: str) -> str:
-        """A name of somebody or something, whatever it is made of: every word and address in it replaced."""
+        """The pseudonym of a name of somebody or something, whatever it is made of: every word and address in it replaced."""
         return self._replaced(text, self._word)
 
     def free(self, text: str) -> str:
@@ -71,12 +71,12 @@ class Pseudonyms:
         return "".join((*out, self._compared(text[at:])))
 
     def _compared(self, text: str) -> str:
-        """Text of a filter without quotes."""
+        """The pseudonym of text without quotes that a filter compares with."""
         words = _COMPARED.sub(lambda match: match[1] + self.free(match[2]), text)
         return self._replaced(words, lambda word: word)
 
     def address(self, text: str) -> str:
-        """An IP address as text; what is none is a name."""
+        """The pseudonym of an IP address as text; what is none is a name."""
         try:
             ip_address(text)
         except ValueError:
@@ -87,7 +87,7 @@ class Pseudonyms:
         return found
 
     def guid(self, text: str | None) -> str | None:
-        """The GUID of a machine, which may be made of its name."""
+        """The pseudonym of the GUID of a machine, which may be made of its name."""
         if text is None or text == _NULL_GUID:
             return text
         return str(UUID(bytes=self._digest(text, 0)[:16]))
@@ -144,7 +144,7 @@ def _word_of(digest: bytes, length: int) -> str:
 
 
 def _address_of(digest: bytes, text: str) -> str:
-    """An address with as many digits in each part, so that it is as long."""
+    """A pseudonymous address with as many digits in each part, so that it is as long."""
     numbers = iter(digest)
 
     def part(match: re.Match[str]) -> str:

@@ -180,7 +180,7 @@ class Redactor:
         )
 
     def _smb(self, smb: SmbInfo | None) -> SmbInfo | None:
-        """How it was carried, without the ends of the connection and who was logged on."""
+        """The redacted SMB transport of a call, without the ends of the connection and who was logged on."""
         if smb is None:
             return None
         ends = {
@@ -193,7 +193,7 @@ class Redactor:
         return replace(auth, identity=self._identity(auth.identity), decrypted_by=decrypted_by)
 
     def _key_words(self, words: str | None) -> str | None:
-        """Which key decrypted something, without whose it is."""
+        """The words on which key decrypted something, redacted: without whose it is."""
         if words is None:
             return None
         kind, of, name = words.partition(" of ")
@@ -210,7 +210,7 @@ class Redactor:
 
 
 def _side(side: Side | None, stub: bytes | None) -> Side | None:
-    """The request or response with another stub; where there is none, its PDUs hold none either."""
+    """The redacted request or response with another stub; where there is none, its PDUs hold none either."""
     if side is None:
         return None
     fragments: list[Fragment] = []
@@ -240,7 +240,7 @@ def _side(side: Side | None, stub: bytes | None) -> Side | None:
 
 
 def _joined(old: Fragments, new: Sequence[Fragment]) -> Fragments:
-    """The PDUs as they were kept, with other bytes."""
+    """The redacted PDUs as they were kept, with other bytes."""
     if isinstance(old, tuple):
         return tuple(new)
     whole = TracedBytes(b"".join(one.pdu.data for one in new), old.whole.source, old.whole.start, old.whole.steps)
@@ -265,7 +265,8 @@ def redacted_facts(facts: CaptureFacts, names: Pseudonyms) -> CaptureFacts:
 
 
 def _redacted_trace(trace: EventTrace, names: Pseudonyms) -> EventTrace:
-    """What a trace says, with its computer by its pseudonym. Names of interfaces hold users and machines: they are left out."""
+    """The redacted trace of an etl file, with its computer by its pseudonym. Names of interfaces hold users and machines: they are
+    left out."""
     return replace(
         trace,
         computer=names.name(trace.computer) if trace.computer is not None else None,
@@ -279,7 +280,7 @@ def redacted_metadata(metadata: Sequence[Metadata], names: Pseudonyms) -> list[M
 
 
 def without_names(analysis: Analysis, names: Pseudonyms) -> Analysis:
-    """An analysis of redacted events, with its sentences looked through once more: now all names are known."""
+    """A redacted analysis, with its sentences looked through once more: now all names are known."""
     problems = tuple(replace(problem, text=names.free(problem.text)) for problem in analysis.problems)
     sessions = tuple(
         replace(one, reason=names.free(one.reason)) if one.reason is not None else one for one in analysis.sessions

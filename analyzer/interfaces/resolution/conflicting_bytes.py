@@ -23,7 +23,8 @@ REASON = "two versions of its bytes were captured; the first one was read"
 
 
 def mark_conflicts(calls: CallTable, taken: Sequence[int], conflicts: Sequence[Conflict]) -> Sequence[int]:
-    """Gives the calls that used such bytes their reason. `taken` are the positions of all calls; returns where they are now."""
+    """Gives calls read from bytes of which two versions were captured their reason. `taken` are the positions of all calls; returns
+    where they are now."""
     marks, positions = Marks(), array("I", taken)
     marks.add(conflicts)
     rows = np.array(taken, np.int64)
@@ -44,21 +45,21 @@ def mark_conflicts(calls: CallTable, taken: Sequence[int], conflicts: Sequence[C
 
 
 class Marks:
-    """The bytes with two versions that are known so far."""
+    """The bytes captured in two versions that are known so far."""
 
     def __init__(self) -> None:
         self.frames: dict[int, list[FrameExtent]] = {}
         self._added = 0
 
     def add(self, conflicts: Sequence[Conflict]) -> None:
-        """Takes those of all conflicts that were not there before."""
+        """Adds the bytes of all conflicts that were not there before."""
         for conflict in conflicts[self._added :]:
             for extent in conflict.extents:
                 self.frames.setdefault(extent.frame, []).append(extent)
         self._added = len(conflicts)
 
     def marked(self, call: Call) -> Call:
-        """The call, with its reason where it used such bytes; a call that has a reason keeps it."""
+        """The call, with its reason where it used bytes captured in two versions; a call that has a reason keeps it."""
         return replace(call, reason=REASON) if call.reason is None and self._are_used_by(call) else call
 
     def _are_used_by(self, call: Call) -> bool:

@@ -76,7 +76,7 @@ class CallStream:
         self.tally: Counter[Tally] = Counter()
 
     def take(self, call: Call) -> Iterator[Problem]:
-        """A call that was completed."""
+        """Takes a call that was completed, to give it in order."""
         is_unbound = call.interface.uuid is None
         if is_unbound:
             context = self._contexts.setdefault((call.channel, call.context_id), _Context())
@@ -87,7 +87,7 @@ class CallStream:
         self.tally[tally_of(call)] += 1
 
     def _read(self, context: _Context, call: Call) -> Iterator[Problem]:
-        """What the calls of a context so far, this one among them, can be read as."""
+        """What the calls of a context without a bind, this one among them, can be read as."""
         before = context.taken_for
         context.readings.take(call)
         guess = context.taken_for = context.readings.only
@@ -142,7 +142,7 @@ class CallStream:
         return self._placed - self.given + sum(map(len, self._fresh.values()))
 
     def _place(self, before: Moment | None, still_open: Iterable[OpenCall]) -> None:
-        """Gives places and numbers to the calls that began before the moment, and numbers to those that are passed over."""
+        """Numbers the calls in the stream that began before the moment, and those that are passed over."""
         due = array("I")
         for is_unbound, positions in self._fresh.items():
             taken, self._fresh[is_unbound] = self._split(positions, before)
@@ -170,13 +170,13 @@ class CallStream:
         self._following.add(order)
 
     def _pass_over(self, one: OpenCall) -> None:
-        """A call is not waited for: its number is kept for it."""
+        """Does not wait for a call in the stream: its number is kept for it."""
         self._passed_over[one.channel, one.call_id] = self._next
         self._next += 1
         self._last = max(self._last, one.began)
 
     def _split(self, positions: array[int], before: Moment | None) -> tuple[array[int], array[int]]:
-        """Those of calls that began before the moment, and the others."""
+        """Splits the waiting calls into those that began before the moment, and the others."""
         if before is None or not positions:
             return positions, array("I")
         calls, at = self._calls, np.array(positions)
@@ -185,7 +185,7 @@ class CallStream:
         return array("I", at[due].tobytes()), array("I", at[~due].tobytes())
 
     def _move(self) -> None:
-        """Moves the calls that wait to a log of their own; the others are not needed any more."""
+        """Moves the calls that wait in the stream to a log of their own; the others are not needed any more."""
         moved = CallTable()
         order = [moved.append(self._calls[self._following.position(at)]) for at in range(self.given, self._placed)]
         self._fresh = {

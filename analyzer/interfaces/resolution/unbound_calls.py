@@ -45,7 +45,7 @@ _MOST_FRAMES = 16
 
 
 class ContextGuess(Struct, frozen=True):
-    """What the calls of a presentation context are taken for, and how many of them prove it."""
+    """What the calls of a presentation context without a bind are taken for, and how many of them prove it."""
 
     interface: Interface
     syntax: Literal["ndr", "ndr64"]
@@ -53,7 +53,7 @@ class ContextGuess(Struct, frozen=True):
 
 
 def recognise(calls: CallTable, learner: CatalogLearner, follower: KeyFollower) -> tuple[Sequence[int], list[Problem]]:
-    """Decodes the calls that can be recognised.
+    """Decodes the calls without a bind that can be recognised.
 
     Returns the positions of all calls in the order in which they are to be understood, those without a bind last, and a note for
     each context that was recognised.
@@ -89,7 +89,7 @@ def frames_noted(frames: set[int], call: Call) -> None:
 
 
 def note_of(count: int, guess: ContextGuess, frames: Collection[int]) -> Problem:
-    """States what so many calls of a context were taken for."""
+    """The problem that states what so many calls of a context without a bind were taken for."""
     text = (
         f"the bind of {count} calls was not captured; they are taken for {NAMES[guess.interface]}, because every "
         f"stub decodes as such and {guess.proofs} of them carry what no other interface does"
@@ -98,7 +98,7 @@ def note_of(count: int, guess: ContextGuess, frames: Collection[int]) -> Problem
 
 
 class _Some(Iterable[Call]):
-    """Some of the calls, each made when it is looked at: a context may have a million."""
+    """Some of the calls of a context without a bind, each made when it is looked at: a context may have a million."""
 
     def __init__(self, calls: CallTable, positions: Sequence[int]) -> None:
         self._calls, self._positions = calls, positions
@@ -122,7 +122,7 @@ _READINGS: tuple[tuple[Interface, Literal["ndr", "ndr64"]], ...] = (
 
 
 class ContextReadings:
-    """What the calls of one presentation context can be read as, call by call."""
+    """The interfaces that the calls of one presentation context without a bind can be read as, call by call."""
 
     def __init__(self) -> None:
         # How many calls prove each reading that none has contradicted.
@@ -149,7 +149,8 @@ class ContextReadings:
 
     @property
     def only(self) -> ContextGuess | None:
-        """The only reading that fits all calls and is proven by one; None where there is none, or more than one interface."""
+        """The only interface that fits all calls of the context and is proven by one; None where there is none, or more than one
+        interface."""
         found = [
             ContextGuess(interface, syntax, proofs) for (interface, syntax), proofs in self._proofs.items() if proofs
         ]
@@ -157,7 +158,7 @@ class ContextReadings:
 
 
 def _only_reading(calls: Iterable[Call]) -> ContextGuess | None:
-    """What all these calls can only be read as."""
+    """The only interface that all these calls without a bind can be read as."""
     readings = ContextReadings()
     for call in calls:
         readings.take(call)
@@ -193,7 +194,7 @@ def _proves(
     request: tuple[dict[str, object], bytes] | None,
     response: tuple[dict[str, object], bytes] | None,
 ) -> bool:
-    """Whether the answer carries what only this interface does."""
+    """Whether the answer of a call without a bind carries what only this interface does."""
     if response is None or not response[1]:
         return False
     data = response[1]
@@ -214,7 +215,7 @@ def _proves(
 
 
 def recognised(call: Call, guess: ContextGuess, follower: KeyFollower) -> Call:
-    """The call decoded as what it is taken for."""
+    """A call without a bind, decoded as what it is taken for."""
     call = _as_interface(call, guess)
     return perflib_call(call) if guess.interface == "perflib-v2" else follower.followed(winreg_call(call))
 

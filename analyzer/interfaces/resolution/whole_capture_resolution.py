@@ -34,7 +34,7 @@ def resolved(
     conflicts: Sequence[Conflict] = (),
     late: Sequence[LateLogon] = (),
 ) -> tuple[OrderedCalls, list[Problem]]:
-    """The calls in order, and what is to be stated of those that were recognised."""
+    """Orders the calls of the whole capture, and states those that were recognised."""
     taken, notes = recognise(calls, learner, follower)
     if conflicts:
         taken = mark_conflicts(calls, taken, conflicts)
@@ -47,7 +47,8 @@ def resolved(
 
 
 def call_order(calls: CallTable, taken: Sequence[int]) -> Sequence[int]:
-    """Positions by the first frame of the request (of the response where that is all there is), then as they are in `taken`."""
+    """Positions of calls in order, by the first frame of the request (of the response where that is all there is), then as they are
+    in `taken`."""
     positions = np.asarray(taken, np.uint32)
     times, frames = (calls.column(name)[positions] for name in ("first_time", "first_frame"))
     earlier = (times[1:] < times[:-1]) | ((times[1:] == times[:-1]) & (frames[1:] < frames[:-1]))

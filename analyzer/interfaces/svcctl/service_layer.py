@@ -58,7 +58,7 @@ class ServiceLayer:
         return iter(())
 
     def _followed(self, call: Call) -> Call:
-        """The call with the name of its service and the number of its handle."""
+        """The svcctl call with the name of its service and the number of its handle."""
         server, opnum = call.server.ip, call.opnum
         given = handle_of(call.response, "lpServiceHandle") or handle_of(call.response, "lpScHandle")
         used = handle_of(call.request, "hService") or handle_of(call.request, "hSCObject")
@@ -77,7 +77,7 @@ class ServiceLayer:
         return replace(call, path=name, key_number=number)
 
     def _first_handle(self, call: Call) -> str | None:
-        """The handle that a request which is not decoded begins with, where it is one that was given out."""
+        """The service handle that a request which is not decoded begins with, where it is one that was given out."""
         side = call.request
         if side is None or side.missing is not None or side.big_endian:
             return None
@@ -88,7 +88,7 @@ class ServiceLayer:
         return handle if (call.server.ip, handle) in self._handles else None
 
     def _learn(self, place: tuple[str, str], name: str | None) -> int:
-        """A handle is known from now on, by a number of its own."""
+        """Notes a service handle as known from now on, by a number of its own."""
         self._handles.pop(place, None)
         if len(self._handles) >= MAX_HANDLES:
             del self._handles[next(iter(self._handles))]

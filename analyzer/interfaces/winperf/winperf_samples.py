@@ -16,7 +16,8 @@ _SUBTYPE_MASK, _SUBTYPE_BASE = 0x00070000, 0x00030000
 
 
 class WinperfSample(Struct, frozen=True):
-    """One raw value. Names are None where neither the capture nor the built-in table knows the index.
+    """One raw value of a PERF_DATA_BLOCK with its names. Names are None where neither the capture nor the built-in table knows the
+    index.
 
     `instance_id` is the UniqueID, None for none; `parent_index` the title index of the parent object and `parent_instance` the
     parent's name, both None for none. `base_raw` is the value of the base counter that follows this one. Clocks of the block:
@@ -47,7 +48,7 @@ class WinperfSample(Struct, frozen=True):
 
 
 def winperf_samples(call: Call, table: NameTable) -> Iterator[WinperfSample]:
-    """The values a read was answered with, in the order of the block; nothing for calls that carry none."""
+    """The values that a winperf read was answered with, in the order of the block; nothing for calls that carry none."""
     side = call.response
     if side is None or side.buffer is None or side.buffer_kind != "winperf":
         return
@@ -57,7 +58,7 @@ def winperf_samples(call: Call, table: NameTable) -> Iterator[WinperfSample]:
 def samples_of(
     block: WinPerf, table: NameTable, objects: Mapping[int, WinPerfObject] | None = None
 ) -> Iterator[WinperfSample]:
-    """The values of a decoded block; where `objects` are given by their positions in it, of these instead of its own."""
+    """The values of a decoded PERF_DATA_BLOCK; where `objects` are given by their positions in it, of these instead of its own."""
     places: dict[int, int] = {}
     for place, one in enumerate(block.objects):
         places.setdefault(one.name_index, place)
@@ -97,7 +98,7 @@ def samples_of(
 
 
 def _base_of(definitions: Sequence[CounterDefinition], at: int) -> int | None:
-    """Where the base of a counter stands: V1 binds by adjacency, the base follows what it belongs to (winperf.h)."""
+    """Where the base of a winperf counter stands: V1 binds by adjacency, the base follows what it belongs to (winperf.h)."""
     follower = at + 1
     if follower < len(definitions) and is_base(definitions[follower].counter_type):
         return None if is_base(definitions[at].counter_type) else follower
@@ -105,12 +106,12 @@ def _base_of(definitions: Sequence[CounterDefinition], at: int) -> int | None:
 
 
 def is_base(counter_type: int) -> bool:
-    """Whether the type's bits say PERF_COUNTER_BASE: no value of its own, the denominator of the one before it."""
+    """Whether a counter type's bits say PERF_COUNTER_BASE: no value of its own, the denominator of the one before it."""
     return counter_type & (_CLASS_MASK | _SUBTYPE_MASK) == _CLASS_COUNTER | _SUBTYPE_BASE
 
 
 def parent_name(block: WinPerf, instance: WinPerfInstance) -> str | None:
-    """The name of the instance's parent: ParentObjectInstance counts the parent object's instances from 0."""
+    """The name of a winperf instance's parent: ParentObjectInstance counts the parent object's instances from 0."""
     if not instance.parent_index or instance.parent_instance is None:
         return None
     for item in block.objects:

@@ -38,7 +38,8 @@ UNKNOWN = "?"
 
 
 class KeyPaths:
-    """The paths of the key handles that are open, by server and handle: `HKLM\\SOFTWARE` for the handle given out for it."""
+    """The paths of the registry key handles that are open, by server and handle, such as `HKLM/SOFTWARE` for the handle given out
+    for it."""
 
     def __init__(self) -> None:
         self._paths: dict[tuple[str, str], str] = {}
@@ -57,7 +58,7 @@ class KeyPaths:
 
 
 def below(parent: str | None, sub_key: object) -> str | None:
-    """The path of a key below another, `UNKNOWN` in the place of one whose opening was not captured."""
+    """The path of a registry key below another, `UNKNOWN` in the place of one whose opening was not captured."""
     if not isinstance(sub_key, str):
         return None
     name = sub_key.rstrip("\0").strip("\\")
@@ -94,7 +95,7 @@ class KeyFollower:
     """Follows performance keys and reads from call to call, and learns the name tables, in `names`."""
 
     def __init__(self, *, learning: bool = True, numbers: Numbers | None = None) -> None:
-        """`numbers` numbers handles and reads. Unless it is `learning`, who takes the calls has the name tables learnt."""
+        """`numbers` numbers registry handles and reads. Unless it is `learning`, who takes the calls has the name tables learnt."""
         self.names = NameTables()
         self._learning = learning
         self._keys: dict[tuple[str, str], str] = {}
@@ -104,7 +105,7 @@ class KeyFollower:
         self._open_reads: dict[tuple[str, str], PerformanceRead] = {}
 
     def followed(self, call: Call) -> Call:
-        """A decoded call with the key and the read it belongs to."""
+        """A decoded winreg call with the key and the read it belongs to."""
         server, opnum = call.server, call.opnum
         handle = handle_of(call.request, "hKey")
         place = (server.ip, handle) if handle is not None else None
@@ -148,13 +149,13 @@ class KeyFollower:
         return call
 
     def learn(self, call: Call) -> None:
-        """Notes the names in an answer that is a name table."""
+        """Learns the counter names in an answer that is a name table."""
         if holds_names(call):
             assert call.read is not None
             self._learn(call.server, table_language(call.read.value_name, call.read.key), call.response)
 
     def _path(self, call: Call, place: tuple[str, str] | None) -> str | None:
-        """The key that a call is about; a handle that it gives out is known by it from now on."""
+        """The registry key that a call is about; a handle that it gives out is known by it from now on."""
         server, opnum = call.server, call.opnum
         params = call.request.params if call.request is not None else {}
         if opnum in PREDEFINED_KEYS:
@@ -169,20 +170,21 @@ class KeyFollower:
         return path
 
     def _number(self, place: tuple[str, str]) -> int:
-        """The number of a handle, a new one where it was not seen before."""
+        """The number of a registry handle, a new one where it was not seen before."""
         if place not in self._numbers:
             self._numbers[place] = next(self._counting.keys)
         return self._numbers[place]
 
     def _forget(self, place: tuple[str, str]) -> None:
-        """A handle is no more. It keeps its number until it is given out anew."""
+        """Forgets a registry handle that is no more. It keeps its number until it is given out anew."""
         self._keys.pop(place, None)
         self._open_reads.pop(place, None)
 
     def _read(
         self, place: tuple[str, str], key: str | None, handle: str, value: str, status: int | None
     ) -> PerformanceRead:
-        """The attempt that a call is: the next of a read the server found the buffer too small for, else of a new read."""
+        """The read of a performance value that a call is an attempt at: the next of a read the server found the buffer too small
+        for, else of a new read."""
         earlier = self._open_reads.pop(place, None)
         if earlier is not None and earlier.value_name.casefold() == value.casefold():
             read = PerformanceRead(earlier.number, earlier.attempt + 1, key, handle, value)
@@ -207,13 +209,13 @@ class KeyFollower:
 
 
 def holds_names(call: Call) -> bool:
-    """Whether the answer of a call is a name table."""
+    """Whether the answer of a winreg call is a table of counter names."""
     is_read = call.read is not None and call.status == ERROR_SUCCESS
     return is_read and call.response is not None and call.response.buffer_kind == "name-table"
 
 
 def _kind_of(value: Any, key: str | None, call: Call) -> BufferKind | None:
-    """What the data of a value is laid out as, by its first bytes or by the value's name."""
+    """What the data of a registry value is laid out as, by its first bytes or by the value's name."""
     response = call.response
     if response is None or response.buffer is None or not isinstance(value, str):
         return None
