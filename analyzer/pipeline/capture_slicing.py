@@ -85,13 +85,13 @@ class Slice:
         return len(data)
 
     def pieces(self) -> Iterator[bytes]:
-        """The file, piece by piece."""
+        """The slice's pcapng file, piece by piece."""
         for place, length in self._places:
             yield self._log.read(place, length)
         yield bytes(self._last)
 
     def reader(self) -> BinaryIO:
-        """The file for reading, from its beginning."""
+        """The slice's file for reading, from its beginning."""
         return _Reader(self.pieces())  # type: ignore[return-value]
 
 
@@ -147,7 +147,7 @@ def slice_of(
 
 
 def _essence(call: Call) -> tuple[object, ...]:
-    """What of a call has to be the same again."""
+    """What of a call has to be the same again when the slice is read."""
     return (
         call.time_ns,
         call.client,
@@ -175,7 +175,7 @@ def _stub(side: Side | None) -> bytes | Missing | None:
 
 
 class _Needs(Struct):
-    """What the slice is to hold: frames, and what belongs to connections and SMB sessions."""
+    """What the slice of a capture is to hold: frames, and what belongs to connections and SMB sessions."""
 
     frames: set[int]
     ends: set[Ends]
@@ -208,14 +208,14 @@ class _Needs(Struct):
 
 
 class _Exchange(Struct):
-    """The captured part of an SMB request, with its responses."""
+    """The captured part of an SMB request for a slice, with its responses."""
 
     is_setup: bool
     frames: set[int] = field(default_factory=set)
 
 
 class _Link(Struct):
-    """One SMB connection: exchanges that wait for their response, frames of setups, and the sessions that were met."""
+    """One SMB connection of a slice: exchanges that wait for their response, frames of setups, and the sessions that were met."""
 
     ends: Ends
     pending: dict[int, _Exchange] = field(default_factory=dict)
@@ -224,7 +224,7 @@ class _Link(Struct):
 
 
 class _SlicedFrames:
-    """Which frames a slice is made of."""
+    """The frames that a slice is made of."""
 
     def __init__(self, needs: _Needs) -> None:
         self._needs = needs
@@ -283,7 +283,7 @@ class _SlicedFrames:
             self._messages |= exchange.frames
 
     def frames(self) -> set[int]:
-        """All that was found to be needed."""
+        """All frames that were found to be needed for the slice."""
         found = self._needs.frames | self._messages
         ends = set(self._needs.ends)
         for link in self._links.values():
@@ -306,7 +306,7 @@ class _SlicedFrames:
 def _written(
     sources: Sequence[Source], analysis: Analysis, frames: set[int], limits: Limits, secrets: bytes | None
 ) -> Slice:
-    """The frames of the sources, as they were captured."""
+    """Writes the frames of the sources into the slice, as they were captured."""
     from importlib.metadata import version
 
     from analyzer.interfaces.call_contents.machine_names import machine_names

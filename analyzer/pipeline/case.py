@@ -55,7 +55,7 @@ class CaseManifest(Struct, frozen=True, kw_only=True):
 
 
 class _Kind(Struct, frozen=True):
-    """What a manifest says of its own form."""
+    """The part of a case's manifest that says what form it has."""
 
     format: str
     version: int

@@ -47,7 +47,7 @@ _DATE, _MODE, _UNIX = 0x21, 0o100600 << 16, 3 << 8
 
 
 class CaseEntry(Struct, frozen=True):
-    """An entry as the manifest states it: its digests (SHA-256, hexadecimal) are of pieces of `PIECE` bytes."""
+    """An entry of a case as the manifest states it: its digests (SHA-256, hexadecimal) are of pieces of `PIECE` bytes."""
 
     name: str
     size: int
@@ -56,7 +56,7 @@ class CaseEntry(Struct, frozen=True):
 
 
 def measured(name: str, pieces: Iterable[bytes]) -> CaseEntry:
-    """What the manifest states of an entry of these bytes."""
+    """What a case's manifest states of an entry of these bytes."""
     size = check = 0
     digests, digest = [], sha256()
     for piece in pieces:
@@ -98,8 +98,8 @@ def write(out: IO[bytes], manifest: bytes, entries: Sequence[tuple[CaseEntry, Ca
 
 
 def _frame(manifest: bytes, entries: Sequence[CaseEntry]) -> list[tuple[int, bytes]]:
-    """All bytes of a container that are not of its entries, each piece with its place: the manifest, what stands in front of each
-    entry, and the end."""
+    """All bytes of a case's container that are not of its entries, each piece with its place: the manifest, what stands in front of
+    each entry, and the end."""
     at, directory = 0, []
     found: list[tuple[int, bytes]] = []
     for entry in (CaseEntry(MANIFEST, len(manifest), zlib.crc32(manifest), ()), *entries):
@@ -128,12 +128,12 @@ def _frame(manifest: bytes, entries: Sequence[CaseEntry]) -> list[tuple[int, byt
 
 
 def _wide(*numbers: int) -> bytes:
-    """The numbers of 64 bits that an entry has (APPNOTE 4.5.3), nothing where it has none."""
+    """The numbers of 64 bits that a zip entry of a case has (APPNOTE 4.5.3), nothing where it has none."""
     return struct.pack(f"<HH{len(numbers)}Q", 1, 8 * len(numbers), *numbers) if numbers else b""
 
 
 def is_container(path: Path) -> bool:
-    """Whether a file begins with a manifest, or a directory has one. What comes out of a pipe is not looked at."""
+    """Whether a file begins with a case's manifest, or a directory has one. What comes out of a pipe is not looked at."""
     try:
         if not path.is_file():
             return path.is_dir() and (path / MANIFEST).is_file()
@@ -150,7 +150,7 @@ def is_case(source: object) -> bool:
 
 
 def damaged(place: Path, why: str) -> CaseError:
-    """The error for a case that is not what was written."""
+    """The error for a damaged case that is not what was written."""
     return CaseError(f"{place} is a damaged case: {why}", hint="Save it again from its captures.")
 
 
@@ -188,7 +188,7 @@ class _CaseFile:
 
 
 class EntryReader:
-    """The bytes of an entry. What is given out has been compared with its digest."""
+    """Reads the bytes of one entry of a case. What is given out has been compared with its digest."""
 
     def __init__(self, file: _CaseFile, start: int, entry: CaseEntry) -> None:
         self.size = entry.size
@@ -200,7 +200,7 @@ class EntryReader:
         self._known: dict[int, tuple[bytes, ...]] = {}
 
     def read(self, position: int, length: int) -> bytes:
-        """Reads so many bytes of an entry. Raises `CaseError` where they are not there, or not those that were written."""
+        """Reads so many bytes of a case's entry. Raises `CaseError` where they are not there, or not those that were written."""
         stop = position + length
         if not 0 <= position <= stop <= self.size:
             raise damaged(self._file.case, f"{self._entry.name} ends before what it holds")
@@ -217,8 +217,8 @@ class EntryReader:
         return b"".join(parts)
 
     def _within(self, number: int, start: int, stop: int) -> bytes:
-        """The bytes from `start` to `stop` of one piece of an entry. A log whose calls end in another order than they begin is read
-        here and there: a piece that is not held any more is not read as a whole each time."""
+        """The bytes from `start` to `stop` of one piece of a case's entry. A log whose calls end in another order than they begin
+        is read here and there: a piece that is not held any more is not read as a whole each time."""
         first, last = start // PART, (stop - 1) // PART
         if last > first + 1 or not self._known.get(number):
             return self._piece(number)[start:stop]
@@ -239,7 +239,7 @@ class EntryReader:
         return data
 
     def check(self) -> None:
-        """Reads all of it once. Raises `CaseError` where it is not what was written."""
+        """Checks a case's entry: reads all of it once. Raises `CaseError` where it is not what was written."""
         for number in range(len(self._entry.sha256)):
             self._piece(number)
 
@@ -263,7 +263,7 @@ def _digests_of_parts(piece: bytes) -> tuple[bytes, ...]:
 
 
 class Container:
-    """A container that was opened, or the directory that one was unpacked to (which has no digest of its manifest).
+    """A case's container that was opened, or the directory that one was unpacked to (which has no digest of its manifest).
 
     Raises `OSError` for what cannot be read, `CaseError` for what is damaged.
     """
@@ -281,7 +281,7 @@ class Container:
         self.manifest = file.read(start, size)
 
     def entries(self, stated: Sequence[CaseEntry]) -> dict[str, EntryReader]:
-        """The entries that the manifest states, once all bytes between them are compared."""
+        """The entries that a case's manifest states, once all bytes between them are compared."""
         for entry in stated:
             pieces = -(-entry.size // PIECE)
             if not (_NAME.fullmatch(entry.name) and entry.size >= 0 and 0 <= entry.crc32 < 1 << 32):

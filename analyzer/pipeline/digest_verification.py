@@ -34,8 +34,8 @@ _DIGEST = re.compile(f"[0-9a-f]{{{DIGITS}}}")
 
 
 class Verified(Struct, frozen=True):
-    """The comparison: whether the result is what was written, `matched` pairs of a file at hand and the input it is, files that are
-    no input, inputs that are no file."""
+    """The result of a verification: whether the result is what was written, `matched` pairs of a file at hand and the input it is,
+    files that are no input, inputs that are no file."""
 
     unchanged: bool
     matched: tuple[tuple[FileDigest, FileDigest], ...]
@@ -48,8 +48,8 @@ class Verified(Struct, frozen=True):
 
 
 def verify(result: Path, captures: Sequence[Path]) -> Verified:
-    """Reads the result, and compares captures by content, whatever they are called now. Raises `InputError` where the result has no
-    digests, or is a damaged case."""
+    """Verifies a result, and compares captures by content, whatever they are called now. Raises `InputError` where the result has
+    no digests, or is a damaged case."""
     inputs, stated = stated_by(result)
     matched, strangers, missing = [], [], list(inputs)
     for digest in (digest for path in captures for digest in _digests_of(path)):
@@ -118,7 +118,7 @@ def stated_by(result: Path) -> tuple[tuple[FileDigest, ...], str | None]:
 
 
 def _record(result: Path, head: bytes, tail: bytes) -> dict[str, Any]:
-    """The evidence record in a result, by the form of the result. `tail` is the end of one that is longer than `head`."""
+    """The evidence record (digests) in a result, by the form of the result. `tail` is the end of one that is longer than `head`."""
     found: Any
     if head.startswith(b"PAR1"):
         import polars as pl
@@ -147,7 +147,7 @@ def _record(result: Path, head: bytes, tail: bytes) -> dict[str, Any]:
 
 
 def _xml_property(head: bytes) -> str:
-    """The value of our property, which is among the first elements. None of them is kept."""
+    """The value of our digest property in an XML result, which is among the first elements. None of them is kept."""
     found: list[str] = []
     seen = 0
 
@@ -176,7 +176,7 @@ def _checked(found: Any) -> dict[str, Any]:
 
 
 def _record_of_text(text: str) -> dict[str, Any]:
-    """Text ends with the evidence; names of a capture stand before it, and have no line ends in them."""
+    """The evidence record at the end of a text result; names of a capture stand before it, and have no line ends in them."""
     lines = text.splitlines()
     at = max(number for number, line in enumerate(lines) if line.startswith(TEXT_MARK))
     found = [match.groups() for line in lines[at + 1 :] if (match := _TEXT_INPUT.fullmatch(line))]

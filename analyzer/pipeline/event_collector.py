@@ -32,7 +32,7 @@ _MOST_CONFLICTS = 4096
 
 
 class EventCollector:
-    """What reaches the top, by kind."""
+    """Collects the events that reach the top of the layers, by kind."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -65,7 +65,7 @@ class EventCollector:
             self._unlisted[what] += 1
 
     def _mark(self, event: ClientMarks) -> None:
-        """A client shows the same on a connection again and again: the first of each is kept."""
+        """Keeps the first of each client mark that a connection shows: it shows the same again and again."""
         key = event.client, event.server, event.marks
         if key in self._known_marks:
             return
@@ -82,19 +82,19 @@ class EventCollector:
         self.marks.append(replace(event, marks=shared))
 
     def ends_early(self, error: Exception, frames: int) -> None:
-        """States that the program failed behind so many frames."""
+        """Notes the problem that the program failed behind so many frames."""
         text = f"the program failed here ({type(error).__name__}): nothing beyond frame {frames} was read"
         self.problems.append(Problem("failed", "pipeline", (), text))
 
     def unlisted(self) -> Iterator[Problem]:
-        """What there was beside what is listed."""
+        """The problems that state how many events there were beside those that are listed."""
         for what, count in self._unlisted.items():
             yield Problem("limit", "pipeline", (), f"{count} more {what} were met than are listed")
 
     def analysis(
         self, capture: CaptureFacts, calls: OrderedCalls, catalogs: Catalogs, names: NameTables, *, secrets_given: bool
     ) -> Analysis:
-        """What was collected, with the calls in order and what they state about counters."""
+        """The analysis of the events collected, with the calls in order and what they state about counters."""
         return Analysis(
             capture=capture,
             calls=calls,
@@ -115,7 +115,7 @@ class EventCollector:
         )
 
     def _flow_links_of_ours(self) -> Iterator[FlowLink]:
-        """The flow links of connections with sessions and logons: of whoever takes part nothing else is asked."""
+        """The flow links of connections with SMB sessions and logons: of whoever takes part nothing else is asked."""
         ends = {(one.client, one.server) for one in self.sessions} | {(one.client, one.server) for one in self.logons}
         return (one for one in self.flow_links if (one.src, one.dst) in ends or (one.dst, one.src) in ends)
 

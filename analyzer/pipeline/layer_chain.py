@@ -25,7 +25,7 @@ class Layer(Protocol):
 
 @runtime_checkable
 class Waiting(Protocol):
-    """A layer in which something waits for what is still to come."""
+    """A layer in which events wait for what is still to come."""
 
     def open_since(self, since_ns: int) -> int | None: ...
 
@@ -38,12 +38,12 @@ class LayerChain:
         self._feeds = [(layer.feed, layer.takes) for layer in layers]
 
     def open_since(self, since_ns: int) -> int | None:
-        """When the first of what began at this time or later, and is not complete in some layer, began."""
+        """When the first event that began at this time or later, and is not complete in some layer, began."""
         return earliest((layer.open_since(since_ns) for layer in self._layers if isinstance(layer, Waiting)), since_ns)
 
     def climb(self, events: Collection[Event], first: int = 0) -> Collection[Event]:
-        """What comes out on top of events that are fed to the layer `first`. A layer sees all that it takes of what the one below
-        yields, in the order of one by one."""
+        """Feeds events to the layer `first`, and gives what comes out on top of the chain. A layer sees all that it takes of what
+        the one below yields, in the order of one by one."""
         for feed, takes in self._feeds[first:] if first else self._feeds:
             if takes.isdisjoint(map(type, events)):
                 continue
@@ -59,19 +59,18 @@ class LayerChain:
         return events
 
     def finish(self) -> Generator[Collection[Event]]:
-        """What comes out on top at the end of the capture, together what one layer completes."""
+        """Finishes all layers of the chain: what comes out on top at the end of the capture, together what one layer completes."""
         for at, layer in enumerate(self._layers, 1):
             yield self.climb(list(layer.finish()), at)
 
     def run(self, events: Iterable[Event]) -> Generator[Event]:
-        """What comes out on top of all events of a capture."""
+        """Runs all events of a capture through the layer chain, and gives what comes out on top."""
         for group in self.groups(events):
             yield from group
 
     def groups(self, events: Iterable[Event]) -> Generator[Collection[Event]]:
-        """What comes out on top, together what comes of one event. The events are closed when no more of them are taken. The files
-        that they are read from are then closed, whatever holds on to the error that ended it.
-        """
+        """Groups of events on top of the layer chain, together what comes of one event. The events are closed when no more of them
+        are taken. The files that they are read from are then closed, whatever holds on to the error that ended it."""
         with closing(events) if isinstance(events, Generator) else nullcontext():
             for event in events:
                 yield self.climb((event,))
@@ -79,7 +78,7 @@ class LayerChain:
             yield from self.finish()
 
     def above(self, groups: Iterable[Collection[Event]]) -> Generator[Event]:
-        """What comes out on top of what came out on top of another chain."""
+        """Chains these layers on top of another chain, and gives what comes out on top."""
         with closing(groups) if isinstance(groups, Generator) else nullcontext():
             for group in groups:
                 yield from self.climb(group)

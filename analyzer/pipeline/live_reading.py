@@ -71,9 +71,9 @@ class Stream:
         notes: Iterable[Problem] = (),
         failed: Callable[[Exception], None] | None = None,
     ) -> None:
-        """`events` come from the top of the layers. `open_since` is when the first of what began at a time or later, and is not
-        complete, began; `open_before` are the calls under way that began before a time; `notes` are stated at the end. All else is
-        as for `pipeline.run.analyze`."""
+        """`events` come from the top of the layers while the capture is read. `open_since` is when the first of what began at a
+        time or later, and is not complete, began; `open_before` are the calls under way that began before a time; `notes` are
+        stated at the end. All else is as for `pipeline.run.analyze`."""
         self._events, self._calls = events, calls
         self._open_since, self._open_before = open_since, open_before
         self._collected, self._facts, self._limits = collected, facts, limits
@@ -129,14 +129,14 @@ class Stream:
             self._collected.take(event)
 
     def _before(self, read: Moment) -> Moment:
-        """The moment before which nothing is open, now that everything before another was read. What is open is not waited for
-        longer than the limit."""
+        """The moment before which no call is open, now that everything of the capture before another was read. What is open is not
+        waited for longer than the limit."""
         since = read[0] - self._limits.order_time * NS_PER_S
         first_open = self._open_since(since)
         return read if first_open is None else min(read, (first_open, 0))
 
     def _until(self, before: Moment | None) -> Iterator[Call | Problem]:
-        """What can be stated now that everything before a moment is there."""
+        """The calls and problems that can be stated now that everything of the capture before a moment is there."""
         if self.analysis.capture.first_time_ns is None:
             facts = self._facts()
             known = CaptureFacts(facts.files, 0, 0, facts.first_time_ns, None, facts.names)
@@ -152,7 +152,7 @@ class Stream:
             yield self._marks.marked(call) if self._marks.frames else call
 
     def _problems(self) -> Iterator[Problem]:
-        """The problems that were listed since the last time."""
+        """The problems of the live reading that were listed since the last time."""
         problems = self._collected.problems
         stated, self._stated = self._stated, len(problems)
         yield from problems[stated:]

@@ -23,7 +23,7 @@ _HEAD = 4096
 def load_metadata(
     path: Path, keyring: Keyring | None = None, *, engine: Engine = "own", limits: Limits | None = None
 ) -> Metadata:
-    """Raises `InputError` for what is neither."""
+    """Loads metadata from a saved file or another capture; raises `InputError` for what is neither."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)

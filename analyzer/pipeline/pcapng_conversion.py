@@ -36,7 +36,7 @@ class Converted:
 
 
 def convert(path: Path, out: BinaryIO, limits: Limits) -> Converted:
-    """Writes all frames of a capture. Raises `InputError` where it is none."""
+    """Writes all frames of a capture as pcapng. Raises `InputError` where it is none."""
     name = text_of_path(path)
     writer = PcapngWriter(out, application=f"pcq-analyzer {version('pcq-analyzer')}", comment=f"all frames of {name}")
     done = _Writing(writer, name)
@@ -57,7 +57,7 @@ def _trace(head: bytes, stream: ByteStream, limits: Limits) -> EtlFile:
 
 
 class _Writing:
-    """Frames on their way into the file, and the interfaces that it has so far."""
+    """The pcapng file being written: frames on their way into it, and the interfaces that it has so far."""
 
     def __init__(self, writer: PcapngWriter, name: str) -> None:
         self._writer = writer
@@ -66,7 +66,7 @@ class _Writing:
         self.converted = Converted()
 
     def take(self, items: Iterable[FrameBlock | Problem]) -> None:
-        """Frames of any capture, by their link types."""
+        """Writes frames of any capture as pcapng, by their link types."""
         for item in items:
             if isinstance(item, Problem):
                 self.converted.problems.append(item)
@@ -76,7 +76,7 @@ class _Writing:
                 self._write(item.frame(index), interface)
 
     def take_trace(self, trace: EtlFile) -> None:
-        """Frames of an event trace log, with what it says of each."""
+        """Writes frames of an event trace log as pcapng, with what it says of each."""
         for item in trace:
             if isinstance(item, Problem):
                 self.converted.problems.append(item)
@@ -105,7 +105,7 @@ class _Writing:
 
 
 def _said(block: TracedBlock) -> Iterator[tuple[int, int, bool | None, str]]:
-    """Of each frame its interface, its process, whether it was sent, and a word on it."""
+    """What the trace says of each frame: its interface, its process, whether it was sent, and a comment on it."""
     columns = (block.rows[name].tolist() for name in ("interface", "process", "sent", "received", "dropped"))
     for interface, process, sent, received, dropped in zip(*columns, strict=True):
         direction = sent if sent or received else None

@@ -39,7 +39,8 @@ def call_layers(
     message_log: MessageLog | None = None,
     selected: Selection | None = None,
 ) -> tuple[list[Layer], RpcLayer]:
-    """The layers from streams to channels, and the one from there to exchanges: in SMB sessions, of the calls that are selected."""
+    """The layers of a reading from streams to channels, and the one from there to exchanges: in SMB sessions, of the calls that are
+    selected."""
     from analyzer.auth import token_handshake
     from analyzer.transport.rpc.rpc_layer import RpcLayer
 

@@ -65,7 +65,7 @@ def analyze(
     with_files: bool = False,
     jobs: int | None = 1,
 ) -> Analysis:
-    """Reads captures from start to end. Without `pdus`, the result does not list every PDU, which spares memory.
+    """Analyzes captures: reads them from start to end. Without `pdus`, the result does not list every PDU, which spares memory.
     `metadata` fills what the capture does not state about its countersets and names, server by server; `metadata_from` names the
     server whose metadata the others are given too.
 
@@ -119,8 +119,8 @@ def analyze_frames(
     tickets: Tickets | None = None,
     set_back: Sequence[int] = (),
 ) -> Analysis:
-    """The analysis of frames that were read elsewhere, in time order. What is counted of a whole capture goes to `tallies`, for who
-    has them to report; `tickets` are those whose issue is known already, `set_back` the frames before which the clock went back."""
+    """Analyzes frames that were read elsewhere, in time order. What is counted of a whole capture goes to `tallies`, for who has
+    them to report; `tickets` are those whose issue is known already, `set_back` the frames before which the clock went back."""
     from analyzer.transport.packet.block_dissector import Dissector
 
     segments = segments_of(frames, Dissector(limits=limits, tallies=tallies), set_back=set_back)
@@ -130,7 +130,7 @@ def analyze_frames(
 
 
 def tickets_in(frames: Iterable[FrameBlock | Problem], limits: Limits) -> Tickets:
-    """The tickets whose issue is seen in frames with the traffic of KDCs."""
+    """The Kerberos tickets whose issue is seen in frames with the traffic of KDCs."""
     from analyzer.transport.packet.block_dissector import Dissector
     from analyzer.transport.packet.frame_tallies import Tallies
 
@@ -239,7 +239,7 @@ def stream(
     bound: ReadBound | None = None,
     block_bytes: int | None = None,
 ) -> Stream:
-    """Captures that are read while calls are taken from them; all is as for `analyze`.
+    """Streams captures that are read while calls are taken from them; all is as for `analyze`.
 
     A call comes as soon as no call that began before its end is under way; the calls are in order, but for those that were waited
     for too long. It is named by what the calls before it state. Memory does not grow with the calls. Captures are read in blocks of
@@ -281,7 +281,7 @@ def stream(
 def _redaction(
     pseudonyms: Pseudonyms | None, metadata: Sequence[Metadata], metadata_from: str | None
 ) -> tuple[list[Layer], Sequence[Metadata], str | None]:
-    """The layer that gives pseudonyms, where that is asked for, and what is known of servers, by theirs."""
+    """The redaction layer, where that is asked for, and what is known of servers, by their pseudonyms."""
     if pseudonyms is None:
         return [], metadata, metadata_from
     from analyzer.interfaces.redaction.redactor import Redactor, redacted_metadata
@@ -296,7 +296,7 @@ def _collect(
     facts: Callable[[], CaptureFacts],
     failed: Callable[[Exception], None] | None,
 ) -> None:
-    """Takes what reaches the top of the one that is waiting; `failed` as for `analyze`."""
+    """Collects the events that reach the top of the layers of a reading; `failed` as for `analyze`."""
     try:
         for event in waiting.pop():
             collected.take(event)
@@ -315,7 +315,7 @@ def _opened(
     hashing: bool,
     redacting: bool,
 ) -> Analysis:
-    """A case in place of its captures."""
+    """Opens a case in place of its captures."""
     if redacting:
         raise InputError("a case is not redacted", hint="Save it with --redact from its captures.")
     case, *others = sources
@@ -336,7 +336,7 @@ def _filled(analysis: Analysis, metadata: Sequence[Metadata], instead: str | Non
 
 
 def with_embedded(sources: Sequence[Source], keyring: Keyring) -> tuple[Keyring, list[Problem]]:
-    """The keyring with the keys that captures carry, which are tried last; and what is wrong with these."""
+    """The keyring with the keys embedded in captures, which are tried last; and what is wrong with these."""
     from analyzer.capture.capture_reader import expand
     from analyzer.capture.embedded_secrets import embedded_secrets
 
@@ -414,7 +414,7 @@ def _with_digests(facts: CaptureFacts) -> CaptureFacts:
 
 
 def digests_of(facts: CaptureFacts) -> tuple[FileDigest, ...]:
-    """The digest of every file: those that were not read to their end by ourselves are read for it."""
+    """The digest of every capture file: those that were not read to their end by ourselves are read for it."""
     from analyzer.capture.file_digest import digest_of
 
     known = {digest.name: digest for digest in facts.digests}

@@ -64,7 +64,7 @@ _MOST_HANDLES = 1 << 16
 
 
 class FoundInShards(Struct, frozen=True):
-    """What all shards found, as one process would have."""
+    """What the reading processes found in all shards of a capture, as one process would have."""
 
     events: list[Event]
     closed: list[int]
@@ -74,7 +74,7 @@ class FoundInShards(Struct, frozen=True):
 
 
 class ProcessReader(StartedProcess):
-    """Reads a shard in a process of its own."""
+    """Reads a shard of a capture in a process of its own."""
 
     def __init__(self, task: ShardTask) -> None:
         """Raises `OSError` where no process can be started."""
@@ -100,7 +100,7 @@ class ProcessReader(StartedProcess):
 
 
 def cores() -> int:
-    """How many processes can work at the same time."""
+    """How many processes can share a capture at the same time."""
     with suppress(AttributeError):  # not everywhere
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -123,8 +123,8 @@ class Preview(Struct, frozen=True):
 
 
 def preview(groups: Iterator[Group], share_read: Callable[[], float], *, has_keys: bool, always: bool) -> Preview:
-    """Takes as many groups as it needs. `share_read` is which part of the capture was read so far; `has_keys`, encrypted messages
-    may be decrypted. `always`, several processes read the capture however small it is."""
+    """Takes as many groups of events as the preview of a capture needs. `share_read` is which part of the capture was read so far;
+    `has_keys`, encrypted messages may be decrypted. `always`, several processes read the capture however small it is."""
     held: deque[Group] = deque()
     sizes, connections = Counter[object](), Counter[object]()
     costly = size = 0
@@ -200,13 +200,13 @@ class Sharing:
 
 
 class Shards:
-    """The other processes that read a capture. Ends what it has started when it is left."""
+    """The processes that read the other shards of a capture. Ends what it has started when it is left."""
 
     def __init__(self) -> None:
         self._readers: list[ProcessReader] = []
 
     def start(self, tasks: Sequence[ShardTask]) -> bool:
-        """Starts a process for each. Whether they could be started."""
+        """Starts a process for each shard of the capture. Whether they could be started."""
         for task in tasks:
             try:
                 self._readers.append(ProcessReader(task))
@@ -298,7 +298,7 @@ def _together(
 
 
 def _meet(one: ShardFacts, other: ShardFacts) -> bool:
-    """Whether two shards have something in common."""
+    """Whether two shards of a capture have something in common (sessions, connections)."""
     ids = {session_id for session_id, _, _ in other.shared.sessions}
     return bool(
         one.shared.sessions & other.shared.sessions
@@ -309,7 +309,8 @@ def _meet(one: ShardFacts, other: ShardFacts) -> bool:
 
 
 def _places_of(numbered: Sequence[Mapping[str, Sequence[int]]]) -> list[dict[str, _Numbers]]:
-    """For each shard, and each kind of number: the numbers of the whole capture by those that the shard gave, counted from 0."""
+    """Maps numbers for each shard, and each kind of number: the numbers of the whole capture by those that the shard gave, counted
+    from 0."""
     found: list[dict[str, _Numbers]] = [{} for _ in numbered]
     for kind, first in FIRST_NUMBERS.items():
         moments = [np.array(one[kind], np.int64) for one in numbered]
@@ -322,7 +323,7 @@ def _places_of(numbered: Sequence[Mapping[str, Sequence[int]]]) -> list[dict[str
 
 
 class _School:
-    """Has what calls teach learnt in the order of the calls."""
+    """Has what calls of all shards teach learnt in the order of the calls."""
 
     def __init__(
         self, facts: Sequence[ShardFacts], calls: CallTable, learner: CatalogLearner, follower: KeyFollower
@@ -335,7 +336,7 @@ class _School:
         self._names: dict[Place, bytes] = {}
 
     def take(self, begin: int, tables: _Numbers, rows: _Numbers) -> None:
-        """Rows were put into the table."""
+        """Learns from rows of calls that the shards put into the table."""
         found = []
         for table, taught in enumerate(self._taught):
             places = np.flatnonzero(tables == table)

@@ -73,10 +73,10 @@ Place = tuple[str, str]
 
 
 class Dealer:
-    """Deals out the events of a capture to shards. Each process deals alike, and takes what is its own."""
+    """Deals out the events of a capture to its shards. Each process deals alike, and takes what is its own."""
 
     def __init__(self, count: int, *, by_connection: bool) -> None:
-        """So many shards are of pairs of hosts, or of connections."""
+        """Makes so many shards of pairs of hosts, or of connections."""
         self._by_connection = by_connection
         # Which shard each pair of hosts, or connection, is in, and how many bytes each shard had.
         self._shards: dict[object, int] = {}
@@ -107,7 +107,7 @@ class Dealer:
                         yield moment, event
 
     def _shard_of(self, connection: Connection) -> int:
-        """The shard of a connection: of a new one that which had the fewest bytes."""
+        """The shard of a connection: of a new one the shard that had the fewest bytes."""
         key = connection.number if self._by_connection else pair_of(connection)
         if (shard := self._shards.get(key)) is None:
             shard = self._shards[key] = self._loads.index(min(self._loads))
@@ -116,20 +116,20 @@ class Dealer:
 
 
 def pair_of(connection: Connection) -> tuple[str, str]:
-    """The hosts of a connection, in the same order whoever began it."""
+    """The pair of hosts of a connection, in the same order whoever began it."""
     a, b = connection.a.ip, connection.b.ip
     return (a, b) if a <= b else (b, a)
 
 
 class EventClock:
-    """The moment of the event that is being taken."""
+    """The moment of the event that the shard is taking."""
 
     def __init__(self) -> None:
         self.now = 0
 
 
 class NotedNumbers(Iterator[int]):
-    """Numbers from `first` on, and the moment at which each was given."""
+    """Numbers that a shard gives from `first` on, and the moment at which each was given."""
 
     def __init__(self, clock: EventClock, first: int) -> None:
         self._clock, self._first = clock, first
@@ -141,10 +141,9 @@ class NotedNumbers(Iterator[int]):
 
 
 class SharedMatter(Struct, frozen=True):
-    """What a shard has met or looked for that others may have too. A capture where any of the following is in two shards is no sum
-    of them. These are sessions (by id, server and client), ids of sessions that connections bind themselves to, opens that were
-    granted to last or asked for again, and handles of keys and services.
-    """
+    """What a shard has met or looked for that other shards may have too. A capture where any of the following is in two shards is
+    no sum of them. These are sessions (by id, server and client), ids of sessions that connections bind themselves to, opens that
+    were granted to last or asked for again, and handles of keys and services."""
 
     sessions: set[tuple[int, str, str]] = field(default_factory=set)
     bound: set[int] = field(default_factory=set)
@@ -154,7 +153,7 @@ class SharedMatter(Struct, frozen=True):
 
 
 class _Sessions(KnownSessions):
-    """Notes what may be a session of others too."""
+    """Notes which SMB sessions may be of other shards too."""
 
     def __init__(self, shared: SharedMatter) -> None:
         super().__init__()
@@ -170,7 +169,7 @@ class _Sessions(KnownSessions):
 
 
 class _Durable(DurableOpens):
-    """Notes which opens may be taken up elsewhere."""
+    """Notes which SMB opens may be taken up in other shards."""
 
     def __init__(self, shared: SharedMatter) -> None:
         super().__init__()
@@ -187,7 +186,7 @@ class _Durable(DurableOpens):
 
 
 class _ShardSearch(SearchBudget):
-    """Knows whether more was wanted of it than there was."""
+    """The search budget of a shard, which knows whether more was wanted of it than there was."""
 
     def __init__(self, tries: int, keystream: int) -> None:
         super().__init__(tries, keystream)
@@ -286,7 +285,7 @@ class Shard:
         self._taught = array("q")
 
     def feed(self, moment: int, event: Event) -> None:
-        """Takes the event of a moment."""
+        """Takes the shard's event of a moment."""
         self._clock.now = moment
         if isinstance(event, CaptureEnds):
             self._ended_at = moment
@@ -294,7 +293,7 @@ class Shard:
             self._take(higher)
 
     def finish(self, read: tuple[int, int]) -> ShardFacts:
-        """The capture ends, behind so many frames and bytes: what was found."""
+        """Ends the shard with the capture, behind so many frames and bytes, and gives what was found."""
         self._clock.now = AT_END
         for group in self._chain.finish():
             for higher in group:
@@ -316,7 +315,7 @@ class Shard:
         )
 
     def blocks(self) -> Iterator[MovedCalls]:
-        """The calls of the shard, in blocks of rows."""
+        """The calls of the shard, in blocks of rows of the table."""
         return blocks_of(self._table, np.array(self._moments, np.int64), np.array(self._ends, np.int64))
 
     def _take(self, event: Event) -> None:
@@ -359,13 +358,13 @@ FIRST_NUMBERS = {"sessions": 0, "smb_logons": 0, "rpc_logons": 0, "channels": 0,
 
 
 def limits_of_shard(limits: Limits, shares: int) -> Limits:
-    """The limits of one of so many shards. Where one reaches its part, the whole capture may reach the limit or not: one process
-    has to find out."""
+    """The limits of an analysis for one of so many shards. Where one reaches its part, the whole capture may reach the limit or
+    not: one process has to find out."""
     return replace(limits, **{name: getattr(limits, name) // shares for name in _SHARED_LIMITS})
 
 
 def _places(call: Call, used: Iterable[str], given: Iterable[str]) -> Iterator[Place]:
-    """The handles that a call uses and gives out."""
+    """The handles that a call of a shard uses and gives out."""
     server = call.server.ip
     sides = ((call.request, used), *(((call.response, given),) if call.status == 0 else ()))
     for side, names in sides:
@@ -391,7 +390,7 @@ def _names_of(call: Call) -> NameLesson | None:
 
 
 class ShardTask(Struct, frozen=True):
-    """What a process has to do: it reads files up to a bound, and takes one of so many shards, by its number."""
+    """The task of a shard's process: it reads files up to a bound, and takes one of so many shards, by its number."""
 
     files: Sequence[Path]
     bound: ReadBound | None
@@ -403,7 +402,7 @@ class ShardTask(Struct, frozen=True):
 
 
 def read_shard(task: ShardTask) -> tuple[ShardFacts, Iterator[MovedCalls]]:
-    """What a shard holds, and its calls, a block at a time."""
+    """Reads a shard: what it holds, and its calls, a block at a time."""
     segments, read = own_segments(task.files, None, task.limits, bound=task.bound)
     layers, tickets = stream_layers(task.limits)
     shard = Shard(task.keyring, task.limits, task.count, tickets)
@@ -414,7 +413,7 @@ def read_shard(task: ShardTask) -> tuple[ShardFacts, Iterator[MovedCalls]]:
 
 
 def work(pipe: Pipe, task: ShardTask) -> None:
-    """What a process of a shard does: it gives what the shard holds, then its calls; the type of the error that it meets before."""
+    """Does the work of a shard's process: gives what the shard holds, then its calls; the type of the error that it meets."""
     from analyzer.core.child_processes import works_for_parent
 
     works_for_parent()

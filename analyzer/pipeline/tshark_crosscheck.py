@@ -39,7 +39,7 @@ _FILTER = "dcerpc or _ws.expert or smb2.header.transform.msg_size"
 
 
 class SeenPdu(Struct, frozen=True):
-    """A PDU as one of the two shows it. tshark names one frame, we all that carried it."""
+    """A DCERPC PDU as we or tshark show it. tshark names one frame, we all that carried it."""
 
     ptype: int
     call_id: int
@@ -63,8 +63,8 @@ class SeenPdu(Struct, frozen=True):
 
 
 class PduDifference(Struct, frozen=True):
-    """A PDU only one of the two shows; `reason` is made of tshark's remarks. `contradicts` False: tshark lacks what is needed to
-    see it."""
+    """A DCERPC PDU that only we or only tshark shows; `reason` is made of tshark's remarks. `contradicts` False: tshark lacks what
+    is needed to see it."""
 
     pdu: SeenPdu
     reason: str
@@ -96,7 +96,7 @@ class PairingDifference(Struct, frozen=True):
 
 
 class CrosscheckResult(Struct, frozen=True):
-    """Where we and tshark agree, and where not."""
+    """The result of a crosscheck: where we and tshark agree, and where not."""
 
     path: str
     out_of_order: bool
@@ -110,7 +110,7 @@ class CrosscheckResult(Struct, frozen=True):
 
     @property
     def contradictions(self) -> int:
-        """How many differences are more than something tshark could not know."""
+        """How many differences between tshark and us are more than something tshark could not know."""
         differences: list[PduDifference | PairingDifference] = [
             *self.only_ours,
             *self.only_tshark,
@@ -280,7 +280,7 @@ def _expert_messages(fields: object) -> Iterator[str]:
 
 
 class _Theirs:
-    """What tshark showed, collected."""
+    """What tshark showed of a capture, collected."""
 
     def __init__(self) -> None:
         self.pdus: list[SeenPdu] = []
@@ -354,7 +354,7 @@ def _frame_number(fields: Mapping[str, Any], name: str) -> int | None:
 def _compare(
     ours: list[SeenPdu], theirs: list[SeenPdu]
 ) -> tuple[list[tuple[SeenPdu, SeenPdu]], list[SeenPdu], list[SeenPdu]]:
-    """PDUs of both, of us alone, of tshark alone. First those in a common frame are matched, then those near by."""
+    """Compares PDUs: those of both, of us alone, of tshark alone. First those in a common frame are matched, then those near by."""
     waiting: dict[tuple[int, int, int], list[SeenPdu]] = defaultdict(list)
     for pdu in theirs:
         waiting[pdu.ptype, pdu.call_id, pdu.length].append(pdu)
