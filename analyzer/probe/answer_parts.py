@@ -21,7 +21,7 @@ def data_of(answer: Reply) -> bytes:
 
 
 def needed_of(answer: Reply) -> int | None:
-    """pdwRtnSize of an answer by opnum 0, 1, 2, 5 or 6."""
+    """The size that a server says an answer needs: pdwRtnSize of an answer by opnum 0, 1, 2, 5 or 6."""
     return int.from_bytes(answer.stub[4:8], "little") if answer.status in (0, 8) and len(answer.stub) >= 12 else None
 
 
@@ -31,13 +31,13 @@ def _tree(answer: Reply, kind: BufferKind) -> dict[str, object]:
 
 
 def guids_of(answer: Reply) -> list[str]:
-    """The countersets in an answer of EnumerateCounterSet."""
+    """The countersets that an answer of EnumerateCounterSet lists for the probe."""
     found = _tree(answer, "guids").get("guids", ())
     return list(found) if isinstance(found, list | tuple) else []
 
 
 def registration_of(answer: Reply) -> tuple[list[int], bool]:
-    """The counter ids of a registration, and whether the counterset has instances."""
+    """The counter ids of a registration that the probe got, and whether the counterset has instances."""
     tree = _tree(answer, "counterset-info")
     counters = tree.get("counters", ())
     ids = [one["counter_id"] for one in counters] if isinstance(counters, list | tuple) else []
@@ -45,13 +45,13 @@ def registration_of(answer: Reply) -> tuple[list[int], bool]:
 
 
 def names_of(answer: Reply) -> list[str]:
-    """The names in an answer of EnumerateCounterSetInstances."""
+    """The instance names that an answer of EnumerateCounterSetInstances lists for the probe."""
     found = _tree(answer, "instances").get("instances", ())
     return [one.get("name") or "" for one in found] if isinstance(found, list | tuple) else []
 
 
 def block_types_of(answer: Reply) -> list[int]:
-    """The types of the blocks of a data answer."""
+    """The types of the blocks of a data answer that the probe got."""
     assert answer.opnum == Opnum.QUERY_COUNTER_DATA
     data = data_of(answer)
     return [block.kind for block in read_answer(data).blocks] if data else []

@@ -26,7 +26,7 @@ _MOST_ANSWER = 64 << 20
 
 
 class Credentials(Discreet, frozen=True):
-    """Who calls. Either a password or an NT hash in hexadecimal."""
+    """The account and password that the probe calls with. Either a password or an NT hash in hexadecimal."""
 
     hidden = ("password", "nt_hash")
 
@@ -37,19 +37,20 @@ class Credentials(Discreet, frozen=True):
 
 
 class ServerStream(Protocol):
-    """Bytes to and from the server: a TCP connection, or an open pipe."""
+    """Bytes of the probe to and from the server: a TCP connection, or an open pipe."""
 
     def send(self, data: bytes) -> None: ...
 
     def receive(self) -> bytes:
-        """What has come, empty at the end."""
+        """Bytes that have come from the server to the probe, empty at the end."""
         ...
 
     def close(self) -> None: ...
 
 
 class Reply(Struct, frozen=True):
-    """What came back of a call of `opnum` (-1: of a bind): the stub of a response, the status of a fault, or neither, and then why.
+    """The server's reply to a call of the probe with `opnum` (-1: to a bind): the stub of a response, the status of a fault, or
+    neither, and then why.
 
     A call on an association that has ended is not sent.
     """
@@ -63,7 +64,7 @@ class Reply(Struct, frozen=True):
 
     @property
     def status(self) -> int | None:
-        """The return value, which ends every response of PerflibV2 and winreg; None where there is none."""
+        """The return value in the server's reply, which ends every response of PerflibV2 and winreg; None where there is none."""
         return (
             int.from_bytes(self.stub[-4:], "little") if self.lost is None and self.fault is None and self.stub else None
         )
@@ -74,18 +75,18 @@ class Reply(Struct, frozen=True):
 
 
 class OfferedContext(Struct, frozen=True):
-    """A presentation context to be offered: interface UUID, major and minor version, transfer syntax."""
+    """A presentation context that the probe offers: interface UUID, major and minor version, transfer syntax."""
 
     interface: tuple[str, int, int]
     transfer: dcerpc.TransferSyntax = dcerpc.NDR
 
 
 class LostError(Exception):
-    """The server ended the connection, or answered what is no PDU."""
+    """The error that the server ended the probe's connection, or answered what is no PDU."""
 
 
 class _Ntlm:
-    """One NTLM security context of a client."""
+    """One NTLM security context of the probe as a client."""
 
     def __init__(self, number: int, level: int, credentials: Credentials) -> None:
         from impacket import ntlm
@@ -118,14 +119,15 @@ class _Ntlm:
         return self.level >= AuthLevel.CALL
 
     def protect(self, head: bytes, body: bytes, trailer: bytes) -> tuple[bytes, bytes]:
-        """The body as it goes out, and the signature."""
+        """Protects a body that the probe sends with NTLM: the body as it goes out, and the signature."""
         wire = self._seal[0](body) if self.level == AuthLevel.PRIVACY else body
         made = self._ntlm.MAC(self._flags, self._seal[0], self._sign[0], self._sent, head + body + trailer)
         self._sent += 1
         return bytes(wire), bytes(made.getData())
 
     def unprotect(self, body: bytes, signature: bytes) -> bytes:
-        """The body of an answer; its signature is for the analyzer to judge, the keystream runs on all the same."""
+        """Opens the body of an answer to the probe; its signature is for the analyzer to judge, the keystream runs on all the
+        same."""
         plain = self._seal[1](body) if self.level == AuthLevel.PRIVACY else body
         if self._flags & self._ntlm.NTLMSSP_NEGOTIATE_KEY_EXCH:
             self._seal[1](signature[4:12])
@@ -133,7 +135,7 @@ class _Ntlm:
 
 
 class BoundStream:
-    """One association: a stream on which an interface is bound."""
+    """One DCERPC association of the probe: a stream on which an interface is bound."""
 
     def __init__(self, stream: ServerStream, credentials: Credentials) -> None:
         self._stream, self._credentials = stream, credentials
@@ -145,7 +147,8 @@ class BoundStream:
         self._has_ended = False
 
     def bind(self, context: OfferedContext, level: int = AuthLevel.PRIVACY) -> int | None:
-        """Offers a context, by bind or (once bound) alter_context. Its number, None where the server rejected it."""
+        """Offers a presentation context to the server, by bind or (once bound) alter_context. Its number, None where the server
+        rejected it."""
         number = self._contexts
         security = _Ntlm(number + 1, level, self._credentials) if level > AuthLevel.NONE else None
         interface = dcerpc.syntax(*context.interface)
@@ -246,7 +249,7 @@ class BoundStream:
         raise LostError("the answer is longer than any can be")
 
     def _receive(self) -> bytes:
-        """Receives the next PDU of the server."""
+        """Receives the next PDU of the server for the probe."""
         while len(self._held) < 16 or len(self._held) < unpack_from("<H", self._held, 8)[0]:
             more = self._stream.receive()
             if not more:
@@ -260,12 +263,12 @@ class BoundStream:
 
 
 def handle_of(answer: Reply) -> bytes | None:
-    """The context handle an answer begins with, where it succeeded."""
+    """The context handle that an answer to the probe begins with, where it succeeded."""
     return answer.stub[:20] if answer.status == 0 and len(answer.stub) >= 24 else None
 
 
 def require_impacket() -> None:
-    """Raises `InputError` where the extra is not installed."""
+    """Raises `InputError` where the extra of the probe (impacket) is not installed."""
     try:
         import impacket  # noqa: F401
     except ImportError:

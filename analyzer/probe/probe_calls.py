@@ -37,7 +37,8 @@ Impersonation = Literal["impersonation", "identification"]
 
 
 class Triggers(TypedDict, total=False):
-    """The triggers a call counts for: once answered, once successful; and whether its handle is unknown to the server."""
+    """The triggers that a call of the probe counts for: once answered, once successful; and whether its handle is unknown to the
+    server."""
 
     causes: tuple[str, ...]
     returns: tuple[str, ...]
@@ -45,13 +46,13 @@ class Triggers(TypedDict, total=False):
 
 
 class Connector(Protocol):
-    """Opens streams to the server that the user named."""
+    """Opens streams of the probe to the server that the user named."""
 
     def open(self, credentials: Credentials, pipe: str, impersonation: Impersonation) -> BoundStream: ...
 
 
 class LogEntry(Struct, frozen=True):
-    """One call of the log: the step it belongs to, what was sent in words, at which level, and what came back.
+    """One call in the probe's log: the step it belongs to, what was sent in words, at which level, and what came back.
 
     `triggers` are those that were brought about, as the catalogue words them.
     """
@@ -65,8 +66,8 @@ class LogEntry(Struct, frozen=True):
 
 
 class Lab:
-    """One run against one server. `pause` is called before every call: it keeps the rate. `tell` is given lines for people: how
-    far the run has come, and what got no answer."""
+    """One run of the probe against one server. `pause` is called before every call: it keeps the rate. `tell` is given lines for
+    people: how far the run has come, and what got no answer."""
 
     def __init__(
         self,
@@ -116,7 +117,7 @@ class Lab:
         return sum(entry.answer.opnum >= 0 for entry in self.log)
 
     def fail(self, why: str) -> None:
-        """Notes what went wrong in this step, and says so."""
+        """Notes what went wrong in this step of the probe, and says so."""
         self.failures.append(f"{self.step}: {why}")
         self.tell(self.failures[-1])
 
@@ -124,7 +125,7 @@ class Lab:
         self.log.append(entry)
 
     def add(self, *triggers: str) -> None:
-        """Further triggers of the last call, known from its answer."""
+        """Adds triggers to the last call of the probe, known from its answer."""
         last = self.log[-1]
         self.log[-1] = replace(last, triggers=tuple(dict.fromkeys((*last.triggers, *triggers))))
 
@@ -132,14 +133,15 @@ class Lab:
         self._pause()
 
     def end_step(self) -> None:
-        """Closes what the step left open."""
+        """Closes what the probe's step left open."""
         for talk in self._open:
             talk.close()
         self._open.clear()
 
 
 class Talk:
-    """One association. Calls go over the context that was bound last, unless `at` names another."""
+    """One association of the probe over which calls go. Calls go over the context that was bound last, unless `at` names
+    another."""
 
     def __init__(self, lab: Lab, association: BoundStream, number: int) -> None:
         self._lab, self._association, self.number = lab, association, number
@@ -149,7 +151,7 @@ class Talk:
         self._last = 0
 
     def add(self, context: OfferedContext, level: int) -> int | None:
-        """One more context, with a security context of its own."""
+        """Adds one more presentation context to the probe's association, with a security context of its own."""
         number = self._association.bind(context, level)
         triggers = ["The interface was called or bound.", "The interface was bound.", *_TRAILERS[level > 1]]
         if number is not None:
@@ -167,11 +169,11 @@ class Talk:
 
     @property
     def last(self) -> int:
-        """The context that was bound last, over which calls go."""
+        """The presentation context that the probe bound last, over which calls go."""
         return self._last
 
     def use(self, context: int) -> None:
-        """Lets calls go over this context from now on."""
+        """Lets calls of the probe go over this presentation context from now on."""
         self._last = context
 
     def stub(self) -> NdrWriter:
@@ -267,7 +269,7 @@ class Talk:
         return self.send(7, stub, sent, **triggers)
 
     def handled(self, opnum: int, handle: bytes, whose: str, **triggers: Unpack[Triggers]) -> Reply:
-        """The method of opnum 4 to 7 on this handle."""
+        """Calls the method of opnum 4 to 7 on this query handle for the probe."""
         match opnum:
             case 4:
                 return self.close_query(handle, whose, **triggers)
@@ -296,7 +298,7 @@ _TRAILERS = {False: (), True: ("A PDU with a security trailer was sent.",)}
 
 
 def _of_any(answer: Reply, level: int) -> Iterator[str]:
-    """What any call of PerflibV2 is a trigger of."""
+    """The triggers of any PerflibV2 call of the probe."""
     yield "A request was sent."
     if level < AuthLevel.PRIVACY:
         yield "A request below authentication level 6 was sent."
@@ -314,7 +316,7 @@ def _of_any(answer: Reply, level: int) -> Iterator[str]:
 
 
 def _of_method(opnum: int, answer: Reply, level: int, *, never_given_out: bool) -> Iterator[str]:
-    """What a call of a method is a trigger of."""
+    """The triggers of a call of a method by the probe."""
     if opnum not in METHODS:
         yield "A method above opnum 7 was called."
         return

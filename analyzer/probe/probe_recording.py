@@ -34,14 +34,14 @@ _QUICK: int | None = getattr(socket, "TCP_QUICKACK", None)
 
 
 class Recorded(Struct, frozen=True):
-    """One packet of IP, and when it was."""
+    """One IP packet of the probe's own capture, and when it was."""
 
     time_ns: int
     data: bytes
 
 
 class _Flow:
-    """One connection as TCP: what either side sends becomes segments."""
+    """One connection of the probe as TCP: what either side sends becomes segments."""
 
     def __init__(self, packets: list[Recorded], lock: threading.Lock, client: _Address, server: _Address) -> None:
         self._packets, self._lock, self._ends = packets, lock, (client, server)
@@ -51,7 +51,7 @@ class _Flow:
         self._segment(0, b"", ACK)
 
     def send(self, direction: int, data: bytes) -> None:
-        """0 is the client's direction."""
+        """Records bytes that a side of the probe's connection sends; 0 is the client's direction."""
         for at in range(0, len(data), _MOST_PAYLOAD):
             self._segment(direction, data[at : at + _MOST_PAYLOAD], PSH | ACK)
 
@@ -68,7 +68,7 @@ class _Flow:
 
 
 class Relay:
-    """Listens on 127.0.0.1, and joins whoever connects with the server."""
+    """Relays the probe's connection: listens on 127.0.0.1, and joins whoever connects with the server."""
 
     def __init__(self, server: _Address, timeout_s: float) -> None:
         self.packets: list[Recorded] = []
@@ -79,12 +79,12 @@ class Relay:
 
     @property
     def address(self) -> _Address:
-        """Where the probe connects to."""
+        """The address of the relay that the probe connects to."""
         host, port = self._listener.getsockname()[:2]
         return str(host), int(port)
 
     def close(self) -> None:
-        """Ends the listening, and waits for the connections to end."""
+        """Closes the relay: ends the listening, and waits for the connections to end."""
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -124,7 +124,7 @@ class Relay:
 
 
 def _copy(source: socket.socket, target: socket.socket, flow: _Flow, direction: int) -> None:
-    """What one side sends, to the other, until either ends."""
+    """Copies in the relay what one side sends to the other, until either ends."""
     with suppress(OSError):
         while data := source.recv(_BUFFER):
             if _QUICK is not None:
@@ -138,7 +138,7 @@ def _copy(source: socket.socket, target: socket.socket, flow: _Flow, direction: 
 
 
 def pcapng(packets: list[Recorded], application: str) -> bytes:
-    """The packets as a pcapng file with times in nanoseconds."""
+    """The packets of the probe's capture as a pcapng file with times in nanoseconds."""
     out = BytesIO()
     writer = PcapngWriter(out, application=application)
     interface = writer.interface(_LINKTYPE_RAW)
@@ -148,14 +148,14 @@ def pcapng(packets: list[Recorded], application: str) -> bytes:
 
 
 class Captured(Struct):
-    """What dumpcap or tcpdump captured, once they have stopped."""
+    """What dumpcap or tcpdump captured of the probe, once they have stopped."""
 
     data: bytes = b""
 
 
 @contextmanager
 def captured_by(program: str, server: _Address) -> Iterator[Captured | None]:
-    """What dumpcap or tcpdump captures while this lasts; None where the program is not there, or may not capture."""
+    """Captures the probe with dumpcap or tcpdump while this lasts; None where the program is not there, or may not capture."""
     path = shutil.which(program)
     if path is None:
         yield None
@@ -189,8 +189,8 @@ def captured_by(program: str, server: _Address) -> Iterator[Captured | None]:
 
 
 def _settled(file: Path) -> None:
-    """Waits until the file does not grow any more: what was sent last is on its way through the kernel, and a machine with other
-    work lets the program wait."""
+    """Waits until the probe's capture file does not grow any more: what was sent last is on its way through the kernel, and a
+    machine with other work lets the program wait."""
     size, until = -1, time.monotonic() + _STOPPING_S
     while time.monotonic() < until:
         before, size = size, file.stat().st_size if file.exists() else 0

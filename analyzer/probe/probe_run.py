@@ -39,7 +39,7 @@ Program = Literal["auto", "dumpcap", "tcpdump", "own"]
 
 
 class Target(Struct, frozen=True):
-    """The server that the user named: its port of SMB, or (without a pipe) of DCERPC over TCP."""
+    """The server to probe: its port of SMB, or (without a pipe) of DCERPC over TCP."""
 
     name: str
     port: int
@@ -50,7 +50,7 @@ class Target(Struct, frozen=True):
         return f"{self.name}, {'pipe winreg over SMB at' if self.is_pipe else 'TCP'} port {self.port}"
 
     def address(self) -> tuple[str, int]:
-        """Raises `InputError` where the name has no address."""
+        """The address of the server to probe; raises `InputError` where the name has no address."""
         try:
             found = socket.getaddrinfo(self.name, self.port, type=socket.SOCK_STREAM)
         except OSError as error:
@@ -59,7 +59,8 @@ class Target(Struct, frozen=True):
 
 
 class ProbeOutcome(Discreet, frozen=True):
-    """What a run came to, as the files to be written hold it; `number` of the `causable` requirements were triggered."""
+    """What a run of the probe came to, as the files to be written hold it; `number` of the `causable` requirements were
+    triggered."""
 
     hidden = ("keys", "capture")
 
@@ -74,7 +75,7 @@ class ProbeOutcome(Discreet, frozen=True):
 
 
 class Pace(Struct, frozen=True):
-    """How a run goes: calls a second at most, how long each answer is waited for, and who is told what happens meanwhile."""
+    """How fast a probe goes: calls a second at most, how long each answer is waited for, and who is told what happens meanwhile."""
 
     rate: float
     timeout_s: float
@@ -82,16 +83,16 @@ class Pace(Struct, frozen=True):
 
 
 def run_probe(target: Target, credentials: Credentials, options: Options, pace: Pace, program: Program) -> ProbeOutcome:
-    """Runs the whole script, or as much of it as a signal leaves time for: what was captured by then is whole. Raises `InputError`
-    where there is no server."""
+    """Runs the whole script of the probe, or as much of it as a signal leaves time for: what was captured by then is whole. Raises
+    `InputError` where there is no server."""
     with _until_a_signal() as script_ended:
         return _probed(target, credentials, options, pace, program, script_ended)
 
 
 @contextmanager
 def _until_a_signal() -> Iterator[Callable[[], None]]:
-    """The first signal that asks for an end ends the script alone. Once that has ended (which the caller says), signals wait no
-    longer than it takes to write what was captured: they are passed over."""
+    """Makes the first signal that asks for an end end the probe's script alone. Once that has ended (which the caller says),
+    signals wait no longer than it takes to write what was captured: they are passed over."""
     has_ended = False
 
     def end() -> None:
@@ -179,7 +180,7 @@ def _done(
 
 
 def _keys(*accounts: Credentials) -> bytes:
-    """What decrypts the capture, as `--secrets` reads it."""
+    """The keys that decrypt the probe's capture, as `--secrets` reads them."""
     users = [
         {"username": one.username, "domain": one.domain, "nt_hash": one.nt_hash or nt_hash(one.password).hex()}
         for one in accounts
@@ -195,7 +196,7 @@ def rehearse(options: Options) -> Lab:
 
 
 def triggered(log: list[LogEntry]) -> dict[str, list[str]]:
-    """Requirements whose trigger was brought about, each with the steps that did so."""
+    """Requirements whose trigger the probe brought about, each with the steps that did so."""
     steps: dict[str, dict[str, None]] = {}
     for entry in log:
         for trigger in entry.triggers:
@@ -208,7 +209,7 @@ def triggered(log: list[LogEntry]) -> dict[str, list[str]]:
 
 
 def list_document(lab: Lab, server: str) -> bytes:
-    """The list in its written form."""
+    """The list of triggered requirements in its written form."""
     document = {
         "format": FORMAT,
         "server": server,
@@ -232,7 +233,7 @@ def script_lines(log: list[LogEntry]) -> Iterator[str]:
 
 
 def causable() -> frozenset[str]:
-    """The requirements whose trigger a client can bring about."""
+    """The requirements whose trigger a client like the probe can bring about."""
     return frozenset(name for name, requirement in catalogue().items() if requirement.caused_by == "client")
 
 
@@ -241,7 +242,7 @@ _HANDLE = context_handle("00000000-0000-4000-8000-0000000000aa")
 
 
 class _Nothing:
-    """A stream that carries nothing."""
+    """A stream of the rehearsal that carries nothing."""
 
     def send(self, data: bytes) -> None:
         raise AssertionError("a rehearsal sends nothing")
@@ -254,7 +255,7 @@ class _Nothing:
 
 
 class _Answers(BoundStream):
-    """An association whose answers are made up."""
+    """An association of the rehearsal, whose answers are made up."""
 
     def __init__(self, credentials: Credentials) -> None:
         super().__init__(_Nothing(), credentials)
@@ -277,14 +278,15 @@ class _Answers(BoundStream):
 
 
 class Rehearsal:
-    """Nobody, as the probe sees a server: every call succeeds, so that a dry run comes by everything the script would send."""
+    """A made-up server for the rehearsal of a probe: every call succeeds, so that a dry run comes by everything the script would
+    send."""
 
     def open(self, credentials: Credentials, pipe: str, impersonation: Impersonation) -> BoundStream:
         return _Answers(credentials)
 
 
 def _answer(opnum: int, stub: bytes, ndr64: bool) -> bytes:
-    """What a server with two countersets answers."""
+    """The answer that a made-up server with two countersets gives the probe."""
     data, size = b"", 1
     match opnum:
         case 0:

@@ -151,7 +151,7 @@ class Counterset(Struct):
 
 
 class Options(Struct, frozen=True):
-    """What the user chose: so many countersets are walked through, so many polls with so many seconds between them; `other` is a
+    """Options of the probe: so many countersets are walked through, so many polls with so many seconds between them; `other` is a
     second account, one that has no rights."""
 
     countersets: int = 4
@@ -162,7 +162,7 @@ class Options(Struct, frozen=True):
 
 
 class Known(Struct):
-    """What earlier steps learned."""
+    """What earlier steps of the probe learned about the server."""
 
     guids: list[str] = field(default_factory=list)
     sets: list[Counterset] = field(default_factory=list)
@@ -192,7 +192,7 @@ class Known(Struct):
 
 
 class Script(Struct):
-    """The steps, and what they share. `wait` sleeps between long polls."""
+    """The steps of the probe's script, and what they share. `wait` sleeps between long polls."""
 
     lab: Lab
     options: Options
@@ -315,7 +315,7 @@ class Script(Struct):
             yield room, ("A dwInSize out of the range of its method was sent.",)
 
     def _around(self, call: Callable[[int], Reply], *, again: bool = False) -> None:
-        """One call with no room, too little, and as much as it says it needs."""
+        """Calls with no room in the buffer, too little, and as much as the server says it needs."""
         needed = needed_of(call(0))
         if not needed:
             return
@@ -441,7 +441,7 @@ class Script(Struct):
             talk = self._again(talk)
 
     def _again(self, talk: Talk, level: int = AuthLevel.PRIVACY) -> Talk:
-        """The same association, a new one where the server ended it over the last call."""
+        """The probe's association, a new one where the server ended it over the last call."""
         if self.lab.log and not self.lab.log[-1].answer.is_answered:
             return self.lab.join(level) or talk
         return talk
@@ -479,7 +479,7 @@ class Script(Struct):
         talk.close_query(handle)
 
     def _filled(self, talk: Talk) -> bytes | None:
-        """A handle with counters of every form."""
+        """A query handle of the probe with counters of every form."""
         handle = talk.open()
         held = self.known.identifiers()
         if handle is not None and held:
@@ -595,7 +595,7 @@ def _registered(talk: Talk, guid: str, code: int, room: int) -> Reply:
 
 
 def _broken() -> Iterator[tuple[str, int, bytes]]:
-    """Stubs that contradict the IDL: words, opnum, stub."""
+    """Stubs for the probe that contradict the IDL: words, opnum, stub."""
     whole = NdrWriter().string(MACHINE).uuid(UNKNOWN).uint(1).uint(0).uint(4096).data
     yield "QueryCounterSetRegistrationInfo, four bytes short", 1, whole[:-4]
     yield "EnumerateCounterSet without a stub", 0, b""

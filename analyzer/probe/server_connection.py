@@ -16,7 +16,7 @@ _ACCESS, _SHARE, _OPEN, _NON_DIRECTORY, _NORMAL = 0x0012019F, 3, 1, 0x40, 0x80
 
 
 class PipeStream:
-    """An open pipe."""
+    """An open SMB pipe of the probe."""
 
     def __init__(self, connection: Any, tree: int, file: Any) -> None:
         self._connection, self._tree, self._file = connection, tree, file
@@ -37,7 +37,8 @@ class PipeStream:
 
 
 class PipeConnector:
-    """Opens pipes of one server. Sessions are kept by caller, so that an association costs one open of the pipe."""
+    """Opens SMB pipes of the server that is probed. Sessions are kept by caller, so that an association costs one open of the
+    pipe."""
 
     def __init__(self, name: str, address: tuple[str, int], timeout_s: float) -> None:
         self._name, self._address, self._timeout_s = name, address, timeout_s
@@ -82,7 +83,7 @@ class PipeConnector:
 
 
 class TcpStream:
-    """A TCP connection."""
+    """A TCP connection of the probe to its server."""
 
     def __init__(self, address: tuple[str, int], timeout_s: float) -> None:
         self._socket = socket.create_connection(address, timeout=timeout_s)
@@ -102,7 +103,7 @@ class TcpStream:
 
 
 class TcpConnector:
-    """Connects to an endpoint of ncacn_ip_tcp; nothing there says what a server may do in the caller's name."""
+    """Connects the probe to an endpoint of ncacn_ip_tcp; nothing there says what a server may do in the caller's name."""
 
     def __init__(self, address: tuple[str, int], timeout_s: float) -> None:
         self._address, self._timeout_s = address, timeout_s
@@ -115,7 +116,7 @@ class TcpConnector:
 
 
 class _lost:  # noqa: N801  # a context manager, used like a function
-    """Turns what impacket raises into `LostError`."""
+    """Turns what impacket raises over the probe's connection into `LostError`."""
 
     def __enter__(self) -> None:
         return None
