@@ -26,7 +26,7 @@ _OPTIONAL = frozenset(("method", "field", "seen"))
 
 
 class Accepted(Struct, frozen=True):
-    """What is accepted: as a finding states it, array positions left out."""
+    """A finding in the baseline that is accepted: as a finding states it, array positions left out."""
 
     rule: str
     requirement: str
@@ -45,12 +45,12 @@ class Accepted(Struct, frozen=True):
 
     @property
     def whatever_seen(self) -> Accepted:
-        """The entry that accepts this finding whatever was seen."""
+        """The entry of the baseline that accepts this finding whatever was seen."""
         return Accepted(self.rule, self.requirement, self.method, self.field, None)
 
     @property
     def words(self) -> str:
-        """The entry in one line."""
+        """The entry of the baseline in one line."""
         place = ", ".join(word for word in (self.method, self.field) if word)
         return (
             f"{self.rule} {self.requirement}"
@@ -80,7 +80,7 @@ def read_baseline(path: Path) -> tuple[Accepted, ...]:
 
 
 def baseline_json(findings: Iterable[Finding]) -> tuple[bytes, int]:
-    """All findings as accepted, to be looked through and given reasons: the file, and how many entries it has."""
+    """All findings of an audit as accepted, to be looked through and given reasons: the file, and how many entries it has."""
     counts: dict[Accepted, int] = {}
     for finding in findings:
         if not finding.is_excused:

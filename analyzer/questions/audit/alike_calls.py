@@ -33,7 +33,7 @@ _AUTH_LENGTH, _CALL_ID, _BODY, _FIXED, _SEC_TRAILER = 10, 12, 16, 24, 8
 
 
 def likeness_of(call: CallEvidence) -> Likeness | None:
-    """Equal for calls that are alike; None for one that is not worth comparing."""
+    """A key that is equal for calls that are alike; None for one that is not worth comparing."""
     sides: list[Likeness] = []
     handles = _bytes_of(call.view.handle) if call.view is not None else ()
     for side in (call.request, call.response):
@@ -61,7 +61,7 @@ _security_of = lru_cache(1024)(of_any_logon)
 
 @lru_cache(1024)
 def _bytes_of(handle: str) -> tuple[bytes, ...]:
-    """A handle as it stands in stubs of either byte order; none for one of zeros, which is no handle."""
+    """A handle's bytes in stubs of either byte order, left out in comparing calls; none for one of zeros, which is no handle."""
     uuid = UUID(handle)
     return tuple({uuid.bytes_le, uuid.bytes}) if uuid.int else ()
 
@@ -84,7 +84,7 @@ def _side(side: SideEvidence, handles: tuple[bytes, ...]) -> Likeness | None:
 
 
 def _layout(side: SideEvidence) -> Hashable | None:
-    """What stands for performance data of a layout that was met before."""
+    """A stand-in for performance data of a layout that was met before, in comparing calls."""
     if side.side.buffer_kind == "perf-data":
         return side.answer.layout
     # A frequency that none has means that the clocks may stand elsewhere: such a block is judged by itself.
@@ -93,7 +93,8 @@ def _layout(side: SideEvidence) -> Hashable | None:
 
 
 def _pdus(side: SideEvidence) -> list[tuple[bytes, bytes, bytes, int]]:
-    """Of each PDU its header without call id, the beginning of its body, its sec_trailer, and its length."""
+    """What comparing calls takes of each PDU: its header without call id, the beginning of its body, its sec_trailer, and its
+    length."""
     held = None if isinstance(side.side, Side) else side.side.pdus
     if held is not None:
         data, stops = held.data, held.stops

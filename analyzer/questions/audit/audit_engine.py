@@ -44,7 +44,7 @@ class Profile(StrEnum):
 
 
 class _OfPart(Struct, frozen=True):
-    """What the calls that were asked for belong to: channels, query handles, and pairs of hosts, client first."""
+    """What the calls of an audit that were asked for belong to: channels, query handles, and pairs of hosts, client first."""
 
     channels: frozenset[int] = frozenset()
     handles: frozenset[int] = frozenset()
@@ -123,8 +123,8 @@ class Audit:
         return sum(verdict in JUDGED for verdict in verdicts) / len(verdicts) if verdicts else 1.0
 
     def findings(self) -> Iterator[Finding]:
-        """What is wrong, in the order of the calls; what only shows at the end of the capture comes after it, and last what others
-        follow from."""
+        """The findings of the audit, in the order of the calls; what only shows at the end of the capture comes after it, and last
+        what others follow from."""
         watches: dict[int, Watch[Any]] = {
             id(look): look.watch(self.evidence) for rule in self._rules for look in rule.looks if look.watch is not None
         }
@@ -186,7 +186,8 @@ class Audit:
                     yield from self._judged(((rule, own),), call.number)
 
     def _settle(self, plan: Plan) -> None:
-        """Counts what is the same for all calls of a plan: of the first at once, of the others when there are no more."""
+        """Counts audit verdicts that are the same for all calls of a plan: of the first at once, of the others when there are no
+        more."""
         if plan in self._repeated:
             self._repeated[plan] += 1
             return
@@ -211,7 +212,8 @@ class Audit:
                 coverage.doubt(reason, count * times)
 
     def _judged(self, judged: Iterable[tuple[Rule, Judgement]], number: int | None = None) -> Iterator[Finding]:
-        """What of these is to be reported; the others are counted. `number` is that of the call that is judged."""
+        """The violations among an audit's judgements that are to be reported; the others are counted. `number` is that of the call
+        that is judged."""
         for rule, judgement in judged:
             if not self._is_shown(judgement.call.number if judgement.call is not None else number) and not (
                 judgement.outcome in (Outcome.FAILED, Outcome.WARNED) and self._concerns(rule, judgement)
@@ -229,7 +231,7 @@ class Audit:
                     yield finding
 
     def _pattern(self, rule: Rule, judgement: Judgement) -> FindingPattern | None:
-        """What a violation counts as under the profile; None for one of the other side."""
+        """The finding pattern that a violation counts as under the profile; None for one of the other side."""
         if self.actor is not Actor.EITHER and actor_of(judgement) not in (self.actor, Actor.EITHER):
             return None
         is_note = judgement.outcome is Outcome.WARNED and (judgement.note or rule.severity is Severity.INFO)
@@ -244,7 +246,7 @@ class Audit:
         return FindingPattern(rule, judgement, severity, excused)
 
     def _reported(self, pattern: FindingPattern, call: CallEvidence | None) -> Finding | None:
-        """The finding of a call; None where the baseline accepts it."""
+        """The finding about a call that the audit reports; None where the baseline accepts it."""
         judgement, excused = pattern.judgement, pattern.is_excused
         finding = Finding(pattern, call)
         if self.baseline and not excused and (entry := self._accepting(finding)) is not None:
@@ -257,11 +259,11 @@ class Audit:
         return finding
 
     def _is_shown(self, call: int | None) -> bool:
-        """Whether a call was asked for; what is about no call is left out where only some calls were."""
+        """Whether the audit shows findings about a call; what is about no call is left out where only some calls were asked for."""
         return self.analysis.part is None or (call is not None and self._shown.holds(call))
 
     def _concerns(self, rule: Rule, judgement: Judgement) -> bool:
-        """Whether a violation is of the handle, association or hosts of a call that was asked for."""
+        """Whether an audit's violation is of the handle, association or hosts of a call that was asked for."""
         about = {look.about for look in rule.looks if judgement.requirement in look.requirements}
         call, channel, part = judgement.call, judgement.channel, self._of_part
         if call is not None:
@@ -279,7 +281,7 @@ class Audit:
         return next((key for key in (entry, entry.whatever_seen) if key in self.baseline), None)
 
     def _note(self, judgement: Judgement, *, excused: bool = False, times: int = 1) -> None:
-        """Counts a verdict for its requirements, as often as it was given."""
+        """Counts an audit's verdict for its requirements, as often as it was given."""
         for coverage in self._covered(judgement):
             self._count(coverage, judgement, excused=excused, times=times)
 
@@ -289,7 +291,7 @@ class Audit:
                 coverage.counts[Outcome.PASSED] += count
 
     def _covered(self, judgement: Judgement) -> Iterator[Coverage]:
-        """The requirements of a judgement, as far as this audit covers them."""
+        """The requirements of a judgement that this audit covers."""
         for requirement in judgement.requirements:
             if requirement in self.coverage:
                 yield self.coverage[requirement]
@@ -308,7 +310,7 @@ class Audit:
             coverage.counts[judgement.outcome] += judgement.count * times
 
     def _unknown(self, call: CallEvidence) -> None:
-        """An answer whose request was not captured may have been of any method."""
+        """Counts for the audit an answer whose request was not captured: it may have been of any method."""
         interface = call.context.interface.uuid
         requirements = {
             requirement
@@ -323,8 +325,9 @@ class Audit:
 
 
 def select(rules: Sequence[Rule], chosen: Collection[str], ignored: Collection[str]) -> tuple[Rule, ...]:
-    """The rules a user asks for: by code or its beginning (`PCQ1`), by name, by layer (`buffers`), by section (`2.2.4.2`), or by
-    requirement: its id, or its level (`MUST`). Raises `InputError` for a word that names none, and where none is left."""
+    """Selects the audit rules that a user asks for: by code or its beginning (`PCQ1`), by name, by layer (`buffers`), by section
+    (`2.2.4.2`), or by requirement: its id, or its level (`MUST`). Raises `InputError` for a word that names none, and where none is
+    left."""
 
     def matches(rule: Rule, word: str) -> bool:
         folded = word.casefold()

@@ -74,8 +74,9 @@ def of_data(requirements: OfMethods, *, of_each: bool = False) -> Callable[[OfAn
 
 
 def status_violation(code: int) -> Literal["warn", "fail"] | None:
-    """Whether a status is none: HRESULT and NTSTATUS values are not of the Win32 space ([MS-PCQ] section 1.8), and [MS-ERREF]
-    section 2.2 assigns no codes from 16000 on. Which codes below are assigned does not matter: a provider's own pass through."""
+    """The violation that a status is none: HRESULT and NTSTATUS values are not of the Win32 space ([MS-PCQ] section 1.8), and
+    [MS-ERREF] section 2.2 assigns no codes from 16000 on. Which codes below are assigned does not matter: a provider's own pass
+    through."""
     if code & 0x80000000:
         return "fail"
     return "warn" if code >= 16000 and win32_name(code) is None else None
@@ -94,7 +95,7 @@ def has_instances(call: OfCall, counterset: str) -> bool | None:
 
 
 def counters_of_set(call: OfCall, counterset: str) -> frozenset[int] | None:
-    """Returns the ids of the counters of a set; None where its registration is not in the capture."""
+    """Returns the ids of the counters of a counterset; None where its registration is not in the capture."""
     if instance_type_of(call, counterset) is None:
         return None
     counters = call.catalog.countersets[counterset].counters
@@ -106,7 +107,7 @@ UNREADABLE = "the response stub does not decode"
 
 
 def identifiers_of(side: SideEvidence | None) -> Sequence[IdentifierBlock]:
-    """The identifiers of a side that can be read, as far as their sizes lead."""
+    """The counter identifiers of a call's side that can be read, as far as their sizes lead."""
     if side is None or not side.is_readable or side.side.buffer_kind != "identifiers":
         return ()
     return side.identifiers.blocks

@@ -39,7 +39,7 @@ def actor_of(judgement: Judgement) -> Actor:
 
 
 class FindingPattern(Struct, eq=False):
-    """What findings have in common that a rule has of calls which are alike: `judgement` is that of the first call.
+    """What audit findings have in common that a rule has of calls which are alike: `judgement` is that of the first call.
 
     `is_excused`: a known deviation that the profile lets pass. `record` is that of the first finding, once it was made, and `spot`
     where the bytes of each stand.
@@ -56,7 +56,7 @@ class FindingPattern(Struct, eq=False):
 
 
 class Finding(Struct, frozen=True):
-    """Something a rule saw that should not be: whose it is, and the call it is about.
+    """A finding of the audit, something a rule saw that should not be: whose it is, and its call.
 
     `follow`: how many findings follow from this one and are not reported.
     """
@@ -77,7 +77,7 @@ class Finding(Struct, frozen=True):
 
     @property
     def judgement(self) -> Judgement:
-        """The judgement of its own call."""
+        """The judgement of the finding's own call."""
         judgement = self.pattern.judgement
         return judgement if judgement.call is self.of else replace(judgement, call=self.of)
 
@@ -87,7 +87,7 @@ class Finding(Struct, frozen=True):
 
     @property
     def is_excused(self) -> bool:
-        """Whether it is a known deviation that the profile lets pass."""
+        """Whether the finding is a known deviation that the profile lets pass."""
         return self.pattern.is_excused
 
     @property
@@ -96,12 +96,12 @@ class Finding(Struct, frozen=True):
 
     @property
     def actor(self) -> Actor:
-        """The side that committed it."""
+        """The side that the finding says committed it."""
         return actor_of(self.pattern.judgement)
 
     @property
     def frames(self) -> tuple[int, ...]:
-        """Ids of the frames that show it: those of the bytes, else of the message, else of the call."""
+        """Ids of the frames that show the finding: those of the bytes, else of the message, else of the call."""
         judgement, call = self.pattern.judgement, self.of
         if judgement.frames is not None:
             return judgement.frames
@@ -118,7 +118,7 @@ class Finding(Struct, frozen=True):
 
 
 class Coverage(Struct):
-    """What the capture says of one requirement: how often its trigger occurred, and how it was judged then.
+    """The coverage of one requirement by an audit: how often its trigger occurred, and how it was judged then.
 
     `excused` occurrences departed from the letter in a way that the profile accepts, `accepted` ones are in the baseline.
     """
@@ -131,14 +131,15 @@ class Coverage(Struct):
     rules: tuple[str, ...] = ()
 
     def doubt(self, reason: str, count: int) -> None:
-        """Counts occurrences that cannot be judged, and why."""
+        """Counts occurrences of a requirement's trigger that cannot be judged, and why."""
         self.counts[Outcome.INCONCLUSIVE] += count
         if reason in self.reasons or len(self.reasons) < _MOST_REASONS:
             self.reasons[reason] += count
 
     @property
     def verdict(self) -> CoverageVerdict:
-        """The worst that was seen; what could only be judged in part still passes, with its inconclusive cases counted."""
+        """The worst verdict on a requirement; what could only be judged in part still passes, with its inconclusive cases
+        counted."""
         if self.requirement.observable == "no":
             return "untestable"
         if self.counts[Outcome.FAILED]:
@@ -151,12 +152,12 @@ class Coverage(Struct):
 
     @property
     def occurrences(self) -> int:
-        """How often its trigger occurred and was judged; what was inconclusive is not among them."""
+        """How often a requirement's trigger occurred and was judged; what was inconclusive is not among them."""
         return self.counts[Outcome.PASSED] + self.counts[Outcome.WARNED] + self.counts[Outcome.FAILED]
 
 
 def finding_record(finding: Finding, facts: CaptureFacts) -> FindingRecord:
-    """`bytes` are a range of `part`; `extents` where these bytes stand in the captured frames."""
+    """The record of a finding: `bytes` are a range of `part`; `extents` where these bytes stand in the captured frames."""
     pattern, of = finding.pattern, finding.of
     known = pattern.record
     if known is None:
@@ -237,7 +238,7 @@ def coverage_record(coverage: Coverage) -> CoverageRecord:
 
 
 def requirement_keys(requirement: Requirement) -> dict[str, Any]:
-    """What the records about a requirement have of it."""
+    """The keys that records about a requirement take from it."""
     return {
         "requirement": requirement.id,
         "section": requirement.section,

@@ -46,7 +46,7 @@ class IdentifierBlock(NamedTuple):
 
     @property
     def name(self) -> str | None:
-        """The name up to its NUL, None where nothing follows the structure."""
+        """The name behind a counter identifier up to its NUL, None where nothing follows the structure."""
         if not self.room:
             return None
         return self.room[: utf16_length(self.room)].decode("utf-16-le", "backslashreplace")
@@ -57,7 +57,7 @@ class IdentifierBlock(NamedTuple):
 
     @property
     def name_span(self) -> tuple[int, int]:
-        """Where the name and its NUL begin and end."""
+        """Where the name behind a counter identifier and its NUL begin and end."""
         return self.at + HEADER, self.padding[0]
 
     @property
@@ -67,28 +67,28 @@ class IdentifierBlock(NamedTuple):
 
     @property
     def room_span(self) -> tuple[int, int]:
-        """Where everything after its 40 bytes begins and ends."""
+        """Where everything after the 40 bytes of a counter identifier begins and ends."""
         return self.at + HEADER, self.at + self.size
 
     @property
     def described(self) -> str:
-        """Which counter it asks for, in words."""
+        """Which counter an identifier asks for, in words."""
         return f"counter {self.counter_id} of {self.counterset}, instance {self.name!r}"
 
     @property
     def padding(self) -> tuple[int, int]:
-        """Where the bytes after the name's NUL begin and end."""
+        """Where the bytes after the NUL of a counter identifier's name begin and end."""
         return self.at + HEADER + min(utf16_length(self.room) + 2, len(self.room)), self.at + HEADER + len(self.room)
 
     @property
     def natural_size(self) -> int:
-        """What Size would be by the name alone, rounded up to 8."""
+        """What Size of a counter identifier would be by the name alone, rounded up to 8."""
         taken = utf16_length(self.room) + 2 if self.room else 0
         return HEADER + taken + -taken % 8
 
     @property
     def key(self) -> tuple[str, int, int, str]:
-        """What makes two identifiers the same one; that a name is empty or absent makes no difference."""
+        """What makes two counter identifiers the same one; that a name is empty or absent makes no difference."""
         return self.counterset, self.counter_id, self.instance_id, (self.name or "").casefold()
 
     @property
@@ -101,14 +101,14 @@ class IdentifierBlock(NamedTuple):
 
 
 class IdentifierList(Struct):
-    """The blocks of a list, up to the one that does not lead on."""
+    """The blocks of a list of counter identifiers, up to the one that does not lead on."""
 
     blocks: list[IdentifierBlock] = field(default_factory=list)
     flaw: Violation | None = None
 
 
 def read_identifiers(data: bytes) -> IdentifierList:
-    """Reads a list as far as its sizes lead."""
+    """Reads a list of counter identifiers as far as its sizes lead."""
     found = IdentifierList()
     at = 0
     while at < len(data):
@@ -132,7 +132,7 @@ def read_identifiers(data: bytes) -> IdentifierList:
 
 
 def _first_cause(blocks: list[IdentifierBlock]) -> Violation | None:
-    """Where a list derails, the cause is an earlier block whose Size is not that of its name."""
+    """The first cause where a list of counter identifiers derails: an earlier block whose Size is not that of its name."""
     for block in blocks:
         if block.size != block.natural_size or (block.room and not block.has_nul):
             wanted = f"{block.natural_size}" if block.has_nul else "room for the name and its NUL"
@@ -141,7 +141,7 @@ def _first_cause(blocks: list[IdentifierBlock]) -> Violation | None:
 
 
 def _cut_short(data: bytes, blocks: list[IdentifierBlock]) -> Violation | None:
-    """Where a list derails behind an identifier without a name, its Size is the cause if the list leads on behind a name."""
+    """The identifier without a name behind which a list derails, whose Size is the cause if the list leads on behind a name."""
     if not blocks or blocks[-1].room:
         return None
     last = blocks[-1]
@@ -153,8 +153,8 @@ def _cut_short(data: bytes, blocks: list[IdentifierBlock]) -> Violation | None:
 
 
 def chained(data: bytes, at: int, head: int, order: ByteOrder = "little", start: int = 0) -> Iterator[tuple[int, int]]:
-    """Yields where structures begin, and their sizes, which stand at `at` of a header of `head` bytes, as long as there is room for
-    one; a size below `head` leads nowhere and is the last."""
+    """Yields where chained structures of a buffer begin, and their sizes, which stand at `at` of a header of `head` bytes, as long
+    as there is room for one; a size below `head` leads nowhere and is the last."""
     while start + head <= len(data):
         size = int.from_bytes(data[start + at : start + at + 4], order)
         yield start, size
@@ -164,7 +164,7 @@ def chained(data: bytes, at: int, head: int, order: ByteOrder = "little", start:
 
 
 def tiles(data: bytes, at: int, head: int, order: ByteOrder = "little", start: int = 0) -> bool:
-    """Whether such structures fill the buffer from `start` on."""
+    """Whether chained structures fill the buffer from `start` on."""
     for begin, size in chained(data, at, head, order, start):
         if size < head:
             return False

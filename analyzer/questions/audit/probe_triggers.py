@@ -18,7 +18,7 @@ Triggered = Mapping[str, tuple[str, ...]]
 
 
 def read_triggered(path: Path) -> Triggered:
-    """Raises `InputError` for what is no such list."""
+    """Reads the list of triggers that a probe wrote; raises `InputError` for what is no such list."""
     try:
         document = json.loads(path.read_bytes())
         found = {name: tuple(map(str, steps)) for name, steps in document["triggered"].items()}
@@ -35,5 +35,5 @@ def read_triggered(path: Path) -> Triggered:
 
 
 def why_not_shown(steps: tuple[str, ...]) -> str:
-    """Why a requirement that was triggered is inconclusive."""
+    """Why a requirement that a probe triggered is inconclusive."""
     return f"the probe triggered it ({', '.join(steps)}), and the capture does not show it"

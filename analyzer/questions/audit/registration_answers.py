@@ -26,12 +26,12 @@ COUNTERS_ASKED = Reads(_METHOD, ("request", "response.lpData"), success=True, co
 
 
 def answers_to(*codes: RequestCode) -> Reads:
-    """Successful answers to these request codes, whether they decode or not."""
+    """Successful answers of QueryCounterSetRegistrationInfo to these request codes, whether they decode or not."""
     return Reads(_METHOD, ("response.lpData",), success=True, codes=codes, damaged=True)
 
 
 def records_of(call: CallEvidence) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The records of counters in an answer, each with its path."""
+    """The records of counters in a registration answer, each with its path."""
     tree = call.reply.tree
     if "counter" in tree:
         yield "lpData.counter", tree["counter"]
@@ -40,13 +40,13 @@ def records_of(call: CallEvidence) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def ids_of_set(call: CallEvidence) -> frozenset[int] | None:
-    """The ids of the counters of the set a call asks about; None where the capture has no registration of it."""
+    """The ids of the counters of the counterset a call asks about; None where the capture has no registration of it."""
     return counters_of_set(call, call.asked.get("CounterSetGuid", ""))
 
 
 def types_of_set(call: CallEvidence) -> dict[int, int] | None:
-    """Returns the types of the counters of the set that an answer is about, by id. They come from the answer where it describes
-    the whole set, else from the capture's other answers. None: the capture has no registration of the set."""
+    """Returns the types of the counters of the counterset that a registration answer is about, by id. They come from the answer
+    where it describes the whole set, else from the capture's other answers. None: the capture has no registration of the set."""
     if "counters" in call.reply.tree:
         return {record["counter_id"]: record["counter_type"] & 0xFFFFFFFF for _, record in records_of(call)}
     ids = ids_of_set(call)
@@ -82,7 +82,8 @@ class StringOffsets(NamedTuple):
 
 
 def string_offsets(data: bytes, offsets: Sequence[int], head: int) -> StringOffsets:
-    """The base that loses fewer strings; where neither loses one, the one that decoding takes. `head` bytes are headers."""
+    """The base of a string table's offsets that loses fewer strings; where neither loses one, the one that decoding takes. `head`
+    bytes are headers."""
     taken, _ = string_table_base(data)
     bases = (taken, 0 if taken else head)
     return min(
@@ -91,7 +92,8 @@ def string_offsets(data: bytes, offsets: Sequence[int], head: int) -> StringOffs
 
 
 def _lost_strings(data: bytes, offsets: Sequence[int], head: int, base: int) -> list[int]:
-    """The offsets that lead to no UTF-16 string with a NUL behind the headers. 0xFFFFFFFF leads to none on purpose."""
+    """The offsets of a string table that lead to no UTF-16 string with a NUL behind the headers. 0xFFFFFFFF leads to none on
+    purpose."""
     # Characters take two bytes, and all that precedes the first string a multiple of that: no string begins at an odd place.
     last = data.rfind(b"\0\0")
     while last > 0 and last % 2:

@@ -16,7 +16,7 @@ from msgspec.json import decode
 
 
 class Requirement(Struct, frozen=True):
-    """One requirement.
+    """One requirement of [MS-PCQ] that audit rules judge.
 
     - `level` is the text's own word, or IMPLIED where the text describes without such a word.
     - `observable` says whether traffic can show it: `wire` (decoded directly), `partially` (only in some histories), or `no`.
@@ -46,6 +46,6 @@ class Requirement(Struct, frozen=True):
 
 @cache
 def catalogue() -> Mapping[str, Requirement]:
-    """Every requirement by id, in the order of the documents."""
+    """Every requirement that audit rules judge by id, in the order of the documents."""
     entries = decode(Path(__file__).with_name("requirements.json").read_bytes(), type=list[Requirement])
     return MappingProxyType({requirement.id: requirement for requirement in entries})

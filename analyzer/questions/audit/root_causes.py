@@ -20,7 +20,7 @@ _VIOLATIONS = (Outcome.FAILED, Outcome.WARNED)
 
 
 class RootCauses:
-    """The root causes of a capture, by the number of their call."""
+    """The root causes of violations in a capture, by the number of their call."""
 
     def __init__(self) -> None:
         self._roots: dict[int, tuple[Rule, Judgement]] = {}
@@ -30,11 +30,11 @@ class RootCauses:
 
     @property
     def are_there(self) -> bool:
-        """Whether a call was found that others follow from."""
+        """Whether a call was found whose root cause others follow from."""
         return bool(self._roots)
 
     def of_call(self, call: CallEvidence, judged: list[tuple[Rule, Judgement]]) -> Iterator[tuple[Rule, Judgement]]:
-        """The judgements of one call."""
+        """The root-cause judgements of one call."""
         root = next((one for one in judged if one[1].displaces), None)
         if root is None:
             yield from self.afterwards(judged)
@@ -48,7 +48,7 @@ class RootCauses:
                 yield rule, self._following(call.number, judgement)
 
     def afterwards(self, judged: Iterable[tuple[Rule, Judgement]]) -> Iterator[tuple[Rule, Judgement]]:
-        """Judgements of what came after, or at the end of the capture."""
+        """The judgements of audit rules that remember; violations that follow from a root cause are inconclusive."""
         if not self._roots:
             yield from judged
             return
@@ -74,7 +74,7 @@ class RootCauses:
 
 
 def _handles(call: CallEvidence) -> Iterator[str]:
-    """The query handles of a call, in its request or response."""
+    """The query handles of a call, in its request or response, that a root cause may displace."""
     for params in (call.asked, call.answered):
         for name in ("hQuery", "phQuery"):
             handle = params.get(name)
@@ -83,7 +83,7 @@ def _handles(call: CallEvidence) -> Iterator[str]:
 
 
 def _meant(call: CallEvidence, root: Judgement) -> Iterator[str]:
-    """The handle that stands behind what displaces it."""
+    """The query handle that stands behind what displaces it."""
     if call.request is not None and call.request.is_readable and root.at is not None:
         place = call.place(root.at)
         start = place.stop + 4 if place is not None else 0

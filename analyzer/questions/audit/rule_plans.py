@@ -41,7 +41,8 @@ _MOST_HELD = 64
 
 
 class Plan(Struct, frozen=True, eq=False):
-    """How a call is judged: `steps` are rules in their order, each with what it answered, or with what to ask about this very call.
+    """The plan of audit rules for a call: `steps` are rules in their order, each with what it answered, or with what to ask about
+    this very call.
 
     `passed` counts by requirement what else was as required, and `unknown` by requirement and reason what cannot be stated. With
     `names_handle`, an answer names the query handle, so that it serves for calls on this one alone. `shared`, `places` and `size`
@@ -60,7 +61,7 @@ class Plan(Struct, frozen=True, eq=False):
     _turns: list[Turn] = field(default_factory=list)
 
     def turns(self, make: Callable[[Rule, Judgement], FindingPattern | None]) -> Sequence[Turn]:
-        """The steps for each call: what its findings have in common, made once, and in their place the questions to it."""
+        """The plan's steps for each call: what its findings have in common, made once, and in their place the questions to it."""
         if not self._turns:
             patterns: list[FindingPattern] = []
             for rule, look, found in self.steps:
@@ -73,15 +74,15 @@ class Plan(Struct, frozen=True, eq=False):
         return self._turns
 
     def noting(self) -> Iterator[FindingPattern]:
-        """The patterns of which findings are not counted yet."""
+        """The patterns of which a plan's findings are not counted yet."""
         return (one for patterns, _ in self._turns for one in patterns if one.unnoted)
 
 
 class Plans:
-    """The plan of one call after the other."""
+    """Makes the plan of audit rules for one call after the other."""
 
     def __init__(self, rules: Sequence[Rule], watches: Mapping[int, Watch[Any]]) -> None:
-        """`watches` are those of looks, by their identity."""
+        """`watches` are those of the audit rules' looks, by their identity."""
         self._watches = watches
         self._looks: dict[tuple[str, int | None], list[tuple[Rule, Look[Any]]]] = {}
         for rule in rules:
@@ -178,14 +179,14 @@ class Plans:
 
 
 def _of_request(ask: Callable[[Any], Iterable[Judgement]], call: CallEvidence) -> Iterable[Judgement]:
-    """Asks about a call, of which a look at requests is shown the request alone."""
+    """Asks an audit rule about a call, of which a look at requests is shown the request alone."""
     return ask(AskedEvidence(call))
 
 
 def _names_handle(
     query: QueryView | None, steps: Iterable[tuple[Rule, Look[Any], Step]], unknown: Iterable[tuple[str, str]]
 ) -> bool:
-    """Whether an answer names the query handle, by its UUID or its number."""
+    """Whether an audit rule's answer names the query handle, by its UUID or its number."""
     if query is None:
         return False
     names = query.handle, f"q{query.number}"
@@ -202,8 +203,8 @@ def answered_by(
 
 
 def checked(rule: Rule, look: Look[Any], one: Judgement, opnum: int | None) -> Judgement:
-    """Returns an answer of a look. A mistake of the rule ends the audit: for example, a rule must not accuse a client for what
-    its server answered.
+    """Checks an answer of an audit rule's look and returns it. A mistake of the rule ends the audit: for example, a rule must not
+    accuse a client for what its server answered.
 
     A verdict that names no requirement is one on all that calls of this `opnum` are judged by.
     """
@@ -221,14 +222,14 @@ def checked(rule: Rule, look: Look[Any], one: Judgement, opnum: int | None) -> J
 
 
 def about(judgement: Judgement, call: CallEvidence) -> Judgement:
-    """Returns the verdict, on another call that is like the one it was given on."""
+    """Returns an audit verdict, on another call that is like the one it was given on."""
     return judgement if judgement.call is None or judgement.call is call else replace(judgement, call=call)
 
 
 def _apart(
     found: Iterable[Judgement], passed: Counter[str], unknown: Counter[tuple[str, str]]
 ) -> tuple[Judgement, ...]:
-    """Counts what passed and what cannot be stated, and leaves what is wrong."""
+    """Counts audit verdicts that passed or cannot be stated, and leaves what is wrong."""
     wrong = []
     for judgement in found:
         if judgement.outcome is Outcome.PASSED:
@@ -242,7 +243,7 @@ def _apart(
 
 
 def _is_read(reads: Reads, call: CallEvidence) -> bool:
-    """Whether a call is of the kind a rule reads, as far as that is known."""
+    """Whether a call is of the kind an audit rule reads, as far as that is known."""
     if reads.codes and call.request is not None and call.asked.get("RequestCode") not in (None, *reads.codes):
         return False
     if reads.success and (call.fault is not None or call.status not in (0, None)):
@@ -253,7 +254,7 @@ def _is_read(reads: Reads, call: CallEvidence) -> bool:
 
 
 def _why_unreadable(reads: Reads, call: CallEvidence) -> str | None:
-    """Why a call cannot be judged, in words; None where it can."""
+    """Why audit rules cannot judge a call, in words; None where they can."""
     if (reads.success or reads.failure) and call.status is None and call.fault is None:
         return _missing(call, "response")
     if reads.codes and "RequestCode" not in call.asked:

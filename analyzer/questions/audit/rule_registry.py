@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Level(StrEnum):
-    """The layer a rule reads."""
+    """The protocol layer that an audit rule reads."""
 
     TRANSPORT = "transport"
     RPC = "rpc"
@@ -37,7 +37,7 @@ Part = Literal["request", "response", "request.lpData", "response.lpData"]
 
 
 class Reads(Struct, frozen=True):
-    """What a rule looks at: calls of `opnums` of an interface (none: of any), and the parts of them that have to be readable.
+    """What an audit rule reads: calls of `opnums` of an interface (none: of any), and the parts of them that have to be readable.
 
     A call of these opnums whose parts cannot be read (sealed, not captured, damaged) is inconclusive for all requirements of the
     look, with that reason; the rule is not asked. With `damaged`, parts that were captured but do not decode are handed over too.
@@ -55,7 +55,7 @@ class Reads(Struct, frozen=True):
 
     @property
     def wants_answer(self) -> bool:
-        """Whether anything of an answer has to be there."""
+        """Whether an audit rule needs anything of an answer to be there."""
         return self.success or self.failure or any(part.startswith("response") for part in self.parts)
 
 
@@ -66,13 +66,13 @@ Shown = TypeVar("Shown", contravariant=True)
 
 
 class Check(Protocol[Shown]):
-    """Judges one call by itself."""
+    """An audit rule's check that judges one call by itself."""
 
     def __call__(self, call: Shown, /) -> Iterable[Judgement]: ...
 
 
 class Watch(Protocol[Shown]):
-    """A rule that remembers: it sees the calls it reads in order, then the end of the capture."""
+    """An audit rule that remembers: it sees the calls it reads in order, then the end of the capture."""
 
     def feed(self, call: Shown, /) -> Iterable[Judgement]: ...
 
@@ -81,7 +81,7 @@ class Watch(Protocol[Shown]):
 
 
 class Look(Struct, Generic[Shown], frozen=True):
-    """What a rule judges of one side, and how: `made` is the function or class that was decorated.
+    """What an audit rule judges of one side, and how: `made` is the function or class that was decorated.
 
     Either `check` judges each call by itself, or `watch` makes an object that follows the whole capture, or `at_end` judges it
     when it has ended. `check` is shown only the first of calls that are alike (see `alike_calls`). With `of_each` it is shown all,
@@ -108,15 +108,15 @@ class Look(Struct, Generic[Shown], frozen=True):
     needs_answer: str | None = None
 
     def concerning(self, opnum: int | None) -> tuple[str, ...]:
-        """The requirements that a call of this method is judged by."""
+        """The requirements that an audit rule judges a call of this method by."""
         if self.by_method is None or opnum is None:
             return self.requirements
         return self.by_method.get(opnum, ())
 
 
 class Rule(Struct, eq=False):
-    """One rule. `name` says what was seen, and makes sense after "we allow ...". The code is for ever. `page` is
-    what `pcq docs` prints."""
+    """One rule of the audit. `name` says what was seen, and makes sense after "we allow ...". The code is for ever. `page` is what
+    `pcq docs` prints."""
 
     code: str
     name: str
@@ -130,7 +130,7 @@ class Rule(Struct, eq=False):
     since: str = "0.1.0"
 
     def also(self, look: Look[Any]) -> Look[Any]:
-        """Decorates what the rule judges of the other side."""
+        """Decorates what the audit rule judges of the other side."""
         if look.side == "request":
             self.request = look
         else:
@@ -139,7 +139,7 @@ class Rule(Struct, eq=False):
 
     @property
     def title(self) -> str:
-        """The first line of the page."""
+        """The title of the audit rule: the first line of its page."""
         return self.page.partition("\n")[0]
 
     @property
@@ -157,7 +157,7 @@ Looks = tuple[Look[Any], ...]
 
 
 def rule(code: str, level: Level, severity: Severity, *formerly: str) -> Callable[[Look[Any] | Looks], Rule]:
-    """Makes a rule of what `of_requests`, `of_calls` or their like decorated: a function or class named as the rule is."""
+    """Makes an audit rule of what `of_requests`, `of_calls` or their like decorated: a function or class named as the rule is."""
 
     def take(looks: Look[Any] | Looks) -> Rule:
         looks = looks if isinstance(looks, tuple) else (looks,)
@@ -174,8 +174,8 @@ def rule(code: str, level: Level, severity: Severity, *formerly: str) -> Callabl
 def of_requests(
     requirements: OfMethods, reads: Reads, **facts: Any
 ) -> Callable[[Callable[[AskedEvidence], Iterable[Judgement]] | type[Watch[AskedEvidence]]], Look[AskedEvidence]]:
-    """Decorates what is shown the client's bytes and nothing else, so that a request is judged alike whatever it was answered.
-    It is asked about requests that were captured.
+    """Decorates an audit check that is shown the client's bytes and nothing else, so that a request is judged alike whatever it was
+    answered. It is asked about requests that were captured.
 
     `requirements` may be given by opnum; `facts` are what `Look` has besides.
     """
@@ -187,21 +187,22 @@ def of_requests(
 def of_calls(
     requirements: OfMethods, reads: Reads, **facts: Any
 ) -> Callable[[Callable[[CallEvidence], Iterable[Judgement]] | type[Watch[CallEvidence]]], Look[CallEvidence]]:
-    """Decorates what is shown requests with their answers."""
+    """Decorates an audit check that is shown requests with their answers."""
     return partial(_look, "call", requirements, reads, facts)
 
 
 def of_capture(
     requirements: OfMethods, reads: Reads | None = None, **facts: Any
 ) -> Callable[[Callable[[Evidence], Iterable[Judgement]]], Look[CallEvidence]]:
-    """Decorates what judges the whole capture at its end."""
+    """Decorates an audit check that judges the whole capture at its end."""
     return lambda made: _look("call", requirements, reads, {"at_end": made, **facts}, made)
 
 
 def of_sides(
     asked: OfMethods, of_request: Reads, answered: OfMethods, of_response: Reads
 ) -> Callable[[Callable[[CallEvidence | AskedEvidence, SideEvidence], Iterable[Judgement]]], Looks]:
-    """Decorates what judges each side of a call by itself, and both alike: it is shown the call, and a side that was captured."""
+    """Decorates an audit check of each side of a call by itself, and both alike: it is shown the call, and a side that was
+    captured."""
 
     def take(check: Callable[[CallEvidence | AskedEvidence, SideEvidence], Iterable[Judgement]]) -> Looks:
         @wraps(check)
@@ -235,7 +236,7 @@ def _look(
 
 @cache
 def every_rule() -> tuple[Rule, ...]:
-    """Returns all rules of the modules in `rules/`, by code."""
+    """Returns all audit rules of the modules in `rules/`, by code."""
     package = import_module("analyzer.questions.audit.rules")
     modules = [import_module(f"{package.__name__}.{entry.name}") for entry in pkgutil.iter_modules(package.__path__)]
     found = {one for module in modules for one in vars(module).values() if isinstance(one, Rule)}

@@ -44,7 +44,7 @@ class Actor(StrEnum):
 
 
 class Severity(StrEnum):
-    """How bad it is: `error` breaks the protocol for somebody, `warning` may, `info` is worth knowing."""
+    """How bad a violation is: `error` breaks the protocol for somebody, `warning` may, `info` is worth knowing."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -52,7 +52,7 @@ class Severity(StrEnum):
 
 
 class Confidence(IntEnum):
-    """How sure the rule is that what it saw is what it says."""
+    """How sure the audit rule is that what it saw is what it says."""
 
     LOW = 1
     MEDIUM = 2
@@ -60,7 +60,7 @@ class Confidence(IntEnum):
 
 
 class Deviation(Struct, frozen=True):
-    """A known departure from the letter: who is known for it (`authority`, document and place), in our words.
+    """A known deviation from the letter of a requirement: who is known for it (`authority`, document and place), in our words.
 
     `instead` is the requirement that the same bytes keep, where two contradict each other: then a profile that lets the departure
     pass counts it for that one alone.
@@ -72,7 +72,8 @@ class Deviation(Struct, frozen=True):
 
 
 class Judgement(Struct, frozen=True):
-    """One verdict. `count` occurrences at once, for what passed. `frames` are those of the side `at` names, unless given.
+    """One verdict of an audit rule. `count` occurrences at once, for what passed. `frames` are those of the side `at` names, unless
+    given.
 
     `requirements` demand the same thing: it is reported once, for the first, and counted for each. None: it is a verdict on all
     that the look judges of this method. `expected` and `seen` are values in words; `message` is one sentence without them, in
@@ -102,7 +103,7 @@ class Judgement(Struct, frozen=True):
 
     @property
     def requirement(self) -> str:
-        """The requirement it is reported for."""
+        """The requirement that the verdict is reported for."""
         return self.requirements[0]
 
 
@@ -117,7 +118,7 @@ def inconclusive(reason: str, call: OfCall | None = None, *requirements: str) ->
 
 
 class _Say(Struct, frozen=True):
-    """Makes verdicts of what is not as it should be."""
+    """Makes verdicts of an audit rule on what is not as it should be."""
 
     outcome: Outcome
 
@@ -132,8 +133,8 @@ class _Say(Struct, frozen=True):
         of: Requirements = (),
         **facts: Any,
     ) -> Judgement:
-        """`at` is a place, or a path in the side that the look judges (whole, or a structure and its field); `facts` are what
-        `Judgement` has besides."""
+        """Makes a verdict: `at` is a place, or a path in the side that the look judges (whole, or a structure and its field);
+        `facts` are what `Judgement` has besides."""
         if isinstance(at, str | tuple):
             assert call is not None
             at = At(call.judged_side, at if isinstance(at, str) else ".".join(at))

@@ -28,7 +28,7 @@ class InstanceList(Struct, frozen=True):
 
     @property
     def folded(self) -> frozenset[str]:
-        """The names as they are compared, without case."""
+        """The instance names of a server's list in their compared form, without case."""
         return frozenset(name.casefold() for name in self.names)
 
 
@@ -38,7 +38,7 @@ STATING = (Opnum.ENUMERATE_COUNTER_SET, Opnum.ENUMERATE_COUNTER_SET_INSTANCES, O
 
 
 class Knowledge:
-    """Collected once out of the calls of these methods, before rules ask."""
+    """What servers stated, collected once out of the calls of these methods, before audit rules ask."""
 
     def __init__(self, calls: Iterable[Numbered]) -> None:
         self._countersets: dict[str, set[str]] = {}
@@ -95,18 +95,18 @@ class Knowledge:
         return guid in listed if listed is not None else None
 
     def instances(self, server: str, guid: str) -> list[InstanceList]:
-        """Every list of the instances of a counterset, in the order of the calls."""
+        """Every list that a server gave of the instances of a counterset, in the order of the calls."""
         return self._instances.get((server, guid), [])
 
     def instance_ids(self, server: str, guid: str) -> frozenset[int] | None:
-        """Every instance id that was listed for a counterset; None where no list is in the capture."""
+        """Every instance id that a server listed for a counterset; None where no list is in the capture."""
         key = server, guid
         if key in self._instances and key not in self._ids:
             self._ids[key] = frozenset(number for one in self._instances[key] for number in one.ids)
         return self._ids.get(key)
 
     def instances_about(self, server: str, guid: str, time_ns: int) -> InstanceList | None:
-        """The list nearest in time, None where none is within a minute."""
+        """The instance list nearest in time, None where none is within a minute."""
         lists = self._by_time(server, guid)
         at = bisect_left(lists, time_ns, key=_time)
         near = lists[at : at + 1]

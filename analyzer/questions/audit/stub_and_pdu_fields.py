@@ -31,14 +31,14 @@ NULL_HANDLE = "00000000-0000-0000-0000-000000000000"
 
 
 class Number(Struct, frozen=True):
-    """An integer of a stub; `path` leads to its bytes."""
+    """An integer of an RPC stub; `path` leads to its bytes."""
 
     value: int
     path: str
 
 
 class ArrayCounts(Struct, frozen=True):
-    """What precedes the elements of a conformant varying array; `start` is where the elements begin."""
+    """The NDR counts that precede the elements of a conformant varying array; `start` is where the elements begin."""
 
     max_count: Number
     offset: Number
@@ -47,7 +47,7 @@ class ArrayCounts(Struct, frozen=True):
 
 
 class _Stub:
-    """The integers of one stub, in the representation of its call."""
+    """The integers of one RPC stub, in the representation of its call."""
 
     def __init__(self, side: SideEvidence) -> None:
         self.data = b"" if side.side.missing is not None else side.stub
@@ -59,7 +59,7 @@ class _Stub:
         return Number(value, f"stub[{at}:{at + size}]")
 
     def counts(self, at: int) -> ArrayCounts | None:
-        """The three counts at `at`, which is aligned for them; None where the stub is too short."""
+        """The three NDR counts at `at` of a stub, which is aligned for them; None where the stub is too short."""
         width = self.width
         if len(self.data) < at + 3 * width:
             return None
@@ -80,12 +80,12 @@ def validated_count(side: SideEvidence) -> Number | None:
 
 
 def has_referent(side: SideEvidence) -> bool:
-    """Whether the name of the machine is preceded by a referent, as if its pointer were a unique one."""
+    """Whether the stub's name of the machine is preceded by a referent, as if its pointer were a unique one."""
     return side.layout is not None and bool(side.layout.notes)
 
 
 def machine_name(side: SideEvidence) -> tuple[ArrayCounts, bytes] | None:
-    """The counts of szMachine and its characters; None where the stub does not hold them."""
+    """The NDR counts of szMachine and its characters; None where the stub does not hold them."""
     stub = _Stub(side)
     counts = stub.counts(stub.width if has_referent(side) else 0)
     if counts is None:
@@ -126,14 +126,14 @@ class SealedPdu(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """The trailer, or the header's auth_length where there is none."""
+        """The path of the PDU's security trailer, or the header's auth_length where there is none."""
         if self.trailer is None:
             return f"pdu[{self.number}].10:12"
         return f"pdu[{self.number}].{self.trailer.start}:{self.trailer.start + SEC_TRAILER_LEN}"
 
 
 def pdus_of(side: SideEvidence) -> Iterator[SealedPdu]:
-    """The PDUs of a message whose headers can be read."""
+    """The PDUs of a call's message whose headers can be read."""
     for number, pdu in enumerate(pdus_alone(side.whole.pdus), 1):
         data = pdu.data
         if len(data) < HEADER_LEN:
@@ -148,6 +148,6 @@ def pdus_of(side: SideEvidence) -> Iterator[SealedPdu]:
 
 
 def returned(call: CallEvidence) -> str:
-    """The return value in words."""
+    """The return value of a call in words."""
     status = call.status or 0
     return f"{win32_name(status) or 'an error'} ({status:#x})"

@@ -16,7 +16,8 @@ from analyzer.results.calls.query_state import Identifier, QueryView
 
 
 class ValueColumn(Struct, frozen=True):
-    """The values of one counter in one block, one of each instance. `info` is the counter's registration (`ksy/` ids)."""
+    """The values of one counter in one block of a data answer, one of each instance. `info` is the counter's registration (`ksy/`
+    ids)."""
 
     block: Block
     place: int
@@ -39,7 +40,7 @@ class ValueColumn(Struct, frozen=True):
 
 
 class Unknown(Struct, frozen=True):
-    """A block, or a column of one, with unknown content: why the capture does not state what it holds."""
+    """A block of a data answer, or a column of one, with unknown content: why the capture does not state what it holds."""
 
     block: Block
     reason: str
@@ -57,7 +58,7 @@ def why_unknown(query: QueryView | None, reason: str) -> str:
 
 
 def held_of(call: CallEvidence) -> tuple[QueryView, Sequence[Identifier]] | str:
-    """The query of a call with what it holds; why that cannot be stated, where it cannot."""
+    """The query of a data answer's call with what it holds; why that cannot be stated, where it cannot."""
     query = call.query
     if query is None or query.held is None:
         return why_unknown(query, UNKNOWN_QUERY)
@@ -67,20 +68,21 @@ def held_of(call: CallEvidence) -> tuple[QueryView, Sequence[Identifier]] | str:
 
 
 def counter_of(call: CallEvidence, block: Block) -> Identifier | None:
-    """The identifier a block answers, where it is known."""
+    """The counter identifier that a block of a data answer answers, where it is known."""
     return call.query.blocks.get(block.number) if call.query is not None else None
 
 
 def counterset_of(call: CallEvidence, block: Block) -> str | Unknown:
-    """The counterset whose counters a block is of."""
+    """The counterset whose counters a block of a data answer is of."""
     query, known = call.query, counter_of(call, block)
     found = known.counterset if known is not None else query.counterset if query is not None else None
     return found if found is not None else Unknown(block, why_unknown(query, NO_COUNTER))
 
 
 class AnswerColumns(Struct, frozen=True):
-    """The columns of the blocks of an answer that can be read, in their order. Error blocks have none. `known` has the columns
-    with a content that the capture states. `reasons` says why it does not state the content of the others, each reason once."""
+    """The columns of values of a data answer's blocks that can be read, in their order. Error blocks have none. `known` has the
+    columns with a content that the capture states. `reasons` says why it does not state the content of the others, each reason
+    once."""
 
     all: tuple[ValueColumn | Unknown, ...]
     known: tuple[ValueColumn, ...]
@@ -88,7 +90,7 @@ class AnswerColumns(Struct, frozen=True):
 
 
 def columns_of(call: CallEvidence, answer: DataAnswer) -> AnswerColumns:
-    """The columns of an answer, worked out once for calls that are alike."""
+    """The columns of values of a data answer, worked out once for calls that are alike."""
     found: AnswerColumns | None = call.shared.get("columns")
     if found is None:
         every = tuple(_columns(call, answer))

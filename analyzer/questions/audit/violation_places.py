@@ -10,7 +10,7 @@ SideName = Literal["request", "response"]
 
 
 class At(Struct, frozen=True, cache_hash=True):
-    """Where in a call something stands.
+    """Where in a call a field stands that an audit rule speaks of.
 
     `path` goes by the names `show` prints: `dwInSize`, `lpData.counters[2].counter_type`; empty for the whole stub. A path into the
     PDU itself (authentication trailer) begins with `pdu`. `span` are the bytes of `lpData` themselves, for who knows them better
@@ -23,13 +23,14 @@ class At(Struct, frozen=True, cache_hash=True):
 
     @property
     def spelled(self) -> str:
-        """The place as `show --field` takes it: `response.lpData.perf_freq`, `request.lpData[28:48]`."""
+        """The violation's place as `show --field` takes it: `response.lpData.perf_freq`, `request.lpData[28:48]`."""
         inside = f"lpData[{self.span[0]}:{self.span[1]}]" if self.span is not None else self.path
         return f"{self.side}.{inside}" if inside else self.side
 
 
 class Violation(NamedTuple):
-    """A value that is not as it should be: `span` are its bytes in `lpData`, `path` leads to them by the names of `ksy/`."""
+    """A violation, a value that is not as it should be: `span` are its bytes in `lpData`, `path` leads to them by the names of
+    `ksy/`."""
 
     path: str
     span: tuple[int, int]

@@ -38,20 +38,20 @@ MAX_FREQUENCY = 1 << 40
 
 
 class Definition(Struct, frozen=True):
-    """The definition of a counter: its `path` for findings, and its fields by the ids of `ksy/`."""
+    """A counter definition in a PERF_DATA_BLOCK: its `path` for findings, and its fields by the ids of `ksy/`."""
 
     path: str
     fields: dict[str, Any]
 
 
 class Structure(Definition, frozen=True, dict=True):
-    """Another structure of a block, with its offset in the block."""
+    """A structure of a PERF_DATA_BLOCK that is no counter definition, with its offset in the block."""
 
     start: int
 
     @cached_property
     def instances(self) -> tuple[Structure, ...]:
-        """The instance definitions of an object, each followed by its counter block."""
+        """The instance definitions of a winperf object, each followed by its counter block."""
         found = []
         at = self.start + self.fields.get("definition_length", 0)
         for number, instance in enumerate(self.fields.get("instances") or ()):
@@ -63,7 +63,7 @@ class Structure(Definition, frozen=True, dict=True):
 
 
 class WinperfBlock(Struct, frozen=True, dict=True):
-    """The block an answer carried, and how many bytes did."""
+    """The PERF_DATA_BLOCK that an answer carried, and how many bytes did."""
 
     fields: dict[str, Any]
     size: int
@@ -72,8 +72,8 @@ class WinperfBlock(Struct, frozen=True, dict=True):
 
     @cached_property
     def objects(self) -> tuple[Structure, ...]:
-        """Its objects, each followed by the next at its TotalByteLength; their fields with those of their bodies. None where
-        HeaderLength leads elsewhere: what would be read there are no objects."""
+        """The objects of a PERF_DATA_BLOCK, each followed by the next at its TotalByteLength; their fields with those of their
+        bodies. None where HeaderLength leads elsewhere: what would be read there are no objects."""
         if self.header_length is not None:
             return ()
         found = []
@@ -86,7 +86,7 @@ class WinperfBlock(Struct, frozen=True, dict=True):
 
 
 def block_of(call: CallEvidence) -> WinperfBlock | None:
-    """The block of an answer, made once for all rules; None for answers that carry none."""
+    """The PERF_DATA_BLOCK of an answer, made once for all rules; None for answers that carry none."""
     side = call.response
     if side is None or side.side.buffer_kind != "winperf" or side.buffer is None:
         return None
@@ -97,7 +97,7 @@ def block_of(call: CallEvidence) -> WinperfBlock | None:
 
 
 def header_of(call: CallEvidence) -> dict[str, Any] | None:
-    """The fields of a block's header, perhaps with others; None for answers that carry no block."""
+    """The header fields of a PERF_DATA_BLOCK, perhaps with others; None for answers that carry no block."""
     if call.response is not None and call.response.block is not None:
         return winperf_header(call.response.data)
     block = block_of(call)
@@ -105,8 +105,8 @@ def header_of(call: CallEvidence) -> dict[str, Any] | None:
 
 
 def _header_length(fields: dict[str, Any], data: bytes) -> int | None:
-    """The one place behind the header from which as many objects as are stated lead to TotalByteLength, where HeaderLength is
-    another; None where it leads there itself, or no place does."""
+    """The true header length of a PERF_DATA_BLOCK: the one place from which as many objects as are stated lead to TotalByteLength,
+    where HeaderLength is another; None where it leads there itself, or no place does."""
     needed = ("little_endian", "total_byte_length", "header_length", "num_object_types")
     if len(data) < HEADER_LENGTH or not all(name in fields for name in needed) or not fields["num_object_types"]:
         return None
@@ -131,7 +131,7 @@ OfBlocks = Callable[[CallEvidence, WinperfBlock], Iterable[Judgement]]
 
 
 def of_blocks(requirements: OfMethods, *, of_objects: bool = False) -> Callable[[OfBlocks], Look[CallEvidence]]:
-    """Decorates what judges blocks, or only `of_objects` that HeaderLength leads to."""
+    """Decorates audit checks of PERF_DATA_BLOCKs, or only `of_objects` that HeaderLength leads to."""
 
     def take(check: OfBlocks) -> Look[CallEvidence]:
         @of_calls(requirements, READS)
@@ -149,13 +149,13 @@ def of_blocks(requirements: OfMethods, *, of_objects: bool = False) -> Callable[
 
 
 def definitions_of(item: Structure) -> Iterator[Definition]:
-    """The counter definitions of an object, one after the other behind its header."""
+    """The counter definitions of a winperf object, one after the other behind its header."""
     for number, definition in enumerate(item.fields.get("counters", ())):
         yield Definition(f"{item.path}.counters[{number}]", definition)
 
 
 def counter_blocks_of(item: Structure) -> Iterator[Structure]:
-    """The counter blocks of an object: its own where it never has instances, else one for each instance."""
+    """The counter blocks of a winperf object: its own where it never has instances, else one for each instance."""
     if (own := item.fields.get("counter_block")) is not None:
         yield Structure(f"{item.path}.counter_block", own, item.start + item.fields.get("definition_length", 0))
     for instance in item.instances:

@@ -29,7 +29,7 @@ _TICKS_AT = At("response", "lpData.perf_time_stamp", (8, 16))
 
 
 class _Before(NamedTuple):
-    """The clocks of an answer and when it was captured, to be compared with the next of its server."""
+    """The clocks of a data answer and when it was captured, to be compared with the next of its server."""
 
     ticks: int
     time_100ns: int
@@ -44,7 +44,7 @@ class _ServerClocks(Watch[CallEvidence]):
         self._last: dict[str, _Before] = {}
 
     def take(self, call: CallEvidence) -> tuple[_Before | None, _Before] | None:
-        """The clocks of the answer before and of this one; None where this one has no header that can be read."""
+        """The clocks of the data answer before and of this one; None where this one has no header that can be read."""
         header = call.reply.answer.header if call.reply.is_readable else None
         if header is None:
             return None
@@ -199,7 +199,7 @@ def system_time_implausible(call: CallEvidence, answer: DataAnswer) -> Iterator[
 
 
 def _place(name: str | None) -> At:
-    """A field of the date and time, the whole where no field is to blame."""
+    """A field of the date and time in a data answer's header, the whole where no field is to blame."""
     if name is None:
         return At("response", "lpData.system_time", (32, 48))
     at = 32 + 2 * list(SYSTEMTIME_RANGES).index(name)
@@ -207,7 +207,7 @@ def _place(name: str | None) -> At:
 
 
 def _is_date(date: tuple[int, ...]) -> bool:
-    """Whether there is such a date, whatever the day of the week."""
+    """Whether there is a date like that in a data answer's header, whatever the day of the week."""
     year, month, _, *rest = date
     return systemtime_moment(year, month, *rest) is not None
 

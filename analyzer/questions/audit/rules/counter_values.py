@@ -76,7 +76,7 @@ def value_size_against_its_type(call: CallEvidence, answer: DataAnswer) -> Itera
 
 
 def _size_flaws(answer: DataAnswer, column: ValueColumn) -> Iterator[Flaw]:
-    """One for each instance whose value has not the size of the type."""
+    """Yields size flaws of counter values: one for each instance whose value has not the size of the type."""
     block, place = column.block, column.place
     wanted = 8 if column.type & _SIZE == _LARGE else 4
     if column.type != _TEXT and set(column.sizes) <= {wanted}:
@@ -183,7 +183,8 @@ _MOST = 100_000
 
 
 class _Constant(Struct):
-    """A value by reference that was the same in all answers so far, unless it `is_constant` no more; where it was met first."""
+    """A counter value by reference that was the same in all answers so far, unless it `is_constant` no more; where it was met
+    first."""
 
     value: bytes
     times: int

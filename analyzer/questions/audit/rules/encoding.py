@@ -86,7 +86,7 @@ def _starting_at(call: OfCall, starts: list[tuple[str, int]], *of: str) -> Itera
 
 
 def _misplaced(starts: list[tuple[str, int]], causes: Mapping[str, Block] = MappingProxyType({})) -> list[Violation]:
-    """The structures that begin elsewhere, each at its place, or at the size of the block that moved it there."""
+    """The misaligned structures of a buffer, each at its place, or at the size of the block that moved it there."""
     violations = []
     for path, at in starts:
         if at % 8 and (cause := causes.get(path)) is not None:

@@ -50,7 +50,7 @@ def _is_use(event: HandleCall) -> bool:
 
 
 def _handle_in(event: HandleCall, part: str = "") -> At:
-    """Where the handle stands in the request of a call on it."""
+    """Where the query handle stands in the request of a call on it."""
     return At("request", f"{'phQuery' if event.kind == 'close' else 'hQuery'}{part}")
 
 
@@ -245,7 +245,7 @@ def _refused(
     kind: str,
     of: tuple[str, ...],
 ) -> Judgement:
-    """The verdict on a call on a handle that the server has to refuse."""
+    """The verdict on a call on a query handle that the server has to refuse."""
     if event.succeeded:
         return failed(evidence.call(event.call), at, message, "a fault or an error", lifetime.handle, of=of)
     if event.fault is not None or event.status:

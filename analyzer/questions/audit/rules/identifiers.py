@@ -26,7 +26,7 @@ _INFO_DAMAGED = Reads((Opnum.QUERY_COUNTER_INFO,), ("response.lpData",), success
 
 
 def _chain(call: OfCall, side: SideEvidence) -> Iterator[Judgement]:
-    """The verdict on the sizes that lead from identifier to identifier, damaged or not, on one side of a call."""
+    """The verdict on the sizes that lead from counter identifier to counter identifier, damaged or not, on one side of a call."""
     if not side.is_readable:
         yield inconclusive(f"the {side.name} stub does not decode", call)
         return

@@ -237,7 +237,7 @@ class _Covering:
 
 
 class _Case(NamedTuple):
-    """One identifier with the status it got, what the query held before, and what this call added to it."""
+    """One counter identifier with the status it got, what the query held before, and what this call added to it."""
 
     call: CallEvidence
     block: IdentifierBlock
@@ -321,7 +321,8 @@ def counters_of_handle_misreported(call: CallEvidence) -> Iterator[Judgement]:
 def _compared(
     held: Iterable[Identifier], blocks: Iterable[IdentifierBlock]
 ) -> tuple[list[Identifier], list[IdentifierBlock]]:
-    """What is held and not reported, and what is reported and not held; any instance id is that of the one that was named."""
+    """Compares counters of a query: those held and not reported, and those reported and not held; any instance id is that of the
+    one that was named."""
     kept: dict[tuple[str, int, str], dict[int, Identifier]] = {}
     for one in held:
         alike = kept.setdefault((one.counterset, one.counter_id, (one.instance or "").casefold()), {})
@@ -515,7 +516,7 @@ def block_type_not_of_counter(call: CallEvidence, answer: DataAnswer) -> Iterato
 
 
 def _wildcards(call: CallEvidence, known: Identifier) -> Iterator[str]:
-    """The requirements about wildcards that an identifier invokes."""
+    """The requirements about wildcards that a counter identifier invokes."""
     if not known.names_one_counter and _has_several(call, known):
         yield ALL_COUNTERS
     if known.instance == "*" and has_instances(call, known.counterset):
@@ -523,13 +524,13 @@ def _wildcards(call: CallEvidence, known: Identifier) -> Iterator[str]:
 
 
 def _has_several(call: CallEvidence, known: Identifier) -> bool:
-    """Whether a wildcard stands for more than one counter, as far as is known."""
+    """Whether a wildcard instance stands for more than one counter, as far as is known."""
     registered = counters_of_set(call, known.counterset)
     return registered is None or len(registered) != 1
 
 
 def _fitting(call: CallEvidence, known: Identifier) -> tuple[int, ...]:
-    """The types of block that can answer an identifier."""
+    """The types of block that can answer a counter identifier."""
     one, many = (SINGLE, INSTANCES) if known.names_one_counter else (COUNTERS, COUNTERSET)
     if not known.names_one_counter and not _has_several(call, known):
         return tuple(OF_TYPE)

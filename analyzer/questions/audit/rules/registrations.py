@@ -131,7 +131,7 @@ def metadata_reserved_field_set(call: CallEvidence) -> Iterator[Judgement]:
 def _of_set_and_counters(
     call: CallEvidence, of_set: tuple[str, str], of_counter: tuple[str, str]
 ) -> Iterator[tuple[str, str, int]]:
-    """A field of the set and one of its counters, each with its requirement and its path."""
+    """A field of the counterset's record and one of its counters, each with its requirement and its path."""
     (requirement, name), tree = of_set, call.reply.tree
     if name in tree:
         yield requirement, f"lpData.{name}", tree[name]
@@ -317,14 +317,15 @@ def default_scale_out_of_range(call: CallEvidence) -> Iterator[Judgement]:
 
 
 def _of_kinds(call: CallEvidence, kinds: Collection[int]) -> Iterator[tuple[str, dict[str, Any], int]]:
-    """The records of counters of these types, each with its path and type."""
+    """The registration records of counters of these types, each with its path and type."""
     for path, record in records_of(call):
         if (kind := record["counter_type"] & 0xFFFFFFFF) in kinds:
             yield path, record, kind
 
 
 def _words(kind: int, role: str) -> tuple[str, str, str]:
-    """What a counter is that names none in this role, what is expected then, and what it is if it names one of another type."""
+    """The words for a counter's partner: what a counter is that names none in this role, what is expected then, and what it is if
+    it names one of another type."""
     return (
         f"a counter of type {kind:#010x} names no other counter of the set as its {role}",
         f"the id of its {role}",
@@ -341,7 +342,7 @@ def _partner(
     of: tuple[str, str],
     known: Deviation | None = None,
 ) -> Iterator[Judgement]:
-    """Whether a field of a record names another counter of the set, and whether that is of the wanted type."""
+    """Whether a field of a counter's record names another counter of the set, and whether that is of the wanted type."""
     if types is None:
         yield inconclusive(NO_REGISTRATION, call, *of)
         return

@@ -38,7 +38,7 @@ _FIELDS = (
 
 
 def _is_sound(record: dict[str, Any]) -> bool:
-    """Whether the fields that can be wrong in themselves are not."""
+    """Whether the fields of a registration record that can be wrong in themselves are not."""
     kind = record["counter_type"] & 0xFFFFFFFF
     return kind in {*LISTED, *DELTAS} and -10 <= record["default_scale"] <= 10 and record["aggregate_func"] <= 4
 
@@ -167,7 +167,7 @@ def _question(call: CallEvidence) -> tuple[str, str, int]:
 
 
 def _answer(call: CallEvidence) -> tuple[int | None, bytes]:
-    """The status, and the data where there was success: with an error it is undefined."""
+    """The status of an answer, and the data where there was success: with an error it is undefined."""
     return call.status, call.reply.data if call.status == 0 else b""
 
 

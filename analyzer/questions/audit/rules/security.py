@@ -28,7 +28,7 @@ NOT_CAPTURED = "the security trailer of the request was not captured"
 
 
 def _whole_pdus(side: SideEvidence) -> list[SealedPdu]:
-    """The PDUs of a side of which the trailer, if there is one, was captured."""
+    """The PDUs of a call's side of which the security trailer, if there is one, was captured."""
     return [pdu for pdu in pdus_of(side) if not (pdu.is_cut and pdu.header.auth_length)]
 
 
@@ -232,7 +232,7 @@ def _answered_trailers(call: CallEvidence) -> Iterator[Judgement]:
 
 
 def _trailers(call: OfCall, side: SideEvidence, context: int | None) -> Iterator[Judgement]:
-    """The trailers of one side, all of one security context: that of the request, where it has one."""
+    """The security trailers of one side, all of one security context: that of the request, where it has one."""
     judged = 0
     for pdu in pdus_of(side):
         trailer = pdu.trailer

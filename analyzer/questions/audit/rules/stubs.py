@@ -157,7 +157,7 @@ def inconsistent_stub_served(call: CallEvidence) -> Iterator[Judgement]:
 
 
 def _inconsistency(call: CallEvidence) -> tuple[str, At, str] | None:
-    """What demands another request, where it contradicts the IDL, and how; None where it does not."""
+    """How a request stub that demands another contradicts the IDL; None where it does not."""
     problem = call.sent.side.problem
     if problem is not None:
         # A null pointer, of which the IDL has none, may stand for the name, and the other parameters follow at once.
@@ -464,7 +464,7 @@ def answer_sizes_disagree(call: CallEvidence) -> Iterator[Judgement]:
 
 
 def _unequal_sizes(call: CallEvidence, room: int, out: int, needed: int) -> Judgement:
-    """Success, and the two sizes differ: what was returned states which of them is wrong."""
+    """The verdict on two sizes of an answer that differ with success: what was returned states which of them is wrong."""
     out_size, rtn_size, too_small = SIZES[Opnum(call.opnum or 0)]
     counts = answer_counts(call.reply)
     returned = counts.actual_count.value if counts is not None else out

@@ -84,7 +84,7 @@ def winperf_object_inconsistent(call: CallEvidence, block: WinperfBlock) -> Iter
 
 
 def _unreadable(call: CallEvidence, item: Structure) -> Iterator[Judgement]:
-    """Why an object cannot be read: lengths below that of the header, or a NumInstances that nothing stands for."""
+    """Why a winperf object cannot be read: lengths below that of the header, or a NumInstances that nothing stands for."""
     fields, left = item.fields, list(OF_OBJECTS)
     number = fields.get("num_instances", 0)
     if number < PERF_METADATA_NO_INSTANCES:
@@ -135,7 +135,7 @@ def _counts(call: CallEvidence, item: Structure, block: WinperfBlock) -> Iterato
 
 
 def _follow(call: CallEvidence, item: Structure, block: WinperfBlock) -> int:
-    """How many more instances follow the last one that was counted, each with its counter block, up to the object's end."""
+    """How many more winperf instances follow the last one that was counted, each with its counter block, up to the object's end."""
     data = call.reply.data
     order: Literal["little", "big"] = "little" if block.fields["little_endian"] else "big"
     at, stop = item.start + item.fields["definition_length"], item.start + item.fields["total_byte_length"]
@@ -233,7 +233,8 @@ def _definition(call: CallEvidence, item: Definition, follower: Definition | Non
 
 
 def _value_place(call: CallEvidence, item: Definition, sizes: list[int]) -> Iterator[Judgement]:
-    """Whether the value lies in every counter block of the object; the length of the block itself is judged by another rule."""
+    """Whether the value lies in every counter block of the winperf object; the length of the block itself is judged by another
+    rule."""
     if sizes:
         start, size, most = item.fields["counter_offset"], item.fields["counter_size"], max(sizes)
         is_kept = size == 0 or (start >= 4 and start + size <= most)
@@ -305,7 +306,7 @@ def winperf_instance_malformed(call: CallEvidence, block: WinperfBlock) -> Itera
 def _instance_length(
     call: CallEvidence, instance: Structure, block: WinperfBlock, kept: Counter[str]
 ) -> Iterator[Judgement]:
-    """What is wrong with the length of an instance; else it is counted."""
+    """The flaw in the length of a winperf instance; else it is counted."""
     fields, path = instance.fields, (instance.path, "byte_length")
     needed = fields["name_offset"] + fields["name_length"] if fields.get("name_length") else _INSTANCE_LENGTH
     length, most = fields["byte_length"], block.size - instance.start
@@ -319,7 +320,7 @@ def _instance_length(
 
 
 def _instance_name(call: CallEvidence, instance: Structure, code_page: int, kept: Counter[str]) -> Iterator[Judgement]:
-    """What is wrong with the name of an instance; else it is counted."""
+    """The flaw in the name of a winperf instance; else it is counted."""
     start, length = instance.start + instance.fields["name_offset"], instance.fields["name_length"]
     name = call.reply.data[start : start + length]
     ends = name.endswith(b"\0") if code_page else len(name) % 2 == 0 and name.endswith(b"\0\0")
