@@ -44,7 +44,7 @@ _BETWEEN = ", "
 
 
 class UsualMachine(Struct, frozen=True):
-    """A machine of a baseline."""
+    """A machine of the baseline of what is usual."""
 
     label: str
     addresses: tuple[str, ...]
@@ -53,7 +53,7 @@ class UsualMachine(Struct, frozen=True):
 
 
 class UsualThing(Struct, frozen=True):
-    """Something that was seen of a machine, and the values that each of its properties had."""
+    """Something that the baseline says is usual on a machine, and the values that each of its properties had."""
 
     about: Subject
     machine: str | None
@@ -63,7 +63,7 @@ class UsualThing(Struct, frozen=True):
 
 
 class Baseline(Struct, frozen=True):
-    """What is usual. `made_of` are the files that showed it."""
+    """The baseline of what is usual on machines. `made_of` are the files that showed it."""
 
     schema: int
     made_of: tuple[str, ...]
@@ -72,7 +72,7 @@ class Baseline(Struct, frozen=True):
 
 
 def read_usual(path: Path) -> Baseline:
-    """The baseline of a file. Raises `InputError` for what is none."""
+    """The baseline of what is usual that a file holds. Raises `InputError` for what is none."""
     hint = "`diff --write-baseline` writes one"
     try:
         if path.stat().st_size > _MOST_BYTES:
@@ -88,7 +88,7 @@ def read_usual(path: Path) -> Baseline:
 
 
 def usual_json(analysis: Analysis) -> tuple[bytes, int]:
-    """What an analysis shows, as a file, and how many things are in it."""
+    """What an analysis shows as usual, as a baseline file, and how many things are in it."""
     peers = peers_of(analysis)
     labels = paired_peers(peers, {}).labels_a
     machines = tuple(UsualMachine(labels[ip], (ip,), one.names, one.is_server) for ip, one in peers.items())
@@ -121,7 +121,7 @@ def _values(key: str, fact: ShownFact) -> Sequence[str]:
 
 
 class NewThings:
-    """What of an analysis is not in a baseline."""
+    """What of an analysis is new: not in the baseline of what is usual."""
 
     def __init__(self, baseline: Baseline, source: str, analysis: Analysis) -> None:
         """`source` is the name of the baseline's file."""
@@ -142,7 +142,7 @@ class NewThings:
 
     @property
     def summary(self) -> DiffSummaryRecord:
-        """The baseline, the capture, and what came of it."""
+        """The summary of what is new: the baseline, the capture, and what came of it."""
         outcome: DiffOutcome = "different" if self.found else "incomplete" if self.uncompared else "equal"
         count = len(self.found)
         words = {
@@ -168,7 +168,7 @@ class NewThings:
         )
 
     def records(self) -> Iterator[DifferenceRecord | NotComparedRecord | DiffSummaryRecord]:
-        """All records, the summary last."""
+        """All records of what is new, the summary last."""
         yield from self.found
         yield from self.uncompared
         yield self.summary
@@ -220,7 +220,7 @@ class NewThings:
         )
 
     def _sealed(self) -> Iterator[NotComparedRecord]:
-        """Calls that nobody could read say nothing of what ran."""
+        """The record that sealed calls, which nobody could read, say nothing of what ran."""
         shown = self._analysis.shown
         states = self._analysis.calls.states_of(shown.numbers)
         if states["sealed"]:

@@ -50,7 +50,7 @@ _WHY: dict[WhyNotCompared, str] = {
 
 
 class Unequal(Struct, frozen=True):
-    """Pairs of calls that differ in the same fields: their numbers, and the fields of the first."""
+    """Unequal pairs of calls that differ in the same fields: their numbers, and the fields of the first."""
 
     conversation: Conversation
     a: list[int]
@@ -59,7 +59,7 @@ class Unequal(Struct, frozen=True):
 
 
 class CallComparison:
-    """Compares the conversations of two sides, one after the other, and counts what came of it."""
+    """Compares the conversations of two captures, one after the other, and counts what came of it."""
 
     def __init__(self, a: Analysis, b: Analysis, peers: Peers, fields: FieldComparison, *, in_order: bool) -> None:
         """Where calls are not `in_order`, the n-th call that asks something belongs to the n-th of the other side."""
@@ -71,7 +71,7 @@ class CallComparison:
         self._uncompared: dict[tuple[WhyNotCompared, str], tuple[list[int], list[int]]] = {}
 
     def take(self, a: Conversation | None, b: Conversation | None) -> None:
-        """Compares two conversations that belong together; one is None where only the other side has it."""
+        """Compares two conversations that belong together; one is None where only the other capture has it."""
         if a is None or b is None:
             self._found.append(self._lone_conversation(a, b))
             return
@@ -94,7 +94,7 @@ class CallComparison:
         self._found += (one for _, one in sorted(found, key=itemgetter(0)))
 
     def records(self) -> Iterator[DifferenceRecord]:
-        """What differs, conversation by conversation."""
+        """The records of differing calls, conversation by conversation."""
         unequal = [one for one in self._found if isinstance(one, Unequal)]
         of_a = findings_by_call(self._a, (one.a[0] for one in unequal))
         of_b = findings_by_call(self._b, (one.b[0] for one in unequal))
@@ -106,7 +106,7 @@ class CallComparison:
                 yield one
 
     def uncompared(self) -> Iterator[NotComparedRecord]:
-        """What could not be compared."""
+        """The conversations and calls that could not be compared."""
         for (why, method), (a, b) in self._uncompared.items():
             text = f"{len(a):,} call{'s' if len(a) != 1 else ''} of {method}: {_WHY[why]}"
             if why == "sealed":
@@ -160,7 +160,7 @@ class CallComparison:
         )
 
     def _lone(self, conversation: Conversation, numbers: Sequence[int], kind: DifferenceKind) -> DifferenceRecord:
-        """A stretch of calls that one side has only."""
+        """The record of a stretch of calls that only one capture has."""
         analysis = self._a if kind == "only-a" else self._b
         methods = Counter(_method(analysis.calls[number - 1]) for number in numbers)
         name = ", ".join(f"{count} × {method}" if count > 1 else method for method, count in methods.items())
@@ -191,7 +191,7 @@ class CallComparison:
         )
 
     def _changed(self, a: Conversation, b: Conversation) -> DifferenceRecord | None:
-        """How a conversation is carried, and by whom, where that differs."""
+        """The record of a conversation that is carried differently, or by others."""
         of_a, of_b = dict(a.properties) | {"account": a.user}, dict(b.properties) | {"account": b.user}
         found = [PropertyDifference(*one) for one in properties_that_differ(of_a, of_b)]
         if not found:
@@ -209,7 +209,7 @@ class CallComparison:
 
 
 def occurrence_of(analysis: Analysis, numbers: Iterable[int]) -> Occurrence:
-    """The first of some calls, and the frames of the very first."""
+    """The occurrence of some differing calls: the first of them, and the frames of the very first."""
     found = list(numbers)
     frames, files = frames_of_calls(analysis, found[:1])
     known = tuple(map(analysis.known_as, found[:_MOST_CALLS]))
@@ -221,7 +221,7 @@ def property_words(one: PropertyDifference) -> str:
 
 
 def field_words(one: FieldDifference) -> str:
-    """A difference of a field in one line."""
+    """The difference of a field of two calls in one line."""
     if one.kind == "only-a":
         return f"{one.path} {one.a} in A alone"
     if one.kind == "only-b":
@@ -230,7 +230,7 @@ def field_words(one: FieldDifference) -> str:
 
 
 def _in_order_of(a: Sequence[AlignedCall], b: Sequence[AlignedCall]) -> list[AlignedCall]:
-    """The calls of B in the order in which A asks the same; what A does not ask comes last."""
+    """The compared calls of B in the order in which A asks the same; what A does not ask comes last."""
     left: dict[object, list[AlignedCall]] = {}
     for one in reversed(b):
         left.setdefault(one.keys[1], []).append(one)
@@ -249,7 +249,7 @@ ByCall = Mapping[int, Sequence[Finding]]
 
 
 def findings_by_call(analysis: Analysis, numbers: Iterable[int]) -> ByCall:
-    """What an audit by the letter finds in the calls of some numbers."""
+    """What an audit by the letter finds in compared calls of some numbers."""
     wanted = sorted(set(numbers))
     found: dict[int, list[Finding]] = {}
     if wanted:
@@ -261,7 +261,7 @@ def findings_by_call(analysis: Analysis, numbers: Iterable[int]) -> ByCall:
 
 
 def breaches(a: Sequence[Finding], b: Sequence[Finding], fields: Sequence[FieldDifference]) -> tuple[Breach, ...]:
-    """The findings in two calls that only one call has, and that are of fields which differ."""
+    """The audit's findings in two compared calls that only one has, and that are of fields which differ."""
     return tuple(dict.fromkeys([*_of_side("a", a, b, fields), *_of_side("b", b, a, fields)]))
 
 
@@ -276,7 +276,7 @@ def _of_side(
 
 
 def _is_of(finding: Finding, field: FieldDifference) -> bool:
-    """Whether a finding is about a field: its place ends with a name on the way to the field."""
+    """Whether an audit's finding is about a differing field: its place ends with a name on the way to the field."""
     at = finding.judgement.at
     if at is None or at.side != field.side:
         return False

@@ -30,7 +30,7 @@ HANDLE_LENGTH = 20
 
 
 class AlignedCall(Struct, frozen=True):
-    """The part of a call that is aligned: its keys, the finest first, and digests of both stubs, None where there is none."""
+    """What the alignment of calls takes of one: its keys, the finest first, and digests of both stubs, None where there is none."""
 
     number: int
     keys: tuple[Hashable, ...]
@@ -57,7 +57,7 @@ class Conversation(Struct, frozen=True):
 
 
 class _Talk(Struct):
-    """A conversation that is being collected: calls by channel."""
+    """A conversation of an account that is being collected: calls by channel."""
 
     channels: dict[int, list[AlignedCall]]
     contexts: dict[Context, None]
@@ -68,7 +68,7 @@ _TalkKey = tuple[str, str, str]
 
 
 def talks_of(view: CaptureView) -> dict[_TalkKey, _Talk]:
-    """The conversations of a side by machine, interface and account."""
+    """The conversations of a capture by machine, interface and account."""
     calls, numbers = view.analysis.calls, view.analysis.shown.numbers
     found: dict[_TalkKey, _Talk] = {}
     keys: dict[Context, _TalkKey] = {}
@@ -117,7 +117,7 @@ def paired_talks(
 
 
 def _same_first(a: _Talk, b: _Talk) -> tuple[list[list[AlignedCall]], list[list[AlignedCall]]]:
-    """The channels of both, in the order of A; those that ask the same in the same place."""
+    """The channels of two conversations, in the order of A; those that ask the same in the same place."""
     left: dict[tuple[Hashable, ...], list[list[AlignedCall]]] = {}
     for channel in b.channels.values():
         left.setdefault(tuple(one.keys[1] for one in channel), []).append(channel)
@@ -170,8 +170,8 @@ def _asked(number: int, call: HeldCall, guids: Mapping[str, str]) -> AlignedCall
 
 
 def means(call: HeldCall, guids: Mapping[str, str] = MappingProxyType({})) -> tuple[Hashable, ...]:
-    """What a call asks: its parameters, without handles and sizes, and what its handle was opened for. GUIDs of countersets are
-    replaced by those that `guids` has for them."""
+    """The key of what a call asks: its parameters, without handles and sizes, and what its handle was opened for. GUIDs of
+    countersets are replaced by those that `guids` has for them."""
     params = dict(call.request.params) if call.request is not None else {}
     if (guid := str(params.get("CounterSetGuid"))) in guids:
         params["CounterSetGuid"] = guids[guid]
@@ -187,7 +187,7 @@ def _is_handle(value: Any) -> bool:
 
 
 def _digest(side: HeldSide | None, start: int) -> int | None:
-    """What stands for the bytes of a stub from a place on; None where there is no stub."""
+    """The digest of a call's stub from a place on; None where there is no stub."""
     if side is None or side.missing is not None or side.stub is None:
         return None
     stub = side.stub if isinstance(side.stub, bytes) else side.stub.data

@@ -48,7 +48,7 @@ class Differences:
         counts_values: bool = False,
         running: tuple[Sequence[ProcessRecord], Sequence[ProcessRecord]] | None = None,
     ) -> None:
-        """Of two moments, `running` are the processes at each; calls are in no order there."""
+        """`running` are the processes at each of two moments; calls are in no order there."""
         self.a, self.b = a, b
         self.sides = (("A", a), ("B", b))
         self._peers = paired_peers(peers_of(a), peers_of(b))
@@ -64,20 +64,20 @@ class Differences:
 
     @cached_property
     def found(self) -> Sequence[DifferenceRecord]:
-        """All differences, in the order in which they are told."""
+        """All differences of two analyses, in the order in which they are told."""
         for one, other in paired_talks(*map(talks_of, self._views)):
             self._calls.take(one, other)
         return [*self._of_machines(), *self._of_facts(), *self._calls.records()]
 
     @cached_property
     def uncompared(self) -> Sequence[NotComparedRecord]:
-        """What nothing can be said of."""
+        """The records of what `diff` could not compare."""
         _ = self.found
         return [*self._of_hidden(), *self._calls.uncompared()]
 
     @cached_property
     def summary(self) -> DiffSummaryRecord:
-        """Both sides and what came of it."""
+        """The summary record of `diff`: both sides and what came of it."""
         found, fields = self.found, self._fields
         outcome: DiffOutcome = "different" if found else "incomplete" if self.uncompared else "equal"
         return DiffSummaryRecord(
@@ -95,7 +95,7 @@ class Differences:
         )
 
     def records(self) -> Iterator[DifferenceRecord | NotComparedRecord | DiffSummaryRecord]:
-        """All records, the summary last."""
+        """All records of `diff`, the summary last."""
         yield from self.found
         yield from self.uncompared
         yield self.summary
@@ -137,7 +137,7 @@ class Differences:
                 yield self._changed(one, other, found)
 
     def _of_hidden(self) -> Iterator[NotComparedRecord]:
-        """What one side shows, and calls of the other may show that no key opened."""
+        """The record that one analysis shows something, and calls of the other may show it that no key opened."""
         for (is_of_a, about, machine), facts in self._hidden.items():
             side, other = ("A", "B") if is_of_a else ("B", "A")
             shows, sealed = self.sides[not is_of_a][1], self.sides[is_of_a][1]
@@ -154,7 +154,7 @@ class Differences:
             )
 
     def _fact(self, fact: ShownFact, *, is_of_a: bool) -> DifferenceRecord:
-        """Something that one side has only."""
+        """The record of a fact about a machine that only one analysis has."""
         seen = occurrence_of(self.a if is_of_a else self.b, fact.calls) if fact.calls else None
         return DifferenceRecord(
             about=fact.about,

@@ -53,7 +53,8 @@ class HandlePairs:
         self._of_b: dict[str, str] = {}
 
     def stand(self, a: str, b: str) -> bool:
-        """Whether two handles at the same place stand for each other. Two unknown handles do from then on."""
+        """Whether two context handles at the same place of compared calls stand for each other. Two unknown handles do from then
+        on."""
         if NO_HANDLE in (a, b):
             return a == b
         known = self._of_a.get(a, b), self._of_b.get(b, a)
@@ -62,13 +63,14 @@ class HandlePairs:
         return known == (b, a)
 
     def learn(self, a: str, b: str) -> None:
-        """Notes that two handles stand for each other from now on, whatever they did before."""
+        """Notes that two context handles stand for each other from now on, whatever they did before."""
         self._of_a[a], self._of_b[b] = b, a
 
 
 class FieldComparison(Struct):
-    """What is compared, and what came of it. `name_the_server` says whether two texts are names of one server; with
-    `counts_values`, values of counters differ as all else does. `guids` are the GUIDs of A by those of B that stand for them."""
+    """Compares fields of two calls, and holds what came of it. `name_the_server` says whether two texts are names of one
+    server; with `counts_values`, values of counters differ as all else does. `guids` are the GUIDs of A by those of B that
+    stand for them."""
 
     handles: HandlePairs
     counts_values: bool = False
@@ -80,7 +82,7 @@ class FieldComparison(Struct):
     values_different: int = 0
 
     def compare(self, side: SideName, a: Field, b: Field, path: str, at: tuple[int, int]) -> None:
-        """Compares two roots, which begin `at` these places of the stubs."""
+        """Compares two roots of fields, which begin `at` these places of the stubs."""
         self._node(side, a, b, path, at, a.doc_ref)
 
     def _node(self, side: SideName, a: Field, b: Field, path: str, at: tuple[int, int], reference: str) -> None:
@@ -109,7 +111,7 @@ class FieldComparison(Struct):
         at: tuple[int, int],
         reference: str,
     ) -> None:
-        """A field of both, or one that only one side has."""
+        """Compares a field of both calls, or one that only one side has."""
         known = one or other
         assert known is not None
         spelled = _spelled(known, is_of_buffer=path.startswith(BUFFER))
@@ -129,7 +131,7 @@ class FieldComparison(Struct):
             self._node(side, one, other, place, at, reference)
 
     def _children(self, side: SideName, a: Field, b: Field, path: str, at: tuple[int, int], reference: str) -> None:
-        """Children that are not all the same: lists are paired by what names their elements, all else by name."""
+        """Compares child fields that are not all the same: lists are paired by what names their elements, all else by name."""
         lists_a, lists_b = _by_list(a), _by_list(b)
         for name in dict.fromkeys([*lists_a, *lists_b]):
             for one, other in _paired(lists_a.get(name, []), lists_b.get(name, []), self.guids):
@@ -197,14 +199,14 @@ class FieldComparison(Struct):
 
 
 def marked(found: Sequence[FieldDifference]) -> list[FieldDifference]:
-    """Differences of one call, lengths only marked as such where something else differs from which they may follow."""
+    """The differing fields of one call, lengths only marked as such where something else differs from which they may follow."""
     if any(not one.follows for one in found):
         return list(found)
     return [replace(one, follows=False) for one in found]
 
 
 def _is_length(one: Field, path: str) -> bool:
-    """Whether a field is a length, count or offset, or what a pointer to one points to."""
+    """Whether a compared field is a length, count or offset, or what a pointer to one points to."""
     names = path.split(".")[-2:-1] if one.name == "value" else [_plain_name(one.name)]
     return any(_FOLLOWING.fullmatch(name) for name in names)
 
@@ -215,7 +217,7 @@ def _plain_name(name: str) -> str:
 
 
 def _spelled(one: Field, *, is_of_buffer: bool) -> str:
-    """The name of a field in paths: in a buffer that of ksy/, else that of the IDL where it has one."""
+    """The name of a compared field in paths: in a buffer that of ksy/, else that of the IDL where it has one."""
     return one.spelling if not is_of_buffer and one.spelling.isidentifier() else one.name
 
 
@@ -233,7 +235,8 @@ def _by_list(one: Field) -> dict[str, list[Field]]:
 def _paired(
     a: Sequence[Field], b: Sequence[Field], guids: Mapping[str, str]
 ) -> Iterator[tuple[Field | None, Field | None]]:
-    """Pairs fields of two lists. Those between two pairs are paired in order where there are as many, else each is alone."""
+    """Pairs compared fields of two lists. Those between two pairs are paired in order where there are as many, else each is
+    alone."""
     pairs = aligned([_naming(one) for one in a], [_naming(one, guids) for one in b])
     found: list[tuple[int, int, Field | None, Field | None]] = [(x, y, a[x], b[y]) for x, y in pairs]
     for of_a, of_b in gaps(pairs, len(a), len(b)):
@@ -247,7 +250,7 @@ def _paired(
 
 
 def _naming(one: Field, guids: Mapping[str, str] = MappingProxyType({})) -> tuple[object, ...]:
-    """What tells an element from others of its list, with these GUIDs for others; nothing where nothing names it."""
+    """What tells a compared element from others of its list, with these GUIDs for others; nothing where nothing names it."""
     level: Sequence[Field] = (one,)
     if not one.children and one.type.startswith("ndr.uuid"):
         return (guids.get(str(one.value), one.value),)
@@ -259,7 +262,7 @@ def _naming(one: Field, guids: Mapping[str, str] = MappingProxyType({})) -> tupl
 
 
 def _words(one: Field | None) -> str | None:
-    """The value of a field for people; of a structure, what names it."""
+    """The value of a compared field for people; of a structure, what names it."""
     if one is None:
         return None
     if one.value is None:

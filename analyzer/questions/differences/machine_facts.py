@@ -26,9 +26,8 @@ SUBJECTS: tuple[Subject, ...] = ("machine", "account", "counterset", "counter", 
 
 
 class ShownFact(Struct, frozen=True):
-    """Something that a side shows. `key` tells it from others of its subject and machine, `name` is for people. `calls` are the
-    known numbers of the calls that show it.
-    """
+    """A fact about a machine that one side of `diff` shows. `key` tells it from others of its subject and machine, `name` is for
+    people. `calls` are the known numbers of the calls that show it."""
 
     about: Subject
     machine: str | None
@@ -43,7 +42,8 @@ class ShownFact(Struct, frozen=True):
 
 
 class CaptureView(Struct, frozen=True):
-    """An analysis, the labels of its machines by address, its processes, and what the GUIDs of its countersets are called in A."""
+    """One side of `diff`: an analysis, the labels of its machines by address, its processes, and what the GUIDs of its countersets
+    are called in A."""
 
     analysis: Analysis
     labels: Mapping[str, str]
@@ -55,12 +55,12 @@ class CaptureView(Struct, frozen=True):
 
 
 def facts_of(view: CaptureView) -> list[ShownFact]:
-    """All that a side shows but its machines and processes."""
+    """The facts about machines that one side of `diff` shows, but for the machines and processes themselves."""
     return [*_accounts(view), *_countersets(view), *_titles(view), *_services(view)]
 
 
 def _accounts(view: CaptureView) -> Iterator[ShownFact]:
-    """Who asked which machine, from where, through which interfaces."""
+    """The account facts of machines: who asked which machine, from where, through which interfaces."""
     analysis = view.analysis
     shown = ShownCalls(analysis)
     found: dict[tuple[str, str], tuple[set[str], set[str], list[int]]] = {}
@@ -78,7 +78,7 @@ def _accounts(view: CaptureView) -> Iterator[ShownFact]:
 
 
 def _servers(view: CaptureView, interface: str) -> set[str]:
-    """The addresses that the calls which are shown ask through an interface."""
+    """The addresses of machines that the calls which are shown ask through an interface."""
     contexts = view.analysis.calls.contexts_of(view.analysis.shown.numbers)
     return {context.server.ip for context, _ in contexts if context.interface.uuid == interface}
 
@@ -149,7 +149,7 @@ def _described(one: Described) -> dict[str, str]:
 
 
 def _titles(view: CaptureView) -> Iterator[ShownFact]:
-    """What the name tables of the registry call objects and counters."""
+    """What the name tables of a machine's registry call objects and counters."""
     asked = _servers(view, winreg.INTERFACE)
     for ip, table in view.analysis.name_tables:
         if ip not in asked:
@@ -189,8 +189,8 @@ def _services(view: CaptureView) -> Iterator[ShownFact]:
 
 
 def process_facts(a: CaptureView, b: CaptureView) -> tuple[list[ShownFact], list[ShownFact]]:
-    """The processes of both sides. One of B has the key of one of A that is its like: of the same name, and of the same id where
-    there is one; of the others of a name the n-th is like the n-th."""
+    """The process facts of both sides of `diff`. One of B has the key of one of A that is its like: of the same name, and of the
+    same id where there is one; of the others of a name the n-th is like the n-th."""
     of_a, of_b = processes_by_name(a), processes_by_name(b)
     found: tuple[list[ShownFact], list[ShownFact]] = ([], [])
     for key in dict.fromkeys([*of_a, *of_b]):
@@ -203,7 +203,7 @@ def process_facts(a: CaptureView, b: CaptureView) -> tuple[list[ShownFact], list
 
 
 def processes_by_name(view: CaptureView) -> dict[tuple[str, str], list[ProcessRecord]]:
-    """The processes of a side by machine and name."""
+    """The processes of a side of `diff` by machine and name."""
     found: dict[tuple[str, str], list[ProcessRecord]] = {}
     for one in view.processes:
         found.setdefault((view.label(one.server_ip), one.name.casefold()), []).append(one)
@@ -211,7 +211,7 @@ def processes_by_name(view: CaptureView) -> dict[tuple[str, str], list[ProcessRe
 
 
 def process_fact(one: ProcessRecord, machine: str, number: int) -> ShownFact:
-    """What a process is known by; its id is none of its properties."""
+    """The fact about a process on a machine: what it is known by; its id is none of its properties."""
     properties = {"parent": one.parent_name} if one.parent_name is not None else {}
     properties["odd"] = ", ".join(sorted(mark.kind for mark in one.oddities)) or "no"
     pid = f" (pid {one.pid})" if one.pid is not None else ""
@@ -221,10 +221,11 @@ def process_fact(one: ProcessRecord, machine: str, number: int) -> ShownFact:
 
 
 def by_identity(facts: Iterable[ShownFact]) -> dict[tuple[Subject, str | None, str], ShownFact]:
-    """Facts by what tells them apart, in the order in which they are told."""
+    """Facts about machines by what tells them apart, in the order in which they are told."""
     return {one.identity: one for one in sorted(facts, key=lambda one: SUBJECTS.index(one.about))}
 
 
 def properties_that_differ(a: Mapping[str, str], b: Mapping[str, str]) -> Sequence[tuple[str, str, str]]:
-    """Name and both values of each property that is not the same. Nothing can be said of what only one side states."""
+    """Name and both values of each property of a fact about a machine that is not the same. Nothing can be said of what only one
+    side states."""
     return [(key, a[key], b[key]) for key in a if key in b and a[key] != b[key]]

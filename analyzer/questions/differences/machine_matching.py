@@ -18,7 +18,7 @@ _SERVER = ("SMB server", "DCERPC server")
 
 
 class Peer(Struct, frozen=True):
-    """What one side shows of a machine at an address."""
+    """What one side of `diff` shows of a machine at an address."""
 
     ip: str
     names: tuple[str, ...]
@@ -30,13 +30,13 @@ class Peer(Struct, frozen=True):
         return f"{self.names[0]} ({self.ip})" if self.names else self.ip
 
     def is_called(self, name: str) -> bool:
-        """Whether a name, or what the client put in its place, is of this machine."""
+        """Whether a name, or what the client put in its place, is of the machine at this address."""
         plain = name.lstrip("\\").casefold()
         return not plain or plain == self.ip or plain in map(str.casefold, self.names)
 
 
 class Peers(Struct, frozen=True):
-    """The machines of both sides by address, and the label of each; machines that are the same have one label."""
+    """The machines of both sides of `diff` by address, and the label of each; machines that are the same have one label."""
 
     a: Mapping[str, Peer]
     b: Mapping[str, Peer]
@@ -44,8 +44,8 @@ class Peers(Struct, frozen=True):
     labels_b: Mapping[str, str]
 
     def are_names(self, ip_a: str, ip_b: str, a: str, b: str) -> bool:
-        """Whether two names that clients call a server by at these addresses are of one: each is known to both sides, or the sides
-        share none, and each has its own."""
+        """Whether two names that clients call a server by at these addresses are of one machine: each is known to both sides, or
+        the sides share none, and each has its own."""
         one, other = self.a.get(ip_a), self.b.get(ip_b)
         if one is None or other is None:
             return a == b
@@ -71,7 +71,7 @@ def peers_of(analysis: Analysis) -> dict[str, Peer]:
 
 
 def paired_peers(a: Mapping[str, Peer], b: Mapping[str, Peer]) -> Peers:
-    """Both sides with their labels."""
+    """Matches the machines of both sides of `diff`, with their labels."""
     tests: Sequence[Callable[[Peer, Peer], bool]] = (
         lambda one, other: one.ip == other.ip and _share_name(one, other),
         _share_name,
@@ -100,7 +100,7 @@ def paired_peers(a: Mapping[str, Peer], b: Mapping[str, Peer]) -> Peers:
 
 
 def _labels(peers: Iterable[Peer], taken: Iterable[str]) -> dict[str, str]:
-    """A label for each address, none of them taken."""
+    """A label for each machine's address, none of them taken."""
     used, found = set(taken), {}
     for one in peers:
         label = one.names[0] if one.names and one.names[0] not in used else one.words if one.names else one.ip

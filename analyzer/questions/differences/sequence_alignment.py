@@ -16,7 +16,7 @@ _MOST_EDITS = 600
 
 
 def aligned(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
-    """The positions of equal items that belong together."""
+    """Aligns two sequences: the positions of equal items that belong together."""
     first, most = 0, min(len(a), len(b))
     while first < most and a[first] == b[first]:
         first += 1
@@ -34,7 +34,7 @@ def aligned(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
 
 
 def gaps(pairs: Pairs, length_a: int, length_b: int) -> Iterator[tuple[range, range]]:
-    """The stretches between pairs in which at least one side has something."""
+    """The stretches between aligned pairs in which at least one sequence has something."""
     before_a, before_b = 0, 0
     for x, y in [*pairs, (length_a, length_b)]:
         if x > before_a or y > before_b:
@@ -43,8 +43,8 @@ def gaps(pairs: Pairs, length_a: int, length_b: int) -> Iterator[tuple[range, ra
 
 
 def aligned_by_levels(a: Sequence[Sequence[Hashable]], b: Sequence[Sequence[Hashable]]) -> Pairs:
-    """Pairs of items that have several keys each, the finest first: what a finer key leaves unpaired between two pairs, a coarser
-    one may pair."""
+    """Aligns items that have several keys each, the finest first: what a finer key leaves unpaired between two pairs, a coarser one
+    may pair."""
     levels = len(a[0]) if a else len(b[0]) if b else 0
     pairs: Pairs = []
     for level in range(levels):
@@ -57,7 +57,7 @@ def aligned_by_levels(a: Sequence[Sequence[Hashable]], b: Sequence[Sequence[Hash
 
 
 def _edited(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs | None:
-    """The pairs that the shortest edit script keeps; None where it has too many edits."""
+    """The aligned pairs that the shortest edit script keeps; None where it has too many edits."""
     furthest = {1: 0}
     trace: list[dict[int, int]] = []
     for edits in range(min(len(a) + len(b), _MOST_EDITS) + 1):
@@ -74,7 +74,7 @@ def _edited(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs | None:
 
 
 def _kept(trace: Sequence[dict[int, int]], x: int, y: int) -> Pairs:
-    """The pairs on the way from the end back to the beginning."""
+    """The aligned pairs on the edit script's way from the end back to the beginning."""
     pairs: Pairs = []
     for edits in range(len(trace) - 1, -1, -1):
         furthest, diagonal = trace[edits], x - y
@@ -90,7 +90,7 @@ def _kept(trace: Sequence[dict[int, int]], x: int, y: int) -> Pairs:
 
 
 def _by_occurrence(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
-    """Pairs of n-th occurrences that ascend on both sides, as many as there can be of these."""
+    """Aligned pairs of n-th occurrences that ascend in both sequences, as many as there can be of these."""
     places: dict[Hashable, list[int]] = {}
     for at in range(len(b) - 1, -1, -1):
         places.setdefault(b[at], []).append(at)

@@ -39,7 +39,8 @@ NO_PLACE = -1
 
 
 class FilmColumn(Struct, frozen=True):
-    """A counter. `names` are all it goes by, the one to show first; `size` is the length of a value in bytes."""
+    """A column of a film: a counter of its counterset. `names` are all it goes by, the one to show first; `size` is the length of a
+    value in bytes."""
 
     names: tuple[str, ...]
     unit: str
@@ -52,24 +53,23 @@ class FilmColumn(Struct, frozen=True):
 
 
 class FilmRow(Struct):
-    """An instance, `name` None for the only one of its set. Others may have its name at the same time: `identity` is what tells
-    them apart, and at a poll their order in the answer (`Film.names_at`). `spans` are first and last poll of each time that it was
-    there."""
+    """A row of a film: an instance, `name` None for the only one of its set. Others may have its name at the same time: `identity`
+    is what tells them apart, and at a poll their order in the answer (`Film.names_at`). `spans` are first and last poll of each
+    time that it was there."""
 
     name: str | None
     identity: str
     spans: list[list[int]] = field(default_factory=list)
 
     def is_there(self, poll: int) -> bool:
-        """Returns whether a poll has it."""
+        """Returns whether a poll of the film has this row."""
         return any(first <= poll <= last for first, last in self.spans)
 
 
 class FilmBlock(Struct, frozen=True):
-    """Successive polls from number `first` on. `data`, inflated, holds the length of a JSON head, the head, and numbers
-    (`varints`). The numbers are the state of each column, row and poll, then the values, then for each layout the place of each
-    cell's bytes, all as differences.
-    """
+    """A block of a film: successive polls from number `first` on. `data`, inflated, holds the length of a JSON head, the head, and
+    numbers (`varints`). The numbers are the state of each column, row and poll, then the values, then for each layout the place of
+    each cell's bytes, all as differences."""
 
     first: int
     polls: int
@@ -77,8 +77,8 @@ class FilmBlock(Struct, frozen=True):
 
 
 class BlockHead(Struct, frozen=True):
-    """Rows and number of columns that a block is of, its number of polls, the poll from which each layout is used, and cells by
-    their position that are text."""
+    """The head of a film's block: rows and number of columns, its number of polls, the poll from which each layout is used, and
+    cells by their position that are text."""
 
     rows: list[int]
     columns: int
@@ -88,8 +88,8 @@ class BlockHead(Struct, frozen=True):
 
 
 class FilmFrame(Struct, frozen=True, eq=False):
-    """A block that was read: rows and columns that it is of; state and value of each column, row and poll; what is text by its
-    position."""
+    """A block of a film that was read: rows and columns that it is of; state and value of each column, row and poll; what is text
+    by its position."""
 
     rows: list[int]
     states: Ints
@@ -99,23 +99,24 @@ class FilmFrame(Struct, frozen=True, eq=False):
     exact: Mapping[int, str]
 
     def place_of(self, row: int) -> int | None:
-        """Returns the place of a row of the film in it; None where no poll of it has that row."""
+        """Returns the place of a row of the film in the block; None where no poll of it has that row."""
         place = bisect_left(self.rows, row)
         return place if place < len(self.rows) and self.rows[place] == row else None
 
     def first_start_of(self, place: int, at: int) -> int:
-        """Returns where the first bytes of a row begin; 0 where that is not known."""
+        """Returns where the first bytes of a film's row begin; 0 where that is not known."""
         starts = self.places[bisect_right(self.layouts, at) - 1, :, place]
         return int(min((starts[starts != NO_PLACE]), default=0))
 
     def start_of(self, column: int, place: int, at: int) -> int | None:
-        """Returns where the bytes of a cell begin in the buffer of its answer; None where that is not known."""
+        """Returns where the bytes of a film's cell begin in the buffer of its answer; None where that is not known."""
         start = int(self.places[bisect_right(self.layouts, at) - 1, column, place])
         return None if start == NO_PLACE else start
 
 
 class PollCells(Struct, frozen=True, eq=False):
-    """The cells of a poll, in the order of the answer: row, column, place of the bytes, state, value, and texts by position."""
+    """The cells of a poll of a film, in the order of the answer: row, column, place of the bytes, state, value, and texts by
+    position."""
 
     rows: Ints
     columns: Ints
@@ -127,7 +128,7 @@ class PollCells(Struct, frozen=True, eq=False):
 
 
 class Film(Struct, eq=False):
-    """One counterset (or object) of a machine, as one client polled it."""
+    """A film of one counterset (or object) of a machine, as one client polled it."""
 
     server: Endpoint
     client: str
@@ -171,27 +172,27 @@ class Film(Struct, eq=False):
         self._present = np.zeros(0, np.int64)
 
     def close_block(self) -> None:
-        """Packs the polls since the last block."""
+        """Packs the polls of the film since the last block."""
         if self._open:
             self.blocks.append(packed_block(self._open, len(self.calls) - len(self._open), len(self.columns)))
             self._open = []
 
     def block_of(self, poll: int) -> FilmBlock:
-        """Returns the block that a poll is in."""
+        """Returns the block of the film that a poll is in."""
         return self.blocks[bisect_right(self.blocks, poll, key=lambda block: block.first) - 1]
 
     def frame(self, poll: int) -> tuple[FilmFrame, int]:
-        """Returns the block that a poll is in, read, and its position there."""
+        """Returns the block of the film that a poll is in, read, and its position there."""
         block = self.block_of(poll)
         return read_block(block), poll - block.first
 
     def poll_at(self, time_ns: int) -> int:
-        """Returns the last poll at a time; -1 before the first."""
+        """Returns the last poll of the film at a time; -1 before the first."""
         return bisect_right(self.times_ns, time_ns) - 1
 
     def names_at(self, poll: int, frame: FilmFrame) -> dict[int, str]:
-        """Returns the names of the rows that a poll has, by their numbers, as counter paths write them: the second of a name in the
-        answer is `#1`. `frame` is the block of the poll."""
+        """Returns the names of the rows that a poll of the film has, by their numbers, as counter paths write them: the second of a
+        name in the answer is `#1`. `frame` is the block of the poll."""
         there = [
             (number, row.name) for number, row in enumerate(self.rows) if row.name is not None and row.is_there(poll)
         ]
@@ -209,8 +210,8 @@ class Film(Struct, eq=False):
         return names
 
     def change(self, row: FilmRow, poll: int) -> Change | None:
-        """Returns whether a poll is the first with an instance, or the first without it. Nothing is known of that where it, or the
-        poll before, did not ask for all of them."""
+        """Returns whether a poll is the first of the film with an instance, or the first without it. Nothing is known of that where
+        it, or the poll before, did not ask for all of them."""
         if poll < 1 or not self.whole[poll] or not self.whole[poll - 1]:
             return None
         if any(first == poll for first, _ in row.spans):
@@ -235,7 +236,7 @@ class Films(Struct, frozen=True, eq=False):
 
 
 def packed_block(polls: Sequence[PollCells], first: int, num_columns: int) -> FilmBlock:
-    """Returns successive polls as a block."""
+    """Packs successive polls as a block of a film."""
     rows = distinct(np.concatenate([cells.rows for cells in polls]))
     shape = num_columns, len(rows)
     states = np.full((*shape, len(polls)), NOT_ASKED, np.int64)
@@ -270,7 +271,7 @@ _HEADS = Decoder(BlockHead)
 
 
 def read_block(block: FilmBlock) -> FilmFrame:
-    """Returns what a block holds."""
+    """Reads a packed block of a film."""
     data = inflated(block.data)
     stop = 4 + int.from_bytes(data[:4], "little")
     head = _HEADS.decode(data[4:stop])
@@ -290,8 +291,8 @@ def read_block(block: FilmBlock) -> FilmFrame:
 
 
 def moments(films: Sequence[Film], most_ns: int = 500_000_000) -> list[int]:
-    """Returns the moments of a machine: of each round, in which no film is polled twice and that takes at most half a second, the
-    time of its last poll."""
+    """Returns the moments of a machine's films: of each round, in which no film is polled twice and that takes at most half a
+    second, the time of its last poll."""
     polls = sorted((time, number) for number, film in enumerate(films) for time in film.times_ns)
     found: list[int] = []
     seen: set[int] = set()

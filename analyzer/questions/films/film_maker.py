@@ -56,7 +56,7 @@ class _FilmPart(Struct, frozen=True, eq=False):
 
 
 class _Lane(Struct, eq=False):
-    """What a client polls through one handle after the other; one that polls again after another took over has its own film."""
+    """The polls of a client through one handle after the other; one that polls again after another took over has its own film."""
 
     film: Film
     handle: str
@@ -65,7 +65,7 @@ class _Lane(Struct, eq=False):
 
 
 class FilmMaker:
-    """Makes films of readings. Hidden counters (bases) have no column."""
+    """Makes films of the readings of counters. Hidden counters (bases) have no column."""
 
     def __init__(self, most_bytes: int | None = None) -> None:
         self._most_bytes = most_bytes
@@ -77,7 +77,7 @@ class FilmMaker:
         self._packed = self._left_out = 0
 
     def take(self, batch: Batch) -> None:
-        """Takes the readings of a batch."""
+        """Takes the readings of a batch into films."""
         states, values, exact = self._cells(batch)
         bounds = np.searchsorted(batch.answer, np.arange(len(batch.answers) + 1)).tolist()
         for number, answer in enumerate(batch.answers):
@@ -159,7 +159,7 @@ class FilmMaker:
     # What depends on the reading
 
     def _cells(self, batch: Batch) -> tuple[Ints, Ints, dict[int, str]]:
-        """State and number of each reading, and the text of those that are no number."""
+        """The film cells of readings: state and number of each, and the text of those that are no number."""
         says = self._said(batch)
         decimals = np.zeros(len(batch), np.int64)
         numbers = batch.numerator.copy()
@@ -192,7 +192,7 @@ class FilmMaker:
         return says, numbers, exact
 
     def _said(self, batch: Batch) -> Ints:
-        """What there is to say of each reading, as a position in `says`."""
+        """The words on each reading of a film, as a position in `says`."""
         missed = np.where(batch.previous_call != 0, batch.missed, 0)
         keys = missed * len(batch.reasons) + batch.reason
         keys = (keys * len(FLAGS) + batch.flags) * len(WHYS) + batch.why
@@ -209,7 +209,7 @@ class FilmMaker:
 
 
 def said_of_reading(why: Why | None, reason: str | None, flags: tuple[Flag, ...], missed: int) -> str:
-    """What there is to say of a reading: why it has no value, its marks, and what was lost before it."""
+    """The words on a reading of a film: why it has no value, its marks, and what was lost before it."""
     if why == Why.TEXT:
         return ""
     words = [word for word in (why, reason, *flags) if word]
@@ -219,7 +219,7 @@ def said_of_reading(why: Why | None, reason: str | None, flags: tuple[Flag, ...]
 
 
 def _row_number(lane: _Lane, plan: ValuePlan, place: int) -> int:
-    """The row of a value: that of its instance, which its name and what distinguishes it tell."""
+    """The film's row for a value: that of its instance, which its name and what distinguishes it tell."""
     series = plan.series[place]
     key: Key = ("aggregate", series.instance)
     name, identity = series.instance, ""
@@ -258,7 +258,8 @@ def _column_number(lane: _Lane, plan: ValuePlan, place: int, nth: int) -> int:
 
 
 def _decimals(series: Series) -> int:
-    """How many decimals the displayed values of a series have: a number that a server counted has none (`formulas.shown`)."""
+    """How many decimals the displayed values of a film's column have: a number that a server counted has none
+    (`formulas.shown`)."""
     formula = formula_of(series.counter_type) if series.counter_type is not None else None
     if formula is None or series.attributes & ATTRIB_REAL:
         return 0 if formula is None else DECIMALS
@@ -271,7 +272,7 @@ def _is_id(series: Series) -> bool:
 
 
 def _asks_for_all(plan: ValuePlan, sample: Sample | None) -> bool:
-    """Whether an answer has all instances there are: a block of winperf, or what an identifier asks for that names none."""
+    """Whether a poll asks for all instances there are: a block of winperf, or what an identifier asks for that names none."""
     if not isinstance(sample, PerflibSample):
         return sample is not None
     known = plan.query.blocks.get(sample.block) if plan.query is not None else None
@@ -279,7 +280,7 @@ def _asks_for_all(plan: ValuePlan, sample: Sample | None) -> bool:
 
 
 def _offsets(answer: Answer) -> Ints:
-    """Where the bytes of each value begin in the buffer; -1 where that is not known."""
+    """Where the bytes of each value of a film begin in the buffer; -1 where that is not known."""
     plan = answer.plan
     layout = plan.layout
     if answer.data is not None and (read := PERF_DATA.read(answer.data)) is not None:
@@ -292,7 +293,8 @@ def _offsets(answer: Answer) -> Ints:
 
 
 def _thousandths(numerator: Ints, denominator: Ints) -> Ints:
-    """Quotients times a thousand, to the nearest whole number, of two the even one. Numerators are below 2**52."""
+    """Quotients times a thousand for a film's cells, to the nearest whole number, of two the even one. Numerators are below
+    2**52."""
     whole, left = np.divmod(numerator * 10**DECIMALS, denominator)
     twice = 2 * left.astype(np.float64)
     more = (twice > denominator) | ((twice == denominator) & (whole % 2 == 1))

@@ -14,7 +14,7 @@ _MOST_BYTES = 9
 
 
 def deflated(parts: Iterable[bytes], level: int = 6) -> bytes:
-    """Returns parts as one deflated text (RFC 1951)."""
+    """Deflates parts of a film's block to one text (RFC 1951)."""
     squeeze = zlib.compressobj(level, zlib.DEFLATED, -15)
     return b"".join([*map(squeeze.compress, parts), squeeze.flush()])
 
@@ -25,7 +25,7 @@ def inflated(data: bytes) -> bytes:
 
 
 def varints(numbers: Ints) -> bytes:
-    """Returns whole numbers of up to 62 bits as bytes."""
+    """Encodes whole numbers of up to 62 bits as variable-length bytes."""
     folded = ((numbers << 1) ^ (numbers >> 63)).view(np.uint64)
     sizes = np.ones(len(folded), np.int64)
     for byte in range(1, _MOST_BYTES):
@@ -43,7 +43,7 @@ def varints(numbers: Ints) -> bytes:
 
 
 def numbers_of(data: bytes) -> Ints:
-    """Returns the whole numbers that bytes stand for."""
+    """Decodes variable-length bytes to whole numbers."""
     held = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(held < 0x80)
     starts = np.concatenate([np.zeros(1, np.int64), ends[:-1] + 1]) if len(ends) else ends

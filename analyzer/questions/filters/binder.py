@@ -99,12 +99,12 @@ _COMPARABLE = NUMBERS | {Kind.SECONDS, Kind.TIME, Kind.ANY}
 
 
 def bind(tree: Node, source: str, fields: Mapping[str, FilterField]) -> Expression:
-    """What a tree that was parsed from `source` means; `FilterError` where it makes no sense."""
+    """Binds a filter's tree that was parsed from `source`; `FilterError` where it makes no sense."""
     return _Binder(source, fields).node(tree)
 
 
 class _Ref:
-    """An operand that has values: a field, or a function of one."""
+    """An operand of a filter that has values: a field, or a function of one."""
 
     def __init__(self, name: str, kind: Kind, values: _Values, field: FilterField, at: Place) -> None:
         self.name, self.kind, self.values, self.field, self.at = name, kind, values, field, at
@@ -144,7 +144,7 @@ class _Binder:
         return Asked((ref.field,), lambda resolve: len(ref.values(resolve)) > 0)
 
     def _known(self, operand: Operand) -> _Ref:
-        """The field an operand must be."""
+        """The record field that a filter's operand must be."""
         ref = self._ref(operand)
         if ref is None:
             raise self.fail(self._unknown(str(operand)), operand.at)
@@ -168,7 +168,7 @@ class _Binder:
         return self._fields
 
     def _ref(self, operand: Operand) -> _Ref | None:
-        """The field an operand names, None for a value."""
+        """The record field that a filter's operand names, None for a value."""
         if isinstance(operand, Text):
             return None
         if isinstance(operand, Function):
@@ -229,7 +229,7 @@ class _Binder:
         return _quantified(ref, test, node.quantifier or _DEFAULT.get(operator, "any"))
 
     def _both(self, node: Compare, left: _Ref, right: _Ref) -> Asked:
-        """A field with a field: every value of one with every value of the other."""
+        """Compares a field with a field in a filter: every value of one with every value of the other."""
         for ref in (left, right):
             if ref.kind is Kind.GROUP:
                 raise self.fail(f"{ref.name} is a group of fields and has no value; quote it to mean the text", ref.at)
@@ -345,7 +345,7 @@ class _Binder:
     # ------------------------------------------------------------------------------------------------ values
 
     def _equal(self, ref: _Ref, literal: Word | Text) -> _Test:
-        """The test for one value of a field of this kind."""
+        """The filter's test for one value of a field of this kind."""
         kind, text = ref.kind, literal.text
         if kind is Kind.ANY:
             return _equal_to_anything(literal)
@@ -364,7 +364,7 @@ class _Binder:
         return lambda value: value in wanted
 
     def _texts(self, ref: _Ref, literal: Word | Text) -> Iterator[str]:
-        """What the value of a field of text may be, to be what was written."""
+        """The texts that the value of a field may be, to be what the filter says."""
         text = literal.text
         match ref.kind:
             # A level of RPC security that has no name is shown as its number.
@@ -389,7 +389,7 @@ class _Binder:
                 yield text
 
     def _number(self, ref: _Ref, literal: Operand) -> int | Fraction:
-        """The number a value stands for in a field of this kind: of nanoseconds for times."""
+        """The number that a value in a filter stands for in a field of this kind: of nanoseconds for times."""
         assert not isinstance(literal, Function)
         text, kind = literal.text, ref.kind
         if kind is Kind.TIME:
@@ -447,7 +447,7 @@ class _Binder:
 
 
 def near_names(name: str, names: Iterable[str]) -> list[str]:
-    """Up to three names like this one: with the same last part, else spelled much alike."""
+    """Up to three field names like one in a filter: with the same last part, else spelled much alike."""
     by_lower = {one.lower(): one for one in names}
     lower = name.lower()
     last = [one for key, one in by_lower.items() if key.rpartition(".")[2] == lower.rpartition(".")[2]]
@@ -476,12 +476,12 @@ def _is_whole(value: Any) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Equal, and true and false no numbers."""
+    """Whether two values are equal for a filter, where true and false are no numbers."""
     return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
 def _class(kind: Kind) -> Kind:
-    """Kinds of one class can be compared with each other."""
+    """The class of a field's kind: kinds of one class can be compared with each other in a filter."""
     if kind in NUMBERS:
         return Kind.NUMBER
     return Kind.TEXT if kind in TEXTS else kind
@@ -500,13 +500,14 @@ def _whole(number: Fraction) -> int | Fraction:
 
 
 def _plain_guid(text: str) -> str:
-    """A GUID as the records have it; other text as it is."""
+    """A GUID that a filter compares with, in the form of the records; other text stays."""
     match = _GUID.fullmatch(text)
     return match[1].lower() if match is not None else text
 
 
 def _equal_to_anything(literal: Word | Text) -> _Test:
-    """A literal compared with a value of unknown kind: a quoted text with texts only, a word with every kind it can be read as."""
+    """Compares a literal of a filter with a value of unknown kind: a quoted text with texts only, a word with every kind it can be
+    read as."""
     text = _plain_guid(literal.text)
     if isinstance(literal, Text):
         return lambda value: value == text

@@ -22,23 +22,23 @@ Resolve = Callable[[FilterField], Sequence[Any]]
 
 
 class CallBlock(Protocol):
-    """Calls of which many are asked about at once, by their numbers."""
+    """A block of calls that a filter asks about at once, by their numbers."""
 
     def holds(self, fields: Sequence[FilterField]) -> bool:
         """Whether all of these fields of a filter are columns of the calls."""
         ...
 
     def values(self, fields: Sequence[FilterField], numbers: Numbers) -> tuple[Numbers, Sequence[Resolve]]:
-        """What these fields have together, each combination once, and for each call which of them it has."""
+        """The values that these fields of a filter have together, each combination once, and for each call which of them it has."""
         ...
 
     def looked_at(self, expression: Expression, numbers: Numbers) -> Mask:
-        """Whether these calls pass, by the calls themselves."""
+        """Whether these calls pass the filter, by the calls themselves."""
         ...
 
 
 class Asked(Struct, frozen=True):
-    """A question about the values of some fields."""
+    """A filter's question about the values of some fields."""
 
     fields: tuple[FilterField, ...]
     passes: Callable[[Resolve], bool]
@@ -52,7 +52,7 @@ class Asked(Struct, frozen=True):
 
 
 class Joined(Struct, frozen=True):
-    """Expressions of which none, all, any, or an odd number must hold."""
+    """Joined parts of a filter of which none, all, any, or an odd number must hold."""
 
     operator: Literal["not", "and", "or", "xor"]
     parts: tuple[Expression, ...]
@@ -62,7 +62,7 @@ class Joined(Struct, frozen=True):
         return tuple(dict.fromkeys(field for part in self.parts for field in part.fields))
 
     def passes(self, values: Resolve) -> bool:
-        """Whether what has these values passes."""
+        """Whether what has these values passes the joined parts of a filter."""
         passed = (part.passes(values) for part in self.parts)
         match self.operator:
             case "not":
@@ -91,7 +91,7 @@ class Joined(Struct, frozen=True):
         return found
 
     def _in_steps(self, rows: CallBlock) -> Iterator[Callable[[Numbers], Mask]]:
-        """What is to be asked one after the other: columns first, and at once what only the calls themselves answer."""
+        """The steps of a filter's joined parts: columns first, and at once what only the calls themselves answer."""
         by_columns = [part for part in self.parts if rows.holds(part.fields)]
         by_calls = [part for part in self.parts if not rows.holds(part.fields)]
         for part in (*by_columns, *(part for part in by_calls if isinstance(part, Joined))):

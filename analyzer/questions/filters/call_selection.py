@@ -39,8 +39,9 @@ _SESSION = FilterField("session", Kind.NUMBER, "number of the SMB session", ("se
 
 
 class Selection(Struct, frozen=True):
-    """What is to be shown; each part that is given must hold, and of the interfaces, servers, clients and users one. `handle` and
-    `session` are as the user wrote them. `since` and `until` bound the time of a call's request, and are within the bounds."""
+    """Which calls are to be shown; each part that is given must hold, and of the interfaces, servers, clients and users one.
+    `handle` and `session` are as the user wrote them. `since` and `until` bound the time of a call's request, and are within the
+    bounds."""
 
     interfaces: tuple[str, ...] = ()
     handle: str | None = None
@@ -73,7 +74,7 @@ class Selection(Struct, frozen=True):
         return lambda call: wanted.passes(LookedAt(call, records))
 
     def _expression(self, analysis: Analysis) -> Expression:
-        """What is asked of a call, before `head` and `tail`."""
+        """The expression that a selection asks of a call, before `head` and `tail`."""
         parts: list[Expression] = list(_Ends(self, analysis).of_calls()) if self._asks_for_ends else []
         if (wanted := frozenset(one.strip("{}").casefold() for one in self.interfaces)) != frozenset():
             interface = _field("interface")
@@ -88,7 +89,7 @@ class Selection(Struct, frozen=True):
 
     @property
     def needs_all(self) -> str | None:
-        """Which of the options needs the whole capture before it can select a call; None where none does."""
+        """Which option of the selection needs the whole capture before it can select a call; None where none does."""
         if self.tail is not None:
             return "--tail"
         if self.session is not None and self.session.startswith("#"):
@@ -100,7 +101,7 @@ class Selection(Struct, frozen=True):
         return f"the name {names[0]}" if names else None
 
     def ends_of(self, calls: Selected) -> Selected:
-        """The first or the last of these calls, where only those are asked for; of both, the last of the first."""
+        """The first or the last of these selected calls, where only those are asked for; of both, the last of the first."""
         calls = calls[: self.head]
         return calls if self.tail is None else calls[max(len(calls) - self.tail, 0) :]
 
@@ -109,7 +110,7 @@ class Selection(Struct, frozen=True):
         return self.ends_of(self.calls(analysis))
 
     def one(self, analysis: Analysis) -> int:
-        """The number of the one call that is selected. Raises `InputError` where none is, or several are."""
+        """The number of the one call that the selection selects. Raises `InputError` where none is, or several are."""
         shown = self.shown(analysis)
         if len(shown) == 1:
             return shown.numbers[0]
@@ -120,7 +121,7 @@ class Selection(Struct, frozen=True):
         raise InputError(f"{len(shown):,} calls pass: {self.words}", hint=f"choose one by --call: {first}{more}")
 
     def finds(self, analysis: Analysis) -> bool:
-        """Whether it asks for calls of some kind, and there are some."""
+        """Whether the selection asks for calls of some kind, and there are some."""
         return self.is_asking and len(self.calls(analysis)) > 0
 
     @property
@@ -129,14 +130,15 @@ class Selection(Struct, frozen=True):
         return bool(self.interfaces or self.handle or self.session) or self.filter is not None
 
     def of(self, analysis: Analysis) -> Analysis:
-        """The analysis with only what is selected shown; the analysis itself where everything is selected."""
+        """The analysis with only the selected calls shown; the analysis itself where everything is selected."""
         if self.words is None:
             return analysis
         calls = self.shown(analysis)
         return replace(analysis, part=Part(calls.numbers, tuple(self._sessions(analysis, calls)), self.words))
 
     def _sessions(self, analysis: Analysis, calls: Selected) -> Iterator[SmbSession]:
-        """The SMB sessions of the machines, users and time asked for; where more is asked of calls, those that carry one."""
+        """The selected SMB sessions, of the machines, users and time asked for; where more is asked of calls, those that carry
+        one."""
         numbers = None
         if self.interfaces or self.handle is not None or self.session is not None or self.filter is not None:
             numbers = {call.session for _, call in calls}
@@ -147,7 +149,7 @@ class Selection(Struct, frozen=True):
 
     @property
     def _asks_for_ends(self) -> bool:
-        """Whether it asks for a time, a machine or a user."""
+        """Whether the selection asks for a time, a machine or a user."""
         return bool(self.servers or self.clients or self.users or self.since or self.until)
 
     @property
@@ -210,7 +212,7 @@ class _Ends:
             )
 
     def of_session(self, session: SmbSession) -> bool:
-        """Whether a session is of them."""
+        """Whether an SMB session is of the selection's machines, users and time."""
         accounts = [name for one in session.identities for name in (one.account, one.claimed_otherwise)]
         is_anonymous = any(one.is_anonymous for one in session.identities)
         return (
@@ -224,7 +226,7 @@ class _Ends:
         return (self._since is None or last_ns >= self._since) and (self._until is None or first_ns <= self._until)
 
     def _is_of_user(self, accounts: Sequence[str | None], *, is_anonymous: bool) -> bool:
-        """Whether one of the accounts is a user who is asked for; an anonymous caller may have none."""
+        """Whether one of the accounts is a user whom the selection asks for; an anonymous caller may have none."""
         return any(user.is_of(one, anonymous=is_anonymous) for user in self._users for one in accounts or (None,))
 
 
@@ -237,13 +239,13 @@ def _field(name: str) -> FilterField:
 
 
 def _is_one(name: str, wanted: str | int) -> Asked:
-    """Whether a field has this value."""
+    """The selection's expression that a field has this value."""
     field = _field(name)
     return Asked((field,), lambda values: wanted in values(field))
 
 
 def known_interface(text: str) -> str:
-    """The name or UUID of an interface that the user wrote. Raises `ValueError` for what is neither."""
+    """The interface that the user selects by a name or UUID. Raises `ValueError` for what is neither."""
     wanted = text.strip("{}").casefold()
     if _UUID.fullmatch(text):
         return wanted
@@ -258,7 +260,7 @@ def known_interface(text: str) -> str:
 
 
 def handle_name(text: str) -> str:
-    """`q2`, `k1`, `s1` or a UUID, as reports write them, of what a user wrote; a number alone is a query handle's."""
+    """The handle that the user selects: `q2`, `k1`, `s1` or a UUID, as reports write them; a number alone is a query handle's."""
     if match := _UUID.fullmatch(text):
         return match[1].lower()
     if match := re.fullmatch(r"([qksQKS]?)(\d{1,9})", text):
@@ -269,7 +271,7 @@ def handle_name(text: str) -> str:
 
 
 def session_name(text: str) -> str:
-    """`0x1d`, the id of an SMB session, or `#12`, a call in it, of what a user wrote; a number alone is a call's."""
+    """The SMB session that the user selects: `0x1d`, the id of a session, or `#12`, a call in it; a number alone is a call's."""
     if re.fullmatch(r"0[xX][0-9a-fA-F]{1,16}", text):
         return f"{int(text, 16):#x}"
     if match := re.fullmatch(r"#?(\d{1,9})", text):
@@ -278,7 +280,7 @@ def session_name(text: str) -> str:
 
 
 def _in_session(session: str, analysis: Analysis) -> Asked:
-    """Whether a call is of an SMB session, or of the TCP connection of a call that came without SMB."""
+    """Whether a selected call is of an SMB session, or of the TCP connection of a call that came without SMB."""
     if not session.startswith("#"):
         return _is_one("session", int(session, 16))
     number = int(session[1:])

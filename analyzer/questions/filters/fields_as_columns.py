@@ -36,7 +36,7 @@ _OF_CONTEXT = frozenset(
 
 
 class _Column(NamedTuple):
-    """A number for each call, what a number stands for, and where there is one."""
+    """A column of a filter's field: a number for each call, what a number stands for, and where there is one."""
 
     numbers: Numbers
     values: Callable[[int], _Values]
@@ -44,7 +44,7 @@ class _Column(NamedTuple):
 
 
 class CallColumns:
-    """The fields of the calls of an analysis. Columns are read when they are asked for, and kept."""
+    """The filterable fields of an analysis's calls, as columns. Columns are read when they are asked for, and kept."""
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis, self._calls = analysis, analysis.calls
@@ -67,7 +67,7 @@ class CallColumns:
     def _joined(
         self, codes: Numbers, before: list[dict[FilterField, _Values]], field: FilterField, path: str, numbers: Numbers
     ) -> tuple[Numbers, list[dict[FilterField, _Values]]]:
-        """The same with what is at one more path."""
+        """The values of fields together with those at one more path, for a filter."""
         column = self._column(field, path)
         assert column is not None
         chosen = numbers - 1
@@ -109,7 +109,7 @@ class CallColumns:
         return self._made[path]
 
     def _made_of(self, field: FilterField, path: str) -> _Column | None:
-        """The column of a path, None where the table has none."""
+        """The column of a filter's path, None where the table has none."""
         first, _, rest = path.partition(".")
         facts, numbers_of = self._analysis.capture, self.numbers_of
         if first in BOTH_SIDES:
@@ -151,12 +151,12 @@ class CallColumns:
         return None
 
     def _of_table(self, name: str, word: Callable[[Any], Any] = lambda value: value) -> _Column:
-        """A column of the table, or what its numbers are called."""
+        """A filter's column of the table, or what its numbers are called."""
         meaning = self._calls.table.meaning(name)
         return _Column(self.numbers_of(name), lambda number: _some(meaning(number), word))
 
     def _status_names(self) -> _Column:
-        """What the statuses of calls are called: the same number is another name with another method."""
+        """The names of the statuses of calls as a filter's column: the same number is another name with another method."""
         kinds, statuses = return_kinds_in(self.numbers_of, self._calls.table.contexts), self.numbers_of("status")
         codes = statuses.astype(np.int64) * len(ReturnKind) + kinds
 
@@ -189,7 +189,7 @@ class CallColumns:
         return _Column(found, lambda number: (uuids[number],), found >= 0)
 
     def _of_side(self, side: str, path: str) -> _Column | None:
-        """What a side has, by columns of its own."""
+        """The filter's column of what a side of calls has, by columns of its own."""
         table, is_there = self._calls.table, self._has(side)
         match path:
             case "":
@@ -214,7 +214,7 @@ class CallColumns:
         return None
 
     def _may_have(self, path: str) -> Mask:
-        """Which calls may have a value at a path."""
+        """Which calls may have a value at a filter's path."""
         first, _, rest = path.partition(".")
         if first in BOTH_SIDES:
             part = rest.partition(".")[0]
@@ -242,7 +242,7 @@ class CallColumns:
         return np.array(self._calls.views, np.int64)
 
     def _is_of(self, interface: str) -> Mask:
-        """Which calls are of an interface."""
+        """Which calls are of an interface, as a column for filters."""
         known = np.array([context.interface.uuid == interface for context in self._calls.table.contexts], np.bool_)
         found: Mask = known[self.numbers_of("context")]
         return found

@@ -29,7 +29,7 @@ def of_sample(record: SampleRecord | CounterRecord, of_its_call: Resolve) -> Res
 
 
 def values_at(field: FilterField, record: Struct | Mapping[str, Any], path: str) -> Iterator[Any]:
-    """The values at one path of a field."""
+    """The values at one path of a filter's field."""
     side, _, rest = path.partition(".buffer.")
     if rest:
         yield from _found_in(_part(_part(record, side), "buffer"), rest.split("."))
@@ -45,7 +45,7 @@ def values_at(field: FilterField, record: Struct | Mapping[str, Any], path: str)
 
 
 def _walked(values: list[Any], steps: list[str]) -> list[Any]:
-    """What is at the end of a path, lists opened, without nulls."""
+    """The values at the end of a filter's path, lists opened, without nulls."""
     for step in steps:
         values = [_part(value, step) for value in values]
         values = [one for value in values for one in (value if isinstance(value, list | tuple) else [value])]
@@ -53,7 +53,7 @@ def _walked(values: list[Any], steps: list[str]) -> list[Any]:
 
 
 def _part(value: Any, name: str) -> Any:
-    """A field of a record or of a tree; None where there is none, or it is left out."""
+    """The field of a record or of a tree that a filter names; None where there is none, or it is left out."""
     if isinstance(value, Struct):
         found = getattr(value, name) if name in value.__struct_fields__ else None
         return found if found is not UNSET else None
@@ -61,7 +61,8 @@ def _part(value: Any, name: str) -> Any:
 
 
 def _found_in(tree: Any, steps: Sequence[str]) -> list[Any]:
-    """The values at any depth whose way there has these steps in this order, the last one being their own name."""
+    """The values at any depth that a filter's path finds: their way there has these steps in this order, the last one being their
+    own name."""
     found: list[Any] = []
 
     def visit(value: Any, at: int, named: bool) -> None:
@@ -84,7 +85,7 @@ _HELD = {*CallKeys.__struct_fields__, "latency_ns", "handle", "handle_uuid"}
 
 
 class LookedAt:
-    """The values of the fields of one call, each looked up when a filter asks for it."""
+    """The values of filter fields of one call, each looked up when a filter asks for it."""
 
     def __init__(self, call: Call, records: CallRecords) -> None:
         self._call, self._records = call, records

@@ -41,7 +41,7 @@ class CallFilter:
         return frozenset(self.expression.fields)
 
     def asks_for(self, name: str) -> bool:
-        """Whether it asks for a field of this name."""
+        """Whether the filter asks for a field of this name."""
         return any(field.name == name for field in self.fields)
 
     def servers_among(self, servers: Iterable[str]) -> list[str]:
@@ -53,11 +53,11 @@ class CallFilter:
         return str(self.tree)
 
     def again(self, source: str) -> CallFilter:
-        """A filter of the same kind."""
+        """A call filter of the same kind from other text."""
         return CallFilter(source)
 
     def passes(self, record: CallRecord | Mapping[str, Any]) -> bool:
-        """Whether a call passes that is a record already."""
+        """Whether a call that is a record already passes the filter."""
         return self.expression.passes(of_record(record))
 
 
@@ -76,22 +76,22 @@ class SampleFilter:
         return str(self.tree)
 
     def again(self, source: str) -> SampleFilter:
-        """A filter of the same kind."""
+        """A sample filter of the same kind from other text."""
         return SampleFilter(source, of_counters=self._of_counters)
 
     def records(self, analysis: Analysis) -> Iterator[SampleRecord]:
-        """The sample records that pass."""
+        """The sample records that pass the filter."""
         shown = analysis.shown
         wanted = shown.only(self._wanted(CallColumns(analysis), np.array(shown.numbers)))
         return filter(self._passing(analysis, wanted), sample_records(analysis, wanted))
 
     def test(self, analysis: Analysis) -> Callable[[SampleRecord | CounterRecord], bool]:
-        """Whether a sample passes, or a formatted value."""
+        """Whether a sample passes the filter, or a formatted value."""
         numbers = np.arange(1, len(analysis.calls) + 1)
         return self._passing(analysis, analysis.shown.only(self._wanted(CallColumns(analysis), numbers)))
 
     def _wanted(self, columns: CallColumns, numbers: Numbers) -> list[int]:
-        """The calls among these whose values may pass."""
+        """The calls among these whose samples may pass the filter."""
         found: list[int] = numbers[self._of_calls.passing(columns, numbers)].tolist()
         return found
 

@@ -19,7 +19,7 @@ NAMED = (Kind.STATUS, Kind.FAULT, Kind.REQUEST_CODE, Kind.COUNTER_TYPE)
 
 
 def numbers_of(kind: Kind) -> Mapping[str, int]:
-    """The names of a kind of numbers, in capitals; none of a kind without names."""
+    """The names of a kind of numbers that filters can name, in capitals; none of a kind without names."""
     match kind:
         case Kind.STATUS:
             return hresult_numbers() | nt_status_numbers() | win32_numbers()
@@ -35,7 +35,7 @@ def numbers_of(kind: Kind) -> Mapping[str, int]:
 
 
 def buffer_names() -> frozenset[str]:
-    """The keys of decoded buffers, at any depth."""
+    """The keys of decoded buffers that filters can name, at any depth."""
     from analyzer.interfaces.buffers.wire_value_names import buffer_field_names
 
     return buffer_field_names()
@@ -47,16 +47,15 @@ def named_methods() -> Mapping[str, str]:
 
 
 def with_article(kind: Kind) -> str:
-    """A kind as messages name it: `a number`, `text`, `in seconds`."""
+    """A kind of a filter's values as messages name it: `a number`, `text`, `in seconds`."""
     if kind in (Kind.TEXT, Kind.SECONDS, Kind.FLAG, Kind.ANY):
         return {Kind.SECONDS: "in seconds"}.get(kind, str(kind))
     return f"an {kind}" if str(kind)[0] in "aeiou" else f"a {kind}"
 
 
 def vocabulary() -> dict[str, Any]:
-    """The whole vocabulary, for a program that reads filters itself: the fields of calls with kind, paths, choices and meaning, and
-    the grammar.
-    """
+    """The whole vocabulary of filters, for a program that reads filters itself: the fields of calls with kind, paths, choices and
+    meaning, and the grammar."""
     return {
         "fields": [
             [field.name, field.kind.name, list(field.paths), list(field.choices), field.meaning]

@@ -30,8 +30,8 @@ TEXTS = frozenset({Kind.TEXT, Kind.CHOICE, Kind.METHOD, Kind.INTERFACE, Kind.NAM
 
 
 class FilterField(Struct, frozen=True):
-    """One field. `paths` state where its values are in a record; more than one where a field has several values at once. A field
-    `of_value` is in the record of a sample or a formatted value, another in that of its call."""
+    """One field that a filter may name. `paths` state where its values are in a record; more than one where a field has several
+    values at once. A field `of_value` is in the record of a sample or a formatted value, another in that of its call."""
 
     name: str
     kind: Kind
@@ -155,7 +155,7 @@ _KINDS = {bool: Kind.FLAG, int: Kind.NUMBER, float: Kind.NUMBER, str: Kind.TEXT,
 
 
 def _plain_types(hint: Any) -> Iterator[Any]:
-    """What a value of a field may be, None aside; of several values what each may be."""
+    """What a value of a filter's field may be, None aside; of several values what each may be."""
     origin = get_origin(hint)
     if origin in (Union, UnionType):
         for part in get_args(hint):
@@ -169,14 +169,14 @@ def _plain_types(hint: Any) -> Iterator[Any]:
 
 
 def _meta(hint: Any) -> Meta:
-    """What a record type says of a field."""
+    """What a record type says of a field that a filter may name."""
     while get_origin(hint) is not Annotated:
         hint = next(part for part in get_args(hint) if get_origin(part) is Annotated)
     return next(meta for meta in hint.__metadata__ if isinstance(meta, Meta) and meta.description)
 
 
 def _of_record(kind: type[Struct], path: str = "") -> Iterator[FilterField]:
-    """The fields of a record type, and of what its fields are made of."""
+    """The filter fields of a record type, and of what its fields are made of."""
     hints = get_type_hints(kind, include_extras=True)
     for key in kind.__struct_fields__:
         meta, types = _meta(hints[key]), list(_plain_types(hints[key]))
@@ -198,7 +198,7 @@ def _of_record(kind: type[Struct], path: str = "") -> Iterator[FilterField]:
 
 
 def _words(kind: Any) -> Iterator[Any]:
-    """The words of a fixed set."""
+    """The words of a fixed set that a filter's field may have."""
     if get_origin(kind) is Literal:
         yield from get_args(kind)
     elif isinstance(kind, EnumMeta):
@@ -223,7 +223,7 @@ def _params() -> Iterator[tuple[str, Kind, str, str]]:
 
 
 def _without_side(own: Mapping[str, FilterField]) -> Iterator[FilterField]:
-    """What each side has, under its name without the side: the values of both."""
+    """Filter fields of each side, under their name without the side: the values of both."""
     for name, field in own.items():
         side, _, rest = name.partition(".")
         if side == "request" and rest:
@@ -246,7 +246,7 @@ def call_fields() -> Mapping[str, FilterField]:
 
 
 def _of_values(kind: type[Struct]) -> dict[str, FilterField]:
-    """The fields of samples or formatted values that are not those of their calls."""
+    """The filter fields of samples or formatted values that are not those of their calls."""
     own = _by_name(_of_record(kind))
     return {
         name: replace(field, of_value=True) for name, field in own.items() if name.partition(".")[0] not in _OF_ITS_CALL
@@ -268,7 +268,8 @@ def counter_fields() -> Mapping[str, FilterField]:
 
 
 def buffer_field(name: str) -> FilterField | None:
-    """A field of decoded lpData: `buffer.` or `response.buffer.` with names of `ksy/` after it, at any depth in that order."""
+    """A filter field of decoded lpData: `buffer.` or `response.buffer.` with names of `ksy/` after it, at any depth in that
+    order."""
     for prefix, sides in (
         ("buffer.", BOTH_SIDES),
         ("request.buffer.", ("request",)),

@@ -41,7 +41,7 @@ _END = f"(?!{WORD_CHARACTER})"
 
 
 def _words(words: str) -> str:
-    """Words in capitals or small letters, and no others: without regard to case `s` would be `ſ` too."""
+    """Keywords of the filter grammar in capitals or small letters, and no others: without regard to case `s` would be `ſ` too."""
     return re.sub("[a-z]", lambda letter: f"[{letter[0]}{letter[0].upper()}]", f"({words})")
 
 
@@ -112,7 +112,7 @@ _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}
 
 
 def parse(source: str) -> Node:
-    """The tree of a filter; `FilterError` where it is none."""
+    """Parses the text of a filter to its tree; `FilterError` where it is none."""
     if len(source) > MAX_LENGTH:
         raise FilterError(f"a filter may have {MAX_LENGTH:,} characters, this one has {len(source):,}", source, (0, 1))
     if not source.strip():
@@ -135,7 +135,7 @@ _SPACE_IN_JAVASCRIPT = r"[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\
 
 
 def tables() -> dict[str, Any]:
-    """The grammar as an LALR parser, without lark.
+    """The filter grammar as an LALR parser, without lark.
 
     `terminals` are names and JavaScript patterns in the order they are tried; text of those in `ignore` is skipped. A state says by
     the name of a terminal or rule what follows: a state, or -1 less the number of the rule that ends there. A rule has the name of
@@ -195,7 +195,7 @@ def _rule(rule: dict[str, Any]) -> list[Any]:
 
 
 class _Builder:
-    """Makes our nodes of lark's."""
+    """Makes our tree nodes of lark's for a filter."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -243,7 +243,7 @@ class _Builder:
                 return Not(In(self._operand(parts[0]), self._members(parts[2]), quantifier))
 
     def _compared(self, parts: list[Tree[Token] | Token], quantifier: Quantifier | None) -> Node:
-        """`a < b < c` means `a < b and b < c`."""
+        """Builds a filter's chain of comparisons: `a < b < c` means `a < b and b < c`."""
         operands = [self._operand(part) for part in parts[::2]]
         relations: list[Node] = []
         for left, sign, right in zip(operands, parts[1::2], operands[1:], strict=False):
@@ -277,7 +277,8 @@ class _Builder:
         return Word(str(part), _place(part))
 
     def _unescaped(self, token: Token) -> str:
-        """A backslash before anything it does not escape stands for itself, so that accounts can be written as they are."""
+        """The text of a filter's string: a backslash before anything it does not escape stands for itself, so that accounts can be
+        written plainly."""
 
         def one(match: re.Match[str]) -> str:
             *codes, character = match.groups()
@@ -300,7 +301,7 @@ def _place(part: Tree[Token] | Token) -> Place:
 
 
 def _explain(error: UnexpectedInput, source: str) -> NoReturn:
-    """Says in our words what the parser did not understand."""
+    """Says in our words what the parser did not understand in a filter."""
     parser = getattr(error, "interactive_parser", None)
     wanted: set[str] = parser.accepts() if parser is not None else set()
     if isinstance(error, UnexpectedCharacters):
@@ -336,7 +337,7 @@ _SIGNS = (
 
 
 def _wanted(terminals: set[str]) -> str:
-    """What may stand at a place, in words."""
+    """What may stand at a place of a filter, in words."""
     if "WORD" in terminals:
         return "a field or a value"
     signs = ", ".join(sign for terminal, sign in _SIGNS if terminal in terminals)

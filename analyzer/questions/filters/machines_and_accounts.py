@@ -11,7 +11,8 @@ ANONYMOUS = "anonymous"
 
 
 class Party(Struct, frozen=True):
-    """One machine, or all of a network. `text` is what the user wrote: an address, a network, or a name the traffic gives."""
+    """A machine as a user wrote it in an option, or all machines of a network. `text` is what the user wrote: an address, a
+    network, or a name the traffic gives."""
 
     text: str
     network: IPv4Network | IPv6Network | None
@@ -21,7 +22,7 @@ class Party(Struct, frozen=True):
 
     @classmethod
     def of(cls, text: str) -> Party:
-        """Raises `ValueError` for what can be none of these."""
+        """The machine that an option names; raises `ValueError` for what can be none."""
         try:
             return cls(text, ip_network(text.strip("[]"), strict=False))
         except ValueError:
@@ -33,7 +34,7 @@ class Party(Struct, frozen=True):
         return cls(text, None)
 
     def is_at(self, ip: str, names: Sequence[str]) -> bool:
-        """Whether it has this address, or one of these names: in whole, or as far as the first dot."""
+        """Whether the machine has this address, or one of these names: in whole, or as far as the first dot."""
         if self.network is not None:
             try:
                 return ip_address(ip) in self.network
@@ -44,7 +45,7 @@ class Party(Struct, frozen=True):
 
 
 class Parties(Struct, frozen=True):
-    """Any of several machines; each address is looked up once."""
+    """Any of several machines that a user wrote in options; each address is looked up once."""
 
     wanted: tuple[Party, ...]
     names: Mapping[str, Sequence[str]]

@@ -13,7 +13,8 @@ from analyzer.questions.filters.machines_and_accounts import ANONYMOUS, Account,
 
 
 class RenamedFilter:
-    """A filter that is made of the user's when it is first asked for something: only then all names are known."""
+    """A filter with pseudonyms in place of the user's names, made when it is first asked for something: only then all names are
+    known."""
 
     def __init__(self, original: Any, names: Pseudonyms) -> None:
         self._original, self._names = original, names
@@ -26,7 +27,7 @@ class RenamedFilter:
 
     @property
     def fields(self) -> Any:
-        """The fields it asks for, which renaming leaves."""
+        """The fields the renamed filter asks for, which renaming leaves."""
         return self._original.fields
 
     def __str__(self) -> str:
@@ -37,7 +38,8 @@ class RenamedFilter:
 
 
 def renamed(selection: Selection, names: Pseudonyms) -> Selection:
-    """The selection of calls by pseudonyms. Raises `InputError` for networks: pseudonyms of neighbours are no neighbours."""
+    """The selection of calls with pseudonyms in place of the user's names. Raises `InputError` for networks: pseudonyms of
+    neighbours are no neighbours."""
     return replace(
         selection,
         servers=tuple(_machine(machine, names) for machine in selection.servers),

@@ -13,7 +13,7 @@ _REMEMBERED = 4096
 
 
 class PatternError(ValueError):
-    """A text that is no pattern; `str()` says why."""
+    """The error that a text is no regular expression; `str()` says why."""
 
 
 class Pattern:
@@ -26,7 +26,7 @@ class Pattern:
             raise PatternError(_reason(str(error))) from None
 
     def found_in(self, text: str) -> bool:
-        """Whether the pattern occurs anywhere in the text."""
+        """Whether the regular expression occurs anywhere in the text."""
         known = self._known.get(text)
         if known is None:
             if len(self._known) >= _REMEMBERED:
@@ -37,12 +37,12 @@ class Pattern:
 
 
 def _storable(text: str) -> str:
-    """A lone surrogate has no UTF-8 form; it is looked at as an escape."""
+    """Text for the regular-expression engine: a lone surrogate has no UTF-8 form; it is looked at as an escape."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _reason(message: str) -> str:
-    """The engine's reason, without the drawing around it."""
+    """Why the engine refused a regular expression, without the drawing around it."""
     for line in message.splitlines():
         if line.startswith("error: "):
             return line.removeprefix("error: ")

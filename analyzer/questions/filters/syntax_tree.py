@@ -27,7 +27,7 @@ _NOWHERE: Place = (0, 0)
 
 
 class FilterError(InputError):
-    """A filter that cannot be used: one sentence, and where in the text."""
+    """The error that a filter cannot be used: one sentence, and where in the text."""
 
     def __init__(self, sentence: str, source: str, at: Place) -> None:
         self.sentence, self.source = sentence, source
@@ -41,7 +41,7 @@ _BEFORE, _AFTER = 60, 40
 
 
 def _pointed_at(source: str, start: int, stop: int) -> str:
-    """The text around a place, and a line of carets below the place."""
+    """The text of a filter around a place, and a line of carets below the place."""
     begin = max(0, start - _BEFORE)
     end = min(len(source), max(min(stop, start + _AFTER), start) + _AFTER)
     shown = "".join(one if one.isprintable() else " " for one in source[begin:end])
@@ -66,7 +66,7 @@ def _without_place(part: _Placed) -> tuple[object, ...]:
 
 
 class Word(_Placed, frozen=True):
-    """A word without quotes: a field, or a value."""
+    """A word without quotes in a filter: a field, or a value."""
 
     text: str
     at: Place = _NOWHERE
@@ -76,7 +76,7 @@ class Word(_Placed, frozen=True):
 
 
 class Text(_Placed, frozen=True):
-    """A quoted value."""
+    """A quoted value in a filter."""
 
     text: str
     at: Place = _NOWHERE
@@ -95,7 +95,7 @@ def _escaped(character: str) -> str:
 
 
 class Function(_Placed, frozen=True):
-    """`len`, `count`, `lower` or `upper` of a field."""
+    """A function in a filter: `len`, `count`, `lower` or `upper` of a field."""
 
     name: str
     argument: Operand
@@ -109,7 +109,7 @@ Operand = Word | Text | Function
 
 
 class Range(Struct, frozen=True):
-    """Everything from `low` to `high`, both included."""
+    """A range in a filter: everything from `low` to `high`, both included."""
 
     low: Operand
     high: Operand
@@ -123,7 +123,7 @@ class Range(Struct, frozen=True):
 
 
 class Exists(Struct, frozen=True):
-    """A field alone: it has a value."""
+    """A field alone in a filter: it has a value."""
 
     operand: Operand
 
@@ -132,7 +132,7 @@ class Exists(Struct, frozen=True):
 
 
 class Compare(_Placed, frozen=True):
-    """Two operands and an operator, `any` or `all` before them where it was written."""
+    """A comparison in a filter: two operands and an operator, `any` or `all` before them where it was written."""
 
     left: Operand
     operator: Operator
@@ -145,7 +145,7 @@ class Compare(_Placed, frozen=True):
 
 
 class In(Struct, frozen=True):
-    """An operand and a set of values, ranges and networks."""
+    """A membership in a filter: an operand and a set of values, ranges and networks."""
 
     left: Operand
     members: tuple[Operand | Range, ...]
@@ -191,5 +191,5 @@ Node = Exists | Compare | In | Not | And | Xor | Or
 
 
 def _inside(part: Node, *loose: type) -> str:
-    """A part, in parentheses where it would otherwise fall apart."""
+    """A part of a filter as text, in parentheses where it would otherwise fall apart."""
     return f"({part})" if isinstance(part, loose) else str(part)

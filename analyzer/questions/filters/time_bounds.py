@@ -15,8 +15,8 @@ _DAY_NS = UNITS_NS["d"]
 
 
 class TimeBound(Struct, frozen=True):
-    """A moment. `ns` counts from 1970 (`absolute`), from midnight of a day in UTC (`of-day`), or from the first frame of the
-    capture (`relative`)."""
+    """A moment as a user wrote it in an option. `ns` counts from 1970 (`absolute`), from midnight of a day in UTC (`of-day`), or
+    from the first frame of the capture (`relative`)."""
 
     text: str
     kind: Literal["absolute", "of-day", "relative"]
@@ -27,7 +27,7 @@ class TimeBound(Struct, frozen=True):
 
     @classmethod
     def of(cls, text: str) -> TimeBound:
-        """Raises `ValueError` for what is no time."""
+        """The moment that an option states; raises `ValueError` for what is no time."""
         text = text.strip()
         if (absolute := parse_time(text)) is not None:
             return cls(text, "absolute", absolute)
@@ -43,8 +43,8 @@ class TimeBound(Struct, frozen=True):
         )
 
     def at(self, facts: CaptureFacts) -> int:
-        """The moment in this capture. A time of day is of the day of the first frame, and of the next where the capture began
-        after it and goes on until then."""
+        """The moment of an option as a time in this capture. A time of day is of the day of the first frame, and of the next where
+        the capture began after it and goes on until then."""
         first, last = facts.first_time_ns, facts.last_time_ns
         if self.kind == "absolute" or first is None:
             return self.ns
@@ -56,7 +56,7 @@ class TimeBound(Struct, frozen=True):
         return moment + _DAY_NS if moment < first and moment + _DAY_NS <= last else moment
 
     def after(self, first_ns: int) -> int:
-        """The moment in a capture of which no more than the time of its first frame is known."""
+        """The moment of an option as a time in a capture of which no more than the time of its first frame is known."""
         if self.kind == "absolute":
             return self.ns
         if self.kind == "relative":

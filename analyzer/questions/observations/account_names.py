@@ -40,7 +40,8 @@ _MOST_KNOWN = 10_000
 
 
 class _NamingStub(Cursor):
-    """The stub of a side of a call. A `word` is a pointer, or a length of an array; of so many bytes, at a multiple of these."""
+    """The stub of a side of a samr or lsarpc call, which names accounts. A `word` is a pointer, or a length of an array; of so many
+    bytes, at a multiple of these."""
 
     __slots__ = ("size",)
 
@@ -54,14 +55,14 @@ class _NamingStub(Cursor):
 
 
 class Accounts:
-    """What calls of one caller at one server are about, call after call."""
+    """The accounts that calls of one caller at one server are about (samr, lsarpc), call after call."""
 
     def __init__(self) -> None:
         self._handles: dict[bytes, str] = {}
         self._names: dict[int, str] = {}
 
     def take(self, call: Call) -> tuple[str, ...]:
-        """The accounts and groups that a call is about, as far as they are known."""
+        """The accounts and groups that a samr or lsarpc call is about, as far as they are known."""
         request = call.request
         if request is None or request.missing is not None:
             return ()
@@ -106,7 +107,7 @@ class Accounts:
         return self._names.get(relative_id) or f"RID {relative_id}"
 
     def _learn(self, names: Sequence[str], cursor: _NamingStub) -> None:
-        """Notes which relative ids a server gave for names: SAMPR_ULONG_ARRAY ([MS-SAMR] section 2.2.7.4)."""
+        """Notes which relative ids a server gave for account names: SAMPR_ULONG_ARRAY ([MS-SAMR] section 2.2.7.4)."""
         try:
             count, has_elements = cursor.u32("Count"), cursor.word("Element")
             if has_elements and count == cursor.word("max_count") == len(names):
@@ -118,7 +119,8 @@ class Accounts:
 
 
 def _count(cursor: _NamingStub, *, varying: bool) -> int:
-    """How many elements an array has behind its Count; one that is `varying` states its offset and its length too."""
+    """How many elements an array of a samr or lsarpc call has behind its Count; one that is `varying` states its offset and its
+    length too."""
     count = cursor.u32("Count")
     for name in ("max_count", "offset", "actual_count") if varying else ("max_count",):
         cursor.word(name)
@@ -141,7 +143,7 @@ def _string_head(cursor: _NamingStub) -> tuple[int, int]:
 
 
 def _strings(cursor: _NamingStub, heads: Sequence[tuple[int, int]]) -> list[str]:
-    """The text of such strings, which stand behind all of their heads."""
+    """The text of account names, which stands behind the heads of all strings."""
     found: list[str] = []
     for length, pointer in heads:
         if not pointer:
@@ -158,5 +160,5 @@ def _strings(cursor: _NamingStub, heads: Sequence[tuple[int, int]]) -> list[str]
 
 
 def _ids(cursor: _NamingStub) -> list[int]:
-    """The relative ids of SamrLookupIdsInDomain."""
+    """The relative ids of accounts in SamrLookupIdsInDomain."""
     return [cursor.u32("RelativeIds") for _ in range(_count(cursor, varying=True))]

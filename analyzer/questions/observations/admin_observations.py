@@ -86,7 +86,8 @@ _What = TypeVar("_What", bound=Hashable)
 
 
 def deed_drafts(scene: Scene) -> Iterator[Draft]:
-    """What is observed of calls that are none of performance: each call is in one of these."""
+    """What is observed of calls that are none of performance (services, tasks, accounts, shares, registry): each call is in one of
+    these."""
     yield from _named(scene, scmr.INTERFACE, lambda: _about_service)
     yield from _named(scene, winreg.INTERFACE, lambda: _about_key)
     yield from _named(scene, account_names.SAMR, _account_reader)
@@ -95,7 +96,8 @@ def deed_drafts(scene: Scene) -> Iterator[Draft]:
 
 
 def _named(scene: Scene, interface: str, reader: Callable[[], Callable[[Call], _About | None]]) -> Iterator[Draft]:
-    """What was done to things that calls of an interface name. A `reader` takes the calls of one caller in their order."""
+    """Observations of what was done to things that calls of an interface name (services, tasks, accounts, keys). A `reader` takes
+    the calls of one caller in their order."""
     calls = scene.calls
     which = scene.left & calls.is_of(interface) & np.isin(calls.column("opnum"), _NAMING[interface])
     for who, places in calls.by(who_in, which).items():
@@ -108,7 +110,7 @@ def _named(scene: Scene, interface: str, reader: Callable[[], Callable[[Call], _
 
 
 def _joined(scene: Scene, groups: dict[tuple[_What, int], list[int]]) -> dict[tuple[_What, int], list[int]]:
-    """Places of calls by what they did and their outcome; those that are part of an answer are put with it."""
+    """Places of admin calls by what they did and their outcome; those that are part of an answer are put with it."""
     statuses = scene.calls.column("status")
     answered, refused = OUTCOMES.index("answered"), OUTCOMES.index("refused")
     for what, outcome in list(groups):
@@ -122,7 +124,8 @@ def _joined(scene: Scene, groups: dict[tuple[_What, int], list[int]]) -> dict[tu
 
 
 def _limited(scene: Scene, who: Who, groups: dict[tuple[_About, int], list[int]]) -> Iterator[Draft]:
-    """An observation for each thing; those beyond the most are one for each deed and outcome. Reads are always one."""
+    """An observation for each thing that admin calls did something to; those beyond the most are one for each deed and outcome.
+    Reads are always one."""
     single: Counter[tuple[Deed, int]] = Counter()
     together: dict[tuple[Deed, int], tuple[list[int], dict[str, None]]] = {}
     for ((deed, name, detail), outcome), found in groups.items():
@@ -173,7 +176,7 @@ def _about_service(call: Call) -> _About | None:
 
 
 def _settings(facts: ServiceFacts) -> str | None:
-    """What a service runs, when and as whom, as far as a call states it."""
+    """What a call configures of a service: what it runs, when and as whom, as far as the call states it."""
     parts = [f'which runs "{facts.image_path}"'] if facts.image_path else []
     parts += [f"start {facts.start}"] if facts.start else []
     parts += [f"as {facts.account}"] if facts.account else []
@@ -204,7 +207,7 @@ def _about_key(call: Call) -> _About | None:
 
 
 def _data(content: Any) -> str | None:
-    """The data of a value in words."""
+    """The data of a registry value in an observation, in words."""
     if content is None:
         return None
     words = content.hex() if isinstance(content, bytes) else str(content)
@@ -212,7 +215,7 @@ def _data(content: Any) -> str | None:
 
 
 def _by_method(scene: Scene) -> Iterator[Draft]:
-    """What calls did that name nothing, by caller, method and outcome."""
+    """Observations of admin calls that name nothing, by caller, method and outcome."""
     calls = scene.calls
     for who, of_who in calls.by(who_in, scene.left).items():
         groups: dict[tuple[tuple[Deed, str], int], list[int]] = {}
@@ -233,20 +236,20 @@ def _by_method(scene: Scene) -> Iterator[Draft]:
 
 
 def _labels(scene: Scene, places: Numbers) -> tuple[str, ...]:
-    """The methods of calls, each once."""
+    """The methods of observed admin calls, each once."""
     interfaces = (one.interface for one in scene.calls.contexts(places))
     names = listed(interface_label(one) for one in interfaces)
     return tuple(f"{names}.{method}" for method in scene.calls.values("method", places) if method)
 
 
 def _split(places: Numbers, codes: Numbers) -> Iterator[Numbers]:
-    """Places by their codes, in the order of the codes."""
+    """Places of observed calls by their codes, in the order of the codes."""
     for code in distinct(codes).tolist():
         yield places[codes == code]
 
 
 def _command(scene: Scene, places: Numbers) -> str:
-    """The command that shows calls of these interfaces."""
+    """The command that shows calls of these interfaces, for an observation."""
     names = dict.fromkeys(
         interface_label(one.interface) for one in scene.calls.contexts(places) if one.interface.uuid is not None
     )

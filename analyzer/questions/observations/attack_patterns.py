@@ -43,7 +43,7 @@ class Attack(Struct, frozen=True):
 
     @property
     def page(self) -> str:
-        """What it looks for, what else looks so, and when it is silent."""
+        """The page of an attack: what it looks for, what else looks so, and when it is silent."""
         return inspect.cleandoc(self.find.__doc__ or "")
 
     @property
@@ -67,15 +67,15 @@ def attack(code: str, *, techniques: Sequence[str], sources: Sequence[str]) -> C
 
 @cache
 def every_attack() -> tuple[Attack, ...]:
-    """All that are known, by their codes."""
+    """All attacks that are known, by their codes."""
     for module in pkgutil.iter_modules(attacks.__path__):
         importlib.import_module(f"{attacks.__name__}.{module.name}")
     return tuple(_KNOWN[code] for code in sorted(_KNOWN))
 
 
 def note_attacks(drafts: Sequence[Draft], scene: Scene) -> None:
-    """Notes in observations what they look like. An observation that looks like several attacks is as grave as the gravest, and as
-    sure as the least sure of them."""
+    """Notes in observations which attack they look like. An observation that looks like several attacks is as grave as the gravest,
+    and as sure as the least sure of them."""
     for known in every_attack():
         for likeness in known.find(drafts, scene):
             for draft in likeness.drafts:

@@ -86,7 +86,7 @@ def _looked(scene: Scene, who: Who, activities: list[Activity]) -> Iterator[Draf
 
 
 def _asked(scene: Scene, severity: Severity, what: str, who: Who, activities: Sequence[Activity]) -> Draft:
-    """Somebody asked and was shown nothing."""
+    """The observation that somebody asked for counters and was shown nothing."""
     numbers = [number for one in activities for number in one.calls]
     outcome, why = _no_answer(activities)
     text = f"{scene.caller(who)} asked for {what}: {listed(_names(activities))}, {why}"
@@ -129,7 +129,7 @@ def _enumeration(scene: Scene, text: str, numbers: Iterable[int], who: Who, acti
 
 
 def _let_in(scene: Scene, kind: ObservationKind, caller: str) -> Iterator[Draft]:
-    """Performance calls of guests and of nobody."""
+    """Observations of performance calls of guests and of anonymous sessions."""
     is_so = attrgetter(f"auth.{kind}")
     calls = scene.calls
     for who, places in calls.by(
@@ -200,7 +200,7 @@ def _refused(scene: Scene) -> Iterator[Draft]:
 
 
 def _encrypted(scene: Scene) -> Iterator[Draft]:
-    """Performance calls that no key decrypted."""
+    """Observations of performance calls that no key decrypted."""
     calls = scene.calls
     for who, places in calls.by(who_in, scene.performance & calls.is_one("state", "sealed")).items():
         numbers = calls.numbers[places].tolist()
@@ -217,7 +217,7 @@ def _names(activities: Iterable[Activity]) -> tuple[str, ...]:
 
 
 def _no_answer(activities: Sequence[Activity]) -> tuple[CallOutcome, str]:
-    """What became of requests that read nothing, and why: `and was refused: ERROR_ACCESS_DENIED`."""
+    """What became of performance requests that read nothing, and why: `and was refused: ERROR_ACCESS_DENIED`."""
     endings = sum((Counter(one.unread) for one in activities), Counter[str]())
     words = endings if len(endings) == 1 else (f"{ending} {count:,}" for ending, count in endings.most_common())
     is_refused = sum(one.refused for one in activities) == endings.total()

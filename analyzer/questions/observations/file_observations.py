@@ -31,7 +31,7 @@ _Group = tuple[ObservationKind, Who, CallOutcome]
 
 
 def file_drafts(scene: Scene) -> Iterator[Draft]:
-    """What is observed of files, if they were asked for. Each file is in one of these."""
+    """Yields the observations of files over SMB, if they were asked for. Each file is in one of these."""
     sessions = {one.number: one for one in scene.analysis.shown_sessions}
     groups: dict[_Group, list[FileRecord]] = {}
     for one in scene.analysis.shown_files:
@@ -64,7 +64,7 @@ def _who(one: FileRecord, sessions: Mapping[int, SmbSession]) -> Who:
 
 
 def _outcome(one: FileRecord) -> CallOutcome:
-    """What became of the opening; something was done to a file whose opening was not captured."""
+    """The outcome of opening a file, for its observation; something was done to a file whose opening was not captured."""
     if one.actions:
         return "answered"
     return "asked" if one.status is None else "refused"
@@ -104,7 +104,7 @@ def _observed(scene: Scene, group: _Group, found: Sequence[FileRecord], content:
 
 
 def _words(words: Iterable[str], found: Sequence[FileRecord]) -> str:
-    """What was done to files, of a word for each of `_VERBS`: `created, written and deleted`."""
+    """What was done to files in words, one for each of `_VERBS`: `created, written and deleted`."""
     done = [word for action, word in zip(_VERBS, words, strict=True) if any(action in one.actions for one in found)]
     return " and ".join(filter(None, (", ".join(done[:-1]), done[-1])))
 
@@ -114,7 +114,7 @@ def _path(one: FileRecord) -> str:
 
 
 def _content(found: Sequence[FileRecord]) -> str | None:
-    """Size and digests of what was written of a file."""
+    """Size and digests of what was written of an observed file."""
     written = [one.written for one in found if one.written is not None]
     digests = listed(
         f"SHA-256 {'' if one.is_whole else 'of a part '}{one.sha256}" for one in written if one.sha256 is not None

@@ -31,7 +31,8 @@ def logon_drafts(scene: Scene) -> Iterator[Draft]:
 
 
 def _let_in(scene: Scene, kind: ObservationKind, noun: str) -> Iterator[Draft]:
-    """Sessions of guests and of nobody at servers at which they made no performance call; such calls are observed themselves."""
+    """Observations of sessions of guests and anonymous users at servers at which they made no performance call; such calls are
+    observed themselves."""
     is_guest = kind == "guest"
     auths = [(one.server.ip, one.auth) for one in scene.calls.by(lambda context: context, scene.performance)]
     called = {server for server, auth in auths if (auth.guest if is_guest else auth.anonymous)}
@@ -87,14 +88,14 @@ def _refused(scene: Scene) -> Iterator[Draft]:
 
 
 def _status(logon: Logon) -> str:
-    """The name of the status with which a logon was refused."""
+    """The name of the status with which a logon was refused, for its observation."""
     assert logon.refused is not None
     name = refusal_name(logon, logon.refused) or hex(logon.refused)
     return name if logon.by == "smb" else f"{logon.refused_by} {name}"
 
 
 def _logged_on(scene: Scene) -> Iterator[Draft]:
-    """Logons that were granted to an account, and those whose answer was not captured."""
+    """Observations of logons that were granted to an account, and those whose answer was not captured."""
     groups: dict[tuple[Who, bool], list[Logon]] = {}
     for logon in scene.analysis.shown_logons:
         if logon.outcome in ("account", "unanswered", "undecided"):
@@ -114,7 +115,7 @@ def _logged_on(scene: Scene) -> Iterator[Draft]:
 
 
 def _encrypted(scene: Scene) -> Iterator[Draft]:
-    """Messages of SMB3 that no key decrypted."""
+    """Observations of SMB3 messages that no key decrypted."""
     groups: dict[Who, list[SmbSession]] = {}
     for one in scene.analysis.shown_sessions:
         if one.encrypted_messages > one.decrypted_messages:
@@ -135,7 +136,7 @@ def _encrypted(scene: Scene) -> Iterator[Draft]:
 
 
 def _sealed_frames(scene: Scene, session: SmbSession) -> Iterator[int]:
-    """The frames of messages of a session that stayed encrypted, as the problem that states them names them."""
+    """The frames of an SMB session's messages that stayed encrypted, as the problem that states them names them."""
     for problem in scene.analysis.problems:
         if problem.kind == "sealed" and problem.text.startswith(f"SMB session {session.session_id:#x}:"):
             yield from problem.frames

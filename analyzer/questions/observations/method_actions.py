@@ -107,6 +107,6 @@ METHODS: Mapping[str, Mapping[str, Deed]] = {
 
 @cache
 def deed_of(interface: str | None, method: str | None) -> Deed | None:
-    """What a method does, None for one that is not listed."""
+    """The deed that a method does (for observations), None for one that is not listed."""
     patterns = METHODS.get(interface or "", {})
     return next((deed for pattern, deed in patterns.items() if fnmatchcase(method or "", pattern)), None)

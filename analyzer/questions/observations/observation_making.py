@@ -35,7 +35,7 @@ OUTCOMES: tuple[CallOutcome, ...] = ("answered", "refused", "asked", "unreadable
 
 
 class Draft(Struct, kw_only=True):
-    """An observation before it has its rank. Without `frames`, they are those of its `calls`."""
+    """A draft: an observation before it has its rank. Without `frames`, they are those of its `calls`."""
 
     severity: Severity
     kind: ObservationKind
@@ -61,7 +61,8 @@ class Draft(Struct, kw_only=True):
 
 
 class Deed(Struct, frozen=True):
-    """What calls of a method do: `created the service`, `create the service`, and what stands before the name of the machine."""
+    """What calls of a method do, for observations: `created the service`, `create the service`, and what stands before the name of
+    the machine."""
 
     kind: ObservationKind
     severity: Severity
@@ -87,12 +88,13 @@ class Scene:
 
     @cached_property
     def processes(self) -> ProcessTable:
-        """The processes that were to be seen, machine by machine."""
+        """The processes that observations were to see, machine by machine."""
         return process_table(self.analysis, self.found)
 
     @cached_property
     def processes_seen(self) -> Counter[tuple[str, str | None, str]]:
-        """How many processes of a machine somebody saw in its counters: by its address, the account and the client."""
+        """How many processes of a machine somebody saw in its counters, for observations: by its address, the account and the
+        client."""
         found: Counter[tuple[str, str | None, str]] = Counter()
         for seen_by, count in Counter(self.processes.seen_by).items():
             for key in {(seen.server_ip, seen.user, seen.client_ip) for seen in seen_by}:
@@ -100,16 +102,16 @@ class Scene:
         return found
 
     def command(self, command: str, *words: str, filter: str | None = None, interfaces: Sequence[str] = ()) -> str:
-        """A command that shows more."""
+        """A command that shows more of an observation."""
         return next_command(self.analysis, command, *words, filter=filter, interfaces=interfaces)
 
     def host(self, ip: str) -> str:
-        """A machine by its name and address."""
+        """A machine in an observation by its name and address."""
         name = self.names.get(ip)
         return f"{name} ({ip})" if name and name != ip else ip
 
     def caller(self, who: Who) -> str:
-        """An account, and the machine that it is at."""
+        """The caller in an observation: an account, and the machine that it is at."""
         return f"{who.name if who.user is not None else 'an unknown user'} from {self.host(who.client_ip)}"
 
     def of_calls(
@@ -121,7 +123,7 @@ class Scene:
         numbers: Iterable[int],
         who: Who | None,
     ) -> Draft:
-        """An observation of some calls."""
+        """The draft of an observation of some calls."""
         calls = sorted(set(numbers))
         places = np.searchsorted(self.calls.numbers, calls)
         lengths = self.calls.column("request_wire_length"), self.calls.column("response_wire_length")
@@ -153,8 +155,8 @@ class Scene:
         detail: str | None = None,
         words: str | None = None,
     ) -> Draft:
-        """An observation of calls by which somebody did something, with one outcome. `words` say to what it was done, where the
-        names of the `objects` do not."""
+        """The draft of an observation of calls by which somebody did something, with one outcome. `words` say to what it was done,
+        where the names of the `objects` do not."""
         what = listed(objects) if words is None else words
         what = f" {what}" if what else ""
         is_known = deed.kind == "other-calls" or bool((self.calls.column("status")[places] >= 0).any())
@@ -178,7 +180,7 @@ class Scene:
         return made
 
     def _reason(self, outcome: CallOutcome, places: Numbers) -> str | None:
-        """Why calls with this outcome were refused or could not be read, None for those that were answered."""
+        """Why observed calls with this outcome were refused or could not be read, None for those that were answered."""
         match outcome:
             case "answered":
                 return None
@@ -192,7 +194,7 @@ class Scene:
         return listed(_refusal(*code) for code, _ in codes.most_common())
 
     def _lack(self, places: Numbers) -> str:
-        """What was not captured of calls that are there in part."""
+        """What was not captured of observed calls that are there in part."""
         if all(one.interface.uuid is None for one in self.calls.contexts(places)):
             return "the interface is not known, for its bind was not captured"
         if bool((self.calls.column("request_side")[places] < 0).all()):
@@ -200,14 +202,14 @@ class Scene:
         return "a part of the call was not captured"
 
     def looked_at(self, places: Numbers) -> list[Call]:
-        """The calls at some places."""
+        """The observed calls at some places."""
         which = np.zeros(len(self.calls), np.bool_)
         which[places] = True
         return [call for _, call in self.calls.looked_at(which)]
 
 
 def _outcomes(calls: ShownCalls) -> Numbers:
-    """What became of each call (`Call.outcome`), by its place in `OUTCOMES`."""
+    """The outcome of each observed call (`Call.outcome`), by its place in `OUTCOMES`."""
     is_asked = (calls.column("response_side") < 0) & calls.is_one("state", "request-only", "sealed")
     found = np.where(is_asked, OUTCOMES.index("asked"), OUTCOMES.index("unreadable"))
     found[calls.is_one("state", "complete")] = OUTCOMES.index("answered")
@@ -216,19 +218,19 @@ def _outcomes(calls: ShownCalls) -> Numbers:
 
 
 def _refusal(status: int, kind: int, fault: int) -> str:
-    """The name of what a call was refused with."""
+    """The name of what an observed call was refused with."""
     if fault >= 0:
         return f"fault {fault_name(fault) or hex(fault)}"
     return ReturnKind(kind).words_of(status)
 
 
 def who_in(context: Context) -> Who:
-    """Who made the calls that have this in common."""
+    """Who made the observed calls that have this in common."""
     return Who(*who_of(context))
 
 
 def listed(names: Iterable[str]) -> str:
-    """The first of different names, and how many more there are."""
+    """The names in an observation: the first of different ones, and how many more there are."""
     distinct = list(dict.fromkeys(names))
     more = len(distinct) - _MOST_NAMES
     return ", ".join(distinct[:_MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")

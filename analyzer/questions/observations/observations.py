@@ -83,7 +83,7 @@ def _drafts(scene: Scene) -> Iterator[Draft]:
 
 
 def _losses(scene: Scene) -> Iterator[Draft]:
-    """What could not be read."""
+    """The observation of what could not be read."""
     lost = [one for one in all_problems(scene.analysis, scene.damages) if one.kind in _LOSSES]
     if lost:
         kinds = Counter(one.kind for one in lost)

@@ -35,7 +35,7 @@ class Triaged(Struct, frozen=True):
 
 
 def unreadable(file: str, reason: str) -> Triaged:
-    """A file that no analysis could be made of."""
+    """The triage of a file that no analysis could be made of."""
     return Triaged(_file(file, "unreadable", reason, None, ()))
 
 
@@ -119,7 +119,7 @@ def _file(file: str, outcome: Outcome, text: str, scene: Scene | None, ranked: S
 
 
 def _sentence(scene: Scene) -> str:
-    """What there is of performance traffic."""
+    """The sentence of a triage on what there is of performance traffic."""
     analysis, count = scene.analysis, int(scene.performance.sum())
     if not count:
         kinds = listed(Counter(problem.kind for problem in analysis.problems))
@@ -137,7 +137,7 @@ def _sentence(scene: Scene) -> str:
 
 
 def _keys_wanted(scene: Scene) -> Iterator[str]:
-    """What would decrypt the performance calls, and the SMB sessions, that no key decrypted."""
+    """The keys a triage wants: what would decrypt the performance calls, and the SMB sessions, that no key decrypted."""
     for session in scene.analysis.shown_sessions:
         if session.encrypted_messages > session.decrypted_messages and session.decryption.lacks_key:
             yield _key_for(session.identity.mechanism, session.identity.claimed, session.identity.service)

@@ -112,8 +112,8 @@ def _resemblance(plain: str) -> ProcessMark | None:
 
 
 def _is_one_change_away(text: str, known: str) -> bool:
-    """Whether one letter is changed, added, left out or swapped with the next (a Damerau-Levenshtein distance of 1) in a text that
-    is another and at most one letter longer or shorter."""
+    """Whether two process names are one change apart: one letter is changed, added, left out or swapped with the next (a
+    Damerau-Levenshtein distance of 1) in a text that is another and at most one letter longer or shorter."""
     start = 0
     while start < min(len(text), len(known)) and text[start] == known[start]:
         start += 1

@@ -56,7 +56,7 @@ _Floats = npt.NDArray[np.float64]
 
 
 class _Values(Struct):
-    """What the values of a process say, answer by answer."""
+    """What the counter values of a process say, answer by answer."""
 
     parent: int | None = None
     started_ns: int | None = None
@@ -93,7 +93,7 @@ class ProcessTable(Struct, frozen=True):
         return map(self.record, range(len(self)))
 
     def record(self, row: int) -> ProcessRecord:
-        """The process in a row."""
+        """The record of the process in a row."""
         server, name, pid, _ = self.keys[row]
         first, last, images, values = self.first[row], self.last[row], self.images[row], self._values()[row]
         frames, files = self._frames_of(first.first_call, last.last_call)
@@ -184,7 +184,7 @@ def _sighted(images: Iterable[ImageRecord]) -> dict[_Key, list[ImageRecord]]:
 
 
 def _by_machine(sighted: dict[_Key, list[ImageRecord]]) -> dict[_Key, list[ImageRecord]]:
-    """The processes of the machine that was seen first, then those of the next."""
+    """Processes by machine: those of the machine that was seen first, then those of the next."""
     machines = {server: number for number, server in enumerate(dict.fromkeys(key[0] for key in sighted))}
     if len(machines) <= 1:
         return sighted
@@ -253,12 +253,12 @@ class _OfProcesses:
 
 
 def _kind_of(counters: Sequence[str]) -> int | None:
-    """What a counter says of a process, None for nothing that is asked for."""
+    """What a counter says of a process (times, memory, id), None for nothing that is asked for."""
     return next((_COUNTERS[name.casefold()] for name in counters if name.casefold() in _COUNTERS), None)
 
 
 def _values(batches: Iterable[Batch]) -> dict[tuple[str, str, int | None], _Values]:
-    """What values say of each process, by server, name and process id."""
+    """What counter values say of each process, by server, name and process id."""
     found: dict[tuple[str, str, int | None], _Values] = {}
     for batch in batches:
         for plan, rows in batch.plans:
@@ -268,7 +268,7 @@ def _values(batches: Iterable[Batch]) -> dict[tuple[str, str, int | None], _Valu
 
 
 class _Instances:
-    """The instances of a plan: of each place, which instance it is of, and what it says of it."""
+    """The process instances of a plan: of each place, which instance it is of, and what it says of it."""
 
     def __init__(self, plan: ValuePlan) -> None:
         numbers: dict[tuple[str, str, str | None, int | None], int] = {}
@@ -289,7 +289,7 @@ class _Instances:
 def _take(
     found: dict[tuple[str, str, int | None], _Values], batch: Batch, instances: _Instances, rows: npt.NDArray[np.int64]
 ) -> None:
-    """Takes the values in some rows of a batch, which are those of all answers of a plan."""
+    """Takes values of processes in some rows of a batch, which are those of all answers of a plan."""
     places = batch.place[rows]
     kinds, why = instances.kinds[places], batch.why[rows]
     is_id = (kinds == _PID) | (kinds == _PARENT)

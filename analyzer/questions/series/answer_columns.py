@@ -45,7 +45,7 @@ Clocks = tuple[int | None, int | None, int | None]
 
 
 class Answer(Struct, eq=False):
-    """The values of one answer, and what the pairs of its readings depend on.
+    """The counter values of one answer, and what the pairs of its readings depend on.
 
     `values` are all of the answer; `numbers` marks those that are numbers (None: all but error blocks), and `texts` has the others.
     `clocks` are ticks, frequency and system time of the answer, `object_clocks` ticks and frequency of each object.
@@ -71,10 +71,9 @@ class Answer(Struct, eq=False):
 
 
 class _Viewer(Struct):
-    """A query handle, or an open of the pipe. `groups` numbers what is answered together: the instances of one counter added to a
-    query, or of one object. By these numbers: `answers` counts their answers, `now` has the values of the last one, `before` those
-    of the one before.
-    """
+    """Who reads counters: a query handle, or an open of the pipe. `groups` numbers what is answered together: the instances of one
+    counter added to a query, or of one object. By these numbers: `answers` counts their answers, `now` has the values of the last
+    one, `before` those of the one before."""
 
     key: Key
     lost: int = 0
@@ -85,7 +84,7 @@ class _Viewer(Struct):
     last: ValuePlan | None = None
 
     def numbered(self, key: Key) -> int:
-        """The number of a group."""
+        """The number of a group of counters of this viewer."""
         number = self.groups.get(key)
         if number is None:
             number = self.groups[key] = len(self.groups)
@@ -96,7 +95,7 @@ class _Viewer(Struct):
 
 
 class Answers:
-    """Reads calls into answers. The plan of an answer is kept in its binding."""
+    """Reads calls into columns of counter values, answer by answer. The plan of an answer is kept in its binding."""
 
     def __init__(self, analysis: Analysis, select: Select | None) -> None:
         self._analysis = analysis
@@ -242,12 +241,12 @@ class Answers:
         return self._winperf_rows_plan(viewer, call, handle, rows, layout.objects, layout, ids)
 
     def _columns_of(self, call: Call) -> Callable[[WinPerfObject], list[bool]]:
-        """Which counters of an object are read."""
+        """Which counters of a winperf object are read."""
         table = self._analysis.name_tables.of(call.server)
         return lambda item: self.registry.choice.columns(call.server, item.name_index, item.definitions, table)
 
     def _ids_of(self, call: Call, layout: WinperfLayout) -> Ints:
-        """Where the values stand that distinguish instances."""
+        """Where the counter values stand in an answer that distinguish instances."""
         columns = self._columns_of(call)
         objects = ((item, any(columns(item))) for item in layout.objects)
         return np.array(list(id_places(objects, self._analysis.name_tables.of(call.server))), np.int64)
@@ -281,7 +280,8 @@ class Answers:
     # both
 
     def _begin(self, viewer: _Viewer, answer: Answer, *, damaged: bool) -> None:
-        """Which groups an answer answers, and with which instances. One that is damaged proves nothing of what it lacks."""
+        """Begins the readings of an answer: which groups it answers, and with which instances. One that is damaged proves nothing
+        of what it lacks."""
         plan = answer.plan
         answer.lost_before = viewer.lost
         viewer.lost += damaged
@@ -298,7 +298,7 @@ class Answers:
         self._read_through(answer)
 
     def _find_firsts(self, viewer: _Viewer, answer: Answer) -> None:
-        """Notes which rows have no reading before them, and why that may be."""
+        """Notes which rows of an answer have no reading before them, and why that may be."""
         plan = answer.plan
         self._seen = grown(self._seen, len(self.registry.states), fill=False)
         live = ~plan.is_error & (plan.at >= 0)
@@ -324,7 +324,7 @@ class Answers:
         return list(self._handles)[number] if number >= 0 else None
 
     def _read_through(self, answer: Answer) -> None:
-        """Notes which handle the readings came through."""
+        """Notes which query handle the readings came through."""
         whats = answer.plan.whats
         if whats is None:
             return
@@ -333,7 +333,7 @@ class Answers:
 
 
 def why_first(before: Instances | None, now: Instances | None, place: SeriesPlace) -> tuple[Why, str | None]:
-    """Why a reading has none before it: its instance is new, or its name belonged to another."""
+    """Why a reading of a counter has none before it: its instance is new, or its name belonged to another."""
     had = before.of(place) if before is not None else frozenset()
     has = now.of(place) if now is not None else frozenset()
     gone = had - has
@@ -355,7 +355,7 @@ def _identity_words(identity: Identity) -> str:
 
 
 def grown(array: npt.NDArray[Any], count: int, *, fill: int) -> npt.NDArray[Any]:
-    """An array with room for `count` entries at least."""
+    """An array of readings with room for `count` entries at least."""
     if count <= len(array):
         return array
     more = np.full(max(count, 2 * len(array)) - len(array), fill, array.dtype)
@@ -363,7 +363,7 @@ def grown(array: npt.NDArray[Any], count: int, *, fill: int) -> npt.NDArray[Any]
 
 
 def _in_a_row(rows: Sequence[WinperfRow]) -> tuple[list[WinperfRow], list[int | str | None]]:
-    """The same instances as if nothing but their samples were in the answer, and the values of these."""
+    """The instances as if nothing but their samples were in the answer, and the counter values of these."""
     found: list[WinperfRow] = []
     raws: list[int | str | None] = []
     for row in rows:
@@ -376,7 +376,7 @@ def _in_a_row(rows: Sequence[WinperfRow]) -> tuple[list[WinperfRow], list[int | 
 
 
 def _words(value: int) -> int:
-    """A number of 64 bits as unsigned."""
+    """A counter value of 64 bits as unsigned."""
     return value & _MOST
 
 
@@ -395,7 +395,7 @@ def _columns(raws: Sequence[int | str | None]) -> tuple[Words, Bools, dict[int, 
 
 
 def _winperf_values(data: bytes, read: WinperfParts) -> tuple[Words, Bools | None, dict[int, str | None]]:
-    """All values of a block, those of mixed objects among them."""
+    """All counter values of a winperf block, those of mixed objects among them."""
     if not any(read.layout.mixed):
         return read.values, None, {}
     pieces: list[Words] = []

@@ -29,7 +29,7 @@ COMPANION_FIELDS: Mapping[str, str] = {
 
 
 class CounterChoice:
-    """What `select` says of counters; all are taken if it is None."""
+    """The counters of which `select` wants series; all are taken if it is None."""
 
     def __init__(self, select: Select | None) -> None:
         self._select = select
@@ -39,7 +39,7 @@ class CounterChoice:
     def holds(
         self, server: Endpoint, query: QueryView | None, catalog: Catalog
     ) -> Callable[[int, int | None], bool] | None:
-        """Which values of an answer are read, by their block and the counter that it states; None for all."""
+        """Which counter values of an answer are read, by their block and the counter that it states; None for all."""
         if self._select is None:
             return None
 
@@ -52,7 +52,7 @@ class CounterChoice:
         return is_read
 
     def takes(self, server: Endpoint, counterset: str | None, counter_id: int | None, catalog: Catalog) -> bool:
-        """Whether there may be series of a counter. A counterset that is not known has no names."""
+        """Whether there may be series of a counter that were selected. A counterset that is not known has no names."""
         if self._select is None:
             return True
         key = server.ip, counterset, counter_id
@@ -94,7 +94,7 @@ class CounterChoice:
         ]
 
     def takes_index(self, server: Endpoint, object_index: int, counter_index: int, table: NameTable) -> bool:
-        """Whether there may be series of a counter of winperf."""
+        """Whether there may be series of a winperf counter that were selected."""
         if self._select is None:
             return True
         key = server.ip, object_index, counter_index

@@ -25,7 +25,7 @@ _NEAREST = 20
 
 
 class PathPattern:
-    """One path that a user gave. `matched` states whether any series fitted it."""
+    """One counter path that a user gave. `matched` states whether any series fitted it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -37,7 +37,7 @@ class PathPattern:
         self._pattern = wildcard(wanted)
 
     def fits(self, series: Series, machines: Iterable[str]) -> bool:
-        """Whether a series goes by this path on one of the names of its machine."""
+        """Whether a series goes by this counter path on one of the names of its machine."""
         for path in paths_of(series):
             if self._has_machine:
                 found = any(self._pattern.fullmatch(f"\\\\{machine}{path}") for machine in machines)
@@ -50,7 +50,7 @@ class PathPattern:
 
 
 class PathSelection:
-    """The series that any of some patterns means; all if there are none. `machines` are the names of each address."""
+    """The series that any of some counter paths means; all if there are none. `machines` are the names of each address."""
 
     def __init__(self, patterns: Sequence[str], machines: Mapping[str, tuple[str, ...]]) -> None:
         self.patterns = [PathPattern(text) for text in patterns]
@@ -58,7 +58,8 @@ class PathSelection:
         self._seen: dict[str, None] = {}
 
     def takes_counter(self, objects: Sequence[str], counters: Sequence[str]) -> bool:
-        """Series are numbered whether they are selected or not, and unknown paths are compared with all of them."""
+        """Whether the counter paths may mean series of a counter: series are numbered whether they are selected or not, and unknown
+        paths are compared with all of them."""
         return True
 
     def __call__(self, series: Series) -> bool:
@@ -71,7 +72,7 @@ class PathSelection:
         return sum(pattern.fits(series, names) for pattern in self.patterns) > 0
 
     def unmatched(self) -> Iterator[tuple[str, list[str]]]:
-        """Patterns that fitted nothing, each with the paths that come nearest."""
+        """Counter paths that fitted nothing, each with the paths that come nearest."""
         folded = {path[:_COMPARED].casefold(): path for path in self._seen}
         for pattern in self.patterns:
             if not pattern.matched:
@@ -85,13 +86,13 @@ class PathSelection:
 
 
 def _sharing_letters(wanted: str, paths: Iterable[str]) -> list[str]:
-    """The paths that have most letters in common with the one wanted, wherever these stand in it."""
+    """The counter paths that have most letters in common with the one wanted, wherever these stand in it."""
     letters = Counter(wanted)
     return nlargest(_NEAREST, paths, key=lambda path: (letters & Counter(path)).total() / (len(wanted) + len(path) + 1))
 
 
 def wildcard(text: str) -> re.Pattern[str]:
-    """A text with `*` and `?` as a regular expression for whole names, letters without case.
+    """A part of a counter path with `*` and `?` as a regular expression for whole names, letters without case.
 
     Each part between stars is looked for behind the one before it, and never again elsewhere when a later one is not found. A group
     that gives nothing back (`(?>...)`) keeps the time linear in the name, which is the capture's.
@@ -108,6 +109,6 @@ def _without_stars(part: str) -> str:
 
 
 def paths_of(series: Series) -> Iterator[str]:
-    """Every path a series goes by, without its machine."""
+    """Every counter path a series goes by, without its machine."""
     for group, counter in product(series.objects, series.counters):
         yield f"\\{group}({series.instance})\\{counter}" if series.instance else f"\\{group}\\{counter}"

@@ -34,7 +34,7 @@ def selection_of(patterns: Iterable[str], machines: Callable[[], Mapping[str, tu
 def counter_batches(
     analysis: Analysis, selection: PathSelection, passes: Callable[[CounterRecord], bool] | None = None
 ) -> Iterator[Batch]:
-    """The readings of the series selected, those whose records pass."""
+    """The readings of the counter series selected, those whose records pass."""
     for batch in readings(analysis, selection):
         if passes is None:
             yield batch
@@ -63,7 +63,7 @@ def counter_records(
 
 
 def counter_record(point: Point, *, exact: bool = False) -> CounterRecord:
-    """A reading with the value it shows."""
+    """The counter record of a reading with the value it shows."""
     series, sample, formatted = point.series, point.sample, point.formatted
     value = formatted.value
     return CounterRecord(
@@ -98,7 +98,7 @@ def counter_record(point: Point, *, exact: bool = False) -> CounterRecord:
 
 
 def _aggregate_keys(series: Series) -> dict[str, Any]:
-    """What the record of an aggregate has of a sample's keys."""
+    """The keys of a sample that the counter record of an aggregate has."""
     return {
         "counter_name": series.counters[0],
         "counter_type": series.counter_type,
@@ -113,7 +113,7 @@ def _aggregate_keys(series: Series) -> dict[str, Any]:
 
 
 def display_of(point: Point) -> str | None:
-    """The value as text, without its unit: `98.700`, `FF`, a text counter's text; None for no value."""
+    """The displayed counter value as text, without its unit: `98.700`, `FF`, a text counter's text; None for no value."""
     series, sample = point.series, point.sample
     formula = formula_of(series.counter_type) if series.counter_type is not None else None
     if formula is not None and formula.kind == "text":
@@ -126,14 +126,14 @@ def display_of(point: Point) -> str | None:
 
 
 def json_number(value: Fraction | None) -> int | float | None:
-    """A whole number whole, any other as the nearest double."""
+    """A counter value as a JSON number: a whole number whole, any other as the nearest double."""
     if value is None:
         return None
     return value.numerator if value.denominator == 1 else float(value)
 
 
 class Bucket(Struct):
-    """The readings of one series in one interval that has any. `start_ns` is a multiple of the interval since 1970."""
+    """The readings of one counter series in one interval that has any. `start_ns` is a multiple of the interval since 1970."""
 
     series: Series
     start_ns: int
@@ -152,7 +152,7 @@ class Bucket(Struct):
         return self.total / self.values if self.values else None
 
     def take(self, call: int, value: int | float | None, *, repeated: bool) -> None:
-        """One more reading, and its value if it has one."""
+        """Adds one more reading to the bucket, and its value if it has one."""
         self.last_call = call
         self.readings += 1
         self.repeated += repeated
@@ -166,7 +166,7 @@ class Bucket(Struct):
 
 
 def buckets(batches: Iterable[Batch], interval_ns: int) -> Iterator[Bucket]:
-    """The readings of each series put together by intervals. Nothing is stated of an interval without any."""
+    """The readings of each counter series put together by intervals. Nothing is stated of an interval without any."""
     open_buckets: dict[int, Bucket] = {}
     for batch in batches:
         columns = batch.answer.tolist(), batch.place.tolist(), batch.numbers()
@@ -215,7 +215,7 @@ def bucket_record(bucket: Bucket, interval_ns: int) -> BucketRecord:
 
 
 def interval_of(text: str) -> int:
-    """`5s`, `500ms`, `1.5m`, `2h`, `1d` in nanoseconds; a number alone counts seconds."""
+    """The interval of `counters`: `5s`, `500ms`, `1.5m`, `2h`, `1d` in nanoseconds; a number alone counts seconds."""
     interval_ns = parse_duration(text)
     if interval_ns is not None and 0 < interval_ns <= _MAX_INTERVAL_NS:
         return interval_ns

@@ -36,7 +36,7 @@ Sample = PerflibSample | WinperfSample
 
 
 class Series(Struct, frozen=True):
-    """One counter of one instance as one client saw it. `number` counts from 1 in the order of first readings.
+    """A series: one counter of one instance as one client saw it. `number` counts from 1 in the order of first readings.
 
     `objects` and `counters` are all names that the object (the counterset) and the counter go by, the one to show first;
     `instance` is as in a counter path, with parent and position; None for none. `added` is what the client added to its query
@@ -70,13 +70,13 @@ class Series(Struct, frozen=True):
 
     @property
     def is_hidden(self) -> bool:
-        """Whether a monitor does not list it: bases, and what its attributes say is not for display."""
+        """Whether a performance monitor does not list the series: bases, and what its attributes say is not for display."""
         formula = formula_of(self.counter_type) if self.counter_type is not None else None
         return (formula is not None and formula.kind == "base") or bool(self.attributes & ATTRIB_NO_DISPLAY)
 
 
 class Point(Struct, frozen=True):
-    """One reading of a series, formatted. `sample` is None for an aggregate.
+    """A point: one reading of a counter series, formatted. `sample` is None for an aggregate.
 
     `previous_call` is the call whose answer holds the other reading of the pair. `interval_ns` lies between the two answers in the
     capture, and `server_interval_ns` between their performance clocks. `missed` answers of the handle were lost between.
@@ -97,13 +97,13 @@ class Point(Struct, frozen=True):
 
 
 class Select(Protocol):
-    """Which series are wanted."""
+    """Which counter series are wanted."""
 
     def takes_counter(self, objects: Sequence[str], counters: Sequence[str]) -> bool:
-        """Whether it may want a series of a counter, by all names of object and counter. It is asked before anything is made of the
-        instances: nothing is made of a counter that it does not want, and no series of it is numbered."""
+        """Whether the selection may want a series of a counter, by all names of object and counter. It is asked before anything is
+        made of the instances: nothing is made of a counter that it does not want, and no series of it is numbered."""
         ...
 
     def __call__(self, series: Series) -> bool:
-        """Whether it wants a series of such a counter."""
+        """Whether the selection wants a series of such a counter."""
         ...

@@ -47,7 +47,7 @@ _TOP = np.uint64(1 << 63)
 
 
 class Readings:
-    """Readings (`formulas.Reading`) in columns. What `has` does not name is 0, sizes that are not known are -1.
+    """Readings of a counter type (`formulas.Reading`) in columns. What `has` does not name is 0, sizes that are not known are -1.
 
     All numbers are 64 bits as they were read; clocks of a `SIGNED` reading count as signed.
     """
@@ -113,7 +113,7 @@ class Readings:
         return found
 
     def clock(self, name: str, bit: np.uint16) -> tuple[Ints, Bools]:
-        """A clock as signed numbers, and where there is one that is."""
+        """A clock of readings as signed numbers, and where there is one that is."""
         column: Words = getattr(self, name)
         return column.view(np.int64), self.have(bit) & ((column < _TOP) | self.have(SIGNED))
 
@@ -135,7 +135,8 @@ class Taken(Readings):
 
 
 class Quotients(Struct, frozen=True, eq=False):
-    """What `format_columns` computed: numerator over denominator where `why` is 0; `rest` marks readings left to `format_raw`."""
+    """The quotients that `format_columns` computed for readings: numerator over denominator where `why` is 0; `rest` marks readings
+    left to `format_raw`."""
 
     numerator: Ints
     denominator: Ints
@@ -145,7 +146,8 @@ class Quotients(Struct, frozen=True, eq=False):
 
 
 def format_columns(counter_type: int, older: Readings, newer: Readings, paired: Bools) -> Quotients:
-    """The values that `newer` show, all of one type; `paired` says for which of them `older` is the reading before."""
+    """Formats columns of readings: the values that `newer` show, all of one type; `paired` says for which of them `older` is the
+    reading before."""
     count = len(newer)
     formula = formula_of(counter_type)
     width = width_of_type(counter_type)
@@ -172,7 +174,7 @@ def format_columns(counter_type: int, older: Readings, newer: Readings, paired: 
 
 
 class _Made:
-    """Quotients in the making."""
+    """Quotients of formatted values in the making."""
 
     def __init__(self, count: int, flags: Codes) -> None:
         self._flags = flags
@@ -186,7 +188,7 @@ class _Made:
         return Quotients(ones, ones, self._why, self._flags, rest)
 
     def of(self, numerator: Ints, denominator: Ints, usual: Bools) -> Quotients:
-        """The quotients of usual readings; the others are first samples, or left."""
+        """The formatted quotients of usual readings; the others are first samples, or left."""
         self._why[usual & (denominator == 0)] = CODES[Why.ZERO_DENOMINATOR]
         safe = usual & (denominator != 0)
         return Quotients(
@@ -199,7 +201,7 @@ class _Made:
 
 
 def _change(formula: Formula, older: Readings, newer: Readings, paired: Bools, made: _Made) -> Quotients:
-    """Types that look at what happened between two readings."""
+    """Formats counter types that look at what happened between two readings."""
     usual = paired & newer.have(NUMBER) & older.have(NUMBER) & (newer.raw >= older.raw)
     grown = newer.raw - older.raw
     usual &= (grown < _TOP) & _same_boot(formula, older, newer)
@@ -240,7 +242,8 @@ def _same_boot(formula: Formula, older: Readings, newer: Readings) -> Bools:
 def _ratio(
     formula: Formula, numerator: Ints, denominator: Ints, newer: Readings, usual: Bools, made: _Made
 ) -> Quotients:
-    """Numerator over denominator, with all that the type's bits put around them; doubles show first what stays exact."""
+    """The formatted values as numerator over denominator, with all that the type's bits put around them; doubles show first what
+    stays exact."""
     top, bottom = numerator.astype(np.float64), denominator.astype(np.float64)
     if formula.in_seconds or formula.per_second:
         freq: Ints | int = TICKS_PER_S_100NS

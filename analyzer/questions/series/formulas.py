@@ -88,7 +88,7 @@ _PLAUSIBLE_WRAP = 1 << 31
 
 
 class Reading(Struct, frozen=True):
-    """What one answer holds for one counter; None for what it does not.
+    """A reading: what one answer holds for one counter; None for what it does not.
 
     `raw` and its base come with their sizes in bytes (None: the size that the type says). `ticks` and `freq` are the performance
     clock of the answer, `time_100ns` its system time. `object_ticks` and `object_freq` are the clock that the counter or its object
@@ -108,7 +108,7 @@ class Reading(Struct, frozen=True):
 
 
 class Formatted(Struct, frozen=True):
-    """A value, or why there is none. `reason` says more where the reason's name does not say all."""
+    """The formatted value of a counter, or why there is none. `reason` says more where the reason's name does not say all."""
 
     value: Fraction | None
     why: Why | None = None
@@ -120,7 +120,7 @@ Clock = Literal["T", "N", "O"]
 
 
 class Formula(Struct, frozen=True):
-    """How a type is computed, as its bits say. Symbols as in docs/counter-types.md."""
+    """The formula of a counter type, as its bits say. Symbols as in docs/counter-types.md."""
 
     kind: Literal["number", "text", "base", "elapsed", "counter"]
     unit: Unit = ""
@@ -167,13 +167,13 @@ class Formula(Struct, frozen=True):
 
 
 def type_name(counter_type: int) -> str | None:
-    """`PERF_COUNTER_COUNTER` for 0x10410400, None for a type nobody lists."""
+    """The name of a counter type: `PERF_COUNTER_COUNTER` for 0x10410400, None for a type nobody lists."""
     return TYPES.get(counter_type) or _NO_FORMULA.get(counter_type)
 
 
 @cache
 def formula_of(counter_type: int) -> Formula | None:
-    """The formula of a listed type; None for any other."""
+    """The formula of a listed counter type; None for any other."""
     if counter_type not in TYPES:
         return None
     kind, subtype, display = counter_type & _CLASS, counter_type & _SUBTYPE, counter_type & _DISPLAY
@@ -206,19 +206,19 @@ def formula_of(counter_type: int) -> Formula | None:
 
 
 def has_own_clock(counter_type: int) -> bool:
-    """Whether a type goes by the clock that PerfTimeId names, or its object has, and not by those of the answer."""
+    """Whether a counter type goes by the clock that PerfTimeId names, or its object has, and not by those of the answer."""
     formula = formula_of(counter_type)
     return formula is not None and (formula.kind == "elapsed" or formula.clock == "O")
 
 
 def unit_of(counter_type: int | None) -> Unit | None:
-    """`%`, `/s`, `s`, empty for a plain number; None where the type is not known."""
+    """The unit of a counter type: `%`, `/s`, `s`, empty for a plain number; None where the type is not known."""
     formula = formula_of(counter_type) if counter_type is not None else None
     return formula.unit if formula is not None else None
 
 
 def format_raw(counter_type: int | None, older: Reading | None, newer: Reading) -> Formatted:
-    """The value that `newer` shows, `older` being the reading before it of the same counter."""
+    """Formats a raw counter value: what `newer` shows, `older` being the reading before it of the same counter."""
     if counter_type is None:
         return Formatted(None, Why.TYPE_UNKNOWN, "the capture does not state the counter's type")
     formula = formula_of(counter_type)
@@ -249,7 +249,7 @@ def format_raw(counter_type: int | None, older: Reading | None, newer: Reading) 
 
 
 def _change(counter_type: int, formula: Formula, older: Reading, newer: Reading, flags: tuple[Flag, ...]) -> Formatted:
-    """A type computed from the difference of two readings."""
+    """Formats a counter type computed from the difference of two readings."""
     bits = 32 if counter_type & _SIZE == _SIZE_DWORD else 64
     grown = _grown(older.raw, newer.raw, _width(older.size, newer.size, bits), flags)
     if isinstance(grown, Formatted):
@@ -281,7 +281,7 @@ def _change(counter_type: int, formula: Formula, older: Reading, newer: Reading,
 def _ratio(
     formula: Formula, numerator: int, denominator: int | None, newer: Reading, flags: tuple[Flag, ...]
 ) -> Formatted:
-    """Numerator over denominator, with all that the type's bits put around them."""
+    """A counter's formula as numerator over denominator, with all that the type's bits put around them."""
     if denominator is None:
         return Formatted(None, Why.NO_BASE, flags=flags)
     if formula.in_seconds or formula.per_second:
@@ -305,7 +305,7 @@ def _ratio(
 
 
 def standing_still(formula: Formula, newer: Reading) -> str:
-    """What a denominator of zero comes from."""
+    """Why a counter's formula has a denominator of zero."""
     if formula.multi and newer.multi == 0:
         return "its multiplier is 0"
     if formula.clock is not None and not (formula.base and newer.object_ticks is None):
@@ -316,8 +316,8 @@ def standing_still(formula: Formula, newer: Reading) -> str:
 
 
 def _elapsed(reading: Reading, flags: tuple[Flag, ...]) -> Formatted:
-    """How long ago something started. [MS-PCQ] has the operands the other way round; the counter types of Windows 2000 and
-    2003 do not, and an age below zero is none."""
+    """How long ago what an elapsed-time counter counts started. [MS-PCQ] has the operands the other way round; the counter types of
+    Windows 2000 and 2003 do not, and an age below zero is none."""
     assert isinstance(reading.raw, int)
     if reading.object_ticks is None or reading.object_freq is None:
         return Formatted(
@@ -334,7 +334,7 @@ def _elapsed(reading: Reading, flags: tuple[Flag, ...]) -> Formatted:
 
 
 def _grown(older: int | str | None, newer: int | str | None, bits: int, flags: tuple[Flag, ...]) -> int | Formatted:
-    """The growth of a raw value, or why it has none. 32 bits go round; 64 do not in the lifetime of a machine."""
+    """The growth of a raw counter value, or why it has none. 32 bits go round; 64 do not in the lifetime of a machine."""
     if not isinstance(older, int) or not isinstance(newer, int):
         return Formatted(None, Why.DATA_SIZE, "one of the two readings is no number", flags)
     if newer >= older:
@@ -353,14 +353,14 @@ def _fell(older: int | str | None, newer: int | str | None) -> bool:
 
 
 def _width(older: int | None, newer: int | None, bits: int) -> int:
-    """The width to subtract in: that of the data where it is known, else the type's."""
+    """The width to subtract counter values in: that of the data where it is known, else the type's."""
     if older is None and newer is None:
         return bits
     return 32 if older in (4, None) and newer in (4, None) else 64
 
 
 def _clock_break(formula: Formula, older: Reading, newer: Reading) -> tuple[Why, str] | None:
-    """Why two readings are none of one boot of the machine, if so."""
+    """Why two readings of a counter are none of one boot of the machine, if so."""
     if older.freq != newer.freq and older.freq is not None and newer.freq is not None:
         return Why.CLOCK_CHANGED, f"PerfFreq went from {older.freq} to {newer.freq}"
     if older.ticks is not None and newer.ticks is not None and newer.ticks < older.ticks:
@@ -386,7 +386,7 @@ def _missing(what: str, *, older_has: bool) -> str | None:
 
 
 def width_of_type(counter_type: int) -> int | None:
-    """The bytes that a value of a type has; None for text and types without a value."""
+    """The bytes that a value of a counter type has; None for text and types without a value."""
     return _WIDTHS.get(counter_type & _SIZE)
 
 
@@ -408,7 +408,8 @@ AGGREGATES: Final[dict[int, str]] = {1: "total", 2: "average", 3: "minimum", 4: 
 
 
 def aggregate(function: int, values: Sequence[Fraction]) -> Fraction | None:
-    """The formatted values of several instances as one; None where that is not defined. The sum of none is 0."""
+    """Aggregates the formatted values of several instances of a counter as one; None where that is not defined. The sum of none is
+    0."""
     if function == 1:
         return _sum(values)
     if not values:
@@ -431,7 +432,7 @@ MAX_SCALE = 10
 
 
 def scaled(value: Fraction, scale: int) -> Fraction | None:
-    """The value times ten to the power of DefaultScale; None for a scale that is none."""
+    """The counter value times ten to the power of DefaultScale; None for a scale that is none."""
     return value * Fraction(10) ** scale if -MAX_SCALE <= scale <= MAX_SCALE else None
 
 
@@ -440,7 +441,8 @@ ATTRIB_NO_DISPLAY, ATTRIB_NO_GROUPING, ATTRIB_REAL, ATTRIB_HEX = 0x2, 0x4, 0x8, 
 
 
 def shown(value: Fraction, *, is_hex: bool, attributes: int = 0) -> str:
-    """A displayed value as text: hexadecimal where type or attributes ask for it, whole numbers whole, else three decimals."""
+    """A formatted counter value as text: hexadecimal where type or attributes ask for it, whole numbers whole, else three
+    decimals."""
     whole = value.denominator == 1
     if whole and (is_hex or attributes & ATTRIB_HEX) and value >= 0:
         return f"{value.numerator:X}"

@@ -82,7 +82,7 @@ class Batch(Struct, eq=False, kw_only=True):
         return len(self.answer)
 
     def fraction(self, row: int) -> Fraction | None:
-        """The exact value of a row."""
+        """The exact value of a reading in a row of the batch."""
         if self.why[row]:
             return None
         if (exact := self.exact.get(row)) is not None:
@@ -94,7 +94,7 @@ class Batch(Struct, eq=False, kw_only=True):
         return plan.series[int(self.place[row])]
 
     def sample(self, row: int) -> Sample | None:
-        """The sample of a row, with its raw value and the clocks of its answer; None for an aggregate."""
+        """The raw sample of a row of the batch, with the clocks of its answer; None for an aggregate."""
         answer = self.answers[self.answer[row]]
         return sample_of(answer, int(self.place[row]), int(self.raw[row]))
 
@@ -111,7 +111,7 @@ class Batch(Struct, eq=False, kw_only=True):
         return values
 
     def points(self) -> Iterator[Point]:
-        """The rows one by one."""
+        """The readings of the batch as points, one by one."""
         return map(self.point, range(len(self)))
 
     def point(self, row: int) -> Point:
@@ -149,7 +149,7 @@ class Batch(Struct, eq=False, kw_only=True):
         )
 
     def by_series(self) -> Iterator[Ints]:
-        """The rows of each series that has any, in the order of the calls."""
+        """The rows of the batch by counter series, in the order of the calls."""
         order = np.argsort(self.ids, kind="stable")
         return iter(np.split(order, np.flatnonzero(np.diff(self.ids[order])) + 1))
 
@@ -189,7 +189,8 @@ def _signed(value: int) -> int:
 
 
 def readings(analysis: Analysis, select: Select | None = None) -> Iterator[Batch]:
-    """Every reading of the series that `select` takes (all if None), in the order of the calls, of the calls that are shown.
+    """Every reading of the counter series that `select` takes (all if None), in the order of the calls, of the calls that are
+    shown.
 
     A reading that is not shown still is the one before the next.
     """
@@ -225,13 +226,14 @@ ROWS_AT_ONCE, _ROWS_OF_A_PLAN = 1 << 16, 4
 
 
 def points(analysis: Analysis, select: Select | None = None) -> Iterator[Point]:
-    """The readings one by one."""
+    """The readings of an analysis as points, one by one."""
     for batch in readings(analysis, select):
         yield from batch.points()
 
 
 class _Last(Struct):
-    """The last reading of each series, by its number: call, time, and how many answers of its group and losses there were."""
+    """The last reading of each counter series, by its number: call, time, and how many answers of its group and losses there
+    were."""
 
     held: Bools
     call: Ints
@@ -258,7 +260,7 @@ class _Last(Struct):
 
 
 class _Work(Struct, kw_only=True):
-    """A batch in the making: its rows, and of each the reading before it."""
+    """A batch of readings in the making: its rows, and of each the reading before it."""
 
     batch: Batch
     newer: Readings
@@ -275,7 +277,7 @@ class _Work(Struct, kw_only=True):
     reason_numbers: dict[str | None, int] = field(default_factory=lambda: {None: 0})
 
     def number_of_reason(self, text: str | None) -> int:
-        """The number of a reason."""
+        """The number of a reason why a reading has no value."""
         number = self.reason_numbers.get(text)
         if number is None:
             number = self.reason_numbers[text] = len(self.batch.reasons)
@@ -283,7 +285,7 @@ class _Work(Struct, kw_only=True):
         return number
 
     def set(self, row: int, formatted: Formatted) -> None:
-        """The value of a row, computed alone."""
+        """Sets the value of a reading in a row, computed alone."""
         batch = self.batch
         batch.why[row] = CODES[formatted.why]
         batch.flags[row] = FLAG_CODES[formatted.flags]
@@ -294,7 +296,7 @@ class _Work(Struct, kw_only=True):
 
 
 class _Pairing:
-    """Puts readings into pairs, batch after batch."""
+    """Puts readings of counters into pairs, batch after batch."""
 
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
@@ -356,7 +358,8 @@ class _Pairing:
         last.reading.put(numbers, Taken(work.newer, ends))
 
     def _aggregates(self, work: _Work) -> None:
-        """One value for all instances of a counter, as the set's type and AggregateFunc ask of the client."""
+        """Adds aggregated readings: one value for all instances of a counter, as the set's type and AggregateFunc ask of the
+        client."""
         for plan, firsts in work.firsts:
             for first in firsts.tolist() if plan.pools else ():
                 for pool in plan.pools:
@@ -387,7 +390,7 @@ class _Pairing:
 
 
 def _between(work: _Work, calls: Ints, interval_ns: Ints, missed: Ints) -> None:
-    """The earlier call of each pair, the time and the answers between its readings, for types that need two."""
+    """The earlier call of each pair of readings, the time and the answers between them, for types that need two."""
     batch = work.batch
     pairs = work.paired & work.is_delta & work.live
     batch.previous_call = np.where(pairs, calls, 0)
@@ -413,7 +416,7 @@ def _between(work: _Work, calls: Ints, interval_ns: Ints, missed: Ints) -> None:
 
 
 def _clock_interval(older: Reading, newer: Reading) -> int | None:
-    """The time between two answers by the server's performance clock."""
+    """The time between two readings by the server's performance clock."""
     if older.ticks is None or newer.ticks is None or not newer.freq or newer.freq != older.freq:
         return None
     return (newer.ticks - older.ticks) * 1_000_000_000 // newer.freq
@@ -478,7 +481,7 @@ def _laid_out(answers: list[Answer]) -> _Work:
 
 
 def _fill(newer: Readings, plan: ValuePlan, answers: Sequence[Answer], rows: Ints) -> None:
-    """The readings of answers that have one plan."""
+    """Fills a batch with the readings of answers that have one plan."""
     values = np.stack([answer.values for answer in answers])
     numbers = None
     if any(answer.numbers is not None for answer in answers):
@@ -512,7 +515,7 @@ def _fill(newer: Readings, plan: ValuePlan, answers: Sequence[Answer], rows: Int
 def _settle(
     newer: Readings, plan: ValuePlan, values: npt.NDArray[np.uint64], rows: Ints, has: npt.NDArray[np.uint16]
 ) -> None:
-    """Where several counters of an answer could be a companion, it is known if they agree."""
+    """Settles which of several counters of an answer is a reading's companion: it is known if they agree."""
     for name, row, found, same_size in plan.several:
         held = values[:, list(found)]
         unclear = (held != held[:, :1]).any(axis=1) | (not same_size)
@@ -522,7 +525,7 @@ def _settle(
 
 
 def _fixed(work: _Work) -> None:
-    """Rows whose outcome does not depend on the reading."""
+    """Rows of a batch whose outcome does not depend on the reading."""
     batch = work.batch
     for plan, first in work.firsts:
         if not plan.fixed:
@@ -534,7 +537,7 @@ def _fixed(work: _Work) -> None:
 
 
 def _format(work: _Work, rows: Ints, counter_type: int) -> None:
-    """The values of the rows of one type."""
+    """Formats the readings of a batch that are of one counter type."""
     batch, formula = work.batch, formula_of(counter_type)
     assert formula is not None
     older, newer = Taken(work.older, rows), Taken(work.newer, rows)

@@ -31,7 +31,8 @@ _ID_COUNTERS = {784: "ID Process", 804: "ID Thread"}
 
 
 class SeriesPlace(Struct, frozen=True):
-    """Where a reading belongs: its group, the name of its instance there, and what distinguishes it from others of that name."""
+    """Where a reading of a counter belongs: its group, the name of its instance there, and what distinguishes it from others of
+    that name."""
 
     group: Key
     name: Key
@@ -98,7 +99,7 @@ def perflib_places(
 
 
 def _added(identifier: Identifier | None, catalog: Catalog) -> str | None:
-    """`\\Processor Information(*)\\*` for what a client added."""
+    """The counter path of what a client added to its query: `\\Processor Information(*)\\*`."""
     if identifier is None:
         return None
     group = catalog.label(identifier.counterset) or identifier.counterset
@@ -114,7 +115,7 @@ def folded(name: str | None) -> str:
 
 
 def _all_names(described: Described | None) -> list[str]:
-    """Every name something goes by, that for people first."""
+    """Every name that a counter or counterset goes by, that for people first."""
     if described is None:
         return []
     names = (described.label, described.english_name, *(name.text for _, name in described.names))
@@ -135,7 +136,7 @@ def counterset_names(catalog: Catalog, guid: str) -> tuple[str, ...]:
 
 
 def pool_key(sample: PerflibSample, blocks: Mapping[int, Identifier], catalog: Catalog) -> Key | None:
-    """Which aggregate a value goes into, if its set is one for which the client aggregates."""
+    """The aggregate that a counter value goes into, if its set is one for which the client aggregates."""
     entry = catalog.countersets.get(sample.counterset) if sample.counterset is not None else None
     counter = catalog.counter(sample.counterset, sample.counter_id)
     if entry is None or counter is None or counter.info is None or counter.info["aggregate_func"] not in AGGREGATES:
@@ -150,8 +151,8 @@ def pool_key(sample: PerflibSample, blocks: Mapping[int, Identifier], catalog: C
 
 
 class WinperfRow(Struct, frozen=True):
-    """The values of an instance that are read, and their DefaultScales, by their positions among its values. These begin at the
-    place `begin` among all values of the answer; `item` is the position of its object."""
+    """The counter values of a winperf instance that are read, and their DefaultScales, by their positions among its values. These
+    begin at the place `begin` among all values of the answer; `item` is the position of its object."""
 
     item: int
     begin: int
@@ -196,7 +197,8 @@ def winperf_places(rows: Sequence[WinperfRow], ids: Mapping[int, int | str | Non
 
 
 def id_places(objects: Iterable[tuple[WinPerfObject, bool]], table: NameTable) -> Iterator[int]:
-    """The places, among all values, of those that distinguish the instances of objects; of those whose instances are read."""
+    """The places, among all counter values, of those that distinguish the instances of objects; of those whose instances are
+    read."""
     at = 0
     for item, is_read in objects:
         present = [definition.name_index for definition in item.definitions if definition.size]
@@ -208,7 +210,7 @@ def id_places(objects: Iterable[tuple[WinPerfObject, bool]], table: NameTable) -
 
 
 def _winperf_identity(first: WinperfSample, found: Mapping[str, int | str | None]) -> Identity:
-    """What distinguishes an instance from others of its name: the UniqueID, else the ids that it counts itself."""
+    """What distinguishes a winperf instance from others of its name: the UniqueID, else the ids that it counts itself."""
     if first.instance_id is not None:
         return "UniqueID", first.instance_id
     ids = {kind: value for kind, value in found.items() if isinstance(value, int)}
@@ -217,7 +219,7 @@ def _winperf_identity(first: WinperfSample, found: Mapping[str, int | str | None
 
 
 def is_id(index: int, table: NameTable) -> bool:
-    """Whether a counter distinguishes instances."""
+    """Whether a counter distinguishes instances (`ID Process`, `ID Thread`)."""
     name = table.name(index)
     return _id_kind(index, *((name.text, name.source) if name is not None else (None, None))) is not None
 
@@ -252,7 +254,7 @@ def winperf_series(
 
 
 def index_names(table: NameTable, noun: str, index: int) -> tuple[str, ...]:
-    """Every name of an object or a counter of winperf, that for people first."""
+    """Every name of a winperf object or counter, that for people first."""
     best = table.name(index)
     names = [best.text] if best is not None else []
     names += [reported[index] for reported in table.reported.values() if index in reported]
@@ -260,5 +262,5 @@ def index_names(table: NameTable, noun: str, index: int) -> tuple[str, ...]:
 
 
 def _numbered(instance: str | None, place: SeriesPlace) -> str | None:
-    """An instance as counter paths write it: the second of a name is `#1`."""
+    """The name of an instance in counter paths: the second of a name is `#1`."""
     return f"{instance}#{place.ordinal}" if instance is not None and place.ordinal else instance

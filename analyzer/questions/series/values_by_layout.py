@@ -74,7 +74,7 @@ BITS = {"base": BASE, "object_ticks": OBJECT_TICKS, "object_freq": OBJECT_FREQ, 
 
 
 class Instances:
-    """The instances that an answer has. `groups` are those that it answers, also those without instances."""
+    """The instances that an answer has counter values of. `groups` are those that it answers, also those without instances."""
 
     def __init__(self, places: Iterable[SeriesPlace | None], answered: Iterable[Key] = ()) -> None:
         self._places = [place for place in places if place is not None]
@@ -88,12 +88,12 @@ class Instances:
         return found
 
     def of(self, place: SeriesPlace) -> Set[Identity]:
-        """The instances of the same group and name."""
+        """The instances of the same group and name as one, in an answer."""
         return self._identities.get((place.group, place.name), frozenset())
 
 
 class Pool(Struct, frozen=True):
-    """The readings of an answer that are put together as one: their rows in the plan, and the row of the aggregate."""
+    """The readings of an answer that are put together as one aggregate: their rows in the plan, and the row of the aggregate."""
 
     key: Key
     row: int
@@ -103,7 +103,7 @@ class Pool(Struct, frozen=True):
 
 
 class ValuePlan(Struct, eq=False, kw_only=True):
-    """What the values of an answer belong to; a row each, then one for each aggregate.
+    """A value plan: what the counter values of an answer belong to; a row each, then one for each aggregate.
 
     `at` is the place of a row's value in the answer (-1: an aggregate), `companions` those of what it is computed with, `several`
     those of which only the values show whether they agree. `ids` number the series from 0; a formatted value that does not depend
@@ -142,7 +142,7 @@ class ValuePlan(Struct, eq=False, kw_only=True):
         return len(self.at)
 
     def explained(self, formatted: Formatted, row: int, missing: Callable[[str], bool]) -> Formatted:
-        """The value, with what the capture says of a type, or of the base, clock or multiplier that is `missing`."""
+        """The counter value, with what the capture says of a type, or of the base, clock or multiplier that is `missing`."""
         sample, info, query = self.samples[row], self.infos[row], self.query
         if not isinstance(sample, PerflibSample):
             return formatted
@@ -180,7 +180,7 @@ def _covers(held: Identifier, sample: PerflibSample, counter_id: int) -> bool:
 
 
 class State(Struct, frozen=True):
-    """A series, numbered from 0, and what is the same of all its readings."""
+    """A counter series, numbered from 0, and what is the same of all its readings."""
 
     id: int
     series: Series
@@ -190,7 +190,7 @@ class State(Struct, frozen=True):
 
 
 class Registry:
-    """All series of a capture in the order of their first readings."""
+    """All counter series of a capture in the order of their first readings."""
 
     def __init__(self, select: Select | None) -> None:
         self._select = select
@@ -200,7 +200,7 @@ class Registry:
         self._names: dict[Any, Any] = {}
 
     def named(self, series: Series) -> Series:
-        """A series with the names that others have too: of many, they are made anew for each answer."""
+        """A counter series with the names that others have too: of many, they are made anew for each answer."""
         objects, counters, added = (
             self._names.setdefault(one, one) for one in (series.objects, series.counters, series.added)
         )
@@ -214,7 +214,7 @@ class Registry:
         info: Mapping[str, Any] | None = None,
         pool: Key | None = None,
     ) -> State:
-        """A series of an instance begins."""
+        """Begins a counter series of an instance."""
         number = len(self.states)
         series = replace(series, number=number + 1, instance=instance)
         wanted = self._select is None or self._select(series)
@@ -222,7 +222,7 @@ class Registry:
         return state
 
     def what(self, call: Call, sample: PerflibSample) -> int:
-        """The number of what a reading shows, whichever handle it was read through; -1 where that is not known."""
+        """The number of the counter that a reading shows, whichever handle it was read through; -1 where that is not known."""
         if sample.counterset is None or sample.counter_id is None:
             return NONE
         shown = (sample.counterset, sample.counter_id, folded(sample.instance), sample.instance_id)
@@ -230,7 +230,7 @@ class Registry:
 
 
 class PlanRows(Struct):
-    """A plan in the making."""
+    """A value plan in the making."""
 
     states: list[State] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
@@ -260,7 +260,8 @@ def perflib_plan(
     samples: Mapping[int, PerflibSample],
     catalog: Catalog,
 ) -> tuple[PlanRows, list[SeriesPlace]]:
-    """The rows of a data answer, of whose values there are samples by their places, and where each of these belongs."""
+    """The rows of a PerflibV2 answer's value plan, of whose values there are samples by their places, and where each of these
+    belongs."""
     blocks: Mapping[int, Identifier] = call.query.blocks if call.query is not None else {}
     rows = PlanRows()
     values: dict[Key, list[int]] = {}
@@ -307,7 +308,7 @@ def _column_of(
     blocks: Mapping[int, Identifier],
     catalog: Catalog,
 ) -> _PerflibColumn | None:
-    """The column that a sample is of, None where there is no series of it."""
+    """The column of a value plan that a sample is of, None where there is no series of it."""
     if not registry.choice.takes(call.server, sample.counterset, sample.counter_id, catalog):
         return None
     entry = catalog.counter(sample.counterset, sample.counter_id)
@@ -325,7 +326,8 @@ def _add_companions(
     *,
     is_one: bool,
 ) -> None:
-    """Where the values of the counters stand that the registration information names, for the same instance."""
+    """Adds companions to a value plan: where the values of the counters stand that the registration information names, for the same
+    instance."""
     for name, field_name in COMPANION_FIELDS.items():
         counter_id = info[field_name] if info is not None else NONE_ID
         found: Sequence[int] = ()
@@ -354,7 +356,8 @@ Columns = Callable[[WinPerfObject], Sequence[bool]]
 
 
 def winperf_layout_rows(layout: WinperfLayout, table: NameTable, columns: Columns) -> list[WinperfRow]:
-    """The values of each instance of a layout, each with the number of its counter as value; of the counters that are read."""
+    """The counter values of each instance of a winperf layout, each with the number of its counter as value; of the counters that
+    are read."""
     objects = tuple(numbered(item) if any(columns(item)) else item for item in layout.objects)
     begin = 0
     rows: list[WinperfRow] = []
@@ -366,7 +369,7 @@ def winperf_layout_rows(layout: WinperfLayout, table: NameTable, columns: Column
 
 
 def winperf_rows_of(block: WinPerf, table: NameTable, columns: Columns) -> list[WinperfRow]:
-    """The values of each instance of a block; of the counters that are read."""
+    """The counter values of each instance of a winperf block; of the counters that are read."""
     begin = 0
     rows: list[WinperfRow] = []
     for place, item in enumerate(block.objects):
@@ -376,14 +379,15 @@ def winperf_rows_of(block: WinPerf, table: NameTable, columns: Columns) -> list[
 
 
 def _count(item: WinPerfObject, values: int) -> int:
-    """How many values an instance of an object has that states so many: counters without a size have none."""
+    """How many counter values an instance of a winperf object has that states so many: counters without a size have none."""
     return sum(definition.size != 0 for definition in item.definitions[:values])
 
 
 def _rows_of_object(
     block: WinPerf, place: int, item: WinPerfObject, begin: int, table: NameTable, held: Sequence[bool]
 ) -> Iterator[WinperfRow]:
-    """The values of each instance of an object of a block, which begin at the place `begin`; of the counters that are held."""
+    """The counter values of each instance of an object of a winperf block, which begin at the place `begin`; of the counters that
+    are held."""
     chosen = [number for number, is_held in enumerate(held) if is_held]
     if not chosen:
         return
@@ -425,7 +429,7 @@ def winperf_plan(
     places: Sequence[SeriesPlace],
     table: NameTable,
 ) -> PlanRows:
-    """The rows of the instances of a performance data block."""
+    """The value plan of a PERF_DATA_BLOCK: the rows of its instances."""
     rows = PlanRows()
     for row, place in zip(instances, places, strict=True):
         seen: dict[int, int] = {}
@@ -448,8 +452,8 @@ def winperf_plan(
 
 
 def _add_base(rows: PlanRows, sample: WinperfSample, row: WinperfRow, nth: int) -> None:
-    """Where the base stands that follows a counter: that of a multi timer is its multiplier, that of a precision object timer
-    its clock (winperf.h)."""
+    """Adds bases to a value plan: where the base stands that follows a counter: that of a multi timer is its multiplier, that of a
+    precision object timer its clock (winperf.h)."""
     follower = row.samples.get(nth + 1)
     is_there = isinstance(sample.base_raw, int) and follower is not None and follower.raw == sample.base_raw
     base = row.begin + nth + 1 if is_there else NONE
@@ -478,7 +482,7 @@ def plan_of(
     instances: Instances,
     numbered: Callable[[Key], int],
 ) -> ValuePlan:
-    """Rows as arrays, with the aggregates that they go into."""
+    """The value plan of rows as arrays, with the aggregates that they go into."""
     pools = _pools(rows, registry, catalog, viewer)
     states = [*rows.states, *(registry.states[(*pool.key, "aggregate")] for pool in pools)]
     more = len(pools)
@@ -526,7 +530,7 @@ def plan_of(
 
 
 def _has(rows: PlanRows, more: int) -> npt.NDArray[np.uint16]:
-    """What the readings of the rows have (`columns.Readings.has`); `more` aggregates have nothing."""
+    """What the readings of a value plan's rows have (`columns.Readings.has`); `more` aggregates have nothing."""
     has = np.full(len(rows.at), NUMBER | TICKS | FREQ | TIME | (SIGNED if rows.objects else np.uint16(0)))
     for name, bit in BITS.items():
         has |= np.where(np.array(rows.companions[name], np.int64) != NONE, bit, np.uint16(0))
@@ -560,7 +564,7 @@ def _pools(rows: PlanRows, registry: Registry, catalog: Catalog | None, viewer: 
 
 
 def _fix(plan: ValuePlan) -> None:
-    """Formats what does not depend on the reading: error blocks, and types without a value."""
+    """Formats values of a plan that do not depend on the reading: error blocks, and types without a value."""
     known: dict[Key, Formatted] = {}
     for row, sample in enumerate(plan.samples):
         if sample is None:

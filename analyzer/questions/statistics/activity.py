@@ -109,8 +109,9 @@ ListKey = tuple[str, Source, str | int]
 
 
 class ActivityFindings(Struct, frozen=True):
-    """Both, and how many sightings of images and how many polls were left out because there were too many. `lists` are the answers
-    that listed all processes of a machine, by number and time of their calls, ascending."""
+    """What was found of activity: both deeds and images, and how many sightings of images and how many polls were left out because
+    there were too many. `lists` are the answers that listed all processes of a machine, by number and time of their calls,
+    ascending."""
 
     activities: tuple[Activity, ...]
     images: tuple[ImageRecord, ...]
@@ -120,7 +121,7 @@ class ActivityFindings(Struct, frozen=True):
 
 
 def activity_record(one: Activity, analysis: Analysis) -> ActivityRecord:
-    """What an activity comes to, with the first of its calls."""
+    """The record of an activity, with the first of its calls."""
     calls = tuple(one.calls[:MOST_CALLS])
     frames, files = frames_of_calls(analysis, calls)
     return ActivityRecord(
@@ -143,7 +144,7 @@ def activity_record(one: Activity, analysis: Analysis) -> ActivityRecord:
 
 
 def omissions(found: ActivityFindings) -> Iterator[OmissionRecord]:
-    """What was left out because there was too much of it."""
+    """The record of what activities and images were left out because there was too much of them."""
     if found.forgotten_images:
         text = f"{found.forgotten_images} sightings of processes beyond the first {MAX_IMAGES} are not listed"
         yield OmissionRecord(text=text)
@@ -187,7 +188,7 @@ class _Deeds(Struct):
         self.refused += call.outcome == "refused" and not call.asks_size
 
     def take_answer(self, number: int, time_ns: int, ending: str | None) -> None:
-        """One more call, and why it showed nothing, where that is so."""
+        """Counts one more call of an activity, and why it showed nothing, where that is so."""
         self.first_ns = min(self.first_ns, time_ns) if self.calls else time_ns
         self.last_ns = max(self.last_ns, time_ns)
         self.calls.append(number)
@@ -225,8 +226,8 @@ _Tried = tuple[Source, int]
 
 
 class _Poll(NamedTuple):
-    """What is the same of all polls whose answers are of one layout, to one query, by one caller: the deeds, and why they showed
-    nothing where that is so."""
+    """What is the same of all polls whose answers are of one layout, to one query, by one caller: the activities, and why they
+    showed nothing where that is so."""
 
     deeds: tuple[tuple[_Deeds, str | None], ...]
     # They are kept, so that no others can have their identity.
@@ -235,7 +236,8 @@ class _Poll(NamedTuple):
 
 
 class _ObjectBlock(Struct, frozen=True):
-    """The objects of a PERF_DATA_BLOCK. With a `layout`, the values of their instances stand in `data` alone."""
+    """The objects of a PERF_DATA_BLOCK that an activity looked at. With a `layout`, the values of their instances stand in `data`
+    alone."""
 
     objects: tuple[WinPerfObject, ...] = ()
     data: bytes = b""
@@ -243,7 +245,7 @@ class _ObjectBlock(Struct, frozen=True):
     is_damaged: bool = False
 
     def has_values(self, item: WinPerfObject) -> bool:
-        """Whether an object has an instance with a value."""
+        """Whether an object of a PERF_DATA_BLOCK has an instance with a value, for activity."""
         if self.layout is not None:
             return bool(item.instances and item.definitions)
         return any(instance.values for instance in item.instances)
@@ -379,7 +381,7 @@ class _ActivitySearch:
             deeds.details[detail] = None
 
     def _is_try(self, tried: _Tried, number: int, call: Call) -> bool:
-        """Whether the call only asked for a size; it is kept in case nothing else becomes of it."""
+        """Whether a call of an activity only asked for a size; it is kept in case nothing else becomes of it."""
         if call.asks_size and tried not in self._answered:
             self._tries.setdefault(tried, array("q")).append(number)
         if call.outcome == "answered":
@@ -387,7 +389,7 @@ class _ActivitySearch:
         return call.asks_size
 
     def _note_data(self, number: int, call: Call) -> None:
-        """Notes a poll or a read, whatever became of it."""
+        """Notes the activity of a poll or a read, whatever became of it."""
         if call.is_perflib:
             self._note_poll(number, call)
         else:
@@ -407,7 +409,7 @@ class _ActivitySearch:
                 one.last_call, one.last_ns = number, time_ns
 
     def _sightings(self, key: _ImageKey, pid: int | None, number: int, time_ns: int) -> _Sightings | None:
-        """The process, a new one where it was not seen before; None where there are too many."""
+        """The sighting of a process in an answer, a new one where it was not seen before; None where there are too many."""
         by_pid = self._images.get(key, {})
         if pid in by_pid:
             return by_pid[pid]
@@ -597,7 +599,7 @@ class _ActivitySearch:
 
 
 def _ending(call: Call, *, is_damaged: bool) -> str:
-    """Why a call showed nothing, in words."""
+    """Why a call of an activity showed nothing, in words."""
     match call.outcome:
         case "refused" if call.fault is not None:
             return f"fault {fault_name(call.fault) or hex(call.fault)}"
@@ -622,12 +624,12 @@ def _object(index: int, table: NameTable) -> _What:
 
 
 def _has_bytes(call: Call) -> bool:
-    """Whether the answer carries any data."""
+    """Whether the answer to a call of an activity carries any data."""
     return call.response is not None and bool(call.response.buffer_data)
 
 
 def _blocks_with_values(layout: PerfDataLayout) -> Iterator[int]:
-    """The blocks of a layout that have a value."""
+    """The blocks of an answer's layout that have a value, for activity."""
     for part in layout.parts:
         if not isinstance(part, Grid):
             yield from np.unique(part.block[part.data_size >= 0]).tolist()
@@ -636,7 +638,7 @@ def _blocks_with_values(layout: PerfDataLayout) -> Iterator[int]:
 
 
 def _sets_shown(view: QueryView, blocks: Iterable[int]) -> frozenset[str | None]:
-    """The countersets that these blocks of an answer are of; None among them for a block that may be of any."""
+    """The countersets that an activity was shown in these blocks of an answer; None among them for a block that may be of any."""
     return frozenset(counterset_of(view, block) for block in blocks)
 
 
@@ -755,8 +757,8 @@ def _process_ids(guid: str, catalog: Catalog) -> Iterator[int]:
 
 
 def _telling(columns: PerfColumns, process_ids: frozenset[int]) -> npt.NDArray[np.int64]:
-    """The rows that may state a process or its id: the first value of each instance in a block, values of counters that state
-    process ids, and values whose block does not name their counter. Errors in the place of a value are none."""
+    """The rows that may state a process or its id, for activity: the first value of each instance in a block, values of counters
+    that state process ids, and values whose block does not name their counter. Errors in the place of a value are none."""
     rows = np.flatnonzero(columns.data_size >= 0)
     counters = columns.counter_id[rows]
     is_telling = (counters < 0) | np.isin(counters, list(process_ids))

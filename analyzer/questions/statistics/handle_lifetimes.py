@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class HandleCall(Struct, frozen=True):
-    """One call on a handle. `call` is its number in the timeline.
+    """One call on a query handle, in its lifetime. `call` is its number in the timeline.
 
     `view` is the handle as it stood when the call was made. `identifiers` are those of the answer of an add, a remove or an
     info, each with its own `status`, None where there is no answer or it is damaged; `asked` those of the request. `blocks`
@@ -64,7 +64,8 @@ class HandleCall(Struct, frozen=True):
 
 
 class HandleEvents(Sequence[HandleCall]):
-    """Calls on a handle in order, in columns: polls are alike but for number and time. An event is made when it is looked at."""
+    """Calls on a query handle in order, in columns: polls are alike but for number and time. An event is made when it is
+    looked at."""
 
     def __init__(self, events: Iterable[HandleCall] = ()) -> None:
         self._calls, self._times, self._kinds = array("q"), array("q"), array("I")
@@ -82,7 +83,7 @@ class HandleEvents(Sequence[HandleCall]):
         self.append_alike(event.call, event.time_ns, key, lambda: event)
 
     def append_alike(self, call: int, time_ns: int, key: tuple[object, ...], make: Callable[[], HandleCall]) -> None:
-        """Appends an event that differs from others of its key in number and time alone; the first one is made."""
+        """Appends a call on a query handle that differs from others of its key in number and time alone; the first one is made."""
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self._alike)
@@ -93,7 +94,7 @@ class HandleEvents(Sequence[HandleCall]):
 
     @property
     def calls(self) -> Sequence[int]:
-        """The numbers of the calls."""
+        """The numbers of the calls on the query handle."""
         return self._calls
 
     def __len__(self) -> int:
@@ -109,7 +110,7 @@ class HandleEvents(Sequence[HandleCall]):
         return self.where(lambda alike: True)
 
     def where(self, is_wanted: Callable[[HandleCall], bool]) -> Iterator[HandleCall]:
-        """Yields the wanted calls on a handle. It asks once for events that are alike, so number and time must not matter."""
+        """Yields the wanted calls on a query handle. It asks once for events that are alike, so number and time must not matter."""
         wanted = [alike if is_wanted(alike) else None for alike in self._alike]
         for kind, call, time_ns in zip(self._kinds, self._calls, self._times, strict=True):
             if (alike := wanted[kind]) is not None:
@@ -129,7 +130,7 @@ class HandleEvents(Sequence[HandleCall]):
 
 
 class HandleLifetime(Struct, frozen=True):
-    """One query handle. `number` counts the handles of the capture from 1, as `q1` in the timeline.
+    """The lifetime of one query handle. `number` counts the handles of the capture from 1, as `q1` in the timeline.
 
     `opened` and `closed` are the numbers of the calls that did so, None where no such call was captured with success.
     `clients` and `channels` are all that used it, in the order of their first use. `reason` is a sentence for an origin or
@@ -166,7 +167,7 @@ _ON_A_HANDLE = {*map(int, _KINDS), int(Opnum.VALIDATE_COUNTERS)}
 
 @once_for_each
 def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
-    """Every handle that a call of the capture names, in the order of their numbers."""
+    """The lifetimes of all query handles that a call of the capture names, in the order of their numbers."""
     groups = {
         bound.channel.number: bound.assoc_group_id for bound in analysis.bounds if bound.assoc_group_id is not None
     }
@@ -212,7 +213,8 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
 
 
 def shown_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
-    """The handles that the calls asked for name, with these calls alone; what became of a handle is judged by all of its calls."""
+    """The lifetimes of the query handles that the calls asked for name, with these calls alone; what became of a handle is judged
+    by all of its calls."""
     lifetimes = handle_lifetimes(analysis)
     if analysis.part is None:
         return lifetimes
@@ -224,8 +226,8 @@ def shown_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
 
 
 def _stated(calls: ShownCalls) -> tuple[Numbers, Numbers, Numbers]:
-    """Of which calls columns state everything, for they have no list of counters; where the header of a data answer lies, and how
-    long it is."""
+    """Which calls on query handles columns state in full, for they have no list of counters; where the header of a data answer
+    lies, and how long it is."""
     places, lengths = calls.buffers("response")
     has_blocks = calls.is_one("response_buffer_kind", "perf-data") & (calls.column("response_buffer_start") >= 0)
     is_stated = (calls.column("opnum") != Opnum.VALIDATE_COUNTERS) & (calls.column("request_buffer_kind") < 0)
@@ -234,7 +236,7 @@ def _stated(calls: ShownCalls) -> tuple[Numbers, Numbers, Numbers]:
 
 
 class _Evidence:
-    """What the capture lacks, for judging what is not in it.
+    """What the capture lacks, for judging what is not in a query handle's lifetime.
 
     `unread` is by channel the last call that may have been any call on any handle, `lost_frame` the last frame of a loss.
     """
@@ -289,7 +291,7 @@ class _Lifetime:
         self._violations = tuple(violations)
 
     def take_stated(self, number: int, time_ns: int, what: _Stated, blocks: int | None) -> None:
-        """A call of which columns state everything; polls of which the same is stated are alike."""
+        """Takes a call on the query handle of which columns state everything; polls of which the same is stated are alike."""
         if what[0] == Opnum.QUERY_COUNTER_DATA:
             key = (*what, blocks, self._violations)
             self._events.append_alike(number, time_ns, key, lambda: self._stated(number, time_ns, what, blocks))
@@ -347,7 +349,7 @@ class _Lifetime:
 
     @property
     def _last_frame(self) -> int:
-        """The last frame of all its calls."""
+        """The last frame of all calls on the query handle."""
         calls = (self._calls[number - 1] for number in self._events.calls)
         return max(side.last_frame for call in calls for side in (call.request, call.response) if side is not None)
 

@@ -21,13 +21,13 @@ _Key = tuple[str, int, int, str | None]
 
 
 def handle_records(analysis: Analysis) -> Iterator[HandleRecord]:
-    """One a handle that is shown, in the order of their numbers."""
+    """One record of `handles` for each query handle that is shown, in the order of their numbers."""
     return (handle_record(lifetime, analysis) for lifetime in shown_lifetimes(analysis))
 
 
 def handle_record(lifetime: HandleLifetime, analysis: Analysis) -> HandleRecord:
-    """The record of one handle. Each counter is listed once in `counters`; what the handle held is listed once in `holdings`, by
-    positions in `counters`, and each poll says which of these was then."""
+    """The record of one query handle. Each counter is listed once in `counters`; what the handle held is listed once in `holdings`,
+    by positions in `counters`, and each poll says which of these was then."""
     catalog = analysis.catalogs.of(lifetime.server)
     counters: dict[_Key, int] = {}
     listed: list[CounterFacts] = []
@@ -107,7 +107,8 @@ def _event_record(event: HandleCall, holding: int | None, analysis: Analysis, ca
 
 
 def _holding(view: QueryView, place: Callable[[Identifier], int], *, is_listed: bool) -> Holding:
-    """What a handle held, and for each block of a data answer which counter it is of, as positions in the handle's `counters`."""
+    """What a query handle held, and for each block of a data answer which counter it is of, as positions in the handle's
+    `counters`."""
     if not is_listed:
         return Holding(None, None, view.id_source, _NOT_LISTED)
     blocks = None
@@ -122,7 +123,7 @@ def _holding(view: QueryView, place: Callable[[Identifier], int], *, is_listed: 
 
 
 def _counter_keys(identifier: Identifier, catalog: Catalog) -> dict[str, Any]:
-    """What an identifier asks for; None stands for all counters, and for any instance number."""
+    """What a counter identifier asks for; None stands for all counters, and for any instance number."""
     one = identifier.counter_id if identifier.names_one_counter else None
     entry = catalog.counter(identifier.counterset, one)
     return {

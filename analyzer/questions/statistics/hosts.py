@@ -23,29 +23,29 @@ class _Host:
 
 
 class _Hosts:
-    """What is collected of each machine at each address."""
+    """What is collected of each machine (host) at each address."""
 
     def __init__(self, analysis: Analysis) -> None:
         self.machines = Machines(analysis)
         self._hosts: dict[tuple[str, int], _Host] = {}
 
     def of(self, ip: str, seen: Seen, time_ns: int) -> _Host:
-        """The machine that a session or a logon shows at an address."""
+        """The host that a session or a logon shows at an address."""
         machine = self.machines.of(seen, ip, time_ns)
         return self._hosts.setdefault((ip, machine.number if machine is not None else 0), _Host())
 
     def name(self, ip: str) -> None:
-        """An address that has a name took part."""
+        """Notes a name at an address: a host there took part."""
         for machine in self.machines.at(ip) or (None,):
             self._hosts.setdefault((ip, machine.number if machine is not None else 0), _Host())
 
     @property
     def addresses(self) -> set[str]:
-        """The addresses that took part."""
+        """The addresses of hosts that took part."""
         return {ip for ip, _ in self._hosts}
 
     def found(self) -> Iterator[tuple[str, Machine | None, _Host]]:
-        """In the order of the addresses, and of the time at each."""
+        """The hosts in the order of the addresses, and of the time at each."""
         for ip in sorted(self.addresses):
             for machine in (*self.machines.at(ip), None):
                 host = self._hosts.get((ip, machine.number if machine is not None else 0))
@@ -54,7 +54,7 @@ class _Hosts:
 
 
 def host_records(analysis: Analysis) -> Iterator[HostRecord]:
-    """One record a machine and address, in the order of the addresses."""
+    """One host record a machine and address, in the order of the addresses."""
     hosts = _Hosts(analysis)
     names = names_stated(analysis)
     logons = analysis.logons_by_session
@@ -116,7 +116,7 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
 
 
 def _add_programs(hosts: _Hosts, analysis: Analysis) -> None:
-    """What the clients of connections are like, at the machines that these are of."""
+    """Adds to hosts the programs that the clients of connections are like, at the machines that these are of."""
     sessions = {(one.client, one.server): one.number for one in analysis.shown_sessions}
     for connection, likeness in client_programs(analysis).shown(analysis):
         seen = sessions.get((connection.client, connection.server), "")
@@ -136,7 +136,7 @@ def _program_records(programs: Mapping[str, Sequence[ClientConnection]], analysi
 
 
 class _NamesAtAddress:
-    """The names that are stated at an address, shared out among its machines."""
+    """The names that are stated at an address, shared out among its hosts."""
 
     def __init__(self, machines: Sequence[Machine], names: Sequence[Named]) -> None:
         known_by = {value for one in machines for value in _values(one)}
@@ -147,7 +147,7 @@ class _NamesAtAddress:
             self._places.setdefault(named[0], []).append(place)
 
     def of(self, machine: Machine | None) -> Iterator[Named]:
-        """All names but those by which another machine there is known, in the order they were stated."""
+        """All names of a host but those by which another machine there is known, in the order they were stated."""
         mine = set(_values(machine)) if machine is not None else ()
         places = [place for value in mine for place in self._places.get(value, ())]
         return (self._names[place] for place in sorted((*self._of_any, *places)))

@@ -50,7 +50,8 @@ FoundMarks = dict[MarkKind, dict[str, tuple[int, ...]]]
 
 
 class Sighting(Struct):
-    """A session or logon as seen of one end: `of` names it and the end, `ip` is the address; when, and the marks that it shows."""
+    """A session or logon as seen of one end, for its machine: `of` names it and the end, `ip` is the address; when, and the marks
+    that it shows."""
 
     of: Seen
     ip: str
@@ -111,7 +112,7 @@ def _differs(kind: MarkKind, one: Marks, other: Marks) -> str:
 
 
 def _are_builds(*stated: Iterable[str]) -> bool:
-    """Whether versions of a client are those of its system."""
+    """Whether versions that a machine's client shows are those of its system."""
     builds = (version.rpartition(".")[2] for versions in stated for version in versions)
     return all(build.isdigit() and int(build) >= _LOWEST_BUILD for build in builds)
 
@@ -146,7 +147,7 @@ class Machines:
                 yield from reversed(self._with.get((sighting.ip, kind, value), [])[-_MOST_COMPARED:])
 
     def at(self, ip: str) -> Sequence[Machine]:
-        """All that had this address."""
+        """All machines that had this address."""
         return self._at.get(ip, ())
 
     def of(self, seen: Seen, ip: str, time_ns: int) -> Machine | None:
@@ -200,8 +201,8 @@ def _join_addresses(machines: Sequence[Machine]) -> None:
 
 
 def _sightings(analysis: Analysis) -> Iterator[Sighting]:
-    """One of each end for a session with all of its logons (a pipe ends where its session does), for a further connection of one,
-    and for a logon of RPC over TCP."""
+    """Sightings of machines: one of each end for a session with all of its logons (a pipe ends where its session does), for a
+    further connection of one, and for a logon of RPC over TCP."""
     of_session: dict[int | None, list[Logon]] = {}
     for logon in analysis.logons:
         of_session.setdefault(logon.session, []).append(logon)
@@ -234,7 +235,7 @@ class _Links:
     def sightings(
         self, what: int | str, client: Endpoint, server: Endpoint, span: tuple[int, int], *stated: FoundMarks
     ) -> Iterator[Sighting]:
-        """A session or logon as seen of its client and of its server, with the marks that it states of both."""
+        """Sightings of the machines at both ends of a session or logon, with the marks that it states of both."""
         for is_client, (src, dst), marks in zip(
             (True, False), ((client, server), (server, client)), stated, strict=True
         ):
@@ -287,7 +288,7 @@ def _of_server(identity: Identity) -> Iterator[tuple[MarkKind, str | None]]:
 
 
 def mark_records(machine: Machine, analysis: Analysis) -> Iterator[HostMark]:
-    """Its marks, each with the frames that show it."""
+    """The records of a machine's marks, each with the frames that show it."""
     for kind, values in machine.marks.items():
         for value, ids in values.items():
             frames, files = analysis.capture.numbered(ids)
@@ -295,7 +296,7 @@ def mark_records(machine: Machine, analysis: Analysis) -> Iterator[HostMark]:
 
 
 def marks_in(host: HostRecord) -> Marks:
-    """The marks of a record."""
+    """The marks of a machine in a host record."""
     found: dict[MarkKind, dict[str, tuple[int, ...]]] = {}
     for mark in host.marks:
         found.setdefault(mark.kind, {})[mark.value] = ()

@@ -24,7 +24,8 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 
 class ShownCalls:
-    """The columns of the calls that are shown, or of those with these numbers, in their order. Each is read when asked for."""
+    """The columns of the calls that are shown, or of those with these numbers, in their order, for statistics. Each is read when
+    asked for."""
 
     def __init__(self, analysis: Analysis, numbers: Sequence[int] | None = None) -> None:
         self._calls = analysis.calls
@@ -35,19 +36,19 @@ class ShownCalls:
         return len(self.numbers)
 
     def column(self, name: str) -> Numbers:
-        """The numbers of a column of the table of calls."""
+        """The numbers of a column of the table of calls, of the shown calls."""
         if name not in self._read:
             self._read[name] = self._calls.column(name)[self.numbers - 1]
         return self._read[name]
 
     @property
     def views(self) -> Numbers:
-        """Where the states of query handles are, -1 for none."""
+        """Where the states of the shown calls' query handles are, -1 for none."""
         found: Numbers = np.array(self._calls.views, np.int64)[self.numbers - 1]
         return found
 
     def context(self, at: int) -> Context:
-        """What the call at a place has in common with others."""
+        """The context of the shown call at a place: what it has in common with others."""
         found: Context = self._calls.table.contexts[self.column("context")[at]]
         return found
 
@@ -58,7 +59,7 @@ class ShownCalls:
     # What columns state together
 
     def by_handle(self, which: Mask) -> dict[int, Numbers]:
-        """The places of some calls on query handles by the number of the handle, in the order of these numbers."""
+        """The places of shown calls on query handles by the number of the handle, in the order of these numbers."""
         places = np.flatnonzero(which)
         handles = np.array([state.number for state in self._calls.states], np.int64)[self.views[places]]
         different = distinct(handles)
@@ -66,13 +67,13 @@ class ShownCalls:
         return dict(zip(different.tolist(), groups, strict=True))
 
     def in_context(self, test: Callable[[Context], bool]) -> Mask:
-        """Whether a test holds for what a call has in common with others."""
+        """Whether a test holds for the context of each shown call, which it has in common with others."""
         known = np.array([test(context) for context in self._calls.table.contexts], np.bool_)
         found: Mask = known[self.column("context")]
         return found
 
     def by(self, key: Callable[[Context], _Key], which: Mask) -> dict[_Key, Numbers]:
-        """The places of some calls by what they have in common, in the order of the first of each."""
+        """The places of shown calls by what they have in common, in the order of the first of each."""
         contexts = self._calls.table.contexts
         places, codes = np.flatnonzero(which), self.column("context")[which]
         keys: dict[_Key, int] = {}
@@ -83,7 +84,7 @@ class ShownCalls:
         return dict(zip(keys, groups, strict=True))
 
     def alike(self, *names: str) -> list[Numbers]:
-        """The places of calls that have the same numbers in some columns, in the order of the first of each."""
+        """The places of shown calls that have the same numbers in some columns, in the order of the first of each."""
         codes = np.zeros(len(self), np.int64)
         for name in names:
             column = self.column(name)
@@ -94,12 +95,12 @@ class ShownCalls:
         return sorted(groups, key=lambda places: int(places[0]))
 
     def contexts(self, places: Numbers) -> Iterator[Context]:
-        """What calls at some places have in common with others, each once, in the order of the first of each."""
+        """The contexts of shown calls at some places, each once, in the order of the first of each."""
         contexts = self._calls.table.contexts
         return (contexts[code] for code in _in_order(self.column("context")[places]))
 
     def values(self, name: str, places: Numbers) -> Iterator[Any]:
-        """What stands in a column at some places, each once, in the order of the first of each."""
+        """The values in a column of shown calls at some places, each once, in the order of the first of each."""
         return map(self._calls.table.meaning(name), _in_order(self.column(name)[places]))
 
     @property
@@ -137,19 +138,20 @@ class ShownCalls:
 
     @property
     def latencies(self) -> tuple[Mask, Numbers]:
-        """Which calls have a latency, and the latency of each (`Call.latency_ns`)."""
+        """Which shown calls have a latency, and the latency of each (`Call.latency_ns`)."""
         return latencies_in(self.column)
 
     @property
     def polls(self) -> Mask:
-        """Which calls were answered with performance data."""
+        """Which shown calls were answered with performance data."""
         by_query = self.is_of(perflib.INTERFACE) & (self.column("opnum") == perflib.Opnum.QUERY_COUNTER_DATA)
         by_value = self.is_of(winreg.INTERFACE) & self.is_one("response_buffer_kind", "winperf")
         found: Mask = self.answered & (by_query | by_value)
         return found
 
     def unread(self, damages: Damages) -> Mask:
-        """Which calls have a part that is missing, damaged, or could not be read. That there is no answer is counted for itself."""
+        """Which shown calls have a part that is missing, damaged, or could not be read. That there is no answer is counted for
+        itself."""
         found = self.is_one("state", "partial", "sealed", "malformed", "response-only")
         may_be = ~found & ((self.column("request_buffer_kind") >= 0) | (self.column("response_buffer_kind") >= 0))
         damages.note_without_buffers(self._calls)
@@ -159,11 +161,11 @@ class ShownCalls:
         return found
 
     def is_of(self, interface: str) -> Mask:
-        """Which calls are of an interface."""
+        """Which shown calls are of an interface, for statistics."""
         return self.in_context(lambda context: context.interface.uuid == interface)
 
     def is_one(self, name: str, *values: Any) -> Mask:
-        """Whether the numbers of a column stand for one of some values."""
+        """Whether the numbers of a column of shown calls stand for one of some values."""
         column, meaning = self.column(name), self._calls.table.meaning(name)
         return np.isin(column, [number for number in distinct(column).tolist() if meaning(number) in values])
 
@@ -174,7 +176,7 @@ class ShownCalls:
         return places[rows], lengths[rows]
 
     def may_be_performance(self) -> Mask:
-        """Whether a call is about performance counters, or may be as far as the capture states it (`Call.is_performance`)."""
+        """Whether a shown call is about performance counters, or may be as far as the capture states it (`Call.is_performance`)."""
         found, of_winreg = self.is_of(perflib.INTERFACE), self.is_of(winreg.INTERFACE)
         unread = of_winreg & (self.column("request_side") != 0)
         may_be = of_winreg & ~unread & (self.column("rare") > 0)
@@ -185,11 +187,11 @@ class ShownCalls:
 
 
 def _in_order(codes: Numbers) -> Sequence[int]:
-    """The different codes, in the order of the first of each."""
+    """The different codes of shown calls, in the order of the first of each."""
     return list(dict.fromkeys(codes.tolist()))
 
 
 def _split(places: Numbers, codes: Numbers, count: int) -> list[Numbers]:
-    """Places by their codes, from 0."""
+    """Places of shown calls by their codes, from 0."""
     order = np.argsort(codes, kind="stable")
     return np.split(places[order], np.searchsorted(codes[order], np.arange(1, count))) if count else []

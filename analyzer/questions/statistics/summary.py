@@ -54,7 +54,7 @@ MOST_CALLS = 256
 
 
 def spread_of(values: npt.ArrayLike) -> Spread:
-    """How whole numbers are spread."""
+    """The spread of whole numbers (least, median, most) for statistics."""
     ordered = np.sort(np.asarray(values, np.int64))
     count = len(ordered)
     if not count:
@@ -66,7 +66,7 @@ def spread_of(values: npt.ArrayLike) -> Spread:
 
 
 def frames_of_calls(analysis: Analysis, calls: Iterable[int]) -> tuple[tuple[int, ...], tuple[int, ...] | UnsetType]:
-    """The frames of some calls, ascending, and the file of each where there are several."""
+    """The frames of some calls, ascending, and the file of each where there are several, for statistics."""
     ids = tuple(sorted({frame for number in calls for frame in analysis.calls[number - 1].frames}))
     return analysis.capture.numbered(ids)
 
@@ -76,7 +76,7 @@ def interface_label(interface: InterfaceFacts) -> str:
 
 
 def method_label(method: str | None, opnum: int | None) -> str:
-    """The method in the form that is shown."""
+    """The method of a statistics record in the form that is shown."""
     return method or (f"opnum {opnum}" if opnum is not None else "unknown")
 
 
@@ -85,7 +85,7 @@ _Labels = tuple[str, str]
 
 
 def _by_method(shown: ShownCalls) -> dict[_Labels, Numbers]:
-    """The places of calls by interface and method, in the order of the first of each."""
+    """The places of calls by interface and method, in the order of the first of each, for statistics."""
     found: dict[_Labels, list[Numbers]] = {}
     for places in shown.alike("context", "method", "opnum"):
         first = places[:1]
@@ -96,7 +96,7 @@ def _by_method(shown: ShownCalls) -> dict[_Labels, Numbers]:
 
 
 class Totals(Struct, frozen=True):
-    """Calls of all methods. Every number of calls that a display states beside its lists is one of these."""
+    """The statistics of calls of all methods. Every number of calls that a display states beside its lists is one of these."""
 
     calls: int
     failed: int
@@ -112,7 +112,8 @@ def totals_of(methods: Iterable[MethodStatsRecord]) -> Totals:
 
 
 def method_stats(analysis: Analysis, damages: Damages | None = None) -> list[MethodStatsRecord]:
-    """Counts and times by interface, then method. What is known of damaged buffers is taken from `damages`, and noted there."""
+    """Statistics of methods: counts and times by interface, then method. What is known of damaged buffers is taken from `damages`,
+    and noted there."""
     shown = ShownCalls(analysis)
     columns = _Counted(shown, Damages() if damages is None else damages)
     found = [_method_record(labels, places, shown, columns, analysis) for labels, places in _by_method(shown).items()]
@@ -120,7 +121,7 @@ def method_stats(analysis: Analysis, damages: Damages | None = None) -> list[Met
 
 
 class _Counted:
-    """What is counted of calls."""
+    """What statistics count of calls."""
 
     def __init__(self, shown: ShownCalls, damages: Damages) -> None:
         self.failed, self.retried, self.unread = shown.refused, shown.asking_size, shown.unread(damages)
@@ -161,8 +162,8 @@ def _by_number(one: MethodStatsRecord) -> tuple[str, int, str]:
 
 
 class _Polled(Struct):
-    """The polls of one handle, or the reads of one value: how many were tried, number and time of the first and the last of them,
-    and the times of those that were answered."""
+    """Statistics of the polls of one handle, or the reads of one value: how many were tried, number and time of the first and the
+    last of them, and the times of those that were answered."""
 
     ends: tuple[Endpoint, Endpoint]
     what: str | None = None
@@ -182,7 +183,8 @@ class _Polled(Struct):
 
 
 def poll_stats(analysis: Analysis) -> list[PollStatsRecord]:
-    """Query handles in the order of their numbers, then values read through winreg in the order of their first read."""
+    """Statistics of polls: query handles in the order of their numbers, then values read through winreg in the order of their first
+    read."""
     shown = ShownCalls(analysis)
     polls = (shown.views >= 0) & (shown.column("opnum") == Opnum.QUERY_COUNTER_DATA)
     times, is_done = shown.column("first_time"), shown.answered
@@ -246,16 +248,15 @@ Caller = tuple[str | None, str, str, str | None, str | None]
 
 
 def who_of(call: Call | Context) -> Caller:
-    """Who made a call: the account where it is known, and the addresses of client and server. Also the account that it claimed to
-    be where the server granted another, and the one that logged on later where the server may have served it as that. Whatever
-    tells callers apart asks here.
-    """
+    """Who made a call, for statistics: the account where it is known, and the addresses of client and server. Also the account that
+    it claimed to be where the server granted another, and the one that logged on later where the server may have served it as that.
+    Whatever tells callers apart asks here."""
     auth = call.auth
     return auth.user, call.client.ip, call.server.ip, auth.claimed_user, auth.later_user
 
 
 def identity_stats(analysis: Analysis, damages: Damages | None = None) -> list[IdentityStatsRecord]:
-    """In the order of their first calls; `damages` as for `method_stats`."""
+    """Statistics of identities, in the order of their first calls; `damages` as for `method_stats`."""
     shown = ShownCalls(analysis)
     failed, polls, unread = shown.refused, shown.polls, shown.unread(Damages() if damages is None else damages)
     found = []
@@ -292,7 +293,7 @@ def identity_stats(analysis: Analysis, damages: Damages | None = None) -> list[I
 
 
 def is_poll(call: Call) -> bool:
-    """Whether a call was answered with performance data."""
+    """Whether a call was answered with performance data (a poll)."""
     if call.outcome != "answered":
         return False
     if call.is_perflib:
@@ -311,7 +312,8 @@ class _Errors(Struct):
 
 
 def error_stats(analysis: Analysis) -> list[ErrorStatsRecord]:
-    """The error that is most frequent over all methods first; of one error, the method with most of them first."""
+    """Statistics of errors: the error that is most frequent over all methods first; of one error, the method with most of them
+    first."""
     found: dict[tuple[ErrorKind, int, str, str], _Errors] = {}
     shown = ShownCalls(analysis)
     faults, statuses, kinds = shown.column("fault"), shown.column("status"), shown.return_kinds

@@ -44,7 +44,7 @@ def zero_credential(drafts: Sequence[Draft], scene: Scene) -> Iterator[Likeness]
 
 
 def _requests(one: Draft, scene: Scene) -> Iterator[bytes]:
-    """The first requests of calls that authenticate."""
+    """The first requests of calls that authenticate to Netlogon."""
     for number in one.calls[:_LOOKED_AT]:
         call = scene.analysis.calls[number - 1]
         if (call.method or "").startswith("NetrServerAuthenticate") and call.request is not None:
