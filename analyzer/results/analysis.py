@@ -26,7 +26,7 @@ from analyzer.results.reported_names.counterset_catalog import Catalogs
 
 
 class CaptureFacts(Struct, frozen=True):
-    """What the capture is: files as given, frames and captured bytes, the times of its first and last frame.
+    """Facts about the capture: files as given, frames and captured bytes, the times of its first and last frame.
 
     `names` maps addresses to host names that the capture file itself carries (pcapng name-resolution blocks). `digests` states
     what the files were, where that was asked for; `traces` what event trace logs among them say. `redacted`: names and addresses
@@ -44,7 +44,7 @@ class CaptureFacts(Struct, frozen=True):
     redacted: bool = False
 
     def numbered(self, frames: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | UnsetType]:
-        """`frames` as Wireshark's numbers, and with several files the position in `files` of each."""
+        """Frame ids as Wireshark's numbers, and with several files the position in `files` of each."""
         if len(self.files) <= 1:
             return frames, UNSET  # ids of the first file are the numbers
         return tuple([number_of(frame) for frame in frames]), tuple([file_of(frame) for frame in frames])
@@ -54,7 +54,7 @@ Numbered = tuple[int, Call]
 
 
 class Selected(Sequence[Numbered]):
-    """Calls of an analysis with their numbers, each made when it is looked at. `numbers` ascend."""
+    """Selected calls of an analysis with their numbers, each made when it is looked at. `numbers` ascend."""
 
     def __init__(self, calls: Sequence[Call], numbers: Sequence[int]) -> None:
         self._calls, self.numbers = calls, numbers
@@ -80,7 +80,7 @@ class Selected(Sequence[Numbered]):
             yield number, calls[number - 1]
 
     def holds(self, number: int) -> bool:
-        """Whether a call is among them."""
+        """Whether a call is among the selected ones."""
         at = bisect_left(self.numbers, number)
         return at < len(self.numbers) and self.numbers[at] == number
 
@@ -98,7 +98,7 @@ class Part(Struct, frozen=True, eq=False):
 
 
 class Analysis(Struct, frozen=True, eq=False, weakref=True):
-    """One capture, read.
+    """The analysis of one capture: calls, sessions, logons, problems.
 
     `calls` are in the order of their request's first frame; a call's number is its position plus 1. `catalogs` and
     `name_tables` hold what the servers reported about their counters, over the whole capture. `closed` are the numbers of the
@@ -162,7 +162,7 @@ class Analysis(Struct, frozen=True, eq=False, weakref=True):
 
     @property
     def shown_logons(self) -> Sequence[Logon]:
-        """The logons of the sessions and calls that were asked for."""
+        """The logons of the analysis, of the sessions and calls that were asked for."""
         if self.part is None:
             return self.logons
         sessions = {session.number for session in self.part.sessions}
@@ -172,7 +172,7 @@ class Analysis(Struct, frozen=True, eq=False, weakref=True):
 
     @property
     def shown_files(self) -> Sequence[FileRecord]:
-        """The files of the sessions that were asked for, none where files were not."""
+        """The SMB files of the sessions that were asked for, none where files were not."""
         files = self.files.files if self.files is not None else ()
         if self.part is None:
             return files
@@ -180,7 +180,8 @@ class Analysis(Struct, frozen=True, eq=False, weakref=True):
         return [one for one in files if one.session in sessions]
 
     def listed_files(self) -> FoundFiles:
-        """The shown files with their frames as Wireshark counts them. Raises `InputError` where the analysis does not have them."""
+        """The shown SMB files with their frames as Wireshark counts them. Raises `InputError` where the analysis does not have
+        them."""
         if self.files is None:
             raise InputError("files are read from captures", hint="Give the capture itself, and do not redact it.")
 
@@ -192,10 +193,10 @@ class Analysis(Struct, frozen=True, eq=False, weakref=True):
 
     @property
     def shown(self) -> Selected:
-        """The calls that were asked for, with their numbers in the whole capture."""
+        """The calls of the analysis that were asked for, with their numbers in the whole capture."""
         return Selected(self.calls, self.part.numbers if self.part is not None else range(1, len(self.calls) + 1))
 
     @property
     def shown_sessions(self) -> Sequence[SmbSession]:
-        """The SMB sessions that were asked for."""
+        """The SMB sessions of the analysis that were asked for."""
         return self.part.sessions if self.part is not None else self.sessions

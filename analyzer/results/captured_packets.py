@@ -25,7 +25,7 @@ _FACTS = 4
 
 
 class CapturedFrame(Discreet, frozen=True):
-    """A frame: its id, LINKTYPE_ number, captured bytes, and how long it was on the wire."""
+    """A captured frame: its id, LINKTYPE_ number, captured bytes, and how long it was on the wire."""
 
     hidden = ("data",)
     frame: int
@@ -47,7 +47,8 @@ class SmbMessage(Struct, frozen=True):
 
 
 class _PackedMessage(Struct, array_like=True):
-    """A message in the log. `data` is None where the message was sent in that form: then its bytes are those of the frames."""
+    """A packed SMB message in the log of captured packets. `data` is None where the message was sent in that form: then its bytes
+    are those of the frames."""
 
     sent: bytes
     sent_length: int
@@ -62,8 +63,8 @@ _MESSAGE = msgpack.Decoder(_PackedMessage)
 
 
 class Packets:
-    """Frames and messages by the ids of their frames. `lacking` states why a frame that is not here is not. They are lost where
-    a capture that was read is not what it was, or cannot be read any more."""
+    """Captured packets: frames and SMB messages by the ids of their frames. `lacking` states why a frame that is not here is not.
+    They are lost where a capture that was read is not what it was, or cannot be read any more."""
 
     def __init__(self, lacking: str, *, is_lost: bool = False) -> None:
         self.lacking, self.is_lost = lacking, is_lost
@@ -82,7 +83,7 @@ class Packets:
 
     @property
     def size(self) -> int:
-        """How many bytes of captured frames there are."""
+        """How many bytes of captured packets there are."""
         return sum(self._facts[1::_FACTS])
 
     def add_frame(self, frame: CapturedFrame) -> None:
@@ -92,7 +93,7 @@ class Packets:
         self._sorted = None
 
     def add_message(self, sent: TracedBytes, message: TracedBytes, reason: str = "") -> None:
-        """A message in its sent form and in the form that could be read; its frames are to be added too."""
+        """Adds an SMB message in its sent form and in the form that could be read; its frames are to be added too."""
         data = message.data if message.steps else None
         record = _PackedMessage(
             sent.packed_origins, len(sent), message.packed_origins, len(message), data, message.steps, reason
@@ -105,7 +106,7 @@ class Packets:
         self._by_frame = None
 
     def frame(self, frame: int) -> CapturedFrame | None:
-        """A frame by its id."""
+        """A captured frame by its id."""
         if (captured := self._last.get(frame)) is not None:
             return captured
         if self._sorted is None:
@@ -122,7 +123,7 @@ class Packets:
         return captured
 
     def messages(self, frames: Iterable[int]) -> Iterator[SmbMessage]:
-        """The messages of which some bytes lie in these frames, in their order, each once."""
+        """The SMB messages of which some bytes lie in these frames, in their order, each once."""
         if self._by_frame is None:
             self._by_frame = _in_order(self._pairs[::2], self._pairs[1::2])
         ids, numbers = self._by_frame
@@ -144,7 +145,7 @@ class Packets:
             yield SmbMessage(sent, message, record.reason)
 
     def _captured(self, origins: bytes, length: int) -> TracedBytes | None:
-        """Bytes that are as they were captured, None where one of their frames is not here."""
+        """Bytes of an SMB message that are in captured form, None where one of their frames is not here."""
         source = PackedOrigins(origins, length)
         parts = []
         for extent in source.extents(0, length):
@@ -156,7 +157,7 @@ class Packets:
 
 
 def _in_order(ids: array[int], numbers: array[int]) -> tuple[array[int], array[int]]:
-    """Ids in order, each with its number."""
+    """Frame ids in order, each with its number."""
     import numpy as np
 
     order = np.argsort(np.array(ids, np.int64), kind="stable")

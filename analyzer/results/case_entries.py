@@ -81,7 +81,7 @@ class _HostName(Struct, frozen=True):
 
 
 class _First(Struct, frozen=True):
-    """The first so many of a row of `held`."""
+    """The first so many of a row of `held`, in a case's entries."""
 
     row: int
     count: int
@@ -92,7 +92,8 @@ class _Held(Struct, frozen=True):
 
 
 class _SavedState(Struct, frozen=True):
-    """A state of a query handle. Where blocks are of the counters at their places among some (`in_order`), `blocks` has none."""
+    """A state of a query handle, saved in a case. Where blocks are of the counters at their places among some (`in_order`),
+    `blocks` has none."""
 
     handle: str
     number: int
@@ -137,7 +138,7 @@ class _Instance(Struct, frozen=True):
 
 
 class _Title(Struct, frozen=True):
-    """A name in a name table; `is_given`: by a metadata file."""
+    """A name in a name table, saved in a case; `is_given`: by a metadata file."""
 
     server: str
     language: str
@@ -147,14 +148,14 @@ class _Title(Struct, frozen=True):
 
 
 class TableFacts(Struct, frozen=True):
-    """How many rows a table has, and how wide its columns of numbers are, one after the other."""
+    """The facts of a case's table: how many rows it has, and how wide its columns of numbers are, one after the other."""
 
     rows: int
     widths: str
 
 
 class CaseFacts(Struct, frozen=True, kw_only=True):
-    """What is to be known of an analysis before its tables are read."""
+    """The facts of an analysis in a case that are to be known before its tables are read."""
 
     files: tuple[str, ...]
     frames: int
@@ -169,7 +170,7 @@ class CaseFacts(Struct, frozen=True, kw_only=True):
 
 
 class CaseContents(NamedTuple):
-    """What is to be known of an analysis, and its entries, each as what gives its bytes."""
+    """The contents of a case: what is to be known of an analysis, and its entries, each as what gives its bytes."""
 
     facts: CaseFacts
     entries: dict[str, Callable[[], Iterable[bytes]]]
@@ -211,7 +212,7 @@ SAVED: Mapping[str, Stored] = {**STORED, VIEW: Stored("i", may_lack=True)}
 
 
 def dump(analysis: Analysis) -> CaseContents:
-    """An analysis as the entries of a case."""
+    """Dumps an analysis as the entries of a case."""
     calls, lists, capture = analysis.calls, _Lists(), analysis.capture
     shared = calls.table.shared
     views = [_packed_view(view, lists) for view in calls.states]
@@ -256,7 +257,7 @@ def dump(analysis: Analysis) -> CaseContents:
 
 
 def _saved_calls(calls: OrderedCalls) -> SavedTable:
-    """The calls in their order as a table."""
+    """Saves the calls of a case in their order as a table."""
     order, views = np.asarray(calls.order, np.int64), np.asarray(calls.views, np.int32)
     cuts = [slice(start, start + _CALLS_OF_BATCH) for start in range(0, len(order), _CALLS_OF_BATCH)]
 
@@ -269,7 +270,7 @@ def _saved_calls(calls: OrderedCalls) -> SavedTable:
 
 
 def saved_calls(count: int, batches: Callable[[], Iterator[ColumnsOfCalls]]) -> SavedTable:
-    """A table of so many calls. Its columns come some rows at a time, whenever they are asked for."""
+    """The table of so many calls in a case. Its columns come some rows at a time, whenever they are asked for."""
     bounds: dict[str, tuple[int, int]] = {}
     for batch in batches():
         for name, values in batch.items():
@@ -303,8 +304,8 @@ def _of_call(column: ArrowColumn, numbers: npt.NDArray[Any]) -> ArrowValues:
 
 
 def load(facts: CaseFacts, entries: Mapping[str, Readable]) -> Analysis:
-    """The analysis of which `dump` made these. Whoever wrote them may have written anything: what cannot be is a `ValueError` or a
-    `LookupError`; in a table it is a `CaseError` when a row or column is looked at."""
+    """Loads the analysis of a case from its entries, which `dump` made. Whoever wrote them may have written anything: what cannot
+    be is a `ValueError` or a `LookupError`; in a table it is a `CaseError` when a row or column is looked at."""
 
     def rows(name: str, kind: type[_Row], check: Callable[[_Row], None] | None = None, at_once: int = 64) -> Rows[_Row]:
         table = facts.tables[name]
@@ -380,14 +381,14 @@ def saved_columns(facts: TableFacts, source: Readable) -> SavedColumns:
 
 
 def _check_address(end: Endpoint) -> None:
-    """Raises `ValueError` where an end of a connection has no address, or no port."""
+    """Raises `ValueError` where an end of a connection in a case has no address, or no port."""
     ip_address(end.ip)
     if not 0 <= end.port < 1 << 16:
         raise ValueError(f"{end.port} is no port")
 
 
 def _check_uuid(text: str) -> None:
-    """Raises `ValueError` where this is no UUID as we write them."""
+    """Raises `ValueError` where a case has no UUID as we write them."""
     if not _UUID.fullmatch(text):
         raise ValueError(f"{text} is no UUID")
 
@@ -398,13 +399,13 @@ def _check_handle(handle: _Handle) -> None:
 
 
 def _check_session(smb: _Smb) -> None:
-    """Raises `ValueError` where the SessionId is none."""
+    """Raises `ValueError` where the SessionId in a case is none."""
     if smb.facts is not None and not 0 <= int(smb.facts.session_id, 16) < 1 << 64:
         raise ValueError(f"{smb.facts.session_id} is no SessionId")
 
 
 def _check_context(one: Context) -> None:
-    """Raises `ValueError` where calls would have what no message has room for."""
+    """Raises `ValueError` where calls of a case would have what no message has room for."""
     _check_ends(one)
     numbers, texts = (one.channel, one.impersonation or 0), (one.interface.uuid, one.interface.version)
     if not all(0 <= number < 1 << 32 for number in numbers) or len((one.pipe or "").encode("utf-16-le")) > 0xFFFF:
@@ -419,7 +420,7 @@ def _check_ends(carrier: Context | SmbSession | Logon) -> None:
 
 
 class _Kept(Sequence[_Row]):
-    """What is made of the rows of a table, each once: what comes of one row is one object."""
+    """Objects made of the rows of a case's table, each once: what comes of one row is one object."""
 
     def __init__(self, rows: Rows[Any], make: Callable[[Any], _Row]) -> None:
         self._rows, self._make = rows, make
@@ -445,7 +446,7 @@ class _Kept(Sequence[_Row]):
 
 
 class _SavedCatalogs(Catalogs):
-    """What servers reported, read when somebody asks for it."""
+    """The counterset catalogs saved in a case, read when somebody asks for them."""
 
     def __init__(self, countersets: Rows[_Counterset], counters: Rows[_Counter], instances: Rows[_Instance]) -> None:
         self._rows = countersets, counters, instances
@@ -477,7 +478,7 @@ class _SavedCatalogs(Catalogs):
 
 
 class _SavedNameTables(NameTables):
-    """Names by title index, read when somebody asks for them."""
+    """The name tables saved in a case, read when somebody asks for them."""
 
     def __init__(self, titles: Rows[_Title]) -> None:
         self._rows = titles
@@ -495,7 +496,7 @@ class _SavedNameTables(NameTables):
 
 
 class _Lists:
-    """The lists of counters that handles held, each once, however many calls saw the first of it."""
+    """The lists of counters that query handles held, saved in a case each once, however many calls saw the first of it."""
 
     def __init__(self) -> None:
         self.items: list[list[Identifier]] = []
@@ -503,7 +504,7 @@ class _Lists:
         self._alive: list[Sequence[Identifier]] = []
 
     def first(self, held: Sequence[Identifier]) -> _First:
-        """Which list it is, and how many of it."""
+        """Which saved list of counters it is, and how many of it."""
         whole = held.whole if isinstance(held, Held) else held
         number = self._numbers.get(id(whole))
         if number is None:

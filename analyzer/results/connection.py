@@ -12,7 +12,7 @@ from analyzer.results.security import Decryption, Identity, LogonOutcome, Refuse
 
 
 def logon_key(by: Literal["smb", "rpc"], number: int) -> str:
-    """What calls and records know a logon by."""
+    """The key by which calls and records know a logon."""
     return f"{by}{number}"
 
 
@@ -68,12 +68,12 @@ class Logon(Event, frozen=True):
 
     @property
     def key(self) -> str:
-        """What calls and records know it by: `smb0`, `rpc2`."""
+        """The key by which calls and records know the logon: `smb0`, `rpc2`."""
         return logon_key(self.by, self.number)
 
     @property
     def is_granted(self) -> bool:
-        """Whether the server let the client in."""
+        """Whether the server granted the logon."""
         return self.is_answered and self.refused is None
 
     @property
@@ -140,7 +140,7 @@ class SmbSession(Event, frozen=True):
 
     @property
     def identities(self) -> tuple[Identity, ...]:
-        """Everybody who was logged on to it, one after the other."""
+        """The identities of everybody who was logged on to the SMB session, one after the other."""
         return (self.identity, *self.later)
 
     @property
@@ -164,7 +164,7 @@ class Pdu(Event, frozen=True):
 
 
 class Bound(Event, frozen=True):
-    """A presentation context was offered and answered (bind or alter_context).
+    """The event that a presentation context was offered and answered (bind or alter_context).
 
     `accepted` is None where the answer was not captured; `reason` says why it was refused, `assoc_group_id` is the answer's.
     `syntax` is the one agreed on, else the first of those that were `offered`. `joins_group`: the client asked for an association
@@ -199,7 +199,7 @@ class ClientMarks(Event, frozen=True):
 
 
 class FeaturesOffered(Event, frozen=True):
-    """A bind offered bind-time features in the place of a presentation context ([MS-RPCE] 3.3.1.5.3).
+    """The event that a bind offered bind-time features in the place of a presentation context ([MS-RPCE] 3.3.1.5.3).
 
     `result` is that of the answer (3: acknowledged, 2: refused), None where it was not captured.
     """

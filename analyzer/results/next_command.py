@@ -21,7 +21,7 @@ _PROGRAM = "pcq-analyzer"
 def next_command(
     analysis: Analysis, command: str, *words: str, filter: str | None = None, interfaces: Sequence[str] = ()
 ) -> str:
-    """A command about the same calls, or of these those that pass `filter` or are of `interfaces`.
+    """A next command about the same calls, or of these those that pass `filter` or are of `interfaces`.
 
     An analysis that no command line made names its files alone.
     """

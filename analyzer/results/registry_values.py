@@ -13,14 +13,15 @@ from analyzer.results.methods.winreg import ERROR_SUCCESS, ValueType, WinregOpnu
 
 
 class RegistryValue(Struct, frozen=True):
-    """A value that a call reads, enumerates or sets: its name, type and data, None where the call does not carry them."""
+    """A registry value that a call reads, enumerates or sets: its name, type and data, None where the call does not carry them."""
 
     name: str | None
     kind: int | None
     data: TracedBytes | None
 
     def content(self) -> Any:
-        """The data by its type: text, a list of texts, a number; bytes where it does not fit its type or has none."""
+        """The data of a registry value by its type: text, a list of texts, a number; bytes where it does not fit its type or has
+        none."""
         if self.data is None:
             return None
         raw = self.data.data
@@ -44,7 +45,7 @@ class RegistryValue(Struct, frozen=True):
 
 
 def registry_value(call: Call) -> RegistryValue | None:
-    """The value that a winreg call is about; None for performance keys and calls about no value."""
+    """The registry value that a winreg call is about; None for performance keys and calls about no value."""
     if not call.is_winreg or call.key is not None or call.read is not None:
         return None
     asked = call.request.params if call.request is not None else {}

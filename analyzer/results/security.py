@@ -64,7 +64,7 @@ class AuthLevel(IntEnum):
 
 
 class Decryption(Enum):
-    """Whether something sealed could be decrypted, and if not why."""
+    """Whether something encrypted could be decrypted, and if not why."""
 
     DECRYPTED = "decrypted"
     NOT_SEALED = "not sealed"
@@ -76,12 +76,12 @@ class Decryption(Enum):
 
     @property
     def lacks_key(self) -> bool:
-        """Whether another key would decrypt it: none was given, or a wrong one."""
+        """Whether another key would decrypt what stayed encrypted: none was given, or a wrong one."""
         return self in (Decryption.NO_KEY, Decryption.WRONG_KEY)
 
 
 class Identity(Struct, frozen=True, cache_hash=True):
-    """What a handshake says in clear about the two ends. Every field is None where it was not stated.
+    """An identity: what an authentication handshake says in clear about the two ends. Every field is None where it was not stated.
 
     A handshake states who the client claims to be (`claimed`); the answer to an SMB logon states who it is from then on (`granted`,
     None where no answer was captured and for logons other than those of SMB). Displays ask `account`, which is what was granted.
@@ -141,7 +141,7 @@ class Identity(Struct, frozen=True, cache_hash=True):
 
     @property
     def is_guest(self) -> bool:
-        """The server let the client in as a guest."""
+        """Whether the server let the client in as a guest."""
         return self.granted == "guest"
 
     @property
@@ -163,7 +163,7 @@ class Identity(Struct, frozen=True, cache_hash=True):
 
 @lru_cache(maxsize=1024)
 def of_any_logon(auth: AuthInfo) -> AuthInfo:
-    """The security of a call without which logon it is of: two logons of one account are alike."""
+    """The security of a call without the number of its logon: two logons of one account are alike."""
     return replace(auth, logon=None)
 
 

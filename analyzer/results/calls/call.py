@@ -318,7 +318,7 @@ class StubProblem(Value, frozen=True):
 
     @property
     def undecoded(self) -> int | None:
-        """How many bytes are not decoded, from where reading ended to the end of the stub."""
+        """How many bytes of the stub are not decoded, from where reading ended to its end."""
         return self.stop - self.start if self.start is not None and self.stop is not None else None
 
 
@@ -336,7 +336,7 @@ class PerformanceRead(Value, frozen=True):
 
 
 class Side(Value, frozen=True, kw_only=True):
-    """The request or the response of a call.
+    """The request or the response of a remote call.
 
     `missing` says why there is no stub; where there is one, its first `stub_length` bytes count (what follows is alignment before a
     verification trailer). `params` is keyed by the IDL's spelling. `buffer_span` is where in the stub the content of `lpData` lies
@@ -371,7 +371,7 @@ class Side(Value, frozen=True, kw_only=True):
 
     @property
     def stub_data(self) -> bytes:
-        """The bytes of `stub`, empty where there is none."""
+        """The bytes of a call's `stub`, empty where there is none."""
         if self.missing is not None:
             return b""
         pdus = self.pdus
@@ -380,39 +380,39 @@ class Side(Value, frozen=True, kw_only=True):
 
     @property
     def buffer(self) -> TracedBytes | None:
-        """The content of `lpData`, None where there is none."""
+        """The content of a call's `lpData`, None where there is none."""
         return stub_of(self.pdus).view(*self.buffer_span) if self.buffer_span is not None else None
 
     @property
     def buffer_data(self) -> bytes:
-        """The bytes of `buffer`, empty where there is none."""
+        """The bytes of a call's `buffer`, empty where there is none."""
         return stub_of(self.pdus).part(*self.buffer_span) if self.buffer_span is not None else b""
 
     @property
     def frames(self) -> tuple[int, ...]:
-        """Ids of the frames that carried it, ascending."""
+        """Ids of the frames that carried the request or response, ascending."""
         return self.frames_of_dropped or frames_of(self.pdus)
 
     @property
     def first_frame(self) -> int:
-        """The lowest of `frames`, 0 where there are none."""
+        """The lowest frame id of the request or response, 0 where there are none."""
         return self.frame_range[0]
 
     @property
     def last_frame(self) -> int:
-        """The highest of `frames`, 0 where there are none."""
+        """The highest frame id of the request or response, 0 where there are none."""
         return self.frame_range[1]
 
     @property
     def frame_range(self) -> tuple[int, int]:
-        """The lowest and the highest of `frames`, 0 where there are none."""
+        """The lowest and the highest frame id of the request or response, 0 where there are none."""
         if self.frames_of_dropped:
             return self.frames_of_dropped[0], self.frames_of_dropped[-1]
         return frame_range_of(self.pdus) or (0, 0)
 
 
 class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
-    """A call with its bytes. `number` is 0 for a call that was not put in order yet.
+    """A remote call with its bytes. `number` is 0 for a call that was not put in order yet.
 
     `channel` counts the opens of pipes and the TCP connections that carried calls, `impersonation` is the level that the pipe was
     opened with ([MS-SMB2] section 2.2.13). `security` and `smb_identity` are what both authentications say. `query` is the query
@@ -451,14 +451,14 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def is_performance(self) -> bool:
-        """Whether it is about performance counters, or may be as far as the capture states."""
+        """Whether the call is about performance counters, or may be as far as the capture states."""
         if self.is_perflib or not self.is_winreg:
             return self.is_perflib
         return self.key is not None or self.read is not None or self.request is None or self.request.missing is not None
 
     @property
     def frames(self) -> tuple[int, ...]:
-        """Ids of all frames of both messages, ascending."""
+        """Ids of all frames of the call's request and response, ascending."""
         sides = (side.frames for side in (self.request, self.response) if side is not None)
         return tuple(sorted({frame for frames in sides for frame in frames}))
 
@@ -469,12 +469,12 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def return_kind(self) -> ReturnKind:
-        """What `status` is a number of."""
+        """What the `status` of the call is a number of (Win32 error, NTSTATUS, HRESULT)."""
         return return_kind(self.interface.uuid, self.opnum)
 
     @property
     def carriers(self) -> tuple[Endpoint, Endpoint]:
-        """Client's and server's end of the connection that carried it: another of its session than the one that `client` and
+        """Client's and server's end of the connection that carried the call: another of its session than the one that `client` and
         `server` are of, where there are several."""
         smb = self.smb
         if smb is None or smb.client is None or smb.server is None:
@@ -483,7 +483,8 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def outcome(self) -> CallOutcome:
-        """What became of the call. Whatever says that a call failed, was read or was not read asks here.
+        """The outcome of the call: answered, refused, asked without an answer, unreadable. Whatever says that a call failed, was
+        read or was not read asks here.
 
         `refused`: a fault, or a return value that says so: a Win32 code that is not 0, an NTSTATUS that is a warning or an error,
         but for the end of an enumeration.
@@ -498,7 +499,7 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def asks_size(self) -> bool:
-        """Whether it was refused with the size that it needs: so clients ask for sizes."""
+        """Whether the call was refused with the size that it needs: so clients ask for sizes."""
         if self.fault is not None:
             return False
         if not self.is_perflib:
@@ -508,8 +509,8 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def latency_ns(self) -> int | None:
-        """First response frame minus last request frame; None where one side is missing, or the clock of the capture went back
-        between them."""
+        """The latency of the call: first response frame minus last request frame; None where one side is missing, or the clock of
+        the capture went back between them."""
         if self.request is None or self.response is None or self.response.after_set_back:
             return None
         latency = self.response.first_time_ns - self.request.last_time_ns
@@ -529,15 +530,15 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def handle(self) -> str | None:
-        """The handle it works on: `q2` for the second query handle of the capture, `k1` for the first registry key, `s1` for the
-        first handle of a service or of their manager."""
+        """The handle the call works on: `q2` for the second query handle of the capture, `k1` for the first registry key, `s1` for
+        the first handle of a service or of their manager."""
         if self.query is not None:
             return f"q{self.query.number}"
         return f"{'s' if self.is_svcctl else 'k'}{self.key_number}" if self.key_number is not None else None
 
     @property
     def handle_uuid(self) -> str | None:
-        """The UUID of that handle."""
+        """The UUID of the handle the call works on."""
         if self.query is not None:
             return self.query.handle
         if self.key_number is None:
@@ -551,7 +552,7 @@ _GIVEN = ("phKey", "lpServiceHandle", "lpScHandle")
 
 
 class HasParams(Protocol):
-    """A side as far as its parameters."""
+    """A side of a call as far as its parameters."""
 
     @property
     def params(self) -> dict[str, Any]: ...
@@ -564,6 +565,6 @@ def key_handle_uuid(request: HasParams | None, response: HasParams | None) -> st
 
 
 def handle_of(side: HasParams | None, name: str) -> str | None:
-    """The UUID of a context handle among the parameters."""
+    """The UUID of a context handle among a call's parameters."""
     value = side.params.get(name) if side is not None else None
     return value["uuid"] if isinstance(value, dict) else None

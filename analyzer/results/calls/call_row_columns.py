@@ -29,7 +29,8 @@ from analyzer.results.security import AuthInfo, Identity
 
 
 class Stored(NamedTuple):
-    """How a number lies in a column: its code in `struct`, whether it is -1 where it is absent, and whether it is a time."""
+    """How a number lies in a column of the table of calls: its code in `struct`, whether it is -1 where it is absent, and whether
+    it is a time."""
 
     form: str
     may_lack: bool = False
@@ -77,7 +78,8 @@ class CallRow(NamedTuple):
 
 
 class SideRow(NamedTuple):
-    """The columns of a side but for its PDUs. Their names have `request_` or `response_` before them."""
+    """The columns of a call's side in the table of calls, but for its PDUs. Their names have `request_` or `response_` before
+    them."""
 
     side: Annotated[
         int,
@@ -103,8 +105,8 @@ class SideRow(NamedTuple):
 
 
 class PdusRow(NamedTuple):
-    """The columns of the PDUs of a side, named likewise. In the log lie where they were captured, their bytes, what was unsealed of
-    them, and where each of several ends."""
+    """The columns of the PDUs of a side in the table of calls, named likewise. In the log lie where they were captured, their
+    bytes, what was unsealed of them, and where each of several ends."""
 
     pdus: Annotated[_Code, doc("how many PDUs there are")]
     pdus_place: Annotated[_Place, doc("where they lie in the log")]
@@ -150,7 +152,7 @@ TRAILER_FLAGS: Mapping[Literal["ok", "bad"], int] = {"ok": TRAILER_OK, "bad": TR
 
 
 def flags_of(side: Side) -> int:
-    """The flags of a side, as the column has them."""
+    """The flags of a call's side, as the column of the table has them."""
     flags = BIG_ENDIAN if side.big_endian else 0
     if side.verification_trailer is not None:
         flags |= TRAILER_FLAGS[side.verification_trailer]
@@ -158,12 +160,12 @@ def flags_of(side: Side) -> int:
 
 
 def trailer_of(flags: int) -> Literal["ok", "bad"] | None:
-    """Whether the verification trailer of a side is right, None where there is none."""
+    """Whether the verification trailer of a call's side is right, by the column; None where there is none."""
     return "ok" if flags & TRAILER_OK else "bad" if flags & TRAILER_BAD else None
 
 
 def latencies_in(column: Callable[[str], Any]) -> tuple[Any, Any]:
-    """Which calls have a latency, and the latency of each (`Call.latency_ns`), as arrays: by the columns of calls."""
+    """Which calls have a latency, and the latency of each (`Call.latency_ns`), as arrays, by the columns of calls."""
     latency = column("end_time") - column("begin_time")
     is_known = (latency >= 0) & (column("response_flags") & AFTER_SET_BACK == 0)
     return is_known & (column("request_side") >= 0) & (column("response_side") >= 0), latency
@@ -219,7 +221,7 @@ class RareOfSide(Struct, array_like=True, frozen=True, gc=False):
 
 
 class RareOfCall(Struct, array_like=True, frozen=True, gc=False):
-    """What few calls have."""
+    """What only few calls have, beside the columns of the table."""
 
     reason: str | None = None
     read: PerformanceRead | None = None
@@ -230,7 +232,7 @@ class RareOfCall(Struct, array_like=True, frozen=True, gc=False):
 
 
 class SharedValues(Struct, frozen=True, eq=False):
-    """What the numbers of a table of calls stand for."""
+    """The values that the numbers of a table of calls stand for, shared by many calls."""
 
     contexts: Sequence[Context]
     smbs: Sequence[SmbFacts | None]

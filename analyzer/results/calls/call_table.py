@@ -88,7 +88,7 @@ Tally = tuple[CallState, str, str | int | None]
 
 
 def tally_of(call: Call) -> Tally:
-    """Where a call is counted."""
+    """Where a call is counted in the tally of the table."""
     return call.state, call.interface.name or call.interface.uuid or "unknown", call.method or call.opnum
 
 
@@ -107,7 +107,7 @@ _WITHOUT_HANDLE = frozenset(
 
 
 class Numbered(dict[_Item, int]):
-    """Values that many calls share: the number of each, and the values by number."""
+    """Numbers values that many calls of the table share: the number of each, and the values by number."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -120,7 +120,7 @@ class Numbered(dict[_Item, int]):
 
 
 class CallTable:
-    """Takes calls one by one. The position of a call is that of its row."""
+    """The table of calls: takes calls one by one. The position of a call is that of its row."""
 
     def __init__(self, memory: int | None = None) -> None:
         """So many bytes of the log, and as many of the columns, stay in memory; `MEMORY_BYTES` if none are named."""
@@ -149,19 +149,20 @@ class CallTable:
 
     @classmethod
     def over(cls, columns: Columns, log: Log, shared: SharedValues) -> Self:
-        """A table that is there already, to be read."""
+        """A table of calls over columns and a log that are there already, to be read."""
         table = cls()
         table.log, table._columns, table.shared = log, columns, shared
         return table
 
     def kind_of(self, state: int, context: int, method: int, opnum: int) -> Tally:
-        """Where a row with these numbers is counted. Raises `LookupError` where they stand for nothing."""
+        """Where a row of the table of calls with these numbers is counted in the tally. Raises `LookupError` where they stand for
+        nothing."""
         interface, name = self.shared.contexts[context].interface, self.shared.texts[method]
         return STATES[state], interface.name or interface.uuid or "unknown", name or (opnum if opnum >= 0 else None)
 
     @property
     def tally(self) -> Mapping[Tally, int]:
-        """How many calls there are of each state, interface and method."""
+        """How many calls there are of each state, interface and method in the table."""
         columns = [self.column(name) for name in ("state", "context", "method", "opnum")]
         numbers = Counter[tuple[int, ...]]()
         for first in range(0, len(self), _COUNTED_AT_ONCE):
@@ -177,7 +178,7 @@ class CallTable:
         return len(self._columns)
 
     def column(self, name: str) -> npt.NDArray[Any]:
-        """The numbers of all rows; the columns are those of `FORMATS`."""
+        """The numbers of all rows of the table of calls in one column; the columns are those of `FORMATS`."""
         return self._columns.column(name)
 
     def number(self, name: str, at: int) -> int:
@@ -185,20 +186,20 @@ class CallTable:
         return self._columns.number(name, at)
 
     def rows(self, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        """The numbers of some rows, as an array with the columns as its fields."""
+        """The numbers of some rows of the table of calls, as an array with the columns as its fields."""
         return self._columns.rows(places)
 
     @property
     def contexts(self) -> Sequence[Context]:
-        """What calls have in common, by the numbers in `context`."""
+        """The contexts that calls of the table have in common, by the numbers in `context`."""
         return self.shared.contexts
 
     def context(self, at: int) -> Context:
-        """What the call of a row has in common with others."""
+        """The context of a row of the table of calls: what the call has in common with others."""
         return self.shared.contexts[self._columns.number("context", at)]
 
     def meaning(self, name: str) -> Callable[[int], Any]:
-        """What the numbers of a column stand for: None where that is nothing."""
+        """What the numbers of a column of the table of calls stand for: None where that is nothing."""
         match name.removeprefix("request_").removeprefix("response_"):
             case "context":
                 return self.shared.contexts.__getitem__
@@ -218,7 +219,7 @@ class CallTable:
                 return lambda number: number if number >= 0 else None
 
     def by_context(self, field: str) -> npt.NDArray[np.signedinteger[Any]]:
-        """For all rows, a whole number that calls have in common: one of `Context`."""
+        """For all rows of the table of calls, a whole number that calls have in common: one of `Context`."""
         from analyzer.core.array_functions import narrowed
 
         numbers = narrowed([getattr(context, field) for context in self.contexts])
@@ -251,14 +252,14 @@ class CallTable:
         return places, lengths
 
     def append(self, call: Call) -> int:
-        """The position of the call from now on."""
+        """Appends a call to the table; returns its position from now on."""
         at = self._append(call)
         if call.interface.uuid is None:
             self.unbound.setdefault((call.channel, call.context_id), array("I")).append(at)
         return at
 
     def replaced(self, at: int, call: Call) -> int:
-        """What is known of a call now has another row, whose position this is."""
+        """Replaces the row of a call of which more is known now; returns the position of the new row."""
         self._out_of_date[tally_of(self[at])] += 1
         return self._append(call)
 
@@ -314,8 +315,8 @@ class CallTable:
     def _row_of(
         self, side: Side | None, place: int, parts: list[bytes | TracedBytes]
     ) -> tuple[tuple[int, ...], bytes, tuple[Any, ...] | None, tuple[int, int], int]:
-        """The columns of a side, its parameters, what is rare of it (as `RareOfSide`), its first and its last frame, and where in
-        the log its PDUs end, which are put into `parts` and begin at a place."""
+        """The row of a call's side for the table: its columns, its parameters, what is rare of it (as `RareOfSide`), its first and
+        its last frame, and where in the log its PDUs end, which are put into `parts` and begin at a place."""
         if side is None:
             return NO_SIDE, b"", None, (0, 0), place
         pdus, plains, apart, frame = side.pdus, None, None, None
@@ -350,8 +351,8 @@ class CallTable:
     def _pdus(
         self, pdus: Pdus, place: int, parts: list[bytes | TracedBytes]
     ) -> tuple[tuple[int, ...], PackedPlains | None, int | None, int]:
-        """The columns of PDUs (as `PdusRow`), what came of each stub where that differs, the frame of them all, if any, and where
-        they end in the log."""
+        """The columns of a side's PDUs for the table (as `PdusRow`), what came of each stub where that differs, the frame of them
+        all, if any, and where they end in the log."""
         if type(pdus) is _StoredPdus and pdus.is_of(self):
             return pdus.row, pdus.packed_plains, None, place
         whole, stops, unsealed, plains = pdus.whole, pdus.stops, pdus.unsealed, pdus.plains
@@ -388,16 +389,16 @@ class CallTable:
         return row, tuple([MISSING_NUMBERS[one] if isinstance(one, Missing) else one for one in plains]), frame, place
 
     def held(self, places: Sequence[int], *, pdus: bool = False) -> Iterator[HeldCall | None]:
-        """What the calls at these positions state, for those who go through many, with the `pdus` of their sides or without; None
-        for one that has to be looked at."""
+        """What the calls at these positions of the table state, for those who go through many, with the `pdus` of their sides or
+        without; None for one that has to be looked at."""
         return chain.from_iterable(HeldCalls(self, pdus=pdus).stretches(places))
 
     def __getitem__(self, at: int) -> Call:
-        """The call at a position, without number and query handle."""
+        """The call at a position of the table, without number and query handle."""
         return self.read(at, 0, None)
 
     def read(self, at: int, number: int, query: QueryView | None) -> Call:
-        """The call at a position, with its number and the state of its query handle."""
+        """The call at a position of the table, with its number and the state of its query handle."""
         columns = self._columns.row(at)
         context, opnum, method, call_id, context_id, state, status, fault, smb, key_number, *rest = columns[
             :OWN_OF_CALL
@@ -487,14 +488,14 @@ class CallTable:
         )
 
     def _apart(self, row: PdusRow, rare: RareOfSide) -> list[Pdus]:
-        """PDUs that were carried or unsealed differently; `row` is of all of them."""
+        """The PDUs of a stored call that were carried or unsealed differently; `row` is of all of them."""
         return [self._stored(one, plains) for one, plains in rare.apart]
 
     def _stored(self, row: PdusRow, plains: PackedPlains | None) -> Pdus:
         return _StoredPdus(self, row, plains)
 
     def unpacked(self, row: PdusRow, packed_plains: PackedPlains | None) -> tuple[Any, ...]:
-        """What `Pdus` are made of."""
+        """The parts of a stored call's `Pdus`, unpacked from their row."""
         steps, step = self.shared.steps[row.steps], self.shared.texts[row.step] or ""
         plains: tuple[Plain, ...] | None = None
         if packed_plains is not None:
@@ -521,7 +522,7 @@ class CallTable:
 
 
 def _put(log: Log, parts: Iterable[bytes | TracedBytes], length: int) -> None:
-    """Appends so many bytes to the log."""
+    """Appends so many bytes to the log of the table of calls."""
     if length <= _WRITTEN_AT_ONCE:
         try:
             joined = b"".join(parts)  # type: ignore[arg-type]
@@ -539,7 +540,7 @@ def _put(log: Log, parts: Iterable[bytes | TracedBytes], length: int) -> None:
 
 
 def _handle_of(call: Call, handles: Numbered[tuple[Endpoint, str]]) -> int:
-    """As the column `handle` has it."""
+    """The handle of a call as the column `handle` of the table has it."""
     request, opnum = call.request, call.opnum
     if request is None:
         return -1
@@ -552,7 +553,7 @@ def _handle_of(call: Call, handles: Numbered[tuple[Endpoint, str]]) -> int:
 
 
 def together(rows: Sequence[PdusRow]) -> PdusRow:
-    """The row of PDUs that have each their own: how long they are together."""
+    """The row of PDUs of a stored call that have each their own: how long they are together."""
     return NO_PDUS._replace(
         pdus=APART,
         origins=sum(row.origins for row in rows),
@@ -562,7 +563,7 @@ def together(rows: Sequence[PdusRow]) -> PdusRow:
 
 
 class _StoredPdus(Pdus):
-    """PDUs of a call in a table: what is stated of them is read out of their row, what else is asked for is made of it."""
+    """PDUs of a call in the table: what is stated of them is read out of their row, what else is asked for is made of it."""
 
     __slots__ = ("_calls", "packed_plains", "row")
 
@@ -577,7 +578,7 @@ class _StoredPdus(Pdus):
         return getattr(self, name)
 
     def is_of(self, calls: CallTable) -> bool:
-        """Whether they lie in the log of these calls."""
+        """Whether the stored PDUs lie in the log of these calls."""
         return self._calls is calls
 
     def __len__(self) -> int:

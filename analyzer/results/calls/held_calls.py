@@ -47,7 +47,7 @@ _PARAMS_KEPT, _PARAMS_LENGTH = 1 << 10, 1 << 10
 
 
 class HeldPdus(Struct, frozen=True):
-    """The PDUs of a side: their bytes, and where each of several ends in them.
+    """The PDUs of a held call's side: their bytes, and where each of several ends in them.
 
     Where there is one, its stub begins at `stub_start`. `place` is the frame that carried them, and where they begin in it; None
     where several frames did.
@@ -60,8 +60,8 @@ class HeldPdus(Struct, frozen=True):
 
 
 class HeldSide(Struct, frozen=True):
-    """The request or the response of a call, its fields as those of `Side`; `stub` is its bytes, where somebody wants them, None
-    where it is missing. `pdus` are there where somebody wants them."""
+    """The request or the response of a held call, its fields as those of `Side`; `stub` is its bytes, where somebody wants them,
+    None where it is missing. `pdus` are there where somebody wants them."""
 
     missing: Missing | None
     stub_length: int
@@ -80,7 +80,7 @@ class HeldSide(Struct, frozen=True):
 
 
 class HeldCall(Struct, frozen=True):
-    """A call, its fields as those of `Call`."""
+    """What a row states of a call, its fields as those of `Call`."""
 
     shared: Context
     smb: SmbFacts | None
@@ -113,7 +113,7 @@ _TIMES = {"request_": ("first_time", "begin_time"), "response_": ("end_time", "l
 
 
 class HeldCalls:
-    """Goes through rows of a table of calls; with `pdus`, sides have their PDUs."""
+    """Goes through rows of the table of calls by blocks; with `pdus`, sides have their PDUs."""
 
     def __init__(self, table: CallTable, *, pdus: bool = False) -> None:
         self._table, self._with_pdus = table, pdus
@@ -122,7 +122,7 @@ class HeldCalls:
         self._base, self._data = 0, b""
 
     def stretches(self, places: Sequence[int]) -> Iterator[list[HeldCall | None]]:
-        """What rows state, those together that lie together; None for a call that has to be looked at."""
+        """What rows of calls state, those together that lie together; None for a call that has to be looked at."""
         for at in range(0, len(places), _BLOCK):
             yield from self._block(places[at : at + _BLOCK])
 
@@ -153,7 +153,7 @@ class HeldCalls:
     def _calls(
         self, own: Sequence[tuple[int, ...]], requests: Sequence[tuple[int, ...]], responses: Sequence[tuple[int, ...]]
     ) -> list[HeldCall | None]:
-        """The calls of rows whose bytes are at hand."""
+        """The held calls of rows whose bytes are at hand."""
         base, data, decode = self._base, self._data, RARE_DECODER.decode
         shared = self._table.shared
         contexts, smbs, texts = shared.contexts, shared.smbs, shared.texts
@@ -201,7 +201,7 @@ class HeldCalls:
     def _sides(
         self, columns: Sequence[tuple[int, ...]], params_at: Sequence[int], rares: Sequence[RareOfSide | None]
     ) -> list[HeldSide | None]:
-        """A side of calls whose bytes are at hand."""
+        """A side of held calls whose bytes are at hand."""
         base, data, known, made = self._base, self._data, self._params, list[HeldSide | None]()
         with_pdus = self._with_pdus
         for of_side, place, rare in zip(columns, params_at, rares, strict=True):
@@ -248,7 +248,7 @@ class HeldCalls:
         return made
 
     def _decoded(self, params: bytes) -> dict[str, Any]:
-        """The parameters of a stub, which nobody changes: the same object for all that are the same."""
+        """The decoded parameters of a held call's stub, which nobody changes: the same object for all that are the same."""
         found: dict[str, Any] = PARAMS_DECODER.decode(params) if params else {}
         if len(params) <= _PARAMS_LENGTH:
             if len(self._params) == _PARAMS_KEPT:
@@ -262,15 +262,15 @@ _PLACE, _RARE, _PARAMS = _OF_CALL.index("place"), _OF_CALL.index("rare"), _OF_SI
 
 
 def _is_plain(side: HeldSide | None, rare: RareOfSide | None) -> bool:
-    """Whether the frames and the stub of a side are had without looking at each of its PDUs."""
+    """Whether the frames and the stub of a held call's side are had without looking at each of its PDUs."""
     if side is None or rare is None:
         return True
     return not (rare.apart or rare.frames_of_dropped or (rare.plains is not None and side.missing is None))
 
 
 def _extents(rows: npt.NDArray[Any]) -> tuple[list[int], list[int], list[bool], list[int]]:
-    """Where in the log the bytes of each call begin and end, which calls are short and lie there in one piece, and how long each
-    answer took."""
+    """Where in the log the bytes of each held call begin and end, which calls are short and lie there in one piece, and how long
+    each answer took."""
     import numpy as np
 
     place = rows["place"].astype(np.int64)
@@ -291,7 +291,8 @@ def _extents(rows: npt.NDArray[Any]) -> tuple[list[int], list[int], list[bool], 
 
 
 def _side_columns(rows: npt.NDArray[Any], side: str) -> list[tuple[int, ...]]:
-    """The columns of a side, and where in the log its stubs begin and end: -1 where they do not lie there in one piece."""
+    """The columns of a side of held calls, and where in the log its stubs begin and end: -1 where they do not lie there in one
+    piece."""
     import numpy as np
 
     unsealed, start = rows[side + "unsealed"].astype(np.int64), rows[side + "stub_start"].astype(np.int64)
@@ -313,6 +314,7 @@ def _held_pdus(data: bytes, origins_at: int, at: int, whole: int, stub_start: in
 
 
 def _joined(data: bytes, at: int, whole: int, pdus: int, ends: int) -> bytes:
-    """The stubs of several PDUs in clear. These are `whole` bytes, and behind them so many (`ends`) state where each ends."""
+    """The joined stubs of several PDUs of a held call, in clear. These are `whole` bytes, and behind them so many (`ends`) state
+    where each ends."""
     bounds, stops = ends_in(data[at + whole : at + whole + ends], pdus)
     return b"".join([data[at + start : at + stop] for start, stop in clear_stubs(stops, bounds)])

@@ -40,8 +40,8 @@ _Numbers = npt.NDArray[np.int64]
 
 
 class MovedCalls(Struct, array_like=True, frozen=True):
-    """Rows of a table, the moment of each, and their bytes: those of row i end at `ends[i]` of the log, and the first begin at
-    `begin`."""
+    """Rows of a table of calls that move to another, the moment of each, and their bytes: those of row i end at `ends[i]` of the
+    log, and the first begin at `begin`."""
 
     moments: bytes
     ends: bytes
@@ -51,7 +51,7 @@ class MovedCalls(Struct, array_like=True, frozen=True):
 
 
 def blocks_of(table: CallTable, moments: _Numbers, ends: _Numbers) -> Iterator[MovedCalls]:
-    """A table of calls in blocks, to be sent to another process."""
+    """Blocks of a table of calls, to be sent to another process."""
     first, begin = 0, 0
     while first < len(table):
         stop = int(np.searchsorted(ends, begin + _BYTES, side="right"))
@@ -69,8 +69,8 @@ def blocks_of(table: CallTable, moments: _Numbers, ends: _Numbers) -> Iterator[M
 
 
 class MergedRows(Struct, frozen=True):
-    """Rows that were put into the table, one behind the other, `begin` being the first: from which table each came, and which row
-    it was there."""
+    """Rows that were merged into the table of calls, one behind the other, `begin` being the first: from which table each came, and
+    which row it was there."""
 
     begin: int
     tables: _Numbers
@@ -78,11 +78,11 @@ class MergedRows(Struct, frozen=True):
 
 
 class MergedTable(CallTable):
-    """A table that takes the rows of others."""
+    """A table of calls that takes the rows of other processes' tables."""
 
     def take_rows(self, rows: npt.NDArray[Any], log: bytes) -> None:
-        """Takes calls that lay in other tables (`calls_of_shards`): rows with the numbers and places of this one, and their
-        bytes."""
+        """Takes calls into the merged table that lay in other tables (`calls_of_shards`): rows with the numbers and places of this
+        one, and their bytes."""
         self.log.append(log)
         at = len(self)
         self._growing.extend(rows)
@@ -96,13 +96,13 @@ class MergedTable(CallTable):
                     self.unbound.setdefault(key, array("I")).append(at + row)
 
     def number_of(self, name: str, value: Any) -> int:
-        """The number of a value that calls share: of `contexts`, `smbs`, `texts`, `steps` or `handles`."""
+        """The number in the merged table of a value that calls share: of `contexts`, `smbs`, `texts`, `steps` or `handles`."""
         numbered: dict[Any, int] = getattr(self, f"_{name}")
         return numbered[value]
 
 
 class CallMerger:
-    """Puts tables together into an empty one."""
+    """Merges tables of calls into an empty one."""
 
     def __init__(
         self, table: MergedTable, values: Sequence[SharedValues], numbers: Sequence[Mapping[str, _Numbers]]
@@ -113,7 +113,7 @@ class CallMerger:
         self._values = [_SharedNumbers(table, each) for each in values]
 
     def merge(self, sources: Sequence[Iterator[MovedCalls]]) -> Iterator[MergedRows]:
-        """Takes the blocks of all tables; gives what was put into the table, some rows at a time."""
+        """Merges the blocks of all tables of calls; gives what was put into the table, some rows at a time."""
         waiting = [_WaitingTable(number, blocks) for number, blocks in enumerate(sources)]
         while waiting := [one for one in waiting if one.has_rows()]:
             until = min(one.last for one in waiting)
@@ -156,7 +156,7 @@ class CallMerger:
     def _rares(
         self, rows: _Rows, parts: Sequence[_Part], origins: _Numbers, begins: _Numbers, ends: _Numbers
     ) -> dict[int, RareOfCall]:
-        """What few calls have, of those rows where there are numbers or places in it."""
+        """What few calls have, of those merged rows where there are numbers or places in it."""
         found = {}
         for at in np.flatnonzero(rows["rare"]).tolist():
             part, end = parts[origins[at]], int(ends[at])
@@ -166,7 +166,7 @@ class CallMerger:
         return found
 
     def _number_handles(self, rows: _Rows, tables: _Numbers) -> None:
-        """Gives the handles of keys and services the numbers of the whole capture."""
+        """Gives the handles of keys and services in merged calls the numbers of the whole capture."""
         for table in distinct(tables).tolist():
             have_one = np.flatnonzero((tables == table) & (rows["key_number"] >= 0))
             interfaces = self._values[table].interfaces[rows["context"][have_one]]
@@ -175,8 +175,8 @@ class CallMerger:
                 rows["key_number"][its] = self._numbers[table][kind][rows["key_number"][its] - 1]
 
     def _number_values(self, rows: _Rows, tables: _Numbers, rares: dict[int, RareOfCall]) -> None:
-        """Gives the rows the numbers that their values have in the table. Values that are not there yet are numbered as one row
-        after the other would have been."""
+        """Gives the merged rows the numbers that their values have in the table. Values that are not there yet are numbered as one
+        row after the other would have been."""
         has_pdus = {side: _has_pdus(rows, side) for side in _SIDES}
         # The first row with each new value. Those behind it find it numbered.
         firsts = set(rares)
@@ -198,7 +198,7 @@ class CallMerger:
 
     @staticmethod
     def _number_row(row: Any, values: _SharedNumbers, rare: RareOfCall | None) -> None:
-        """Numbers the values of a row in the order in which `CallTable` numbers them."""
+        """Numbers the values of a merged row in the order in which `CallTable` numbers them."""
         for side in _SIDES:
             of_side = getattr(rare, side) if rare is not None else None
             if of_side is not None and of_side.apart:
@@ -215,7 +215,8 @@ class CallMerger:
             values.number("handles", row["handle"])
 
     def _renumbered(self, rare: RareOfCall, table: int, move: int) -> bytes:
-        """What few calls have, packed, with the numbers and places of the table; its bytes lie so far from where they lay."""
+        """What few calls have, packed, with the numbers and places of the merged table; its bytes lie so far from where they
+        lay."""
         values, read = self._values[table], rare.read
         if read is not None:
             read = replace(read, number=int(self._numbers[table]["reads"][read.number - 1]))
@@ -226,7 +227,7 @@ class CallMerger:
 
     @staticmethod
     def _move(rows: _Rows, moves: _Numbers) -> None:
-        """Lets places lie so far from where they lay."""
+        """Moves the places of merged rows in the log so far from where they lay."""
         rows["place"] = rows["place"].astype(np.int64) + moves
         for side in _SIDES:
             has_pdus, places = _has_pdus(rows, side), rows[f"{side}_pdus_place"]
@@ -249,7 +250,7 @@ _POINTING = (
 
 
 def _has_pdus(rows: _Rows, side: str) -> npt.NDArray[np.bool_]:
-    """Which rows have PDUs of a side that are described by the row itself."""
+    """Which merged rows have PDUs of a side that are described by the row itself."""
     found: npt.NDArray[np.bool_] = (rows[f"{side}_pdus"] > 0) & (rows[f"{side}_pdus"] < APART)
     return found
 
@@ -284,7 +285,7 @@ def _bytes_of(
 
 
 class _SharedNumbers:
-    """What the rows of one table point to, and which number each has in the table of all, -1 while it has none."""
+    """What the rows of one merged table point to, and which number each has in the table of all, -1 while it has none."""
 
     def __init__(self, table: MergedTable, values: SharedValues) -> None:
         self._table = table
@@ -293,20 +294,19 @@ class _SharedNumbers:
         self.numbers = {name: np.full(len(found), -1, np.int64) for name, found in self._values.items()}
 
     def are_new(self, kind: str, numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Which of these have no number yet."""
+        """Which of these shared values have no number in the merged table yet."""
         found: npt.NDArray[np.bool_] = self.numbers[kind][numbers] < 0
         return found
 
     def number(self, kind: str, own: int) -> None:
-        """Sees to it that a value has one."""
+        """Sees to it that a shared value has a number in the merged table."""
         if self.numbers[kind][own] < 0:
             self.numbers[kind][own] = self._table.number_of(kind, self._values[kind][own])
 
 
 class _Part(Struct, frozen=True):
-    """Rows of one table that are merged at once. `numbers` are their numbers there; their bytes lie from `begins` to `ends` of the
-    log of that table. `log` is the part of that log from `origin`.
-    """
+    """Rows of one table of calls that are merged at once. `numbers` are their numbers there; their bytes lie from `begins` to
+    `ends` of the log of that table. `log` is the part of that log from `origin`."""
 
     table: int
     moments: _Numbers
@@ -322,7 +322,7 @@ class _Part(Struct, frozen=True):
 
 
 class _WaitingTable:
-    """A table of which the next block waits to be merged."""
+    """A table of calls of which the next block waits to be merged."""
 
     def __init__(self, table: int, blocks: Iterator[MovedCalls]) -> None:
         self._table, self._blocks = table, blocks
@@ -344,12 +344,12 @@ class _WaitingTable:
 
     @property
     def last(self) -> int:
-        """The moment of the last row of the block."""
+        """The moment of the last row of the waiting block of calls."""
         assert self._part is not None
         return int(self._part.moments[-1])
 
     def take(self, until: int) -> _Part:
-        """The rows up to a moment."""
+        """The rows of calls up to a moment that wait to be merged."""
         part = self._part
         assert part is not None
         stop = int(np.searchsorted(part.moments, until, side="right"))

@@ -41,7 +41,7 @@ class OrderedCalls(Sequence[Call]):
 
     @property
     def tally(self) -> Mapping[Tally, int]:
-        """How many calls there are of each state, interface and method."""
+        """How many of the ordered calls there are of each state, interface and method."""
         return self.table.tally
 
     def column(self, name: str) -> npt.NDArray[Any]:
@@ -83,12 +83,13 @@ class OrderedCalls(Sequence[Call]):
         return firsts
 
     def shared(self, number: int) -> tuple[int, int]:
-        """The numbers of what a call has in common with others: its `context`, and how SMB carried it."""
+        """The numbers of what a call has in common with others, in the order of the calls: its `context`, and how SMB carried
+        it."""
         at, table = self.order[number - 1], self.table
         return table.number("context", at), table.number("smb", at)
 
     def contexts_by_last_call(self) -> list[Context]:
-        """What calls have in common with others, each once, in the order of the last call of each."""
+        """The contexts that calls have in common, each once, in the order of the last call of each."""
         from analyzer.core.array_functions import first_places
 
         backwards = self.column("context")[::-1]
@@ -96,7 +97,8 @@ class OrderedCalls(Sequence[Call]):
         return [self.table.contexts[code] for code in reversed(codes)]
 
     def contexts_of(self, numbers: Sequence[int]) -> list[tuple[Context, int]]:
-        """What calls with these numbers have in common, in the order of the first call of each, and how many have it."""
+        """The contexts that calls with these numbers have in common, in the order of the first call of each, and how many have
+        it."""
         import numpy as np
 
         codes = Counter(self.column("context")[np.asarray(numbers, np.int64) - 1].tolist())
@@ -110,7 +112,7 @@ class OrderedCalls(Sequence[Call]):
         return Counter({STATES[code]: count for code, count in codes.items()})
 
     def held(self, numbers: Sequence[int], *, pdus: bool = False) -> Iterator[HeldCall | None]:
-        """What calls with these numbers state; None for one that has to be looked at."""
+        """What calls with these numbers state, by blocks; None for one that has to be looked at."""
         order = self.order
         return self.table.held([order[number - 1] for number in numbers], pdus=pdus)
 

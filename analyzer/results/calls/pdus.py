@@ -19,7 +19,7 @@ from analyzer.core.traced_bytes import TracedBytes
 
 
 class Fragment(Struct, frozen=True):
-    """One PDU of a request or response: its captured bytes, and where its stub lies in it.
+    """One DCERPC PDU of a request or response: its captured bytes, and where its stub lies in it.
 
     `plain` is the opened stub without padding.
     """
@@ -35,7 +35,7 @@ Plain = bytes | Missing | None
 
 
 class Pdus(Sequence[Fragment]):
-    """PDUs that were carried alike.
+    """DCERPC PDUs of a call's side that were carried alike.
 
     `whole` is their bytes, `stops` where each ends in them (None: there is but one), `bounds` from where to where in each PDU its
     stub lies. `unsealed` is the joined stub where it was sealed, `plains` what came of each stub where these differ; `step` names
@@ -62,7 +62,7 @@ class Pdus(Sequence[Fragment]):
     def of(
         cls, whole: TracedBytes, lengths: Sequence[int], bounds: array[int], plains: tuple[Plain, ...], step: str
     ) -> Pdus:
-        """So many PDUs one behind the other, and what came of the stub of each."""
+        """PDUs of a call's side, so many one behind the other, and what came of the stub of each."""
         # Most messages are one PDU.
         stops = array("I", accumulate(lengths)) if len(lengths) > 1 else None
         if len(plains) == 1:
@@ -110,7 +110,7 @@ class Pdus(Sequence[Fragment]):
             first += self.bounds[2 * at + 1] - self.bounds[2 * at]
 
     def _fragment(self, at: int, first: int) -> Fragment:
-        """One of them, whose stub begins at `first` of those of all."""
+        """One of a call's PDUs, whose stub begins at `first` of those of all."""
         start, stop = self.bounds[2 * at], self.bounds[2 * at + 1]
         plain: Plain = self.plains[at] if self.plains is not None else None
         if self.unsealed is not None:
@@ -130,21 +130,21 @@ class Pdus(Sequence[Fragment]):
 
     @property
     def frames(self) -> tuple[int, ...]:
-        """Ids of the frames that carried them, ascending, each once."""
+        """Ids of the frames that carried the call's PDUs, ascending, each once."""
         return self.whole.frames
 
     @property
     def frame_range(self) -> tuple[int, int] | None:
-        """The lowest and the highest of `frames`."""
+        """The lowest and the highest frame id of the call's PDUs."""
         whole = self.whole
         return whole.source.frame_range(whole.start, whole.start + len(whole))
 
     def stub_bytes(self, length: int) -> bytes:
-        """The first bytes of `stub`, without where they are from."""
+        """The first bytes of the PDUs' joined `stub`, without where they are from."""
         return self.stub().part(0, length)
 
     def stub(self) -> TracedBytes:
-        """The stubs of all PDUs, joined; what is not to be had is left out."""
+        """The stubs of all PDUs of a call's side, joined; what is not to be had is left out."""
         if self.known_stub is not None:
             return self.known_stub
         if self.plains is not None:
@@ -162,7 +162,7 @@ Fragments = Pdus | tuple[Fragment, ...]
 
 
 def stub_of(fragments: Fragments) -> TracedBytes:
-    """The stubs of fragments, joined; what is not to be had is left out."""
+    """The stubs of PDUs, joined; what is not to be had is left out."""
     if not isinstance(fragments, tuple):
         stub = fragments.known_stub
         return fragments.stub() if stub is None else stub
@@ -180,7 +180,7 @@ def pdus_alone(fragments: Fragments) -> Iterator[TracedBytes]:
 
 
 def stub_length_of(fragments: Fragments) -> int:
-    """How long the stubs of fragments are together."""
+    """How long the stubs of PDUs are together."""
     if isinstance(fragments, tuple):
         return len(stub_of(fragments))
     if fragments.unsealed is not None or fragments.plains is not None:
@@ -189,14 +189,14 @@ def stub_length_of(fragments: Fragments) -> int:
 
 
 def frame_range_of(fragments: Fragments) -> tuple[int, int] | None:
-    """The lowest and the highest id of the frames that carried fragments."""
+    """The lowest and the highest id of the frames that carried PDUs of a call."""
     if not isinstance(fragments, tuple):
         return fragments.frame_range
     return spanned([fragment.pdu.frame_range for fragment in fragments])
 
 
 def frames_of(fragments: Fragments) -> tuple[int, ...]:
-    """Ids of the frames that carried fragments, ascending, each once."""
+    """Ids of the frames that carried PDUs of a call, ascending, each once."""
     if not isinstance(fragments, tuple):
         return fragments.frames
     frames: set[int] = set()

@@ -37,7 +37,7 @@ class Identifier(Struct, frozen=True):
 
 
 class Held(Sequence[Identifier]):
-    """The counters of a handle at some time: the first of a list that only grows.
+    """The counters of a query handle at some time: the first of a list that only grows.
 
     Clients add counters one by one, so that a copy for every call would take the square of their number.
     """
@@ -56,7 +56,7 @@ class Held(Sequence[Identifier]):
 
     @property
     def whole(self) -> Sequence[Identifier]:
-        """The list of counters by now: it may have grown."""
+        """The list of the query handle's counters by now: it may have grown."""
         return self._items
 
     @overload
@@ -88,7 +88,7 @@ class Held(Sequence[Identifier]):
 
 
 class InOrder(Mapping[int, Identifier]):
-    """Counters by their place among those held."""
+    """Counters of a query handle by their place among those held."""
 
     __slots__ = ("_held",)
 

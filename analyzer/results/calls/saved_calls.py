@@ -63,7 +63,7 @@ _LENGTHS = ("rare", "params", "origins", "whole", "unsealed", "ends")
 
 
 class SavedViews(Sequence[int]):
-    """For each call the number of the state of its query handle, -1 for none."""
+    """The states of query handles in a case: for each call the number of its state, -1 for none."""
 
     def __init__(self, calls: CallTable, states: int) -> None:
         self._calls, self._states = calls, states
@@ -93,7 +93,7 @@ class SavedViews(Sequence[int]):
 
 
 class SavedCalls(CallTable):
-    """Calls of a case of so many `files`."""
+    """The calls of a case, of so many `files`."""
 
     files = 0
 
@@ -105,7 +105,7 @@ class SavedCalls(CallTable):
 
     @cached_property
     def _params(self) -> set[tuple[SideName, int, bytes]]:
-        """Parameters that are sound, by side and method."""
+        """Parameters of a case's calls that are sound, by side and method."""
         return set()
 
     def _is_sound(self, at: int) -> bool:
@@ -121,7 +121,7 @@ class SavedCalls(CallTable):
         return known[at] == _SOUND
 
     def _columns_fit(self, rows: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Whether the numbers of rows stand for something, and what they say of the log is in its order."""
+        """Whether the numbers in rows of a case's calls stand for something, and what they say of the log is in its order."""
         shared = self.shared
         fits = (rows["context"] < len(shared.contexts)) & (rows["smb"] < len(shared.smbs))
         fits &= (rows["method"] < len(shared.texts)) & (rows["state"] < len(STATES))
@@ -136,7 +136,7 @@ class SavedCalls(CallTable):
         return fits
 
     def _row_fits(self, row: tuple[int, ...]) -> bool:
-        """Whether what stands in the log of a row is what its columns say; False for what is out of the ordinary."""
+        """Whether what stands in the case's log of a row is what its columns say; False for what is out of the ordinary."""
         context, opnum, state, fault, place, rare = _OF_CALL(row)
         request, response = row[OWN_OF_CALL:][:SIDE_COLUMNS], row[OWN_OF_CALL + SIDE_COLUMNS :][:SIDE_COLUMNS]
         try:
@@ -158,7 +158,7 @@ class SavedCalls(CallTable):
     def _check_side(
         self, name: SideName, columns: tuple[int, ...], rare: RareOfSide | None, params: bytes, opnum: int
     ) -> None:
-        """Raises `ValueError` or `LookupError` where a side is not sound."""
+        """Raises `ValueError` or `LookupError` where a side of a case's call is not sound."""
         few, row = rare or NOTHING_RARE_OF_SIDE, PdusRow._make(columns[OWN_OF_SIDE:])
         if few.apart or few.frames_of_dropped:
             raise ValueError("it is out of the ordinary")
@@ -177,7 +177,7 @@ class SavedCalls(CallTable):
                 self._params.add(key)
 
     def _check_call(self, call: Call) -> None:
-        """Raises `ValueError` or `LookupError` where a call is not sound by itself."""
+        """Raises `ValueError` or `LookupError` where a call of a case is not sound by itself."""
         opnum = call.opnum if call.opnum is not None and call.state == "complete" and call.is_perflib else -1
         for name, side in zip(_SIDES, (call.request, call.response), strict=True):
             if side is None:
@@ -189,8 +189,8 @@ class SavedCalls(CallTable):
             check_frames((*side.frames_of_dropped, *side.frame_range), self.files)
 
     def _check_lengths(self) -> None:
-        """Raises `ValueError` where all calls together have more bytes than there are. Otherwise a case of a megabyte, each call of
-        which has it whole, would be a gigabyte."""
+        """Raises `ValueError` where all calls of a case together have more bytes than there are. Otherwise a case of a megabyte,
+        each call of which has it whole, would be a gigabyte."""
         stated = sum(int(np.maximum(self.column(name), 0).sum()) for name in FORMATS if name.endswith(_LENGTHS))
         if stated > self.log.end:
             raise ValueError(f"calls have {stated} bytes together, more than there are")
@@ -271,14 +271,14 @@ class SavedCalls(CallTable):
 
 
 def check_frames(frames: Iterable[int], files: int) -> None:
-    """Raises `ValueError` where frames are of none of so many files; of captures without a name there is one."""
+    """Raises `ValueError` where a case's frames are of none of so many files; of captures without a name there is one."""
     if any(not 0 <= file_of(frame) < max(files, 1) for frame in frames):
         raise ValueError("frames of a file that is not there")
 
 
 def _check_params(name: SideName, params: Mapping[str, Any], opnum: int) -> None:
-    """Raises `ValueError` where the parameters of a side lack some of a method of PerflibV2 (-1: of none), or have some of another
-    type."""
+    """Raises `ValueError` where the parameters of a side of a case's call lack some of a method of PerflibV2 (-1: of none), or have
+    some of another type."""
     for key, kind in PARAMS.get((opnum, name), {}).items():
         value = params.get(key)
         is_null = key == "szMachine" and key in params and value is None
@@ -292,14 +292,14 @@ def _check_params(name: SideName, params: Mapping[str, Any], opnum: int) -> None
 
 
 def _check_pdus(pdus: Pdus) -> None:
-    """Raises `ValueError` where bytes of PDUs have no origin, or `_check_bounds` does."""
+    """Raises `ValueError` where bytes of PDUs in a case have no origin, or `_check_bounds` does."""
     if packed_length(pdus.whole.packed_origins) < len(pdus.whole):
         raise ValueError(_NO_ORIGIN)
     _check_bounds(pdus)
 
 
 def _check_bounds(pdus: Pdus) -> None:
-    """Raises `ValueError` where stubs do not lie in their PDUs, or PDUs not in the bytes of all."""
+    """Raises `ValueError` where stubs of a case's calls do not lie in their PDUs, or PDUs not in the bytes of all."""
     bounds, stops = pdus.bounds, [*pdus.stops] if pdus.stops is not None else [len(pdus.whole)]
     sizes = [stop - start for start, stop in pairwise((0, *stops))]
     starts, ends = bounds[::2], bounds[1::2]

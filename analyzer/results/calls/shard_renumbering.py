@@ -14,13 +14,13 @@ from analyzer.results.connection import Bound, Channel, FeaturesOffered, LateLog
 
 
 class NewNumbers(Protocol):
-    """The numbers of the whole by those of a part."""
+    """The numbers of the whole analysis by those of a shard."""
 
     def __getitem__(self, own: int, /) -> SupportsInt: ...
 
 
 class Renumbering:
-    """Gives what a part of an analysis states the numbers of the whole. `places` has them by kind: `sessions`, `smb_logons`,
+    """Renumbers what a shard's analysis states to the numbers of the whole. `places` has them by kind: `sessions`, `smb_logons`,
     `rpc_logons` and `channels`."""
 
     def __init__(self, places: Mapping[str, NewNumbers]) -> None:
@@ -34,7 +34,7 @@ class Renumbering:
         return None if own is None else self._number(kind, own)
 
     def event(self, event: Event) -> Event:
-        """An event of a part, such as a session or a logon, with the numbers of the whole."""
+        """An event of a shard, such as a session or a logon, with the numbers of the whole."""
         match event:
             case SmbSession():
                 return replace(event, number=self._number("sessions", event.number))
@@ -54,7 +54,7 @@ class Renumbering:
                 return event
 
     def values(self, values: SharedValues) -> SharedValues:
-        """What the rows of a table point to."""
+        """The values that the rows of a shard's table of calls point to, renumbered."""
         return replace(values, contexts=[self.context(context) for context in values.contexts])
 
     def _channel(self, channel: Channel) -> Channel:
@@ -68,7 +68,7 @@ class Renumbering:
         return found
 
     def context(self, context: Context) -> Context:
-        """What calls have in common."""
+        """The context that calls of a shard have in common, renumbered."""
         security = context.security
         return replace(
             context,

@@ -23,7 +23,7 @@ _HIGH_BIT = 0x80000000
 
 
 class ReturnKind(IntEnum):
-    """What a status is a number of."""
+    """What the status that a method returns is a number of (Win32 error, NTSTATUS, HRESULT)."""
 
     WIN32 = 0
     NET_API = 1
@@ -43,7 +43,7 @@ class ReturnKind(IntEnum):
                 return status >= _HIGH_BIT
 
     def name_of(self, status: int) -> str | None:
-        """The name of a status, None for one without a name here."""
+        """The name of a status that a method returns, None for one without a name here."""
         match self:
             case ReturnKind.NTSTATUS:
                 return known_nt_status_name(status)
@@ -53,7 +53,7 @@ class ReturnKind(IntEnum):
                 return win32_name(status)
 
     def words_of(self, status: int) -> str:
-        """The name of a status, else its number."""
+        """The name of a status that a method returns, else its number."""
         is_code = self in (ReturnKind.WIN32, ReturnKind.NET_API)
         return self.name_of(status) or (f"error {status}" if is_code else f"{status:#010x}")
 

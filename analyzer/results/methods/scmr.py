@@ -10,7 +10,7 @@ SERVICE_NO_CHANGE = 0xFFFFFFFF
 
 
 class ScmrOpnum(IntEnum):
-    """The methods that are decoded."""
+    """Methods of the service control manager that are decoded."""
 
     CLOSE_SERVICE_HANDLE = 0
     CONTROL_SERVICE = 1

@@ -12,7 +12,7 @@ SIGNATURES = ("PERF".encode("utf-16-le"), "PERF".encode("utf-16-be"))
 
 
 class WinregOpnum(IntEnum):
-    """The methods that are decoded."""
+    """Methods of the remote registry that are decoded."""
 
     OPEN_CLASSES_ROOT = 0
     OPEN_CURRENT_USER = 1
@@ -43,7 +43,7 @@ class WinregOpnum(IntEnum):
 
 
 class ValueType(IntEnum):
-    """Types of values ([MS-RRP] section 3.1.1.5)."""
+    """Types of registry values ([MS-RRP] section 3.1.1.5)."""
 
     REG_NONE = 0
     REG_SZ = 1

@@ -51,7 +51,7 @@ class Row(Value, frozen=True, kw_only=True):
 
 
 class Run(Value, frozen=True):
-    """Where the bytes from `at` to `stop` of a layer were captured.
+    """A run of captured bytes in a call's layer: where the bytes from `at` to `stop` of a layer were captured.
 
     This many bytes were captured, unless what was captured is compressed: then each byte came from all captured ones.
     """
@@ -77,12 +77,12 @@ NUMBERS: frozenset[Reads] = frozenset({"le", "be", "signed-le", "signed-be"})
 
 
 def number_read(raw: bytes, reads: Reads) -> int:
-    """The number that bytes are."""
+    """The number that the bytes of a displayed field are."""
     return int.from_bytes(raw, "little" if reads.endswith("le") else "big", signed=reads.startswith("signed"))
 
 
 class Node(Value, frozen=True):
-    """A field of a layer, or a structure with the fields in it."""
+    """A node of a displayed call's tree: a field of a layer, or a structure with the fields in it."""
 
     name: Annotated[str, doc("id of the field in `ksy/`, or its name in the PDU")]
     spelling: Annotated[str, doc("its name in the specification")]
@@ -101,7 +101,7 @@ class Node(Value, frozen=True):
         return self.start + self.length
 
     def in_order(self) -> Iterator[Node]:
-        """This field and all in it, each before those in it."""
+        """This field of a displayed call and all in it, each before those in it."""
         left = [self]
         while left:
             node = left.pop()
@@ -109,7 +109,7 @@ class Node(Value, frozen=True):
             left.extend(reversed(node.children))
 
     def leaves(self) -> Iterator[Node]:
-        """The fields in it that have no fields in them, in order."""
+        """The fields in a displayed field that have no fields in them, in order."""
         if not self.children:
             yield self
         for child in self.children:
@@ -117,7 +117,7 @@ class Node(Value, frozen=True):
 
 
 class Spot(Struct, frozen=True):
-    """A field of a form whose meaning follows from its bytes: its position in the tree, and its bytes in the layer."""
+    """A displayed field whose meaning follows from its bytes: its position in the tree, and its bytes in the layer."""
 
     position: int
     start: int
@@ -126,13 +126,13 @@ class Spot(Struct, frozen=True):
     words: Words
 
     def meaning(self, data: bytes) -> str | None:
-        """What its value in the bytes of a layer stands for."""
+        """The meaning of a displayed field's value in the bytes of a layer."""
         raw = data[self.start : self.stop]
         return self.words(number_read(raw, self.reads) if self.reads in NUMBERS else raw)
 
 
 class Form(Struct, frozen=True, eq=False, dict=True, weakref=True):
-    """The fields of all layers that are alike: the tree of one of them, and what there is to say of each.
+    """The form of all displayed layers that are alike: the tree of one of them, and what there is to say of each.
 
     Fields with `reads` have values of their own in each layer.
     """
@@ -143,7 +143,7 @@ class Form(Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def spots(self) -> tuple[Spot, ...]:
-        """The fields whose meanings may differ."""
+        """The fields of the form whose meanings may differ."""
         return tuple(
             Spot(position, node.start, node.stop, node.reads, node.words)
             for position, node in enumerate(self.tree.in_order())
@@ -151,13 +151,14 @@ class Form(Struct, frozen=True, eq=False, dict=True, weakref=True):
         )
 
     def bytes_of_spots_at(self, at: int) -> Callable[[bytes], Hashable]:
-        """What returns the bytes of the spots, of a layer that begins at `at`: layers that have the same have the same meanings."""
+        """Returns a function for the bytes of the spots, of a layer that begins at `at`: layers that have the same have the same
+        meanings."""
         slices = [slice(at + spot.start, at + spot.stop) for spot in self.spots]
         return itemgetter(*slices) if slices else lambda _: ()
 
 
 class LayerBytes(Discreet, frozen=True, kw_only=True):
-    """A run of bytes of a call as one layer sees it, and the fields in it.
+    """A layer of a displayed call: a run of its bytes as one layer sees it, and the fields in it.
 
     `parent` is the layer it lies in and `offset` where, None for what was put together of others. Its `repr` shows no bytes.
     """
@@ -187,11 +188,12 @@ class LayerBytes(Discreet, frozen=True, kw_only=True):
 
     @property
     def frames(self) -> tuple[tuple[int, int], ...]:
-        """File and number of each frame that carried it, in order, each once."""
+        """File and number of each frame that carried the displayed layer, in order, each once."""
         return tuple(dict.fromkeys((run.file, run.frame) for run in self.runs))
 
     def runs_at(self, start: int, stop: int) -> Iterator[Run]:
-        """Where the bytes from `start` to `stop` were captured, cut to that range where each byte has its place."""
+        """The runs where the layer's bytes from `start` to `stop` were captured, cut to that range where each byte has its
+        place."""
         # Runs are in the order of the bytes: none begins or ends before the one before it does.
         reached = slice(bisect_right(self.runs, start, key=_stop_of), bisect_left(self.runs, stop, key=_start_of))
         for run in self.runs[reached]:
@@ -202,7 +204,7 @@ class LayerBytes(Discreet, frozen=True, kw_only=True):
                 yield run
 
     def frames_at(self, start: int, stop: int) -> tuple[tuple[int, int], ...]:
-        """File and number of each frame that carried the bytes from `start` to `stop`, ascending."""
+        """File and number of each frame that carried the layer's bytes from `start` to `stop`, ascending."""
         return tuple(sorted({(run.file, run.frame) for run in self.runs_at(start, stop)}))
 
 
@@ -225,7 +227,7 @@ class SideView(Value, frozen=True, kw_only=True):
     lacking: Annotated[str | None, doc("why there are no frames, TCP payload and SMB messages")] = None
 
     def layer(self, kind: LayerKind) -> LayerBytes | None:
-        """The first layer of a kind."""
+        """The first layer of a kind in a displayed call's side."""
         return next((layer for layer in self.layers if layer.kind == kind), None)
 
 

@@ -27,7 +27,7 @@ _Row = TypeVar("_Row")
 
 
 class _ValueType(Struct, frozen=True):
-    """The values of a type: what they are in a table, what parts a value is taken into, and what makes it of them."""
+    """What the values of a type are in a record's table, what parts a value is taken into, and what makes it of them."""
 
     kind: ColumnKind
     nullable: bool
@@ -41,7 +41,7 @@ class _ValueType(Struct, frozen=True):
 
 @cache
 def _part_of(kind: Any) -> _ValueType:
-    """How values of a type lie in a table."""
+    """How values of a type lie in a record's table."""
     choices = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     plain = [one for one in choices if one is not NoneType]
     nullable = len(plain) < len(choices)
@@ -94,7 +94,7 @@ def _one_of(words: Sequence[str]) -> Callable[[str], str]:
 
 
 def _values(part: _ValueType, found: Sequence[Any]) -> ArrowValues:
-    """The values of a column."""
+    """The values of a column of a table of records."""
     count = len(found)
     present = np.array([one is not None for one in found], np.bool_) if part.nullable else None
     if part.kind == "struct":
@@ -121,13 +121,13 @@ def _values(part: _ValueType, found: Sequence[Any]) -> ArrowValues:
 
 
 def narrowest(low: int, high: int, within: str | None = None) -> str:
-    """The narrowest type of numbers from `low` to `high`, none that `within` could not hold."""
+    """The narrowest column type for numbers from `low` to `high`, none that `within` could not hold."""
     kinds = ((width, np.iinfo(width)) for width in WIDTHS if within is None or np.can_cast(width, within))
     return next(width for width, held in kinds if held.min <= low and high <= held.max)
 
 
 def _column(name: str, part: _ValueType, values: ArrowValues) -> tuple[ArrowColumn, ArrowValues]:
-    """A column that is as narrow as its numbers are, with its values."""
+    """A column of a table of records that is as narrow as its numbers are, with its values."""
     width = "i8"
     if part.kind == "number":
         numbers = values.buffers[0]
@@ -143,14 +143,14 @@ def _column(name: str, part: _ValueType, values: ArrowValues) -> tuple[ArrowColu
 def pieces_of(
     columns: Sequence[ArrowColumn], values: Sequence[ArrowValues], rows: int, rows_of_batch: int
 ) -> Iterator[bytes]:
-    """The bytes of a table of these columns, whose values are all at hand."""
+    """The bytes of a table of records with these columns, whose values are all at hand."""
     cuts = [(start, min(start + rows_of_batch, rows)) for start in range(0, rows, rows_of_batch)]
     pairs = list(zip(columns, values, strict=True))
     return written(columns, ([one.part(column.kind, column.children, *cut) for column, one in pairs] for cut in cuts))
 
 
 class SavedTable(Struct, frozen=True, eq=False):
-    """A table that is to be written: how many rows, how wide its numbers are, and its bytes in pieces."""
+    """A table of records that is to be written: how many rows, how wide its numbers are, and its bytes in pieces."""
 
     rows: int
     widths: str
@@ -158,7 +158,7 @@ class SavedTable(Struct, frozen=True, eq=False):
 
 
 def saved(kind: type[Struct], records: Sequence[Any]) -> SavedTable:
-    """Records of a type as a table."""
+    """Saves records of a type as a table."""
     part = _part_of(kind)
     whole, values = _column("", part, _values(part, records))
     columns = whole.children
@@ -194,8 +194,8 @@ def _width(widths: Iterator[str]) -> str:
 
 
 class Rows(Sequence[_Row], Generic[_Row]):
-    """The records of a table that somebody wrote. Whoever wrote it may have written anything: what cannot be raises `CaseError`
-    where a row is looked at."""
+    """The records of a saved table that somebody wrote. Whoever wrote it may have written anything: what cannot be raises
+    `CaseError` where a row is looked at."""
 
     def __init__(
         self,
@@ -241,7 +241,7 @@ class Rows(Sequence[_Row], Generic[_Row]):
         return rows[at - first]
 
     def beside(self, at: int) -> tuple[int, list[_Row]]:
-        """The rows that are made with one of them, and which of all is the first of these."""
+        """The records that are made with one row of a saved table, and which of all is the first of these."""
         first = at - at % self._at_once
         return first, self._made(first, min(first + self._at_once, self._rows))
 
@@ -267,7 +267,7 @@ class Rows(Sequence[_Row], Generic[_Row]):
 
 
 def _read(part: _ValueType, node: ColumnNode, table: ArrowTable, number: int, start: int, stop: int) -> list[Any]:
-    """The values of rows of a batch."""
+    """The values of rows of a batch in a table of records."""
     found: list[Any]
     make = part.make
     if part.kind == "struct":
@@ -306,6 +306,6 @@ def _pairs(part: _ValueType, node: ColumnNode) -> Iterator[tuple[tuple[str, _Val
 
 
 def _present(node: ColumnNode, table: ArrowTable, number: int, start: int, stop: int) -> list[bool]:
-    """Which rows of a batch are there."""
+    """Which rows of a batch in a table of records are there."""
     found: list[bool] = table.present(node, number, start, stop).tolist()
     return found

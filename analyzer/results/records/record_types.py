@@ -19,7 +19,7 @@ INSTANT = "ns since 1970 UTC"
 
 
 class Kind(StrEnum):
-    """The kind of the values of a field: one word for people."""
+    """The kind of the values of a record's field: one word for people."""
 
     NUMBER = "number"
     STATUS = "status"  # a Win32 code, by number or name

@@ -53,7 +53,8 @@ class NamesFacts(Value, frozen=True):
 
     @classmethod
     def of(cls, names: SampleNames) -> NamesFacts:
-        """English names, those of another language, and which one that is: of the counter, else of its group."""
+        """The names facts of a sample: English names, those of another language, and which one that is: of the counter, else of its
+        group."""
         group, counter = names.group, names.counter
         return cls(
             _text(group.english),

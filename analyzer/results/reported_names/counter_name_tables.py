@@ -111,7 +111,8 @@ WELL_KNOWN: Mapping[int, str] = {
 
 
 class NameTable:
-    """The names one server reported, by language id; beside them those of a metadata file, which fill gaps and no more."""
+    """The counter names one server reported by title index and language id; beside them those of a metadata file, which fill gaps
+    and no more."""
 
     def __init__(self) -> None:
         self._reported: dict[str, dict[int, str]] = {}
@@ -120,12 +121,13 @@ class NameTable:
         self._names: dict[tuple[int, int], SampleNames] = {}
 
     def learn(self, language: str, entries: Mapping[int, str]) -> None:
-        """Notes what the capture says."""
+        """Notes the counter names that the capture says by title index."""
         self._forget()
         self._reported.setdefault(language, {}).update(entries)
 
     def give(self, language: str, entries: Mapping[int, str]) -> dict[int, str]:
-        """Notes what a metadata file says; returns what the capture says otherwise, which stands."""
+        """Notes the counter names that a metadata file says by title index; returns what the capture says otherwise, which
+        stands."""
         self._forget()
         reported = self._reported.get(language, {})
         given = self._given.setdefault(language, {})
@@ -133,17 +135,17 @@ class NameTable:
         return {index: reported[index] for index, text in entries.items() if reported.get(index, text) != text}
 
     def packed(self) -> tuple[dict[str, dict[int, str]], dict[str, dict[int, str]]]:
-        """What the capture says and what a metadata file does, by language id."""
+        """The counter names that the capture and a metadata file say, by language id."""
         return self._reported, self._given
 
     def unpack(self, reported: dict[str, dict[int, str]], given: dict[str, dict[int, str]]) -> None:
-        """Takes what `packed` gave in place of all that was known."""
+        """Takes the counter names that `packed` gave in place of all that was known."""
         self._forget()
         self._reported, self._given = reported, given
 
     @property
     def reported(self) -> Mapping[str, Mapping[int, str]]:
-        """What the capture says, by language id."""
+        """The counter names that the capture says, by language id."""
         return self._reported
 
     def named(self, index: int) -> Named:
@@ -155,7 +157,7 @@ class NameTable:
         return known
 
     def names(self, object_index: int, counter_index: int) -> SampleNames:
-        """All names of a counter and its object."""
+        """All names of a winperf counter and its object, by their title indexes."""
         key = object_index, counter_index
         if (known := self._names.get(key)) is None:
             if len(self._names) >= MAX_REMEMBERED:
@@ -190,7 +192,7 @@ class NameTable:
 
 
 class NameTables:
-    """One name table for each server address."""
+    """One table of counter names for each server address."""
 
     def __init__(self) -> None:
         self._by_ip: dict[str, NameTable] = {}
@@ -202,11 +204,11 @@ class NameTables:
         return self._by_ip.setdefault(ip, NameTable())
 
     def all(self) -> Iterator[tuple[str, NameTable]]:
-        """Every table, also those of servers that reported nothing."""
+        """Every table of counter names, also those of servers that reported nothing."""
         return iter(self._by_ip.items())
 
     def __iter__(self) -> Iterator[tuple[str, NameTable]]:
-        """The servers that reported something, with their tables."""
+        """The servers that reported something, with their tables of counter names."""
         return ((ip, table) for ip, table in self._by_ip.items() if table.reported)
 
 
@@ -236,7 +238,7 @@ def table_language(value_name: str, key: str | None = None) -> tuple[str, str] |
 
 
 def is_index(word: str) -> bool:
-    """Whether a word is a title index: a DWORD in decimal."""
+    """Whether a word is a title index of a counter: a DWORD in decimal."""
     return word.isascii() and word.isdecimal() and len(word) <= 10
 
 

@@ -25,7 +25,8 @@ def is_english(lcid: int) -> bool:
 
 
 class Described(Struct):
-    """What can have a name: in English, and with a help text in each language that was asked for, by LCID."""
+    """A counter or counterset that can have a name: in English, and with a help text in each language that was asked for, by
+    LCID."""
 
     english: Name | None = None
     names: Texts[int] = field(default_factory=Texts)
@@ -45,7 +46,7 @@ class Described(Struct):
 
     @property
     def name(self) -> str | None:
-        """The name in a language asked for."""
+        """The name of a counter or counterset in a language asked for."""
         local = self.named.local
         return local.text if local is not None else None
 
@@ -59,12 +60,12 @@ class Described(Struct):
         return text.text if text is not None else None
 
     def learn_english(self, text: str) -> bool:
-        """Notes the English name that the capture states; whether it was another or none."""
+        """Notes the English name of a counter or counterset that the capture states; whether it was another or none."""
         known, self.english = self.english, Name(text, "capture")
         return known != self.english
 
     def fill_english(self, text: str) -> Name | None:
-        """Notes the English name, as `Texts.fill` does."""
+        """Notes the English name of a counter or counterset that a file states, as `Texts.fill` does."""
         known = self.english
         if known is None:
             self.english = Name(text, "metadata")
@@ -83,12 +84,13 @@ class CounterEntry(Described):
         return self.info["counter_type"] if self.info is not None else None
 
     def learn_info(self, info: dict[str, Any]) -> bool:
-        """Notes the registration information that the capture states; whether it was other or none."""
+        """Notes a counter's registration information that the capture states; whether it was other or none."""
         known, self.info, self.info_source = self.info, info, "capture"
         return known != info
 
     def fill_info(self, info: dict[str, Any]) -> bool:
-        """Notes the registration information that a file states; False where it is other than the capture's, which stands."""
+        """Notes a counter's registration information that a file states; False where it is other than the capture's, which
+        stands."""
         if self.info is None:
             self.info, self.info_source = info, "metadata"
             return True
@@ -113,7 +115,7 @@ class CountersetEntry(Described):
 
 
 class Catalog:
-    """The countersets of one server."""
+    """The catalog of the countersets of one server."""
 
     def __init__(self) -> None:
         self.countersets: dict[str, CountersetEntry] = {}
@@ -125,7 +127,8 @@ class Catalog:
         return self.countersets.setdefault(guid, CountersetEntry(guid=guid))
 
     def learn(self, guid: str, code: int, lcid: int, tree: dict[str, Any]) -> bool:
-        """Notes the answer to one request code, decoded to `tree`; whether it changed anything. Unknown codes teach nothing."""
+        """Notes the answer to one request code about a counterset, decoded to `tree`; whether it changed anything. Unknown codes
+        teach nothing."""
         entry = self.entry(guid)
         changed = False
         if code == RequestCode.COUNTERSET_STRUCT:
@@ -164,19 +167,20 @@ class Catalog:
         return changed
 
     def learn_instances(self, guid: str, tree: dict[str, Any]) -> None:
-        """Notes an answer of EnumerateCounterSetInstances. Instances come and go: a number given anew names none."""
+        """Notes the instances in an answer of EnumerateCounterSetInstances. Instances come and go: a number given anew names
+        none."""
         known = self.entry(guid).instances
         for item in tree["instances"]:
             number, name = item["instance_id"], item["name"]
             known[number] = name if known.get(number, name) == name else None
 
     def instance(self, guid: str, number: int) -> str | None:
-        """The name of an instance, where every list that was answered agrees on it."""
+        """The name of a counterset's instance, where every list that was answered agrees on it."""
         entry = self.countersets.get(guid)
         return entry.instances.get(number) if entry is not None else None
 
     def is_single(self, counterset: str | None) -> bool:
-        """Whether a set has one instance only, whose name and id mean nothing ([MS-PCQ] section 2.2.4.1)."""
+        """Whether a counterset has one instance only, whose name and id mean nothing ([MS-PCQ] section 2.2.4.1)."""
         entry = self.countersets.get(counterset) if counterset is not None else None
         return entry is not None and entry.instance_type == _SINGLE_INSTANCE
 
@@ -202,7 +206,7 @@ class Catalog:
 
 
 class Catalogs:
-    """One catalog for each server address: what one machine calls a counter says nothing of another's."""
+    """One counterset catalog for each server address: what one machine calls a counter says nothing of another's."""
 
     def __init__(self) -> None:
         self._by_ip: dict[str, Catalog] = {}
@@ -214,5 +218,5 @@ class Catalogs:
         return self._by_ip.setdefault(ip, Catalog())
 
     def __iter__(self) -> Iterator[tuple[str, Catalog]]:
-        """The servers that reported something, with their catalogs."""
+        """The servers that reported something, with their counterset catalogs."""
         return ((ip, catalog) for ip, catalog in self._by_ip.items() if catalog.countersets)

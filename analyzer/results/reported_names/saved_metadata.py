@@ -51,7 +51,7 @@ _INFO_FIELDS = (
 
 
 class ServerMetadata(Struct, frozen=True):
-    """What one server reported; the source of all is `metadata`."""
+    """What one server reported of its counters, as metadata; the source of all is `metadata`."""
 
     catalog: Catalog
     tables: Mapping[str, Mapping[int, str]]
@@ -76,7 +76,7 @@ class _DescribedFacts(Value, frozen=True, kw_only=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing but its number is stated."""
+        """Whether nothing but the number of a counterset or counter is stated in the metadata."""
         return all(getattr(self, name) is UNSET for name in self.__struct_fields__ if name not in ("id", "guid"))
 
 
@@ -104,7 +104,7 @@ class CountersetMetadata(_DescribedFacts, frozen=True, kw_only=True):
 
 
 class ServerFacts(Value, frozen=True, kw_only=True):
-    """What one server stated."""
+    """What one server stated of its countersets and counter names, in a metadata file."""
 
     ip: Annotated[str, doc("its address")]
     countersets: Annotated[tuple[CountersetMetadata, ...], doc("its countersets")]
@@ -121,7 +121,7 @@ class MetadataRecord(Record, frozen=True, kw_only=True, tag="metadata"):
 
 
 def metadata_record(catalogs: Catalogs, tables: NameTables) -> MetadataRecord:
-    """What a capture reported, in the form of a metadata file. What came from another such file is left out."""
+    """What a capture reported of counters, in the form of a metadata file. What came from another such file is left out."""
     reported: dict[str, tuple[CountersetMetadata, ...]] = {}
     for ip, catalog in catalogs:
         entries = (_counterset_facts(entry) for entry in catalog.countersets.values())
@@ -169,12 +169,12 @@ def _counterset_facts(entry: CountersetEntry) -> CountersetMetadata:
 
 
 def looks_like_metadata(head: bytes) -> bool:
-    """Whether a file is one of ours rather than a capture: JSON begins with a brace."""
+    """Whether a file is one of our metadata files rather than a capture: JSON begins with a brace."""
     return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
 
 
 def metadata_from_json(data: bytes, origin: str) -> Metadata:
-    """The metadata in a file. Raises `InputError` in one sentence for what is none."""
+    """The metadata of counters in a file. Raises `InputError` in one sentence for what is none."""
     import json
 
     try:
@@ -200,7 +200,7 @@ def metadata_from_json(data: bytes, origin: str) -> Metadata:
 
 
 def metadata_of(catalogs: Catalogs, tables: NameTables, origin: str) -> Metadata:
-    """What another capture reported, as if it came from a file."""
+    """What another capture reported of counters, as if it came from a metadata file."""
     return metadata_from_json(dumps(metadata_record(catalogs, tables)), origin)
 
 
@@ -270,7 +270,7 @@ def _read_described(entry: Described, value: Json) -> None:
 
 
 class _Differences(Struct):
-    """What a file says otherwise than the capture: how often, and the first of them in words."""
+    """What a metadata file says otherwise than the capture: how often, and the first of them in words."""
 
     count: int = 0
     first: str = ""
