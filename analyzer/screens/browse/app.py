@@ -53,7 +53,7 @@ _AT_ONCE = 4096
 
 
 class FieldSuggester(Suggester):
-    """Completes the name of the field that is being written."""
+    """Completes the name of a filter field that is being written in the browser."""
 
     async def get_suggestion(self, value: str) -> str | None:
         word = _WORD.search(value)
@@ -64,7 +64,8 @@ class FieldSuggester(Suggester):
 
 
 class FilterInput(Input):
-    """The line for the filter. Tab completes the name of a field; where there is none to complete, it leads to the list."""
+    """The browser's input line for the filter. Tab completes the name of a field; where there is none to complete, it leads to the
+    list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", "complete", show=False)]
 
@@ -101,7 +102,7 @@ Green: answered. Red: failed. Yellow: sealed, or answered in part."""
 
 
 class HelpScreen(ModalScreen[None]):
-    """The keys there are, until any key is pressed."""
+    """The help screen of the browser: its keys, until any key is pressed."""
 
     CSS = """
     HelpScreen { align: center middle; }
@@ -120,7 +121,7 @@ class HelpScreen(ModalScreen[None]):
 
 
 class _Tabs(Vertical):
-    """What there is to see of a capture that was read."""
+    """The tabs of the browser: what there is to see of a capture that was read."""
 
     def compose(self) -> ComposeResult:
         with TabbedContent(initial="of-calls"):
@@ -145,8 +146,8 @@ class _Tabs(Vertical):
 
 
 class Browser(App[None]):
-    """The browser of one capture. `size` is that of its files in bytes, 0 where it is not known; `packets` gives an analysis its
-    packets."""
+    """The terminal browser of one capture. `size` is that of its files in bytes, 0 where it is not known; `packets` gives an
+    analysis its packets."""
 
     CSS = """
     #reading { align: center middle; height: 1fr; }
@@ -236,7 +237,7 @@ class Browser(App[None]):
         return row_of(self.analysis.calls[number - 1], self.analysis)
 
     def _derive(self) -> None:
-        """Packets, findings and series, while the calls are looked at already."""
+        """Derives packets, findings and series for the browser, while the calls are looked at already."""
         analysis = self.analysis
         assert analysis is not None
         if self._read_packets is not None:
@@ -287,7 +288,7 @@ class Browser(App[None]):
                 self._go_to(finding.call, aim)
 
     def _go_to(self, number: int, aim: tuple[str, int, int] | None = None) -> None:
-        """The list shows this call, whatever the filter leaves out, and the tree this place in it."""
+        """Makes the browser's list show this call, whatever the filter leaves out, and the tree this place in it."""
         assert self.analysis is not None
         calls = self.query_one(CallList)
         if number not in calls.order:
@@ -303,7 +304,8 @@ class Browser(App[None]):
             self._open(number)
 
     def _open(self, number: int | None) -> None:
-        """Takes a call apart in a thread, so that the list goes on under held keys; a call that is passed by is left out."""
+        """Takes a call apart for the browser in a thread, so that the list goes on under held keys; a call that is passed by is
+        left out."""
         if number is not None and self.analysis is not None and number != self._wanted:
             self._wanted = number
             self.run_worker(lambda: self._make_layers(number), thread=True)
@@ -328,7 +330,7 @@ class Browser(App[None]):
         self._aim = None
 
     def _light(self, tree: Tree) -> None:
-        """The bytes of the current line of the tree."""
+        """Highlights in the browser the bytes of the current line of the tree."""
         if not tree.shown:
             return
         one = tree.shown[tree.current]
@@ -379,7 +381,7 @@ class Browser(App[None]):
             self.query_one(CallList).focus()
 
     def action_follow(self) -> None:
-        """Only calls of the current call's handle."""
+        """Shows in the browser only calls of the current call's handle."""
         if self.analysis is None or (number := self.query_one(CallList).number) is None:
             return
         handle = self._row(number).handle
@@ -390,7 +392,7 @@ class Browser(App[None]):
         self.run_filter(f"handle == {handle}")
 
     def action_layer(self, by: int) -> None:
-        """The next layer of the call, or the one before."""
+        """Shows in the browser the next layer of the call, or the one before."""
         if self.analysis is None:
             return
         tree = self.query_one(Tree)
@@ -405,7 +407,7 @@ class Browser(App[None]):
         self.query_one(CallList).focus()
 
     def run_filter(self, source: str) -> None:
-        """Shows the calls that pass, or says what is wrong with the filter."""
+        """Shows in the browser the calls that pass the filter, or says what is wrong with it."""
         assert self.analysis is not None
         if not source.strip():
             self._pass(range(1, len(self.analysis.calls) + 1))
@@ -440,7 +442,7 @@ class Browser(App[None]):
 
 
 def _first(tree: Tree) -> LayerBytes | None:
-    """The layer to look at where none is chosen: what the answer holds, else what was asked."""
+    """The layer that the browser shows where none is chosen: what the answer holds, else what was asked."""
     layers = [layer for side in tree.view.sides for layer in side.layers] if tree.view is not None else []
     for wanted in ("response.buffer", "response.stub", "request.stub"):
         for layer in layers:

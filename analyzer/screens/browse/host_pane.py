@@ -28,7 +28,7 @@ _STYLES = {"started": "green", "ended": "red", None: "default"}
 
 
 class TableList(Lines):
-    """The countersets of the machine."""
+    """The browser's list of a machine's countersets."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -43,7 +43,7 @@ class TableList(Lines):
 
 
 class RowList(Lines):
-    """The instances of a counterset at the moment."""
+    """The browser's list of a counterset's instances at the moment."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -56,7 +56,7 @@ class RowList(Lines):
         return self.rows[self.current] if self.rows else None
 
     def titles(self, by: int | None) -> Text:
-        """What stands above the lines. `by` is the column that they are sorted by."""
+        """The titles above the lines of a list in the browser. `by` is the column that they are sorted by."""
         text = Text(f"{'Name':<{_NAME}}", "bold")
         for at, (title, _) in enumerate(self.table.columns if self.table is not None else ()):
             text.append(_right(f"{title} ▾" if at == by else title, self._width(at)), "bold")
@@ -77,7 +77,7 @@ class RowList(Lines):
 
 
 class CounterList(Lines):
-    """The counters of the current instance with their course; choosing one leads to its bytes."""
+    """The browser's list of the current instance's counters with their course; choosing one leads to its bytes."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -108,7 +108,7 @@ class CounterList(Lines):
 
 
 class HostPane(Vertical):
-    """The machine at a moment. Arrow keys step, space plays; the panes in it would scroll by them."""
+    """The browser's pane of a machine at a moment. Arrow keys step, space plays; the panes in it would scroll by them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "step(-1)", "moment back", priority=True),
@@ -121,7 +121,7 @@ class HostPane(Vertical):
     ]
 
     class Opened(Message):
-        """The bytes of a cell are wanted."""
+        """The message that the bytes of a cell in the host pane are wanted."""
 
         def __init__(self, cell: MachineCell) -> None:
             super().__init__()
@@ -221,7 +221,7 @@ class HostPane(Vertical):
         self._playing = None
 
     def action_sort(self) -> None:
-        """Sorts by the next column."""
+        """Sorts the host pane by the next column."""
         if self._tables:
             table = self._tables[self.query_one(TableList).current]
             before = self._sorted.get(table.film.names[0], table.use_column)

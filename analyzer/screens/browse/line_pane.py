@@ -20,7 +20,7 @@ _WIDTH = 1000
 
 
 class Lines(ScrollView, can_focus=True):
-    """The pane. What shows something overrides `line`, and sets `count` when it changes."""
+    """A pane of the browser with any number of lines. What shows something overrides `line`, and sets `count` when it changes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "step(1)", "next", show=False),
@@ -36,7 +36,7 @@ class Lines(ScrollView, can_focus=True):
     marks_current = True
 
     class Moved(Message):
-        """Another line is current."""
+        """The message that another line of the pane is current."""
 
         def __init__(self, lines: Lines) -> None:
             super().__init__()
@@ -47,18 +47,18 @@ class Lines(ScrollView, can_focus=True):
             return self.lines
 
     class Chosen(Moved):
-        """The current line was chosen: Enter, or a second click."""
+        """The message that the current line of the pane was chosen: Enter, or a second click."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self.count = 0
 
     def line(self, at: int) -> Text:
-        """What stands in a line."""
+        """The text of a line in the browser's pane."""
         raise NotImplementedError
 
     def show(self, count: int, current: int = 0) -> None:
-        """There are other lines now, so many."""
+        """Shows other lines in the browser's pane, so many."""
         self.count = count
         self.virtual_size = Size(_WIDTH, count)
         self.set_reactive(Lines.current, max(0, min(current, count - 1)))

@@ -47,7 +47,7 @@ _LEAST_ASKED = 16
 
 
 class CallList(Lines):
-    """Calls, one a line; each is read when its line is drawn."""
+    """The browser's call list, one call a line; each is read when its line is drawn."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -59,7 +59,7 @@ class CallList(Lines):
 
     @property
     def number(self) -> int | None:
-        """The number of the current call."""
+        """The number of the current call in the browser's list."""
         return self.order[self.current] if self.order else None
 
     def line(self, at: int) -> Text:
@@ -84,7 +84,8 @@ class CallList(Lines):
         return text
 
     def _caller(self, row: Row) -> str:
-        """The account without its domain, with a question mark where it is claimed only; else the machine."""
+        """The caller in the browser's call list: the account without its domain, with a question mark where it is claimed only;
+        else the machine."""
         if row.user is not None or row.claimed_user is not None:
             account = (row.user or f"{row.claimed_user}?").rpartition("\\")[2]
             return account.partition("@")[0] if "@" in account else account
@@ -95,7 +96,7 @@ class CallList(Lines):
 
 
 class _TreeLine(Struct):
-    """A line of the tree: a side, a layer, or a field of it."""
+    """A line of the browser's tree: a side, a layer, or a field of it."""
 
     depth: int
     words: Text | None
@@ -106,7 +107,8 @@ class _TreeLine(Struct):
 
     @property
     def text(self) -> Text:
-        """What stands in this line of the tree. That of a field is made when its line is drawn: a call may have 10,000 of them."""
+        """The text of this line of the browser's tree. That of a field is made when its line is drawn: a call may have 10,000 of
+        them."""
         if self.words is not None:
             return self.words
         assert self.node is not None
@@ -118,7 +120,7 @@ class _TreeLine(Struct):
 
 
 class Tree(Lines):
-    """The sides of a call, their layers and fields; what has fields in it opens and closes."""
+    """The browser's tree of a call: its sides, their layers and fields; what has fields in it opens and closes."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -128,12 +130,12 @@ class Tree(Lines):
         self.is_all_open = False
 
     def look_at(self, view: CallView) -> None:
-        """Shows another call in the tree."""
+        """Shows another call in the browser's tree."""
         self.view, self._toggled = view, {}
         self._lay(0)
 
     def look_again(self, view: CallView) -> None:
-        """Shows the call in the tree again, with further layers; what was current stays it."""
+        """Shows the call in the browser's tree again, with further layers; what was current stays it."""
         here = self.shown[self.current] if self.shown else None
         self.view = view
         self.shown = list(self.lines())
@@ -145,7 +147,7 @@ class Tree(Lines):
         self._lay(next(same, 0))
 
     def to_layer(self, id: str) -> None:
-        """The line of a layer becomes current, in whatever group it is."""
+        """Makes the line of a layer current in the browser's tree, in whatever group it is."""
         self._toggled[_group_of(id)] = True
         self._lay(self.current)
         self._go(next((at for at, one in enumerate(self.shown) if one.key == id), self.current))
@@ -162,7 +164,7 @@ class Tree(Lines):
         super().action_choose()
 
     def find(self, layer: str, start: int, stop: int) -> None:
-        """The innermost field with this range becomes current; its layer where there is none."""
+        """Makes the innermost field with this range current in the browser's tree; its layer where there is none."""
         if self.view is None:
             return
         for side in self.view.sides:
@@ -189,7 +191,7 @@ class Tree(Lines):
         self.post_message(self.Moved(self))
 
     def lines(self) -> Iterator[_TreeLine]:
-        """The lines of what is open."""
+        """The lines of what is open in the browser's tree."""
         if self.view is None:
             return
         for side in self.view.sides:
@@ -207,7 +209,7 @@ class Tree(Lines):
             yield _TreeLine(0, Text().append(f"{label}: ", "blue").append(printable(fact.text)))
 
     def _side_lines(self, side: SideView) -> Iterator[_TreeLine]:
-        """The layers of a side; many frames or fragments stand under one line."""
+        """The layers of a side as lines of the browser's tree; many frames or fragments stand under one line."""
         for kind, words in _GROUPS.items():
             layers = [layer for layer in side.layers if layer.kind == kind]
             if len(layers) > _FEW:
@@ -239,22 +241,23 @@ class Tree(Lines):
 
 
 def _group_of(layer: str) -> str:
-    """The line above the layers of its side and kind: `request.pdus` of `request.pdu12`."""
+    """The tree line above the layers of its side and kind: `request.pdus` of `request.pdu12`."""
     return f"{layer.rstrip('0123456789')}s"
 
 
 class LayerTabs(Static):
-    """The layers of a call, a line for each side; the one that is looked at stands out, and a click chooses."""
+    """The browser's tabs for the layers of a call, a line for each side; the one that is looked at stands out, and a click
+    chooses."""
 
     class Picked(Message):
-        """A layer was chosen."""
+        """The message that a layer was chosen in the browser."""
 
         def __init__(self, layer: str) -> None:
             super().__init__()
             self.layer = layer
 
     def show(self, view: CallView | None, current: LayerBytes | None) -> None:
-        """The layers of another call, or another layer of the same."""
+        """Shows in the browser's tabs the layers of another call, or another layer of the same."""
         self.lines: list[list[tuple[int, int, str]]] = []
         text = Text()
         for side in view.sides if view is not None else ():
@@ -281,7 +284,7 @@ class LayerTabs(Static):
 
 
 class Bytes(Lines):
-    """The bytes of a layer; those of the current field stand out."""
+    """The browser's pane of a layer's bytes; those of the current field stand out."""
 
     marks_current = False
 
@@ -314,7 +317,7 @@ class Bytes(Lines):
 
 
 class SeriesList(Lines):
-    """Series with their course as a sparkline."""
+    """The browser's list of series with their course as a sparkline."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -342,7 +345,7 @@ class SeriesList(Lines):
 
 
 class FindingList(Lines):
-    """Findings; choosing one leads to its call and bytes."""
+    """The browser's list of findings; choosing one leads to its call and bytes."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)

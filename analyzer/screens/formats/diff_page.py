@@ -58,7 +58,7 @@ def diff_page(view: DifferencesView, evidence: EvidenceRecord | None = None) -> 
 
 
 def _head(view: DifferencesView) -> Iterator[str]:
-    """What came of it, both sides, and a way to each section."""
+    """The head of the `diff` page: what came of it, both sides, and a way to each section."""
     found = view.differences
     summary = found.summary
     yield f'<header class="{summary.outcome}"><h1>{_text(summary.text)}</h1>\n<dl class="sides">\n'
@@ -117,7 +117,7 @@ def _record(view: DifferencesView, record: DifferenceRecord) -> Iterator[str]:
 
 
 def _seen(view: DifferencesView, name: str, side: Occurrence | None) -> Iterator[str]:
-    """Where a side shows it: calls, the frames of the first, and the command that shows that."""
+    """Where a side of the `diff` page shows a difference: calls, the frames of the first, and the command that shows that."""
     if side is None or not side.calls:
         return
     analysis = dict(view.differences.sides).get(name)
@@ -148,7 +148,7 @@ def _fields(fields: Sequence[FieldDifference]) -> Iterator[str]:
 
 
 def _cell(value: str | None, data: str | None, other: str | None, start: int | None) -> str:
-    """A value of one side and its bytes, those marked that the other side has not."""
+    """A cell of the `diff` page: a value of one side and its bytes, those marked that the other side has not."""
     if value is None and data is None:
         return "<em>not there</em>"
     shown = _text(value) if value is not None else ""
@@ -169,7 +169,7 @@ def _breach(breach: Breach) -> Iterator[str]:
 
 
 def _closing(view: DifferencesView, evidence: EvidenceRecord | None) -> Iterator[str]:
-    """What was left out, what could not be compared, and what it was made from."""
+    """The end of the `diff` page: what was left out, what could not be compared, and what it was made from."""
     found = view.differences
     summary = found.summary
     lines = []
@@ -190,7 +190,7 @@ def _closing(view: DifferencesView, evidence: EvidenceRecord | None) -> Iterator
 
 
 def _breakable(path: str) -> str:
-    """A path that may be folded behind its points."""
+    """A path on the `diff` page that may be folded behind its points."""
     return _text(path).replace(".", ".<wbr>")
 
 

@@ -109,7 +109,7 @@ def _network(entry: Entry, client: Endpoint, server: Endpoint) -> Document:
 
 
 def _put_user(document: Document, entry: Entry) -> None:
-    """`DOMAIN\\name` and `name@REALM` taken apart."""
+    """Puts a user into an ECS entry: `DOMAIN\\name` and `name@REALM` taken apart."""
     if entry.user is None:
         return
     domain, separator, name = entry.user.rpartition("\\")
@@ -122,7 +122,7 @@ def _put_user(document: Document, entry: Entry) -> None:
 
 
 def _known(record: Document) -> Document:
-    """Without what is not known: the schema leaves such fields out."""
+    """An ECS entry without what is not known: the schema leaves such fields out."""
     return {
         name: _known(value) if isinstance(value, dict) else value for name, value in record.items() if value is not None
     }

@@ -34,7 +34,7 @@ _LEAVES = (
 
 
 class Projection(Struct, frozen=True):
-    """Which records of a view are printed, by their `record` as JSON, and which of their keys."""
+    """The projection of `--columns`: which records of a view are printed, by their `record` as JSON, and which of their keys."""
 
     tags: frozenset[bytes]
     keys: Keys
@@ -48,7 +48,7 @@ class Projection(Struct, frozen=True):
         return cls(frozenset(dumps(kind.__struct_config__.tag) for kind in kinds), keys)
 
     def lines(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """A line for each record that is printed, of JSON Lines in pieces of any length."""
+        """A JSON line with the chosen columns for each record that is printed, of JSON Lines in pieces of any length."""
         for line in _lines(chunks):
             parts = _PARTS.decode(line)
             if bytes(parts["record"]) in self.tags:
@@ -75,7 +75,7 @@ def _way(kinds: Sequence[type[Record]], name: str) -> tuple[str, ...]:
 
 
 def _has(kind: inspect.Type, way: Sequence[str]) -> bool:
-    """Whether a value of a type may have a key. What has no fixed shape may have any."""
+    """Whether a value of a record's type may have a key that `--columns` names. What has no fixed shape may have any."""
     if not way:
         return True
     for choice in choices_of(kind):
@@ -90,7 +90,7 @@ def _has(kind: inspect.Type, way: Sequence[str]) -> bool:
 
 
 def _chosen(parts: Mapping[str, Raw], keys: Keys) -> bytes:
-    """The object with the chosen keys that it has; their values are copied unread."""
+    """The JSON object with the chosen columns that it has; their values are copied unread."""
     found = (dumps(name) + b":" + _value(bytes(parts[name]), below) for name, below in keys.items() if name in parts)
     return b"{" + b",".join(found) + b"}"
 

@@ -59,7 +59,7 @@ def junit_xml(
 
 
 class _Reported(Struct):
-    """What is reported of one requirement: the first findings in words, and how many there are."""
+    """What JUnit XML reports of one requirement: the first findings in words, and how many there are."""
 
     first: list[str] = field(default_factory=list)
     count: int = 0

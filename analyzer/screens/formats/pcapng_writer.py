@@ -18,7 +18,7 @@ _MOST_TEXT = 4096
 
 
 class PcapngWriter:
-    """Writes a capture block by block; interfaces before their packets."""
+    """Writes a pcapng file block by block; interfaces before their packets."""
 
     def __init__(self, out: BinaryIO, *, application: str, comment: str | None = None) -> None:
         self._out = out
@@ -29,7 +29,8 @@ class PcapngWriter:
         self._block(_SECTION, struct.pack("<IHHQ", _MAGIC, 1, 0, _UNKNOWN_LENGTH) + options)
 
     def interface(self, link_type: int, name: str | None = None, description: str = "") -> int:
-        """The number of a new interface. `link_type` is a LINKTYPE_ number."""
+        """Writes an interface description block of pcapng; gives the number of the new interface. `link_type` is a LINKTYPE_
+        number."""
         described = ((_IF_DESCRIPTION, _text(description)),) if description else ()
         named = ((_IF_NAME, _text(name)),) if name is not None else ()
         options = _options(*named, *described, (_IF_TSRESOL, _NANOSECONDS))
@@ -38,7 +39,7 @@ class PcapngWriter:
         return self._interfaces - 1
 
     def names(self, names: Mapping[str, Iterable[str]]) -> None:
-        """Writes a name resolution block: the names of each address."""
+        """Writes a name resolution block of pcapng: the names of each address."""
         records = b""
         for address, known in names.items():
             try:
@@ -53,7 +54,7 @@ class PcapngWriter:
             self._block(_NAMES, records + _record(_NAME_END, b""))
 
     def secrets(self, kind: int, data: bytes) -> None:
-        """Writes a decryption secrets block."""
+        """Writes a decryption secrets block of pcapng."""
         self._block(_SECRETS, struct.pack("<II", kind, len(data)) + _padded(data))
 
     def packet(
@@ -65,7 +66,8 @@ class PcapngWriter:
         comment: str = "",
         sent: bool | None = None,
     ) -> None:
-        """Writes a packet as an enhanced packet block. `sent` says whether the machine sent or received it, where that is known."""
+        """Writes a packet as an enhanced packet block of pcapng. `sent` says whether the machine sent or received it, where that is
+        known."""
         head = struct.pack(
             "<IIIII", interface, time_ns >> 32 & 0xFFFFFFFF, time_ns & 0xFFFFFFFF, len(data), original_length
         )

@@ -56,19 +56,19 @@ class LiveVersion(Struct, frozen=True):
 
 
 class ValueBlocks(Struct, frozen=True):
-    """The blocks of counter values by their names, and whether series had to be cut: those of a long poll."""
+    """The blocks of counter values on the report page by their names, and whether series had to be cut: those of a long poll."""
 
     texts: dict[str, bytes]
     is_long: bool
 
     @property
     def most_details(self) -> int:
-        """How many calls can be taken apart at most."""
+        """How many calls can be taken apart on the report page at most."""
         return MAX_DETAILS_OF_A_LONG_POLL if self.is_long else MAX_DETAILS
 
     @property
     def most_detail_bytes(self) -> int:
-        """How many bytes their layers may have in the page."""
+        """How many bytes the layers of calls may have in the report page."""
         return MAX_DETAIL_BYTES_OF_A_LONG_POLL if self.is_long else MAX_DETAIL_BYTES
 
 
@@ -82,7 +82,8 @@ def write_page(
 
 
 def value_blocks(analysis: Analysis) -> ValueBlocks:
-    """The blocks of series and films. They come last in the page and are made first: what that takes is free again for the rest."""
+    """The blocks of series and films on the report page. They come last in the page and are made first: what that takes is free
+    again for the rest."""
     base = analysis.capture.first_time_ns or 0
     maker = FilmMaker(MAX_FILM_BYTES)
     series, left_out = series_views(analysis, MAX_READINGS, maker.take)
@@ -97,8 +98,8 @@ def value_blocks(analysis: Analysis) -> ValueBlocks:
 def page_parts(
     report: Report, values: ValueBlocks, evidence: EvidenceRecord | None = None, live: LiveVersion | None = None
 ) -> Iterator[bytes]:
-    """The page in parts, in the order of the file: what is shown first comes first. `values` are its `value_blocks`. A page that is
-    `live` asks the server that it came from whether there is a newer one."""
+    """The parts of the report page, in the order of the file: what is shown first comes first. `values` are its `value_blocks`. A
+    page that is `live` asks the server that it came from whether there is a newer one."""
     analysis = report.analysis
     script, style = asset("report.js"), asset("report.css")
     policy = (
@@ -137,7 +138,7 @@ def page_parts(
 
 
 def opening(title: str, policy: str, style: bytes) -> Iterator[bytes]:
-    """The beginning of a page up to its style; `policy` is its Content-Security-Policy, and the title is HTML already."""
+    """The beginning of a report page up to its style; `policy` is its Content-Security-Policy, and the title is HTML already."""
     yield f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -153,12 +154,12 @@ def opening(title: str, policy: str, style: bytes) -> Iterator[bytes]:
 
 
 def data_head(head: Mapping[str, Any]) -> bytes:
-    """What a page says of itself; `verify` looks for its evidence here."""
+    """What the report page says of itself; `verify` looks for its evidence here."""
     return b'<script type="application/json" id="head">' + _harmless(dumps(head)) + b"</script>\n"
 
 
 def _calls(report: Report, most_details: int, most_bytes: int) -> Iterator[bytes]:
-    """The records and layers of calls, up to what a browser holds; then what was left out."""
+    """The records and layers of calls on the report page, up to what a browser holds; then what was left out."""
     analysis = report.analysis
     numbers = range(1, min(len(analysis.calls), most_details) + 1)
     held = 0
@@ -186,7 +187,7 @@ def _calls(report: Report, most_details: int, most_bytes: int) -> Iterator[bytes
 
 
 def _listed(texts: list[bytes]) -> tuple[bytes, bytes, bytes]:
-    """A list of values that are JSON already."""
+    """A list on the report page of values that are JSON already."""
     return b"[", b",".join(texts), b"]"
 
 
@@ -199,15 +200,15 @@ def _script(name: str, text: bytes) -> bytes:
 
 
 def _harmless(text: bytes) -> bytes:
-    """Returns JSON in which no `</script>` and no comment can begin."""
+    """Returns JSON for the report page in which no `</script>` and no comment can begin."""
     return text.replace(b"<", b"\\u003c").replace(b">", b"\\u003e").replace(b"&", b"\\u0026")
 
 
 def hash_of(text: bytes) -> str:
-    """The digest by which a Content-Security-Policy allows a script or a style."""
+    """The digest by which the report page's Content-Security-Policy allows a script or a style."""
     return f"sha256-{b64encode(sha256(text).digest()).decode()}"
 
 
 def asset(name: str) -> bytes:
-    """A built file of the page."""
+    """A built file (script, style) of the report page."""
     return (Path(__file__).with_name("page_assets") / name).read_bytes()

@@ -36,7 +36,8 @@ IN_FRAMES, OWN = -1, -2
 
 
 class WordsOf(Struct, frozen=True):
-    """A layer with fields whose meanings follow from their bytes: its form, where it lies, and the bytes of these fields."""
+    """A layer on the report page with fields whose meanings follow from their bytes: its form, where it lies, and the bytes of
+    these fields."""
 
     form: Form
     start: int
@@ -45,7 +46,7 @@ class WordsOf(Struct, frozen=True):
 
 
 class LaidLayer(Struct, frozen=True):
-    """What there is to say of a layer, its form, and where it is.
+    """A layer on the report page: what there is to say of it, its form, and where it is.
 
     `place` has its length, where its bytes are (`IN_FRAMES`, `OWN`, else their place in the layer it lies in), its runs, and its
     position in the template's `words`, -1 for none. A run is five numbers; its frame is a position among those of the side.
@@ -57,7 +58,8 @@ class LaidLayer(Struct, frozen=True):
 
 
 class Template(Struct, frozen=True, eq=False):
-    """What sides have in common that are alike: what there is to say of the side, and its layers.
+    """A template of the report page: what call sides have in common that are alike: what there is to say of the side, and its
+    layers.
 
     Places in `words` are those in `LaidSide.data`.
     """
@@ -68,7 +70,8 @@ class Template(Struct, frozen=True, eq=False):
 
 
 class LaidSide(Struct, frozen=True):
-    """A side by its template: its frames, by their ids, with their bytes where they are here; and the bytes of its own.
+    """A call's side on the report page by its template: its frames, by their ids, with their bytes where they are here; and the
+    bytes of its own.
 
     `data` has all of them, one behind the other, and then the layers that lie in several frames.
     """
@@ -80,7 +83,7 @@ class LaidSide(Struct, frozen=True):
 
 
 class _AlikeSides(Struct):
-    """Templates of sides that are told apart by the same bytes: those of `mask` within the first `stop` ones."""
+    """Templates of call sides that are told apart by the same bytes: those of `mask` within the first `stop` ones."""
 
     mask: int
     stop: int
@@ -88,8 +91,8 @@ class _AlikeSides(Struct):
 
 
 class _KnownSide(Struct, frozen=True):
-    """What is known of a side before it is taken apart: what its template depends on beside its bytes, its frame, and the bytes
-    of its own."""
+    """What the report page knows of a call's side before it is taken apart: what its template depends on beside its bytes, its
+    frame, and the bytes of its own."""
 
     key: Hashable
     frames: tuple[tuple[int, bytes | None], ...]
@@ -97,7 +100,7 @@ class _KnownSide(Struct, frozen=True):
 
 
 class PageSides:
-    """Lays out sides of calls, whose packets are those given."""
+    """Lays out sides of calls for the report page, whose packets are those given."""
 
     def __init__(self, packets: Packets | None) -> None:
         self._packets, self._forms = packets, Forms()
@@ -105,7 +108,7 @@ class PageSides:
         self._held = 0
 
     def of(self, call: Call) -> Iterator[LaidSide]:
-        """The sides of a call that were captured."""
+        """The sides of a call that were captured, for the report page."""
         for name, side in sides_of(call):
             found = self._found(call, name, side)
             if found is None:
@@ -139,7 +142,8 @@ class PageSides:
         alike.templates[int.from_bytes(laid.data[:stop], "little") & mask] = laid.template
 
     def _found(self, call: Call, name: SideName, side: Side) -> _KnownSide | None:
-        """None of a side that is not one PDU in one frame, or long: it is taken apart by itself."""
+        """A call's side found by its template; None of a side that is not one PDU in one frame, or long: it is taken apart by
+        itself."""
         pdus = side.pdus
         if not isinstance(pdus, Pdus) or len(pdus) != 1:
             return None
@@ -176,8 +180,8 @@ class PageSides:
         return _KnownSide(key, frames, tuple(own))
 
     def _carriers(self, frame: CapturedFrame, pdus: Pdus, own: list[bytes], *, has_smb: bool) -> tuple[Any, ...] | None:
-        """What is known of the messages in a frame that carried a PDU; their bytes are added to `own` where they are in no frame.
-        None where they lie in other frames too."""
+        """What the report page knows of the messages in a frame that carried a PDU; their bytes are added to `own` where they are
+        in no frame. None where they lie in other frames too."""
         assert self._packets is not None
         if not has_smb:
             return ()
@@ -195,7 +199,7 @@ class PageSides:
 
 
 def _taken_apart(view: SideView) -> tuple[LaidSide, list[int]]:
-    """A side that was made, and where each of its layers lies in `data`."""
+    """A call's side for the report page that was made, and where each of its layers lies in `data`."""
     frames = {_id_of(layer.runs[0]): layer.data for layer in view.layers if layer.kind == "frame"}
     ids = tuple(dict.fromkeys([*frames, *(_id_of(run) for layer in view.layers for run in layer.runs)]))
     kinds = [
@@ -238,7 +242,7 @@ def _taken_apart(view: SideView) -> tuple[LaidSide, list[int]]:
 
 
 def _is_in(layer: LayerBytes, frames: Mapping[int, bytes]) -> bool:
-    """Whether the bytes of a layer are those of frames that are here."""
+    """Whether the bytes of a call's layer are those of frames that are on the report page."""
     return layer.kind == "frame" or (
         not layer.steps and all(_id_of(run) in frames and run.stop - run.at == run.length for run in layer.runs)
     )
@@ -249,7 +253,7 @@ def _id_of(run: Run) -> int:
 
 
 def _outline(layer: LayerBytes) -> tuple[Any, ...]:
-    """What there is to say of a layer. The number of a frame is that of its run."""
+    """The outline of a layer on the report page: what there is to say of it. The number of a frame is that of its run."""
     title = "Frame" if layer.kind == "frame" else layer.title
     return layer.id, layer.kind, title, layer.steps, layer.undone_by, layer.parent, layer.notes, layer.problem
 
@@ -260,7 +264,7 @@ def _numbers(runs: Sequence[Run], places: Mapping[int, int]) -> Iterator[int]:
 
 
 def _mask(view: SideView, starts: Sequence[int], length: int) -> bytes:
-    """The bytes of a side that decide on its template."""
+    """The bytes of a call's side that decide on its template."""
     mask = 0
     for layer, start in zip(view.layers, starts, strict=True):
         if layer.kind == "sealed":

@@ -25,7 +25,7 @@ _LINES_AT_ONCE = 2_048
 
 
 def sample_json_lines(items: Iterable[SampleChunk | SampleRecord]) -> Iterator[bytes]:
-    """The lines of samples, many at a time."""
+    """The JSON lines of samples, many at a time."""
     for item in items:
         if isinstance(item, SampleChunk):
             yield from _chunk_lines(item)
@@ -34,7 +34,8 @@ def sample_json_lines(items: Iterable[SampleChunk | SampleRecord]) -> Iterator[b
 
 
 class _LinePiece(Struct, frozen=True):
-    """A piece of every line: texts by column or by row, the value, that of its base, or (`call`) texts and keys of the call."""
+    """A piece of every sample's JSON line: texts by column or by row, the value, that of its base, or (`call`) texts and keys of
+    the call."""
 
     of: Literal["call", "column", "row", "value", "base"]
     texts: list[bytes]
@@ -81,13 +82,13 @@ def _base_texts(values: Sequence[bytes], bases: Sequence[int | None], width: int
 
 
 def _filled(texts: Sequence[bytes], stated: dict[str, bytes]) -> Iterator[bytes]:
-    """Texts and keys by turns, the keys replaced by what they stand for."""
+    """The JSON of a sample: texts and keys by turns, the keys replaced by what they stand for."""
     for number, text in enumerate(texts):
         yield stated[text.decode()] if number % 2 else text
 
 
 def _pieces(part: ChunkPart, of_call: Values) -> list[_LinePiece]:
-    """The lines of a part in pieces."""
+    """The pieces of the samples' JSON lines of a part."""
     rows = part.rows
     of_value = ("raw",) if part.bases is None else ("raw", "base_raw")
     marked = [*of_call, *of_value, *(rows[0] if rows else ())]

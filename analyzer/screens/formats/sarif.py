@@ -57,7 +57,7 @@ def sarif_log(
     lost: list[str],
     evidence: EvidenceRecord | None = None,
 ) -> dict[str, Any]:
-    """The log of one audit: one run, with the rules that were asked and a result for each finding.
+    """The SARIF log of one audit: one run, with the rules that were asked and a result for each finding.
 
     `locate` raises `OSError` for a file that cannot be read any more. Its findings have no regions, which the log states; the
     sentences are added to `lost`.
@@ -109,7 +109,7 @@ def sarif_log(
 def _results(
     view: AuditView, index: Mapping[str, int], sizes: Sequence[int], locate: Locate, lost: list[str]
 ) -> list[dict[str, Any]]:
-    """A result for each finding, with its region: the whole file where no other is known."""
+    """A SARIF result for each finding, with its region: the whole file where no other is known."""
     facts, alike = view.analysis.capture, Counter[str]()
     results = []
     placed: list[tuple[dict[str, Any], Finding]] = []
@@ -128,7 +128,7 @@ def _results(
 
 
 def _home() -> dict[str, str]:
-    """The page of this program, where its package names one."""
+    """The home page of this program for SARIF, where its package names one."""
     for entry in metadata("pcq-analyzer").get_all("Project-URL") or ():
         _, _, address = str(entry).partition(", ")
         if address:
@@ -145,7 +145,7 @@ def _size(path: Path) -> int:
 
 
 def _uri(name: str) -> str:
-    """The file relative to the working directory; one elsewhere by its name alone."""
+    """The URI of a file in SARIF, relative to the working directory; one elsewhere by its name alone."""
     path = path_of_text(name)
     relative = os.path.relpath(path)
     return quote(os.fsencode(path.name if relative.startswith("..") else Path(relative).as_posix()))
@@ -180,7 +180,7 @@ def _descriptor(rule: Rule) -> dict[str, Any]:
 
 
 def _markdown(rule: Rule) -> str:
-    """The page of a rule, its headings in bold, and the requirements it judges."""
+    """The page of a rule as Markdown for SARIF, its headings in bold, and the requirements it judges."""
     paragraphs = [f"# {rule.code} {rule.name}"]
     for paragraph in rule.page.split("\n\n"):
         heading, colon, rest = paragraph.partition(":")
@@ -242,7 +242,7 @@ def _result(finding: Finding, index: int, facts: CaptureFacts, alike: Counter[st
 
 
 def _add_regions(placed: list[tuple[dict[str, Any], Finding]], facts: CaptureFacts, locate: Locate) -> list[str]:
-    """Gives results the regions of the bytes that show them. Returns a sentence for each file of which they are not known."""
+    """Gives SARIF results the regions of the bytes that show them. Returns a sentence for each file of which they are not known."""
     wanted: dict[int, set[int]] = {}
     for _, finding in placed:
         assert finding.place is not None

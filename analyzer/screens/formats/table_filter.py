@@ -18,7 +18,7 @@ _MARK = "__passes"
 
 
 def passing(calls: pl.LazyFrame, passes: CallFilter) -> pl.LazyFrame:
-    """The rows of a table of calls that pass. Other columns than those of its fields are not read for it.
+    """The rows of a table of calls that pass a filter. Other columns than those of its fields are not read for it.
 
     The answer is a column first: of a condition polars would ask what it is of the least and greatest values of a file.
     """
@@ -30,12 +30,12 @@ def passing(calls: pl.LazyFrame, passes: CallFilter) -> pl.LazyFrame:
 
 
 def _meet(column: Sequence[str], path: Sequence[str]) -> bool:
-    """Whether a column is what a path leads to, or part of it, or holds it."""
+    """Whether a column is what a filter's path leads to, or part of it, or holds it."""
     return all(one == other for one, other in zip(column, path, strict=False))
 
 
 def _plain(column: Column) -> pl.Expr:
-    """Cells as Python has them without loss: times and durations as nanoseconds."""
+    """Cells of a table for a filter, as Python has them without loss: times and durations as nanoseconds."""
     value = pl.col(column.name)
     if isinstance(column.kind, pl.Datetime | pl.Duration):
         return value.to_physical()

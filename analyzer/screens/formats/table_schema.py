@@ -29,7 +29,7 @@ _UINT64, _INT64, _TEXT = pl.UInt64(), pl.Int64(), pl.String()
 
 
 class Column(Struct, frozen=True):
-    """A column: the way to its value from the record, and what makes a cell of that."""
+    """A column of a table of records: the way to its value from the record, and what makes a cell of that."""
 
     name: str
     path: tuple[str, ...]
@@ -37,14 +37,14 @@ class Column(Struct, frozen=True):
     cell: Callable[[Any], Any]
 
     def of(self, record: Any) -> Any:
-        """The cell of a record; None for what is absent or left out."""
+        """The table cell of a record in this column; None for what is absent or left out."""
         value = _at(record, self.path)
         return self.cell(value) if value is not None else None
 
 
 @cache
 def columns_of(kind: type[Record]) -> tuple[Column, ...]:
-    """The columns of a record type, in the order of its fields."""
+    """The table columns of a record type, in the order of its fields."""
     found = inspect.type_info(kind)
     assert isinstance(found, inspect.StructType)
     return tuple(_columns(found, (), (kind,)))
@@ -52,7 +52,7 @@ def columns_of(kind: type[Record]) -> tuple[Column, ...]:
 
 @cache
 def table_schema(kind: type[Record]) -> Mapping[str, pl.DataType]:
-    """The columns of a record type and their types: those of every table of such records, on any capture."""
+    """The table columns of a record type and their types: those of every table of such records, on any capture."""
     return {column.name: column.kind for column in columns_of(kind)}
 
 
@@ -99,7 +99,7 @@ def table_of_several(kinds: Sequence[type[Record]], records: Iterable[Record]) -
 
 
 def frame_of(cells: Sequence[Row], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    """Columns of cells as a table."""
+    """A table of columns of cells (a polars DataFrame)."""
     return pl.DataFrame(
         [_series(name, kind, values) for (name, kind), values in zip(schema.items(), cells, strict=True)]
     )
@@ -120,7 +120,7 @@ def _series(name: str, kind: pl.DataType, cells: Row) -> pl.Series:
 
 
 def _divided(name: str, kind: pl.DataType, items: pl.Series, sizes: npt.NDArray[np.int64], cells: Row) -> pl.Series:
-    """A column of lists of so many items."""
+    """A table column of lists of so many items."""
     rows = pl.Series("row", np.repeat(np.arange(len(sizes)), sizes)).set_sorted()
     lists = pl.DataFrame([rows, items.alias("items")]).group_by("row", maintain_order=True).agg("items")["items"]
     if not sizes.all():
@@ -131,7 +131,7 @@ def _divided(name: str, kind: pl.DataType, items: pl.Series, sizes: npt.NDArray[
 
 
 def cells_of(kind: type[Record], record: Record) -> Iterator[tuple[str, Any]]:
-    """The cells of one record by their columns; what it leaves out is left out."""
+    """The table cells of one record by their columns; what it leaves out is left out."""
     for column in columns_of(kind):
         value = _at(record, column.path, UNSET)
         if value is not UNSET:
@@ -169,7 +169,7 @@ def reading_schema(*, exact: bool) -> Mapping[str, pl.DataType]:
 
 
 class _Plan(Struct):
-    """The columns of a type, those of one part together, so that a part is looked up once a record."""
+    """The table columns of a record type, those of one part together, so that a part is looked up once a record."""
 
     leaves: list[tuple[str, Callable[[Any], Any], int]]
     parts: dict[str, _Plan]
@@ -218,7 +218,7 @@ def _columns(found: inspect.StructType, path: tuple[str, ...], within: tuple[typ
 def _of_type(
     kind: inspect.Type, unit: str | None, within: tuple[type, ...]
 ) -> tuple[pl.DataType, Callable[[Any], Any]]:
-    """The type of a column, and what makes its cells."""
+    """The type of a table column, and what makes its cells."""
     choices = choices_of(kind)
     names = {type(choice) for choice in choices}
     first = choices[0]
@@ -243,7 +243,7 @@ def _of_type(
 
 
 def _several(kind: inspect.Type, within: tuple[type, ...]) -> tuple[pl.DataType, Callable[[Any], Any]] | None:
-    """The type of what has several parts; None where it has no fixed shape."""
+    """The type of a table column of what has several parts; None where it has no fixed shape."""
     if isinstance(kind, inspect.VarTupleType | inspect.TupleType):
         item = kind.item_type if isinstance(kind, inspect.VarTupleType) else kind.item_types[0]
         inner, unit = _plain(item)
@@ -265,7 +265,7 @@ def _several(kind: inspect.Type, within: tuple[type, ...]) -> tuple[pl.DataType,
 
 
 def _plain(kind: inspect.Type) -> tuple[inspect.Type, str | None]:
-    """A type without its annotation, and the unit that the annotation names."""
+    """The type of a record's field without its annotation, and the unit that the annotation names."""
     unit = None
     while isinstance(kind, inspect.Metadata):
         unit = (kind.extra_json_schema or {}).get("unit", unit)
@@ -274,7 +274,7 @@ def _plain(kind: inspect.Type) -> tuple[inspect.Type, str | None]:
 
 
 def choices_of(kind: inspect.Type) -> list[inspect.Type]:
-    """The types a value may have, but for none."""
+    """The types that a record's value may have, but for none."""
     kinds = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
     return [plain for each in kinds if not isinstance(plain := _plain(each)[0], inspect.NoneType)]
 
@@ -284,7 +284,7 @@ def _is_unsigned(kind: inspect.Type) -> bool:
 
 
 def _physical(kind: pl.DataType) -> pl.DataType:
-    """What the cells of a column are before they are made of its type."""
+    """The physical type of the cells of a table column before they are made of its type."""
     if isinstance(kind, pl.Datetime | pl.Duration):
         return _INT64
     if isinstance(kind, pl.Enum):
@@ -308,8 +308,8 @@ def _text_alone(value: Any) -> str | None:
 
 
 def number_cell(kind: pl.DataType) -> Callable[[Any], int | None]:
-    """What makes cells of numbers. One that the column cannot hold (a forged clock below zero) is null there; the JSON record has
-    it."""
+    """Returns what makes the table cells of numbers. One that the column cannot hold (a forged clock below zero) is null there; the
+    JSON record has it."""
     # Types of polars are compared in Python: once a column, not once a cell.
     low, high = (0, (1 << 64) - 1) if kind == pl.UInt64 else (-(1 << 63), (1 << 63) - 1)
 
@@ -320,7 +320,7 @@ def number_cell(kind: pl.DataType) -> Callable[[Any], int | None]:
 
 
 def storable(value: str | None) -> str | None:
-    """A string with a lone surrogate has no UTF-8 form; it is kept readable as an escape."""
+    """Text that a table can store: a string with a lone surrogate has no UTF-8 form; it is kept readable as an escape."""
     if value is None or value.isascii():
         return value
     return value.encode("utf-8", "backslashreplace").decode()

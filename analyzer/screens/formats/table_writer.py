@@ -113,8 +113,8 @@ KEYS_OF_CALLS = {"number": "call", "auth_logon": "logon"}
 
 
 def structs_of_json(texts: pl.Series) -> pl.Series:
-    """JSON objects as structs with the fields of all of them. Values of a field that are of no one type are its JSON, or the text
-    that they are. If no object has a field, the type is that of nothing: no file holds structs without fields."""
+    """JSON objects as structs of a table column with the fields of all of them. Values of a field that are of no one type are its
+    JSON, or the text that they are. If no object has a field, the type is that of nothing: no file holds structs without fields."""
     rows = [None if text is None else decoded(text) for text in texts]
     fields = {
         name: _one_type(name, [None if row is None else row.get(name) for row in rows])
@@ -141,13 +141,13 @@ def _one_type(name: str, values: Sequence[Any]) -> pl.Series:
 
 
 def problems_table(analysis: Analysis) -> pl.DataFrame:
-    """One row for each thing that could not be read, of the calls that are shown."""
+    """The table of problems: one row for each thing that could not be read, of the calls that are shown."""
     facts = analysis.capture
     return table_of_records(ProblemRecord, (problem_record(one, facts) for one in shown_problems(analysis)))
 
 
 def logons_table(analysis: Analysis) -> pl.DataFrame:
-    """One row a logon, of the sessions and calls that are shown."""
+    """The table of logons: one row a logon, of the sessions and calls that are shown."""
     facts = analysis.capture
     return table_of_records(LogonRecord, (logon_record(one, facts) for one in analysis.shown_logons))
 
@@ -191,7 +191,7 @@ def write_parquet(
 
 
 def write_pieces(tables: Iterator[pl.DataFrame], out: BinaryIO, metadata: dict[str, str] | None = None) -> None:
-    """Writes tables of one schema, at least one, as one Parquet file, a row group at a time."""
+    """Writes pieces of a table of one schema, at least one, as one Parquet file, a row group at a time."""
     ours: list[Exception] = []
     first = next(tables)
 
@@ -257,7 +257,7 @@ _KINDS: Mapping[type, tuple[type[Record], ...]] = {
 
 
 def _matrix(view: MatrixView) -> pl.DataFrame:
-    """A column for each capture, and so the one table whose columns depend on the captures."""
+    """The table of the audit's matrix: a column for each capture, and so the one table whose columns depend on the captures."""
     rows = [
         {
             "requirement": requirement,
@@ -279,7 +279,7 @@ def _is_text(kind: Any) -> bool:
 
 
 class _ColumnTexts:
-    """The texts of one column by their positions; those seen once are not looked at again. Position 0 is no text."""
+    """The texts of one table column by their positions; those seen once are not looked at again. Position 0 is no text."""
 
     def __init__(self, kind: Any) -> None:
         self._kind = kind
@@ -295,7 +295,7 @@ class _ColumnTexts:
         return number
 
     def positions(self, texts: Sequence[str | None]) -> list[int]:
-        """The positions of many texts of a column, which are often the same."""
+        """The positions of many texts of a table column, which are often the same."""
         if texts.count(texts[0]) == len(texts):
             return [self.position(texts[0])] * len(texts)
         return [self.position(text) for text in texts]
@@ -304,7 +304,7 @@ class _ColumnTexts:
         return self._known().gather(positions)
 
     def same(self, position: int, count: int) -> pl.Series:
-        """A text again and again."""
+        """One text of a table column again and again."""
         return self._known().new_from_index(position, count)
 
     def _known(self) -> pl.Series:
@@ -314,8 +314,9 @@ class _ColumnTexts:
 
 
 class _Entries(Struct, frozen=True, eq=False):
-    """What a column is laid out of: a number each, or the position of a text; where `absent`, nothing (None: nowhere). `only` is
-    the one entry where all are the same, and whether it is absent. They are of instances (`by_row`), else of counters."""
+    """The entries that a table column is laid out of: a number each, or the position of a text; where `absent`, nothing (None:
+    nowhere). `only` is the one entry where all are the same, and whether it is absent. They are of instances (`by_row`), else of
+    counters."""
 
     entries: npt.NDArray[np.int64]
     absent: npt.NDArray[np.bool_] | None
@@ -334,7 +335,7 @@ class _Entries(Struct, frozen=True, eq=False):
 
     @classmethod
     def joined(cls, pieces: Sequence[_Entries]) -> _Entries:
-        """Those of several sequences of cells of one column of counters, one behind the other."""
+        """The entries of several sequences of cells of one column of counters, one behind the other."""
         if len(pieces) == 1:
             return pieces[0]
         absent = [np.zeros(len(one.entries), np.bool_) if one.absent is None else one.absent for one in pieces]
@@ -356,7 +357,7 @@ def _laid_out(
     entries: npt.NDArray[np.int64],
     absent: npt.NDArray[np.bool_] | None,
 ) -> pl.Series:
-    """A column of rows that each have an entry."""
+    """A table column of rows that each have an entry."""
     if texts is not None:
         return texts.taken(entries).alias(name)
     series = pl.Series(name, entries).cast(kind)
@@ -364,7 +365,7 @@ def _laid_out(
 
 
 def _same(name: str, kind: Any, texts: _ColumnTexts | None, only: tuple[int, bool], count: int) -> pl.Series:
-    """A column whose rows have all the same entry."""
+    """A table column whose rows have all the same entry."""
     entry, is_absent = only
     if texts is not None:
         return texts.same(entry, count).alias(name)
@@ -379,7 +380,7 @@ def _texts_of(schema: Mapping[str, Any]) -> dict[str, _ColumnTexts]:
 
 
 def sample_tables(items: Iterable[SampleChunk | SampleRecord]) -> Iterator[pl.DataFrame]:
-    """Samples in tables of about `ROWS_AT_ONCE` rows; at least one, which may be empty."""
+    """Tables of samples of about `ROWS_AT_ONCE` rows; at least one, which may be empty."""
     made = 0
     tables = _Samples()
     waiting: list[SampleChunk | SampleRecord] = []
@@ -411,7 +412,7 @@ def sample_tables(items: Iterable[SampleChunk | SampleRecord]) -> Iterator[pl.Da
 
 
 def _cut(chunk: SampleChunk) -> Iterator[SampleChunk]:
-    """A chunk, a piece of whole rows at a time where it is large."""
+    """Cuts a chunk of samples to pieces of whole rows where it is large."""
     part, width = chunk.part, len(chunk.part.columns)
     if part.rows is None or len(part) <= ROWS_AT_ONCE:
         yield chunk
@@ -463,7 +464,7 @@ class _Samples:
         return pl.DataFrame(series)
 
     def _columns(self, part: ChunkPart) -> dict[str, _Entries]:
-        """The columns of a part, made once."""
+        """The table columns of a part of samples, made once."""
         known: dict[str, _Entries] | None = part.made.get("table")
         if known is None:
             records = [dict(cells_of(SampleRecord, record)) for record in part.columns]
@@ -480,7 +481,7 @@ class _Samples:
         return known
 
     def _over(self, column: Column, chunks: Sequence[SampleChunk], found: Sequence[_Entries]) -> pl.Series:
-        """A column that every chunk has in its own entries."""
+        """A table column that every chunk of samples has in its own entries."""
         name, kind, texts = column.name, column.kind, self._texts.get(column.name)
         only = {one.only for one in found}
         if len(only) == 1 and (same := only.pop()) is not None:
@@ -497,14 +498,15 @@ class _Samples:
 
 
 def _over_part(entries: npt.NDArray[Any], of: _Entries, part: ChunkPart) -> npt.NDArray[Any]:
-    """Entries of a part for each of its rows: those of instances again and again, or those of counters one after the other."""
+    """Entries of samples of a part for each of its rows: those of instances again and again, or those of counters one after the
+    other."""
     if of.by_row:
         return np.repeat(entries, len(part.columns))
     return np.tile(entries, len(part.rows)) if part.rows is not None else entries
 
 
 def _sample_values(name: str, chunks: Sequence[SampleChunk]) -> pl.Series:
-    """The values themselves, or those of their bases."""
+    """The table column of the sample values themselves, or of those of their bases."""
     parts = [chunk.values if name == "raw" else _bases(chunk) for chunk in chunks]
     series = pl.Series(name, np.concatenate(parts), dtype=pl.UInt64)
     lacking = [
@@ -524,7 +526,7 @@ def _base_columns(chunk: SampleChunk) -> Sequence[int | None]:
 
 
 def _bases(chunk: SampleChunk) -> npt.NDArray[np.uint64]:
-    """For each value that of its base; of those that have none, any."""
+    """For each sample value in a table that of its base; of those that have none, any."""
     columns = [base if base is not None else 0 for base in _base_columns(chunk)]
     return chunk.values.reshape(-1, len(columns))[:, columns].reshape(-1)
 
@@ -553,7 +555,7 @@ Places = npt.NDArray[np.int64]
 
 
 class _Readings:
-    """Makes tables of batches of readings."""
+    """Makes tables of batches of counter readings."""
 
     def __init__(self, *, exact: bool) -> None:
         self._schema = reading_schema(exact=exact)
@@ -570,7 +572,7 @@ class _Readings:
         return pl.DataFrame(columns)
 
     def _columns(self, plan: ValuePlan, schema: Mapping[str, Any]) -> dict[str, _Entries]:
-        """The columns of a plan, made once."""
+        """The table columns of a plan of readings, made once."""
         known: dict[str, _Entries] | None = plan.made.get("table")
         if known is None:
             pieces: dict[str, list[_Entries]] = {name: [] for name in schema}
@@ -585,7 +587,7 @@ class _Readings:
     def _over(
         self, name: str, kind: Any, known: Sequence[tuple[dict[str, _Entries], Places]], batch: Batch
     ) -> pl.Series:
-        """A column that every plan has in its own entries."""
+        """A table column that every plan of readings has in its own entries."""
         found, texts = [columns[name] for columns, _ in known], self._texts.get(name)
         only = found[0].only
         if only is not None and all(one.only == only for one in found):
@@ -601,7 +603,7 @@ class _Readings:
         return _laid_out(name, kind, texts, entries, lacking if lacking.any() else None)
 
     def _of_answers(self, batch: Batch) -> dict[str, pl.Series]:
-        """What is the same for all readings of an answer."""
+        """The table columns that are the same for all readings of an answer."""
         answers = batch.answers
 
         def over(values: Sequence[Any], kind: Any) -> pl.Series:
@@ -629,12 +631,12 @@ class _Readings:
 
 
 def _cells(values: list[Any], kind: Any) -> list[Any]:
-    """Numbers that their column can hold, None for others; texts as they are."""
+    """Table cells of readings: numbers that their column can hold, None for others; texts stay."""
     return values if _is_text(kind) else list(map(number_cell(kind), values))
 
 
 def _plan_row(plan: ValuePlan, place: int) -> dict[str, Any]:
-    """What a row of a plan says in every answer."""
+    """What a row of a plan says of readings in every answer, for the table."""
     series, sample = plan.series[place], plan.samples[place]
     row: dict[str, Any] = {"counter_type": series.counter_type, "counter_name": series.counters[0]}
     if sample is None:
@@ -661,7 +663,7 @@ def _plan_row(plan: ValuePlan, place: int) -> dict[str, Any]:
 
 
 def _of_values(batch: Batch, schema: Mapping[str, Any]) -> dict[str, pl.Series]:
-    """What differs from reading to reading."""
+    """The table columns that differ from reading to reading."""
     none = pl.Series(batch.why != 0)
     no_pair = pl.Series(batch.previous_call == 0)
     texts = _texts(batch)
@@ -693,13 +695,13 @@ def _picked(values: Sequence[Any], kind: Any, positions: npt.NDArray[Any]) -> pl
 
 
 def _sparse(values: Mapping[int, Any], kind: Any, batch: Batch) -> pl.Series:
-    """A column that has few values, by their rows."""
+    """A table column that has few values, by their rows."""
     series = pl.Series([None], dtype=kind).new_from_index(0, len(batch))
     return series.scatter(list(values), list(values.values())) if values else series
 
 
 def _texts(batch: Batch) -> dict[int, str | None]:
-    """The raw values that are no numbers, by their rows."""
+    """The raw values of readings that are no numbers, by their rows of the table."""
     texts: dict[int, str | None] = {}
     if not any(answer.texts for answer in batch.answers):
         return texts
@@ -712,7 +714,7 @@ def _texts(batch: Batch) -> dict[int, str | None]:
 
 
 def _raw(batch: Batch, texts: dict[int, str | None]) -> pl.Series:
-    """The column of raw counter values that are numbers."""
+    """The table column of raw counter values that are numbers."""
     absent = np.zeros(len(batch), np.bool_)
     for plan, rows in batch.plans:
         absent[rows] = (plan.is_error | (plan.at < 0))[batch.place[rows]]
@@ -722,7 +724,7 @@ def _raw(batch: Batch, texts: dict[int, str | None]) -> pl.Series:
 
 
 def _exact(batch: Batch) -> pl.Series:
-    """Values as fractions in lowest terms."""
+    """The table column of displayed values as fractions in lowest terms."""
     divisor = np.gcd(batch.numerator, batch.denominator)
     parts = pl.DataFrame({"n": batch.numerator // divisor, "d": batch.denominator // divisor})
     texts = parts.select(pl.format("{}/{}", "n", "d")).to_series()
@@ -734,7 +736,7 @@ def _exact(batch: Batch) -> pl.Series:
 
 
 def _by_series(batch: Batch, of: str, make: Any) -> npt.NDArray[np.int64]:
-    """A number of the series of each row."""
+    """A table column of a number of the series of each row."""
     out = np.empty(len(batch), np.int64)
     for plan, rows in batch.plans:
         if (entries := plan.made.get(of)) is None:
@@ -744,7 +746,7 @@ def _by_series(batch: Batch, of: str, make: Any) -> npt.NDArray[np.int64]:
 
 
 def _scaled(batch: Batch, value: pl.Series) -> pl.Series:
-    """Values times ten to the power of DefaultScale."""
+    """The table column of values times ten to the power of DefaultScale."""
     scales = _by_series(batch, "scale", lambda series: max(-(1 << 40), min(series.scale, 1 << 40)))
     rows = np.flatnonzero((scales != 0) & (batch.why == 0)).tolist()
     if not rows:

@@ -48,7 +48,8 @@ def _line(entry: Entry, time_ns: int, what: str) -> bytes:
 
 
 def _flat(record: Document, before: str = "") -> Iterator[tuple[str, Any]]:
-    """A record made flat: keys and values; those of an object with its name before them. What is not known is left out."""
+    """A record made flat for Timesketch: keys and values; those of an object with its name before them. What is not known is left
+    out."""
     for name, value in record.items():
         if not before and name in _OTHERWISE:
             continue

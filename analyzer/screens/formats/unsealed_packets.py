@@ -42,7 +42,7 @@ _NAMED_FRAMES = 8
 
 
 class IpPacket(Struct, frozen=True):
-    """An IP packet, when it was captured, and what it is."""
+    """An unsealed IP packet that is written, when it was captured, and what it is."""
 
     time_ns: int
     data: bytes
@@ -50,7 +50,7 @@ class IpPacket(Struct, frozen=True):
 
 
 class Unwritten(Struct):
-    """What of the calls is not in the packets: messages longer than are kept, and those that stayed sealed."""
+    """What of the calls is not in the unsealed packets: messages longer than are kept, and those that stayed sealed."""
 
     dropped: int = 0
     sealed: int = 0
@@ -64,7 +64,7 @@ def write_conversation(
     names: Mapping[str, Iterable[str]],
     unwritten: Unwritten | None = None,
 ) -> int:
-    """Writes the packets of calls as a pcapng file, with the names of the addresses; how many there are."""
+    """Writes the unsealed packets of calls as a pcapng file, with the names of the addresses; how many there are."""
     from importlib.metadata import version
 
     comment = f"decrypted from {', '.join(files)}: TCP, SMB2 headers and binds are made anew"
@@ -79,7 +79,7 @@ def write_conversation(
 def packets_of(
     calls: Iterable[tuple[int, Call]], files: Sequence[str], unwritten: Unwritten | None = None
 ) -> Iterator[IpPacket]:
-    """The packets of calls with their numbers, by time. What cannot be written is counted in `unwritten`."""
+    """The unsealed packets of calls with their numbers, by time. What cannot be written is counted in `unwritten`."""
     count = unwritten if unwritten is not None else Unwritten()
     messages: list[tuple[int, int, int, Call]] = []
     for number, call in calls:
@@ -115,7 +115,8 @@ def packets_of(
 
 
 def _pdus(call: Call, side: Side) -> list[bytes]:
-    """The PDUs of one message: cut anew where the stub is whole, else those there are, unsealed as far as that could be done."""
+    """The unsealed PDUs of one message: cut anew where the stub is whole, else those there are, unsealed as far as that could be
+    done."""
     if not side.pdus:
         return []
     first, stub = side.pdus[0], side.stub
@@ -149,7 +150,7 @@ def _pdu(head: bytes, stub: bytes, hint: int | None, flags: int) -> bytes:
 
 
 def _comment(number: int, call: Call, side: Side, name: SideName, files: Sequence[str]) -> str:
-    """What a packet is, and the frames it was made from."""
+    """The comment on an unsealed packet: what it is, and the frames it was made from."""
     sealed = side.missing is Missing.SEALED
     state = (
         "as captured, still sealed"
@@ -162,7 +163,7 @@ def _comment(number: int, call: Call, side: Side, name: SideName, files: Sequenc
 
 
 def frames_in_words(frames: Sequence[int], files: Sequence[str]) -> str:
-    """`frames 3, 4 of a.pcap`; of several files, one after the other."""
+    """The frames of an unsealed packet in words: `frames 3, 4 of a.pcap`; of several files, one after the other."""
     by_file: dict[int, list[int]] = {}
     for frame in frames:
         by_file.setdefault(file_of(frame), []).append(number_of(frame))
@@ -211,7 +212,7 @@ class _Connection:
             self._sequence[not from_client] += len(part)
 
     def bound(self, call: Call, time_ns: int) -> Iterator[IpPacket]:
-        """The bind of a call's context, before its first use."""
+        """The packets of the bind of a call's context, written before its first use."""
         contexts = self._contexts.get(call.channel)
         is_first = contexts is None
         if contexts is None:
@@ -235,7 +236,7 @@ class _Connection:
     def transceive(
         self, call: Call, number: int, from_client: bool, data: bytes, time_ns: int, comment: str
     ) -> Iterator[IpPacket]:
-        """PDUs in an FSCTL_PIPE_TRANSCEIVE ([MS-SMB2] sections 2.2.31 and 2.2.32)."""
+        """Writes PDUs in an FSCTL_PIPE_TRANSCEIVE ([MS-SMB2] sections 2.2.31 and 2.2.32)."""
         if from_client:
             self._waiting[number] = message_id = self._next_id()
             body = struct.pack(
@@ -262,7 +263,7 @@ class _Connection:
         yield from self._smb2(call, _IOCTL, message_id, from_client, body + data, time_ns, comment)
 
     def _pipe_opened(self, call: Call, time_ns: int) -> Iterator[IpPacket]:
-        """Tree and open of the pipe."""
+        """Writes the packets that open the tree and the pipe of a connection."""
         session = _session_id(call)
         if session not in self._trees:
             self._trees[session] = len(self._trees) + 1
@@ -287,7 +288,7 @@ class _Connection:
     def _smb2(
         self, call: Call, command: int, message_id: int, from_client: bool, body: bytes, time_ns: int, comment: str
     ) -> Iterator[IpPacket]:
-        """One message behind its Direct TCP header ([MS-SMB2] sections 2.1 and 2.2.1.2)."""
+        """Writes one SMB2 message behind its Direct TCP header ([MS-SMB2] sections 2.1 and 2.2.1.2)."""
         session = _session_id(call)
         tree = 0 if command == _TREE_CONNECT and from_client else self._trees[session]
         head = struct.pack(
@@ -322,12 +323,12 @@ def _session_id(call: Call) -> int:
 
 
 def _file_id(call: Call) -> bytes:
-    """The FileId of an open: the number of its channel, which is unique in the capture."""
+    """The FileId of a pipe's open in the written packets: the number of its channel, which is unique in the capture."""
     return struct.pack("<QQ", call.channel + 1, call.channel + 1)
 
 
 def _bind(call: Call, *, is_first: bool) -> bytes:
-    """[C706] sections 12.6.4.3 and 12.6.4.1, one context with the transfer syntax that was agreed on."""
+    """Writes a bind ([C706] sections 12.6.4.3 and 12.6.4.1) of one context with the transfer syntax that was agreed on."""
     assert call.interface.uuid is not None
     major, _, minor = (call.interface.version or "1.0").partition(".")
     interface = dcerpc.syntax(call.interface.uuid, int(major), int(minor or 0))
@@ -336,7 +337,7 @@ def _bind(call: Call, *, is_first: bool) -> bytes:
 
 
 def _bind_answer(call: Call, *, is_first: bool) -> bytes:
-    """[C706] sections 12.6.4.4 and 12.6.4.2: accepted."""
+    """Writes a bind_ack ([C706] sections 12.6.4.4 and 12.6.4.2) that accepts."""
     name = b"".join((b"\\PIPE\\", (call.pipe or "").encode("ascii", "replace"), b"\0")) if call.pipe else b"\0"
     body = dcerpc.bind_ack_body([(0, 0, _transfer(call))], name, most=_MOST_FRAGMENT, group=1)
     return dcerpc.pdu(dcerpc.BIND_ACK if is_first else dcerpc.ALTER_RESP, body, call_id=call.call_id)

@@ -108,7 +108,7 @@ def write_streamed(
 
 
 def lines_for_others(view: Entries, form: str) -> Iterator[bytes]:
-    """Calls, sessions or findings as lines for programs of others."""
+    """Calls, sessions or findings as lines for programs of others (Timesketch, ECS, Zeek)."""
     from analyzer.screens.views.exported_entries import entries, kind_of
 
     if form == "timesketch":
@@ -126,7 +126,7 @@ def lines_for_others(view: Entries, form: str) -> Iterator[bytes]:
 
 
 def _text(view: View, width: int | None) -> Iterator[str]:
-    """The lines of a view, the first of which says whether names are pseudonyms."""
+    """The text lines of a view, the first of which says whether names are pseudonyms."""
     if isinstance(view, OfCapture) and view.analysis.capture.redacted:
         from analyzer.screens.viewmodel.call_summary_words import REDACTED
         from analyzer.screens.views.text_report import folded, styled

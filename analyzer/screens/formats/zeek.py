@@ -29,7 +29,7 @@ class _ZeekColumn(Struct, frozen=True):
 
 
 def _key(*path: str) -> Callable[[Entry], Any]:
-    """A value of the record, None where something on the way is not there."""
+    """A value of the record for Zeek's log, None where something on the way is not there."""
 
     def value(entry: Entry) -> Any:
         found: Any = entry.record
@@ -126,7 +126,7 @@ _LOGS: dict[EntryKind, tuple[str, tuple[_ZeekColumn, ...]]] = {
 def zeek_lines(
     kind: EntryKind, entries: Iterable[Entry], begun_ns: int | None, ended_ns: int | None
 ) -> Iterator[bytes]:
-    """The lines of a log; `#open` and `#close` have the times of the capture."""
+    """The lines of a log of Zeek; `#open` and `#close` have the times of the capture."""
     path, columns = _LOGS[kind]
     head = (
         ("#separator \\x09",),
@@ -169,7 +169,8 @@ def _written(kind: str, value: Any) -> str:
 
 
 def _text(text: str, special: str) -> str:
-    """Separators and what does not print as `\\xHH`; so is the first character of what would be taken for no value."""
+    """Text in Zeek's log: separators and what does not print as `\\xHH`; so is the first character of what would be taken for no
+    value."""
     out = "".join(
         "\\\\" if letter == "\\" else _escaped(letter) if letter in special or not letter.isprintable() else letter
         for letter in text

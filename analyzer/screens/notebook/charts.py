@@ -169,7 +169,7 @@ class Plots:
         )
 
     def polls(self) -> alt.Chart:
-        """The seconds between successive polls of each handle. Raises nothing of its own.
+        """A chart of the polls of each query handle: the seconds between successive ones. Raises nothing of its own.
 
         cap.plot.polls()
         """
@@ -202,7 +202,7 @@ class Plots:
 
 
 def _time(data: alt.Data) -> alt.X:
-    """The axis of time, in UTC whatever the browser's zone is.
+    """The time axis of a chart, in UTC whatever the browser's zone is.
 
     Where all is within a minute, it is one of milliseconds since 1970 with marks of our own: Vega distinguishes marks by the
     second, and draws one of those that share it.

@@ -54,8 +54,8 @@ _TEXTS, _NUMBERS = ("counterset", "instance", "identity", "counter", "words", "s
 
 
 def machine_of(analysis: Analysis, films: Films, machine: str | None) -> tuple[str, WatchedMachine]:
-    """The machine of an address or a name, and what to call it. Raises `InputError` where none of that name was polled, or where
-    none is named and several were."""
+    """The machine of an address or a name, and what to call it in a notebook. Raises `InputError` where none of that name was
+    polled, or where none is named and several were."""
     peers, polled = peers_of(analysis), list(films.machines())
     # An address is that of one machine, even where clients call another one by it.
     known = [machine] if machine in polled else polled
@@ -80,7 +80,7 @@ def _time(time_ns: int) -> datetime:
 
 
 def _names(tables: Sequence[MachineTable]) -> list[str]:
-    """The names of a machine's countersets; where several clients polled one, with who did."""
+    """The names of a machine's countersets in a notebook; where several clients polled one, with who did."""
     names = [one.film.names[0] for one in tables]
     return [
         name if names.count(name) == 1 else f"{name} by {one.film.handles[0]} of {one.film.client}"

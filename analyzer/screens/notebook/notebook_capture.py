@@ -407,7 +407,7 @@ class Findings(dict[str, "pl.DataFrame"]):
 
 
 def _check(view: Counters) -> None:
-    """Raises `InputError` for a path that means nothing, once the view was read."""
+    """Raises `InputError` for a counter path that means nothing, once the notebook's view was read."""
     for path, near in view.selection.unmatched():
         raise InputError(f"{path} is no counter of this capture", hint=f"near it: {', '.join(near)}" if near else None)
 
@@ -436,7 +436,7 @@ def bound_of(moment: Moment | None) -> TimeBound | None:
 
 
 def _keyring(secrets: Secrets | None) -> Keyring | None:
-    """The keyring of keys in any form; without any, that of the file that the environment names."""
+    """The keyring of keys that a notebook gives in any form; without any, that of the file that the environment names."""
     if secrets is None:
         secrets = os.environ.get(SECRETS_VARIABLE) or None
     if secrets is None or isinstance(secrets, Keyring):
@@ -491,7 +491,8 @@ def _given(
     metadata_from: str | None,
     redact: bool | str,
 ) -> Given:
-    """What a command needs to read the same. Keys that are in no file are for its user to fill in."""
+    """What a command needs to read the capture of a notebook in the same way. Keys that are in no file are for its user to
+    fill in."""
     options: dict[str, list[str]] = {
         "--secrets": [str(secrets) if isinstance(secrets, str | Path) else "SECRETS_FILE"] if secrets else [],
         "--engine": [engine] if engine != "own" else [],

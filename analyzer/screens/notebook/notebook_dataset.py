@@ -56,7 +56,8 @@ Found = TypeVar("Found")
 
 
 class _Condition(Struct, frozen=True):
-    """What calls must fulfil: in words, as a change to the table of calls, and of which servers they are alone (None: any)."""
+    """A condition on a dataset's calls: in words, as a change to the table of calls, and of which servers they are alone (None:
+    any)."""
 
     words: str
     chosen: Callable[[pl.LazyFrame], pl.LazyFrame]
@@ -64,7 +65,7 @@ class _Condition(Struct, frozen=True):
 
 
 class _Loaded(Struct, frozen=True):
-    """Conversations that are loaded one at a time, and again each time somebody asks for them."""
+    """Conversations of a dataset that are loaded one at a time, and again each time somebody asks for them."""
 
     load: Callable[[], Iterator[tuple[ConversationFacts, Capture]]]
 
@@ -187,7 +188,7 @@ class Dataset:
 
     @property
     def _servers(self) -> list[str]:
-        """The servers that the directories of the table of calls are of."""
+        """The servers that the directories of the dataset's table of calls are of."""
         from urllib.parse import unquote
 
         parts = (part for file in self.manifest.tables["calls"].files for part in file.split("/"))
@@ -200,7 +201,7 @@ class Dataset:
         return restored(self._scanned(name), name)
 
     def _scanned(self, name: str) -> pl.LazyFrame:
-        """A table as it is stored."""
+        """A table of the dataset in its stored form."""
         import polars as pl
 
         entry = self.manifest.tables.get(name)
@@ -218,7 +219,7 @@ class Dataset:
         return pl.scan_parquet(files, schema=dict(STORED[name]), hive_partitioning=True, hive_schema=divided)
 
     def _of_servers(self, table: pl.LazyFrame) -> pl.LazyFrame:
-        """The rows of the servers whose calls are shown, where that is known without reading."""
+        """The rows of a dataset's table of the servers whose calls are shown, where that is known without reading."""
         import polars as pl
 
         for condition in self._conditions:
@@ -247,7 +248,7 @@ class Dataset:
         return calls
 
     def _of_calls(self, name: str, column: str = "call", of_call: str = "number") -> pl.LazyFrame:
-        """The rows of a table that belong to calls that are shown."""
+        """The rows of a dataset's table that belong to calls that are shown."""
         if not self._is_part:
             return self.table(name)
         table = restored(self._of_servers(self._scanned(name)), name)
@@ -415,13 +416,13 @@ class Dataset:
             return Capture(analysis)
 
     def _parts(self) -> _Loaded:
-        """The conversations that have calls that are shown. Which these are is found out now: polars waits for ever for a table
-        that is collected while another one is."""
+        """The conversations of the dataset that have calls that are shown. Which these are is found out now: polars waits for ever
+        for a table that is collected while another one is."""
         numbers = self._shown if self._is_part else None
         return _Loaded(lambda: self._captures(numbers))
 
     def _captures(self, numbers: Numbers | None) -> Iterator[tuple[ConversationFacts, Capture]]:
-        """Conversations as captures, of which these calls are shown (None: all)."""
+        """Conversations of the dataset as captures, of which these calls are shown (None: all)."""
         for one in self._facts.conversations:
             if one.state is None or (numbers is not None and one.number not in numbers):
                 continue
@@ -433,7 +434,7 @@ class Dataset:
 
     @cached_property
     def _shown(self) -> Numbers:
-        """By conversation the numbers of its calls that are shown, those that they have in it."""
+        """By conversation of the dataset the numbers of its calls that are shown, those that they have in it."""
         found: dict[int, list[int]] = {}
         for number in self._calls.select("number").collect()["number"].sort().to_list():
             found.setdefault(number >> NUMBER_SHIFT, []).append(number & _IN_CONVERSATION)
@@ -444,12 +445,12 @@ class Dataset:
         return self._joined_when_asked()()
 
     def _joined_when_asked(self) -> Callable[[], Analysis]:
-        """What joins all that is shown. Which calls these are is found out now, as for `_parts`."""
+        """A function that joins all of the dataset that is shown. Which calls these are is found out now, as for `_parts`."""
         shown = self._shown if self._is_part else None
         return lambda: joined(self._store, self.manifest, shown, self._words)
 
     def _made(self, name: str, make: Callable[[Capture], pl.DataFrame]) -> pl.LazyFrame:
-        """A table of this name, made from conversations, with numbers of the dataset."""
+        """A table of this name, made from conversations of the dataset, with its numbers."""
         parts = self._parts()
         return _lazy(TABLES[name], lambda: (Numbering(one.number, one.files).of(name, make(cap)) for one, cap in parts))
 
@@ -466,7 +467,7 @@ class Dataset:
 
 
 def _hosts(parts: _Loaded, manifest: Manifest) -> Iterator[pl.DataFrame]:
-    """A table for each site: the hosts of its conversations, each once."""
+    """A table of hosts for each site of the dataset: those of its conversations, each once."""
     import polars as pl
 
     from analyzer.questions.statistics.hosts import host_records
@@ -527,7 +528,8 @@ def _conversations(facts: Facts) -> pl.DataFrame:
 
 
 def _asked(parts: _Loaded, ask: Callable[[Capture], Found]) -> Iterator[tuple[ConversationFacts, Found]]:
-    """What conversations answer, but for those in which it means nothing. Raises `InputError` where it does in none."""
+    """What conversations of the dataset answer, but for those in which it means nothing. Raises `InputError` where it does in
+    none."""
     refused: list[InputError] = []
     answered = False
     for one, cap in parts:
@@ -547,7 +549,7 @@ def _later(one: int | None, other: int | None, choose: Callable[[int, int], int]
 
 
 def _in_text(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema with text in the place of categories, which differ from table to table."""
+    """A dataset's schema with text in the place of categories, which differ from table to table."""
     import polars as pl
 
     return {name: pl.String() if kind == pl.Categorical else kind for name, kind in schema.items()}
@@ -560,7 +562,7 @@ def _day_of(time_ns: int) -> pl.Expr:
 
 
 def _lazy(schema: Mapping[str, Any], make: Callable[[], Iterable[pl.DataFrame]]) -> pl.LazyFrame:
-    """A table that is made when it is collected, piece by piece."""
+    """A dataset's table that is made when it is collected, piece by piece."""
     from polars.io.plugins import register_io_source
 
     def read(

@@ -23,7 +23,7 @@ _MOST_BYTES, _MOST_FIELDS, _MOST_LINES = 1024, 200, 12
 
 
 def text_of(value: object) -> str:
-    """A value as text that is no markup, and without control characters."""
+    """A value as HTML text in a notebook: no markup, and without control characters."""
     return escape(printable(str(value)))
 
 
@@ -59,7 +59,7 @@ def table_of(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def capture_html(analysis: Analysis) -> str:
-    """Who, when, decrypted or not, and what a responder would look at first."""
+    """The HTML of a capture in a notebook: who, when, decrypted or not, and what a responder would look at first."""
     facts = analysis.capture
     found = triage(analysis, ", ".join(facts.files), None)
     span = ""
@@ -100,7 +100,7 @@ def _rest(hidden: int, noun: str) -> str:
 
 
 def call_html(analysis: Analysis, number: int) -> str:
-    """The layers of a call, each with its fields beside its bytes."""
+    """The HTML of a call in a notebook: its layers, each with its fields beside its bytes."""
     view = call_view(analysis, number)
     parts = [
         f"<p><b>call {number}</b>: {text_of(view.row.method)} {text_of(view.row.asked)} → {text_of(view.row.status)}</p>"
@@ -159,7 +159,7 @@ def _dump(data: bytes) -> str:
 
 
 def findings_html(findings: Any, coverage: Any) -> str:
-    """Findings of an audit, the first of many."""
+    """The HTML of an audit's findings in a notebook, the first of many."""
     rows = findings.head(_MOST_LINES * 2).select("rule", "verdict", "call", "message").rows()
     more = f"<p>... {findings.height - len(rows):,} more findings</p>" if findings.height > len(rows) else ""
     if not rows:

@@ -36,8 +36,8 @@ from analyzer.screens.viewmodel.call_layers import buffer_layer
 
 
 class LoneBuffer(Struct, frozen=True):
-    """A buffer of `kind`; `guess` says why the kind was chosen and how sure that is, None where the user named it. `others` are
-    the kinds that would fit as well."""
+    """A buffer without a capture, of `kind`; `guess` says why the kind was chosen and how sure that is, None where the user named
+    it. `others` are the kinds that would fit as well."""
 
     data: bytes
     kind: BufferKind
@@ -48,7 +48,8 @@ class LoneBuffer(Struct, frozen=True):
 
     @classmethod
     def of(cls, data: bytes, kind: str, *, samples: bool = False, source: str | None = None) -> Self:
-        """The buffer of these bytes, of the named or guessed kind. Raises `InputError` for what is not to be had of it.
+        """The buffer without a capture of these bytes, of the named or guessed kind. Raises `InputError` for what is not to be had
+        of it.
 
         That is: `kind` is `auto` and nothing fits, or a kind without samples is asked for them.
         """
@@ -74,7 +75,7 @@ class LoneBuffer(Struct, frozen=True):
         return cls(data, chosen, guess, samples, source, others)  # type: ignore[arg-type]  # the command allows only these names
 
     def redacted(self, names: Pseudonyms) -> Self:
-        """This buffer with pseudonyms for names; what no field describes is zero."""
+        """This buffer without a capture, with pseudonyms for names; what no field describes is zero."""
         return replace(self, data=redacted_buffer(self.kind, self.data, names))
 
     def inputs(self) -> tuple[str, ...]:
@@ -107,6 +108,6 @@ class LoneBuffer(Struct, frozen=True):
         return map(sample_record, winperf_samples_of(winperf_rows(self.data), NameTable()))
 
     def layer(self) -> LayerBytes:
-        """The bytes of the buffer as a layer, with the fields in them."""
+        """The bytes of the buffer without a capture as a layer, with the fields in them."""
         mapped = map_fields(self.kind, self.data, status_name=status_name)
         return buffer_layer(untraced(self.data), self.kind, mapped)

@@ -11,7 +11,7 @@ from analyzer.results.records.display_records import LayerBytes, Run
 
 
 def runs_of(source: TracedBytes) -> tuple[Run, ...]:
-    """Where each part of some bytes was captured."""
+    """The runs of bytes of a layer: where each part of them was captured."""
     length = len(source)
     if length and (one := source.source.only_extent(source.start, source.start + length)) is not None:
         return (_run(one, 0, length),)
@@ -34,7 +34,7 @@ def _is_byte_by_byte(run: Run) -> bool:
 
 
 def _runs(source: TracedBytes, start: int, stop: int) -> Iterator[Run]:
-    """Bytes of which some were compressed are halved until all of a half came from the same places."""
+    """The runs of bytes of which some were compressed: they are halved until all of a half came from the same places."""
     extents = source.origin(start, stop)
     if _length(extents) == stop - start and _length(source.origin(start, start + 1)) <= 1:
         at = start
@@ -59,7 +59,7 @@ def _run(extent: FrameExtent, at: int, stop: int) -> Run:
 
 
 def place_of(source: TracedBytes, runs: Sequence[Run], layers: Sequence[LayerBytes]) -> tuple[str, int] | None:
-    """The layer in which some bytes with these runs lie as they are, the innermost one, and where in it."""
+    """The innermost layer in which bytes with these runs lie unchanged, and where in it."""
     if not runs:
         return None
     for layer in reversed(layers):

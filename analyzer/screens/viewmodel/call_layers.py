@@ -39,7 +39,7 @@ NOT_READ = "the captured packets were not read for it"
 
 
 def the_call(analysis: Analysis, number: int) -> Call:
-    """Call `number` of the timeline; raises `InputError` where there is none."""
+    """Call `number` of the timeline, to be taken apart; raises `InputError` where there is none."""
     if not 1 <= number <= len(analysis.calls):
         raise InputError(
             f"there is no call {number}: the capture has {len(analysis.calls)} calls",
@@ -59,12 +59,12 @@ def call_view(analysis: Analysis, number: int) -> CallView:
 
 
 def side_views(call: Call, packets: Packets | None = None) -> Iterator[SideView]:
-    """Request and response, as far as they were captured, from the frames up where there are packets."""
+    """Request and response of a call in layers, as far as they were captured, from the frames up where there are packets."""
     return (side_view(call, name, side, packets) for name, side in sides_of(call))
 
 
 def sides_of(call: Call) -> Iterator[tuple[SideName, Side]]:
-    """Request and response, as far as they were captured."""
+    """Request and response of a call taken apart, as far as they were captured."""
     if call.request is not None:
         yield "request", call.request
     if call.response is not None:
@@ -74,7 +74,7 @@ def sides_of(call: Call) -> Iterator[tuple[SideName, Side]]:
 def side_view(
     call: Call, name: SideName, side: Side, packets: Packets | None = None, forms: Forms | None = None
 ) -> SideView:
-    """A side of a call. With `forms`, layers have a form in place of a tree."""
+    """A side of a call taken apart in layers. With `forms`, layers have a form in place of a tree."""
     stub, pdus = side.stub, side.pdus
     carriers: Sequence[LayerBytes] = ()
     lacking: str | None = NOT_READ
@@ -127,7 +127,7 @@ def _fragment_layers(
     carriers: Sequence[LayerBytes],
     forms: Forms | None,
 ) -> Iterator[LayerBytes]:
-    """A PDU as it was sent, where it lies in what carried it, and what is encrypted of it."""
+    """The layers of a PDU fragment: as it was sent, where it lies in what carried it, and what is encrypted of it."""
     pdu, start, stop = fragment.pdu, fragment.stub_start, fragment.stub_stop
     data = pdu.data
     place = f" {number} of {count}" if count > 1 else ""
@@ -181,7 +181,7 @@ def _layer(
 
 
 def _form(fields: FieldMap | None) -> Form | None:
-    """The form of a stub or buffer."""
+    """The form of the layer of a stub or buffer."""
     if fields is None:
         return None
     return Form(node_of(fields.root), fields.notes, str(fields.problem) if fields.problem is not None else None)
@@ -193,19 +193,19 @@ def _form_of_pdu(data: bytes, start: int, stop: int) -> Form | None:
 
 
 def _kept(forms: Forms | None, key: tuple[object, ...], data: bytes, make: Callable[[], Form | None]) -> Fields:
-    """The fields of a stub or buffer; a long one has none by form, whose display would hold too much."""
+    """The fields of the layer of a stub or buffer; a long one has none by form, whose display would hold too much."""
     if forms is None or len(data) <= MAX_TREE_BYTES:
         return fields_of(forms, key, data, make)
     return {"notes": (f"its fields are not in this page: it is longer than {MAX_TREE_BYTES} bytes",)}
 
 
 def buffer_layer(data: TracedBytes, kind: str, fields: FieldMap) -> LayerBytes:
-    """A buffer that came without a call."""
+    """The layer of a buffer that came without a call."""
     return _layer("buffer", kind, data, fields_of(None, kind, data.data, lambda: _form(fields)), parent="")
 
 
 def node_of(field: Field) -> Node:
-    """A field and the fields in it, without their bytes."""
+    """A node of a layer's tree: a field and the fields in it, without their bytes."""
     value = field.value
     assert not isinstance(value, dict | list)
     return Node(
@@ -224,7 +224,7 @@ def node_of(field: Field) -> Node:
 
 
 def facts_of(call: Call, analysis: Analysis) -> Iterator[Fact]:
-    """What carried a call and how it was secured, from the frames up."""
+    """The facts of a call taken apart: what carried it and how it was secured, from the frames up."""
     before, after = shared_facts(call)
     yield from frame_facts(call, analysis)
     yield from before
@@ -233,7 +233,7 @@ def facts_of(call: Call, analysis: Analysis) -> Iterator[Fact]:
 
 
 def frame_facts(call: Call, analysis: Analysis) -> Iterator[Fact]:
-    """The frames of both sides, and their times."""
+    """The facts of a call taken apart on the frames of both sides, and their times."""
     for name, side in (("request", call.request), ("response", call.response)):
         if side is not None:
             frames = ", ".join([frame_label(frame, analysis.capture) for frame in side.frames])
@@ -247,7 +247,7 @@ def id_fact(call: Call) -> Fact:
 
 
 def shared_facts(call: Call) -> tuple[tuple[Fact, ...], tuple[Fact, ...]]:
-    """The facts before and behind `id_fact`: calls of the same `context` and `smb` (`CallRow`) have the same."""
+    """The facts of a call before and behind `id_fact`: calls of the same `context` and `smb` (`CallRow`) have the same."""
     return tuple(_connection_facts(call)), tuple(_security_facts(call))
 
 
@@ -340,7 +340,7 @@ _DECIDING = frozenset({"rpc_vers", "rpc_vers_minor", "PTYPE", "pfc_flags", "pack
 
 
 def pdu_tree(data: bytes, stub_start: int, stub_stop: int) -> Node | None:
-    """The fields of the header and trailer of a PDU whose stub lies between the two; None where it is not the header of one (C706
+    """The tree of a PDU layer's header and trailer, whose stub lies between the two; None where it is not the header of one (C706
     chapter 12; [MS-RPCE] section 2.2.2)."""
     try:
         header = read_header(data)

@@ -86,7 +86,7 @@ def method_words(call: Call) -> str:
 
 
 def request_words(call: Call, analysis: Analysis) -> str:
-    """The parameters of the request that matter."""
+    """The words for the parameters of a call's request that matter."""
     if call.request is None:
         return "(request not captured)"
     if call.request.problem is not None:
@@ -104,8 +104,7 @@ def request_words(call: Call, analysis: Analysis) -> str:
 
 
 class KnownAnswers:
-    """What was said of the buffers of answers, for those that come again: the same bytes, or data of the same layout, which
-    `bindings` recognise."""
+    """The words for answers of calls that come again: the same bytes, or data of the same layout, which `bindings` recognise."""
 
     # Longer buffers are not kept, but for their layouts.
     _LONGEST, _MOST_BYTES = 16 << 10, 4 << 20
@@ -134,8 +133,8 @@ class KnownAnswers:
 def answer_words(
     call: Call, analysis: Analysis, damages: Damages | None = None, known: KnownAnswers | None = None
 ) -> str:
-    """What the answer holds, after its status. What is wrong with its buffer is noted in `damages`; what was said of the same
-    before is taken from `known`."""
+    """The words for what the answer of a call holds, after its status. What is wrong with its buffer is noted in `damages`; what
+    was said of the same before is taken from `known`."""
     damages = Damages() if damages is None else damages
     side = call.response
     if side is None or isinstance(side.stub, Missing):
@@ -152,7 +151,7 @@ def answer_words(
 
 
 def _broken_words(call: Call, side: Side) -> str:
-    """The parameters of a stub that breaks off, up to there, by the names of the IDL; handles stand elsewhere."""
+    """The words for a call's stub that breaks off: its parameters up to there, by the names of the IDL; handles stand elsewhere."""
     assert side.problem is not None
     shown = {name: value for name, value in side.params.items() if isinstance(value, int | str)}
     words = [
@@ -253,7 +252,7 @@ def _perflib_buffer_words(call: Call, side: Side, catalog: Catalog) -> _Said:
 def _known_words(
     call: Call, side: Side, damages: Damages, known: KnownAnswers | None, make: Callable[[], _Said]
 ) -> str:
-    """What is said of the buffer of an answer; what is wrong with it is noted."""
+    """The words for the buffer of an answer that is known; what is wrong with it is noted."""
     words = known.of_layout(call, side, lambda: make()[0]) if known is not None else None
     problem = None
     if words is None:
@@ -285,7 +284,8 @@ def _parts_words(layout: PerfDataLayout, query: QueryView | None, catalog: Catal
 
 
 def _values_words(count: int, countersets: Iterable[str | None]) -> str:
-    """`, 27 values of Memory V2 model, Processor Information`; countersets as far as the capture states."""
+    """The words for the values of an answer: `, 27 values of Memory V2 model, Processor Information`; countersets as far as the
+    capture states."""
     if not count:
         return ""
     known = [name for name in countersets if name is not None]
@@ -364,7 +364,7 @@ def _registry_request_words(call: Call, analysis: Analysis) -> str:
 
 
 def _value_words(value: RegistryValue) -> str:
-    """`REG_SZ "text"`, `REG_DWORD 2`, `REG_BINARY 16 bytes 01 02 ...`."""
+    """The words for a registry value: `REG_SZ "text"`, `REG_DWORD 2`, `REG_BINARY 16 bytes 01 02 ...`."""
     content = value.content()
     if content is None:
         return value.type_name or "no data"
@@ -423,7 +423,7 @@ def _winreg_buffer_words(call: Call, side: Side, analysis: Analysis) -> _Said:
 
 
 def _layout_words(layout: WinperfLayout, names: NameTable) -> str:
-    """The words for an undamaged block, whose layout says what it has."""
+    """The words for an undamaged PERF_DATA_BLOCK, whose layout says what it has."""
     counts = [len(item.instances) * sum(one.size > 0 for one in item.definitions) for item in layout.objects]
     indices = [item.name_index for item, count in zip(layout.objects, counts, strict=True) if count]
     defined = [(item.name_index, len(item.definitions)) for item in layout.objects if item.is_metadata]
@@ -433,7 +433,8 @@ def _layout_words(layout: WinperfLayout, names: NameTable) -> str:
 def _objects_words(
     objects: int, values: int, indices: Iterable[int], defined: Sequence[tuple[int, int]], names: NameTable
 ) -> str:
-    """`: 2 objects, 30 values of Processor`: how many a winperf answer has, and which objects (`indices`) have the values.
+    """The words for the objects of a winperf answer: `: 2 objects, 30 values of Processor`: how many it has, and which objects
+    (`indices`) have the values.
 
     `defined` are objects that carry counter definitions alone (winperf.h, PERF_METADATA_*), each with their number.
     """
@@ -453,7 +454,7 @@ def _object_title(index: int, names: NameTable) -> str:
 
 
 def _registry_answer_words(call: Call, side: Side) -> str:
-    """What a call about keys and values other than performance data gave."""
+    """The words for the answer of a registry call about keys and values other than performance data."""
     params, opnum, value = side.params, call.opnum, registry_value(call)
     if opnum == WinregOpnum.BASE_REG_QUERY_VALUE and value is not None:
         size = params.get("lpcbData")
@@ -495,13 +496,13 @@ _STRUCTURES = {
 
 
 def parent_words(pid: int | None, name: str | None) -> str:
-    """Process id and name of the parent of a process, as far as they are known."""
+    """Process id and name of a process's parent in words, as far as they are known."""
     words = "" if pid is None else str(pid)
     return words if name is None else f"{words} {shortened(name, _MOST_PARENT)}"
 
 
 def service_request_words(call: Call) -> str:
-    """The service, and what is to become of it."""
+    """The words for a request to the service control manager: the service, and what is to become of it."""
     params = call.request.params if call.request is not None else {}
     opnum = call.opnum
     if opnum in OPENING_MANAGER:
@@ -519,7 +520,7 @@ def service_request_words(call: Call) -> str:
 
 
 def service_answer_words(call: Call) -> str:
-    """The state of the service, or how it is configured."""
+    """The words for an answer of the service control manager: the state of the service, or how it is configured."""
     params = call.response.params if call.response is not None else {}
     status = params.get("lpServiceStatus")
     if isinstance(status, dict) and call.status == 0:
@@ -532,7 +533,7 @@ def service_answer_words(call: Call) -> str:
 
 
 def _settings(params: dict[str, Any]) -> list[str]:
-    """What a service runs, as whom and when, as far as it is stated."""
+    """The words for a service's configuration: what it runs, as whom and when, as far as it is stated."""
     found = []
     if display := params.get("lpDisplayName"):
         found.append(f'shown as "{_text(display)}"')
@@ -548,5 +549,5 @@ def _settings(params: dict[str, Any]) -> list[str]:
 
 
 def _text(text: Any) -> str:
-    """One line of a text in a call; `show` has the whole."""
+    """One line of a text in a call, in words; `show` has the whole."""
     return shortened(str(text or ""), _SHOWN_SETTING)

@@ -29,7 +29,8 @@ from analyzer.transport.tcp.protocol_recognition import MAGICS
 def carrier_layers(
     name: SideName, pdus: Fragments, packets: Packets, forms: Forms | None, *, has_smb: bool
 ) -> tuple[list[LayerBytes], str | None]:
-    """The layers below the PDUs, and why there are none where that is so; `forms` as for `side_views`."""
+    """The layers of a call below its PDUs (frames, TCP, SMB), and why there are none where that is so; `forms` as for
+    `side_views`."""
     frames = frames_of(pdus)
     messages = messages_of(packets, frames, pdus) if has_smb else []
     wanted = sorted({*frames, *(frame for one in messages for frame in one.sent.frames)})
@@ -45,7 +46,7 @@ def carrier_layers(
 
 
 def messages_of(packets: Packets, frames: Iterable[int], pdus: Fragments) -> list[SmbMessage]:
-    """The messages that carried bytes of these PDUs."""
+    """The SMB messages that carried bytes of these PDUs, as layers."""
     carried: dict[int, list[tuple[int, int]]] = {}
     for one in (pdus.whole,) if isinstance(pdus, Pdus) else [each.pdu for each in pdus]:
         for extent in one.extents():
@@ -79,7 +80,7 @@ def _frame_layer(name: SideName, number: int, frame: CapturedFrame, forms: Forms
 
 
 def _smb_layers(name: SideName, messages: Sequence[SmbMessage], forms: Forms | None) -> Iterator[LayerBytes]:
-    """Each message as TCP carried it, then each as it could be read."""
+    """The SMB layers of a call: each message as TCP carried it, then each as it could be read."""
     sent: list[LayerBytes] = []
     read: list[LayerBytes] = []
     for number, message in enumerate(messages, 1):
@@ -129,7 +130,7 @@ def _message_form(data: bytes) -> Form:
 
 
 def _stream_layer(name: SideName, pdus: Fragments, forms: Forms | None) -> LayerBytes:
-    """PDUs that TCP carries without SMB follow each other in its stream ([C706] chapter 12)."""
+    """The layer of PDUs that TCP carries without SMB: they follow each other in its stream ([C706] chapter 12)."""
     whole = TracedBytes.join([one.pdu for one in pdus])
     data = whole.data
     children: list[Node] = []
@@ -249,7 +250,8 @@ def _link(data: bytes, link_type: int, stop: int) -> Iterator[Node]:
 
 
 def _ipv4(data: bytes, at: int) -> tuple[Node, bool, int]:
-    """The header, whether a TCP header follows, and the length of both and what follows; 0 where it is not given."""
+    """The fields of an IPv4 header, whether a TCP header follows, and the length of both and what follows; 0 where it is not
+    given."""
     stop = min(at + max((data[at] & 15) * 4, IPV4_LEN), len(data))
     addresses = _addresses(data, at + 12, 4)
     children = (*numbers(data, at, _IPV4, "big", _DECIDING), *addresses, *raw(data, "options", at + IPV4_LEN, stop))

@@ -19,7 +19,8 @@ def numbers(
     order: Literal["little", "big"],
     deciding: Collection[str] = (),
 ) -> Iterator[Node]:
-    """The fields from `at` on, as far as the data reaches. What else there is, depends on the `deciding` ones."""
+    """Header fields that are numbers, from `at` on, as far as the data reaches. What else there is, depends on the `deciding`
+    ones."""
     for name, spelling, size, meaning in fields:
         length = abs(size)
         part = data[at : at + length]
@@ -58,20 +59,20 @@ def raw(
 
 
 def structure(name: str, spelling: str, start: int, stop: int, reference: str, children: Sequence[Node]) -> Node:
-    """A structure of these fields."""
+    """A structure of these header fields."""
     return Node(name, spelling, spelling, start, stop - start, None, None, reference, tuple(children))
 
 
 def size_of(fields: Sequence[FieldSpec]) -> int:
-    """The length of all fields in bytes."""
+    """The length of all header fields in bytes."""
     return sum(abs(size) for _, _, size, _ in fields)
 
 
 def bits(names: dict[int, str]) -> Callable[[int], str | None]:
-    """The names of the bits of a value: `ACK | PSH`."""
+    """The names of the bits of a header field's value: `ACK | PSH`."""
     return lambda value: " | ".join(word for bit, word in names.items() if value & bit) or None
 
 
 def one_of(names: dict[int, str]) -> Callable[[int], str | None]:
-    """The name of a value."""
+    """The name of a header field's value."""
     return names.get

@@ -70,7 +70,7 @@ def nothing_found(analysis: Analysis, met: CallsMet | None = None) -> str | None
 
 
 def _holding(analysis: Analysis, met: CallsMet) -> str:
-    """What there is in place of performance calls."""
+    """What there is to read in place of performance calls."""
     first, *more = analysis.capture.files
     name = ", ".join(analysis.capture.files) if len(more) < _NAMED else f"{first} and {len(more)} more files"
     if analysis.capture.frames == 0:
@@ -89,7 +89,7 @@ def _holding(analysis: Analysis, met: CallsMet) -> str:
 
 
 def _interfaces(met: CallsMet) -> str:
-    """The interfaces called, the most frequent first."""
+    """The interfaces called in a capture without performance calls, the most frequent first."""
     counts = met.interfaces
     names = [name for name, _ in counts.most_common(_NAMED)]
     more = len(counts) - len(names)
@@ -101,7 +101,8 @@ def _count(number: int, noun: str) -> str:
 
 
 def nothing_decrypted(analysis: Analysis) -> str | None:
-    """That all calls that are shown are encrypted and none was decrypted; None where one was, or nothing is encrypted."""
+    """The sentence that all calls that are shown are encrypted and none was decrypted; None where one was, or nothing is
+    encrypted."""
     # Whether there are such calls, and how many of them are sealed: of all calls, and of those of our interfaces, which alone count
     # where there are any.
     met, sealed = set[bool](), {False: 0, True: 0}
@@ -126,12 +127,12 @@ def nothing_decrypted(analysis: Analysis) -> str | None:
 
 
 def _has_content(side: Side | None) -> bool:
-    """Whether there is a stub. A fault carries none, and shows nothing."""
+    """Whether a call has a stub to read. A fault carries none, and shows nothing."""
     return side is not None and not isinstance(stub := side.stub, Missing) and len(stub) > 0
 
 
 def unreadable(analysis: Analysis) -> list[str]:
-    """The sentences for files of several that could not be read at all."""
+    """The sentences for capture files of several that could not be read at all."""
     return [problem.text for problem in analysis.problems if problem.kind == "unreadable"]
 
 

@@ -76,9 +76,8 @@ _WORDS: Mapping[ObservationKind, tuple[str, str, str]] = {
 
 
 def account_lines(observations: Iterable[Observation]) -> tuple[AccountLine, ...]:
-    """The lines, the machines with what is gravest first; what is about no machine comes last. If there are several files, each
-    line says in which the observations are.
-    """
+    """The lines of the account of a capture, the machines with what is gravest first; what is about no machine comes last. If there
+    are several files, each line says in which the observations are."""
     groups: dict[tuple[str, ObservationKind], list[Observation]] = {}
     files: set[str] = set()
     names: dict[str, dict[str, None]] = {}
@@ -100,7 +99,7 @@ def _rank(found: Sequence[Observation]) -> int:
 
 
 def _line(machine: str, found: Sequence[Observation], *, has_files: bool) -> AccountLine:
-    """Observations of one machine and kind."""
+    """The account line for observations of one machine and kind."""
     first = min(found, key=lambda one: SEVERITIES.index(one.severity))
     times = [time for one in found for time in (one.first_time_ns, one.last_time_ns) if time is not None]
     return AccountLine(
@@ -118,7 +117,7 @@ def _line(machine: str, found: Sequence[Observation], *, has_files: bool) -> Acc
 
 
 def _files(found: Sequence[Observation]) -> str:
-    """`a.pcap`, `12 files, the first a.pcap`."""
+    """The files of observations in words: `a.pcap`, `12 files, the first a.pcap`."""
     names = list(dict.fromkeys(one.file for one in found))
     return names[0] if len(names) == 1 else f"{len(names):,} files, the first {names[0]}"
 
@@ -143,7 +142,7 @@ def _words(found: Sequence[Observation]) -> str:
 
 
 def _objects(found: Sequence[Observation]) -> str:
-    """What it was done to, and with what detail: the first of it."""
+    """The objects in an account line: what it was done to, and with what detail: the first of it."""
     if found[0].kind == "other-calls":
         interfaces = Counter[str]()
         for one in found:
@@ -162,7 +161,7 @@ def _objects(found: Sequence[Observation]) -> str:
 
 
 def _callers(found: Sequence[Observation]) -> str:
-    """Who did what was observed, from where."""
+    """The callers in an account line: who did what was observed, from where."""
     names = [f"{one.who.name} from {one.who.client_ip}" for one in found if one.who is not None]
     callers = list(dict.fromkeys(names))
     more = len(callers) - _MOST_CALLERS

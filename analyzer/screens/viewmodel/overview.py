@@ -35,7 +35,7 @@ _FRAMES_SHOWN = 12
 
 
 def overview_of(analysis: Analysis) -> Overview:
-    """The facts of a capture."""
+    """The overview of a capture: its files, hosts, identities, problems."""
     facts = analysis.capture
     digests = {digest.name: digest for digest in facts.digests}
     files = (

@@ -41,7 +41,7 @@ _Arguments = dict[str, str | int | float | None]
 
 
 class _Buffer(Struct, frozen=True):
-    """An entry of the manifest: a call that was made."""
+    """An entry of the calibration's manifest: a call that was made."""
 
     call: str
     kind: str
@@ -51,7 +51,7 @@ class _Buffer(Struct, frozen=True):
 
 
 class _Displayed(TypedDict):
-    """Another: what PDH showed, and the buffers that were read before and after."""
+    """An entry of the calibration's manifest: what PDH showed, and the buffers that were read before and after."""
 
     counterset: str
     counter_id: int
@@ -63,7 +63,7 @@ class _Displayed(TypedDict):
 
 
 class _Manifest(Struct, frozen=True):
-    """The part that is looked at of what collect.py wrote beside the buffers."""
+    """The part that is looked at of the manifest that collect.py wrote beside the buffers."""
 
     buffers: list[_Buffer]
     displayed: list[_Displayed]
@@ -71,7 +71,7 @@ class _Manifest(Struct, frozen=True):
 
 
 class CalibrationCall(Struct, frozen=True):
-    """One call: what was called, its status, the buffer it filled (None: none), and how that is laid out."""
+    """One call of a calibration: what was called, its status, the buffer it filled (None: none), and how that is laid out."""
 
     call: str
     kind: str
@@ -82,7 +82,7 @@ class CalibrationCall(Struct, frozen=True):
 
 
 class StoredCalibration(Struct, frozen=True):
-    """One folder, read."""
+    """One folder of a calibration, read."""
 
     folder: str
     stored: tuple[CalibrationCall, ...]
@@ -91,7 +91,7 @@ class StoredCalibration(Struct, frozen=True):
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """The folder that collect.py wrote. Raises `InputError` for what is none."""
+        """Reads the calibration folder that collect.py wrote. Raises `InputError` for what is none."""
         path = folder / "manifest.json"
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
@@ -111,7 +111,7 @@ class StoredCalibration(Struct, frozen=True):
         return (str(Path(self.folder) / "manifest.json"),)
 
     def decisions(self) -> Iterator[DecisionRecord]:
-        """Every decided point, buffer by buffer."""
+        """Every point that a calibration decides, buffer by buffer."""
         single = {
             one.arguments.get("counterset")
             for one in self.stored
@@ -204,7 +204,7 @@ def _verdict(pdh: float | None, value: float | None) -> CalibrationVerdict:
 
 
 def _types(stored: tuple[CalibrationCall, ...]) -> dict[str, dict[int, dict[str, Any]]]:
-    """The registered counters of each counterset."""
+    """The registered counters of each counterset in a calibration."""
     found: dict[str, dict[int, dict[str, Any]]] = {}
     for one in stored:
         if one.kind == "counterset-info" and one.file is not None:
@@ -231,7 +231,7 @@ def _values(data: bytes) -> _Values:
 def _reading(
     values: _Values, registered: dict[int, dict[str, Any]], info: dict[str, Any], instance: str
 ) -> Reading | None:
-    """A counter of an instance as the formulas take it."""
+    """A counter of an instance in a calibration as the formulas take it."""
     held, (ticks, now, freq) = values
 
     def number(counter: int) -> int | None:
@@ -258,7 +258,7 @@ def _reading(
 
 
 def _decided(one: CalibrationCall, single: set[Any]) -> Iterator[tuple[str, str]]:
-    """The points a buffer decides, and how."""
+    """The points a buffer of a calibration decides, and how."""
     data = one.data
     match one.kind:
         case "string-table" if len(data) >= 8:

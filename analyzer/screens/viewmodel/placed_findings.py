@@ -19,12 +19,13 @@ _MOST_PATTERNS = 1024
 
 
 def finding_views(analysis: Analysis, audit: Audit) -> Iterator[FindingView]:
-    """What the audit found, in the order of the calls; it is exhausted by this."""
+    """The findings of an audit with their places, in the order of the calls; it is exhausted by this."""
     return (replace(view, call=call, frames=frames) for view, call, frames in findings_of_calls(analysis, audit))
 
 
 def findings_of_calls(analysis: Analysis, audit: Audit) -> Iterator[tuple[FindingView, int | None, tuple[str, ...]]]:
-    """Each finding without call and frames, of findings that are alike the same again and again; then its call and frames."""
+    """The findings of calls with their places: each without call and frames, of findings that are alike the same again and again;
+    then its call and frames."""
     facts, known = analysis.capture, dict[FindingPattern, FindingView]()
     # Several findings of a call are in the same frames.
     last: tuple[int, ...] = ()
@@ -41,7 +42,7 @@ def findings_of_calls(analysis: Analysis, audit: Audit) -> Iterator[tuple[Findin
 
 
 def coverage_views(audit: Audit) -> tuple[SectionCoverage, ...]:
-    """What an exhausted audit says of each section."""
+    """The coverage of each section by an exhausted audit."""
     sections: dict[str, Counter[str]] = {}
     for coverage in audit.coverage.values():
         sections.setdefault(section_words(coverage.requirement), Counter())[coverage.verdict] += 1
@@ -60,7 +61,7 @@ def nothing_found(verdicts: Mapping[str, int]) -> str:
 
 
 def _view(finding: Finding, audit: Audit) -> FindingView:
-    """A finding without call and frames."""
+    """The view of a finding with its place, without call and frames."""
     judgement, place, rule = finding.judgement, finding.place, finding.rule
     requirement = audit.coverage[judgement.requirement].requirement
     return FindingView(
@@ -87,5 +88,5 @@ def _view(finding: Finding, audit: Audit) -> FindingView:
 
 
 def _layer_id(part: str) -> str:
-    """`request.pdu1` of the part `request PDU 1`, `response.stub` of `response stub`."""
+    """The layer that a finding's place is in: `request.pdu1` of the part `request PDU 1`, `response.stub` of `response stub`."""
     return part.lower().replace(" ", ".", 1).replace(" ", "")

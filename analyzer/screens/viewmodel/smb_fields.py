@@ -143,7 +143,8 @@ _DECIDING = frozenset({"protocol_id", "compression_algorithm", "flags", "offset"
 
 
 def sent_tree(data: bytes, *, is_framed: bool) -> Node:
-    """A message as TCP carried it, with its framing header where that is there, and what encrypts or compresses it."""
+    """The fields of an SMB message as TCP carried it, with its framing header where that is there, and what encrypts or compresses
+    it."""
     children: list[Node] = []
     at = 0
     if is_framed:
@@ -170,7 +171,8 @@ def sent_tree(data: bytes, *, is_framed: bool) -> Node:
 
 
 def message_tree(data: bytes) -> Node:
-    """A message that can be read: each of a compound ([MS-SMB2] section 3.2.4.1.4) with its header and what it carries."""
+    """The fields of an SMB message that can be read: each of a compound ([MS-SMB2] section 3.2.4.1.4) with its header and what it
+    carries."""
     if data[:4] == SMB2_MAGIC:
         children = list(_compound(data))
     elif data[:4] == SMB1_MAGIC:

@@ -27,8 +27,8 @@ from analyzer.questions.films.film import (
 
 
 class Panel(Struct, frozen=True):
-    """A part of the screen: the countersets in it by their English names, and the counters that are always there: a title, and the
-    names they go by, the one to take first."""
+    """A panel of a Task Manager: the countersets in it by their English names, and the counters that are always there: a title, and
+    the names they go by, the one to take first."""
 
     id: str
     title: str
@@ -61,13 +61,14 @@ OTHERS = Panel("others", "Other counters", ())
 
 
 def panel_of(film: Film) -> Panel:
-    """Returns the part of the screen that a film belongs to."""
+    """Returns the panel of the Task Manager that a film belongs to."""
     names = {name.casefold() for name in film.names}
     return next((one for one in PANELS if any(name.casefold() in names for name in one.sets)), OTHERS)
 
 
 def usual_columns(film: Film) -> list[tuple[str, int | None]]:
-    """Returns the counters that are always there, by title, each with the column that has it; None where it was not asked."""
+    """Returns the counters that a Task Manager always has, by title, each with the column that has it; None where it was not
+    asked."""
     by_name = {name.casefold(): at for at, column in reversed(list(enumerate(film.columns))) for name in column.names}
 
     def column_of(names: Sequence[str]) -> int | None:
@@ -77,9 +78,9 @@ def usual_columns(film: Film) -> list[tuple[str, int | None]]:
 
 
 class MachineCell(Struct, frozen=True):
-    """A counter of an instance at a poll. `words` are what a performance monitor shows, or why there is nothing; `value` is None
-    then, and for text. `says` is what else is known of it. The bytes are in the buffer of the answer of `call`; without `start`,
-    where is not known. What was not asked has no call."""
+    """A cell of a Task Manager: a counter of an instance at a poll. `words` are what a performance monitor shows, or why there is
+    nothing; `value` is None then, and for text. `says` is what else is known of it. The bytes are in the buffer of the answer of
+    `call`; without `start`, where is not known. What was not asked has no call."""
 
     words: str
     value: int | Decimal | None
@@ -91,8 +92,8 @@ class MachineCell(Struct, frozen=True):
 
 
 class MachineRow(Struct, frozen=True):
-    """An instance, by its number in the film, that is there, or that ended since the poll before: it has no cells then. `name` is
-    as counter paths write it at this poll, or at the one before."""
+    """A row of a Task Manager: an instance, by its number in the film, that is there, or that ended since the poll before: it has
+    no cells then. `name` is as counter paths write it at this poll, or at the one before."""
 
     number: int
     name: str | None
@@ -102,8 +103,8 @@ class MachineRow(Struct, frozen=True):
 
 
 class MachineTable(Struct, frozen=True):
-    """A counterset at a moment, as one client polled it; no poll before the first. Columns have a title and the column of the film,
-    None where it was not asked: the usual ones, then all others."""
+    """A table of a Task Manager: a counterset at a moment, as one client polled it; no poll before the first. Columns have a title
+    and the column of the film, None where it was not asked: the usual ones, then all others."""
 
     film: Film
     panel: Panel
@@ -117,14 +118,15 @@ class MachineTable(Struct, frozen=True):
 
     @property
     def use_column(self) -> int | None:
-        """Which column has the use of the processor, if one has."""
+        """The column of a Task Manager's table that has the use of the processor, if one has."""
         asked = (
             at for at, (title, column) in enumerate(self.columns) if title.startswith("CPU") and column is not None
         )
         return next(asked, None)
 
     def sorted_by(self, column: int | None) -> list[MachineRow]:
-        """The rows with the largest value first, and those without one last; without a column, as they came."""
+        """The rows of a Task Manager's table with the largest value first, and those without one last; without a column, as they
+        came."""
 
         def rank(one: MachineRow) -> tuple[bool, Decimal]:
             value = one.cells[column].value if column is not None and one.cells else None
@@ -138,7 +140,7 @@ _MOST_CELLS = 8_000_000
 
 
 class WatchedMachine:
-    """A machine at any moment of its polls."""
+    """A machine as its Task Manager has it, at any moment of its polls."""
 
     def __init__(self, films: Films, ip: str) -> None:
         order = {one.id: place for place, one in enumerate((*PANELS, OTHERS))}
@@ -148,7 +150,7 @@ class WatchedMachine:
         self._frames: Kept[FilmFrame] = Kept(_MOST_CELLS)
 
     def tables(self, time_ns: int) -> Iterator[MachineTable]:
-        """Each counterset as its last poll until a time showed it."""
+        """The Task Manager's tables: each counterset as its last poll until a time showed it."""
         for film in self.films:
             poll = film.poll_at(time_ns)
             columns = columns_of(film)
@@ -156,7 +158,7 @@ class WatchedMachine:
             yield MachineTable(film, panel_of(film), None if poll < 0 else poll, tuple(columns), rows)
 
     def course(self, film: Film, row: int, column: int, poll: int, polls: int) -> list[float | None]:
-        """The values of a cell at the last polls until one."""
+        """The values of a Task Manager's cell at the last polls until one."""
         cells = [self._cell(film, at, row, column) for at in range(max(0, poll - polls + 1), poll + 1)]
         return [None if cell.value is None else float(cell.value) for cell in cells]
 
@@ -213,7 +215,7 @@ _ID = re.compile(r"\bid\b", re.IGNORECASE)
 
 
 def columns_of(film: Film) -> list[tuple[str, int | None]]:
-    """Returns the counters of a film by title, the usual ones first."""
+    """Returns the counters of a film by title for the Task Manager, the usual ones first."""
     usual = usual_columns(film)
     taken = {column for _, column in usual}
     return usual + [(about.names[0], at) for at, about in enumerate(film.columns) if at not in taken]

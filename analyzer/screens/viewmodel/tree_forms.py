@@ -32,7 +32,7 @@ class _Alike(Struct):
 
 
 class Fields(TypedDict, total=False):
-    """The fields of a layer, as `Layer` takes them."""
+    """The fields of a layer with their form, as `Layer` takes them."""
 
     tree: Node | None
     form: Form
@@ -41,7 +41,7 @@ class Fields(TypedDict, total=False):
 
 
 class Forms:
-    """The forms met so far."""
+    """The forms of layers' trees met so far."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, list[_Alike]] = {}
@@ -51,7 +51,7 @@ class Forms:
         self.held = 0
 
     def form(self, key: Hashable, data: bytes, make: Callable[[], Form | None]) -> Form | None:
-        """The form of a layer. `key` is what its layout depends on beside its bytes, `make` makes a form of it."""
+        """The form of a layer's tree. `key` is what its layout depends on beside its bytes, `make` makes a form of it."""
         key = key, len(data)
         known = self._known.get(key, ())
         for alike in known:

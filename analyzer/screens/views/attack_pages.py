@@ -12,7 +12,7 @@ from analyzer.screens.views.text_report import folded, page_lines, safe
 
 
 class AttackList(Struct, frozen=True):
-    """Attacks, with their pages."""
+    """The view of attacks, with their pages."""
 
     attacks: Sequence[Attack]
 

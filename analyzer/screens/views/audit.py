@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class AuditView(Struct, OfCapture, frozen=True):
-    """One audit. What was found is counted by severity while it is shown."""
+    """The view of one audit. What was found is counted by severity while it is shown."""
 
     audit: Audit
     severities: Counter[Severity] = field(default_factory=Counter)
@@ -38,7 +38,7 @@ class AuditView(Struct, OfCapture, frozen=True):
         return self.audit.analysis
 
     def findings(self) -> Iterator[Finding]:
-        """The findings, counted as they pass."""
+        """The findings of the audit, counted as they pass."""
         severities = self.severities
         for finding in self.audit.findings():
             severities[finding.pattern.severity] += 1
@@ -46,11 +46,11 @@ class AuditView(Struct, OfCapture, frozen=True):
 
     @property
     def undecrypted(self) -> str | None:
-        """That nothing of the capture was decrypted, in a sentence."""
+        """The sentence that nothing of the audited capture was decrypted."""
         return nothing_decrypted(self.analysis)
 
     def records(self) -> Iterator[Record]:
-        """Findings in the order of the calls, then the coverage of every requirement, then counts."""
+        """The records of an audit: findings in the order of the calls, then the coverage of every requirement, then counts."""
         facts = self.analysis.capture
         for finding in self.findings():
             yield finding_record(finding, facts)

@@ -29,7 +29,7 @@ _TITLES = {
 
 
 class _AlikeFindings(Struct):
-    """The findings of one rule about the same requirements with one outcome."""
+    """The findings of one rule about the same requirements with one outcome, for the audit's text."""
 
     first: list[Finding] = field(default_factory=list)
     count: int = 0
@@ -69,7 +69,7 @@ def audit_lines(view: AuditView, width: int | None) -> Iterator[str]:
 
 
 def _place_hint(view: AuditView, groups: Iterable[_AlikeFindings]) -> Iterator[str]:
-    """How to see the bytes of a finding, by the example of the first that has some."""
+    """The hint how to see the bytes of a finding, by the example of the first that has some."""
     for group in groups:
         finding = group.first[0]
         at = finding.judgement.at
@@ -115,7 +115,8 @@ def _group_lines(view: AuditView, group: _AlikeFindings, width: int | None) -> I
 
 
 def _where(view: AuditView, finding: Finding) -> str:
-    """`#12 PerflibV2QueryCounterData, frame 57, response dwInSize (bytes 20 to 24 of the stub): expected 1, seen 2`."""
+    """Where a finding is, in the audit's text: `#12 PerflibV2QueryCounterData, frame 57, response dwInSize (bytes 20 to 24 of the
+    stub): expected 1, seen 2`."""
     judgement, place = finding.judgement, finding.place
     words = []
     if judgement.call is not None:

@@ -20,7 +20,7 @@ _FEWEST = 3
 
 
 class CallRun(Struct):
-    """Calls by their numbers, and the time of each."""
+    """A run of calls that say the same, by their numbers, and the time of each."""
 
     numbers: MutableSequence[int]
     times: MutableSequence[int]
@@ -32,7 +32,7 @@ _Place = tuple[int, int, int]
 
 
 def find_runs(analysis: Analysis, numbers: Sequence[int]) -> dict[int, CallRun]:
-    """The runs among calls with these numbers, by the number of their first call."""
+    """The runs of calls that say the same among calls with these numbers, by the number of their first call."""
     found: dict[int, CallRun] = {}
     current: dict[_Place, tuple[tuple[object, ...], CallRun]] = {}
 
@@ -57,7 +57,8 @@ def find_runs(analysis: Analysis, numbers: Sequence[int]) -> dict[int, CallRun]:
 
 
 def _rows(calls: ShownCalls, analysis: Analysis) -> Iterator[tuple[int, int, _Place, tuple[object, ...] | None, bool]]:
-    """Number, time and place of each call, what it says (None where it is of no run), and whether it is a poll."""
+    """Number, time and place of each call of which runs are made, what it says (None where it is of no run), and whether it is a
+    poll."""
     contexts, of_queries = analysis.calls.table.contexts, np.array([*(one.number for one in analysis.calls.states), -1])
     views = calls.views
     handles = np.where(views >= 0, of_queries[views], calls.column("key_number"))

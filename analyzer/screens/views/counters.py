@@ -63,7 +63,7 @@ class Counters(Struct, OfCapture, frozen=True, dict=True):
 
     @cached_property
     def selection(self) -> PathSelection:
-        """What the counter paths mean; once the view is written, also which of them meant nothing."""
+        """What the counter paths of `counters` mean; once the view is written, also which of them meant nothing."""
         return selection_of(self.patterns, lambda: machine_names(self.analysis))
 
     def records(self) -> Iterator[CounterRecord | BucketRecord]:
@@ -79,7 +79,8 @@ class Counters(Struct, OfCapture, frozen=True, dict=True):
         return counter_batches(self.analysis, self.selection, self.passes)
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """One line a series: path, displayed values of readings, unit, minimum, mean, maximum, last, course, why values lack."""
+        """One line of `counters` a series: path, displayed values of readings, unit, minimum, mean, maximum, last, course, why
+        values lack."""
         lines, answers = _collected(self)
         yield from part_lines(self.analysis, width)
         if not lines:
@@ -117,7 +118,7 @@ class Counters(Struct, OfCapture, frozen=True, dict=True):
 
 
 class Spark:
-    """A course in few characters: each cell the mean of as many neighbours as it takes."""
+    """The course of a counter in few characters: each cell the mean of as many neighbours as it takes."""
 
     def __init__(self, cells: int = SPARK_CELLS) -> None:
         self._most = cells
@@ -151,7 +152,7 @@ class Spark:
 
 
 class _SeriesLine(Struct):
-    """What the text shows of one series."""
+    """What the text of `counters` shows of one series."""
 
     series: Series
     readings: int = 0
@@ -215,7 +216,8 @@ class _SeriesLine(Struct):
 
     @property
     def notes(self) -> str:
-        """Reasons for no value, but for the one reading every rate begins with, and what is unusual about values."""
+        """Notes on a line of `counters`: reasons for no value, but for the one reading every rate begins with, and what is unusual
+        about values."""
         formula = formula_of(self.series.counter_type) if self.series.counter_type is not None else None
         why = self.why.copy()
         if formula is not None and formula.delta and why[Why.FIRST_SAMPLE]:
@@ -230,7 +232,7 @@ class _SeriesLine(Struct):
 
 
 def _collected(view: Counters) -> tuple[list[_SeriesLine], int]:
-    """The series in the order of their first readings, and the number of answers they came in."""
+    """The series of `counters` in the order of their first readings, and the number of answers they came in."""
     lines: dict[int, _SeriesLine] = {}
     answers = 0
 
@@ -252,7 +254,7 @@ def _collected(view: Counters) -> tuple[list[_SeriesLine], int]:
 
 
 def _merged(lines: Iterable[_SeriesLine]) -> list[_SeriesLine]:
-    """Series of one client that have the same path and went the same way all along, as one line."""
+    """Series of `counters` of one client that have the same path and went the same way all along, as one line."""
     found: dict[tuple[Any, ...], _SeriesLine] = {}
     for line in lines:
         key = (_place(line.series), line.series.local_path, line.course, line.readings)
@@ -269,7 +271,7 @@ def _place(series: Series) -> tuple[Any, ...]:
 
 
 def _place_lines(lines: list[_SeriesLine], width: int | None) -> Iterator[str]:
-    """The machine, who watched it, how, and when; then its series, on a terminal under their objects."""
+    """The text of `counters` for a machine, who watched it, how, and when; then its series, on a terminal under their objects."""
     first = lines[0].series
     span = (max(line.last_ns for line in lines) - min(line.first_ns for line in lines)) / NS_PER_S
     way = f"query {first.handle}" if first.source == "perflib-v2" else "HKEY_PERFORMANCE_DATA"
@@ -297,7 +299,7 @@ def _place_lines(lines: list[_SeriesLine], width: int | None) -> Iterator[str]:
 
 
 class _Columns(Struct, frozen=True):
-    """The widths of the columns of one table: of the name, of the count of values, and the titles of the numbers."""
+    """The widths of the columns of one table of `counters`: of the name, of the count of values, and the titles of the numbers."""
 
     name: int
     count: int
@@ -305,7 +307,7 @@ class _Columns(Struct, frozen=True):
 
     @classmethod
     def of(cls, lines: Sequence[_SeriesLine], widest_name: int, width: int | None) -> _Columns:
-        """Columns that fit the width, where there is one: with fewer numbers, and a name in a line of its own."""
+        """Columns of `counters` that fit the width, where there is one: with fewer numbers, and a name in a line of its own."""
         count = max(len(line.count) for line in lines) + 2
         course = max(len("course"), *(len(str(line.spark)) for line in lines))
         least, titles, room = min(widest_name, _LEAST_NAME), _TITLES, _MOST_NAME
@@ -322,7 +324,7 @@ class _Columns(Struct, frozen=True):
 
     @property
     def numbers(self) -> int:
-        """The width of all numbers."""
+        """The width of all numbers in a table of `counters`."""
         return len(self.titles) * (_NUMBER + 1)
 
 
@@ -335,7 +337,7 @@ def _name(series: Series, *, is_nested: bool) -> str:
 def _series_lines(
     line: _SeriesLine, name: str, columns: _Columns, width: int | None, by: str | None = None
 ) -> Iterator[str]:
-    """The lines of a series; `by` is what the client asked for to get it, where another one has the same path."""
+    """The lines of a series in `counters`; `by` is what the client asked for to get it, where another one has the same path."""
     if cell_len(name) > columns.name:
         yield from (safe(text) for text in folded(name, 6, width))
         name = ""
@@ -389,7 +391,7 @@ _WRITTEN_OUT = 1e7
 
 
 def compact(value: float) -> str:
-    """A number in nine characters: written out, or with a letter for ten millions and more."""
+    """A displayed value of `counters` in nine characters: written out, or with a letter for ten millions and more."""
     size = abs(value)
     if not size < 1e23:  # also what is no number, as the mean of values beyond all bounds
         return f"{value:.2e}"

@@ -19,7 +19,7 @@ MAX_REPEATED = 64 << 20
 
 
 def dumped_bytes(lines: Sequence[str]) -> bytes | None:
-    """What a dump spells out; None where the lines are no dump."""
+    """The bytes that a hex dump spells out, for `decode`; None where the lines are no dump."""
     out = bytearray()
     width = _USUAL
     first: int | None = None
@@ -66,7 +66,7 @@ def _offset(rows: Sequence[str], at: int) -> int | None:
 
 
 def _bytes_on(text: str, count: int) -> bytes | None:
-    """Exactly `count` bytes from the start of the line, None where they are not there."""
+    """Exactly `count` bytes from the start of a hex dump's line, None where they are not there."""
     digits, at = "", 0
     while len(digits) < 2 * count:
         group = _GROUP.match(text, at)
@@ -78,7 +78,7 @@ def _bytes_on(text: str, count: int) -> bytes | None:
 
 
 def _last_bytes(text: str, width: int) -> bytes:
-    """As many bytes as leave beside them their own text; `width` at most where nothing does."""
+    """The last bytes of a hex dump's line: as many as leave beside them their own text; `width` at most where nothing does."""
     counts: list[tuple[int, str]] = []
     digits, at = "", 0
     while (group := _GROUP.match(text, at)) is not None and len(digits) < 2 * _WIDEST:
@@ -94,13 +94,13 @@ def _last_bytes(text: str, width: int) -> bytes:
 
 
 def _looks_like(beside: str, shown: bytes) -> bool:
-    """Whether a column of text shows these bytes, a dot or a space for what cannot be printed."""
+    """Whether a hex dump's column of text shows these bytes, a dot or a space for what cannot be printed."""
     reported = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in shown)
     return beside.strip() == reported.strip()
 
 
 def _in_words(size: int) -> int:
-    """The size of the words that so many bytes are in: the last of an odd number has a zero behind it."""
+    """The size of the words that so many bytes of a hex dump are in: the last of an odd number has a zero behind it."""
     return size + size % 2
 
 
@@ -115,7 +115,7 @@ _OFFSET_APART = re.compile(r"0{4,16}(?:: |  )")
 
 
 def bytes_of(data: bytes) -> tuple[bytes, bool]:
-    """The buffer in a file: the bytes themselves, or what a hex dump spells out; and whether it was one."""
+    """The buffer in a file given to `decode`: the bytes themselves, or what a hex dump spells out; and whether it was one."""
     stripped = data.strip()
     if not stripped or not stripped.isascii() or b"\0" in stripped:
         return data, False

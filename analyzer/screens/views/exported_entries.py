@@ -34,7 +34,8 @@ _ENDINGS: Mapping[CallOutcome, Ending] = {"answered": "success", "refused": "fai
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """One thing that happened. `record` is as docs/output.md describes it, without `request`, `response` and `extents`.
+    """An entry of a timeline for other programs: one thing that happened. `record` is as docs/output.md describes it, without
+    `request`, `response` and `extents`.
 
     `time_ns` of a finding is that of its call, or of the first frame of the capture. `files` are the captures.
     """
@@ -55,12 +56,12 @@ Entries = Timeline | Sessions | AuditView
 
 
 def kind_of(view: Entries) -> EntryKind:
-    """What the entries of a view are."""
+    """The kind of a view's entries for other programs: calls, sessions or findings."""
     return "call" if isinstance(view, Timeline) else "session" if isinstance(view, Sessions) else "finding"
 
 
 def entries(view: Entries) -> Iterator[Entry]:
-    """The entries of a view, in its own order."""
+    """The entries of a view for other programs, in its own order."""
     analysis = view.analysis
     if isinstance(view, Timeline):
         shown = view.selection.shown(analysis)
@@ -126,7 +127,7 @@ def _of_session(session: SmbSession, analysis: Analysis, programs: ClientProgram
 
 
 def _outcome(session: SmbSession) -> tuple[str, Ending]:
-    """What became of a logon, in words and for the key of it."""
+    """The outcome of a logon in an entry for other programs, in words and for the key of it."""
     if session.refused is not None:
         return f"was refused ({nt_status_name(session.refused)})", "failure"
     granted = session.identity.granted

@@ -18,7 +18,7 @@ _TEXT_SHOWN = 200
 
 
 def tree_lines(layer: LayerBytes, facts: CaptureFacts | None, width: int | None, *, indent: int = 2) -> Iterator[str]:
-    """The fields of a layer that has some, then the readings chosen and the damage, if any."""
+    """The lines of a layer's fields beside their bytes, then the readings chosen and the damage, if any."""
     assert layer.tree is not None
     frames = layer.frames
     raw_shown = _RAW_SHOWN if width is None or width >= _WIDE else _RAW_SHOWN_NARROW
@@ -37,12 +37,12 @@ def tree_lines(layer: LayerBytes, facts: CaptureFacts | None, width: int | None,
 
 
 def placed_words(frames: tuple[tuple[int, int], ...], facts: CaptureFacts) -> str:
-    """`frame 12`, for frames by file and number."""
+    """The frames of a field in words: `frame 12`, for frames by file and number."""
     return frames_words(tuple(frame_id(file, number) for file, number in frames), facts)
 
 
 class _Page(Struct, frozen=True):
-    """How the fields of a layer are laid out. Frames stand beside each field where there are `facts` of their files."""
+    """How the lines of a layer's fields are laid out. Frames stand beside each field where there are `facts` of their files."""
 
     layer: LayerBytes
     facts: CaptureFacts | None
@@ -83,7 +83,7 @@ def _hex(raw: bytes, most: int) -> str:
 
 
 def field_record(node: Node, layer: LayerBytes, facts: CaptureFacts) -> FieldNode:
-    """The tree as nested records; `raw` is hexadecimal."""
+    """A field of a layer and the fields in it as nested records; `raw` is hexadecimal."""
     frames = layer.frames_at(node.start, node.stop)
     return FieldNode(
         name=node.name,

@@ -45,7 +45,7 @@ class FilesView(Struct, OfCapture, frozen=True):
 
 
 def _is_shown(one: FileRecord) -> bool:
-    """Whether anything passed of a file, or it is another one now."""
+    """Whether `files` shows a file: anything passed of it, or it is another one now."""
     return bool(one.read or one.written or {"created", "renamed", "deleted"}.intersection(one.actions))
 
 

@@ -32,7 +32,7 @@ class Handles(Struct, OfCapture, frozen=True):
     analysis: Analysis
 
     def records(self) -> Iterator[HandleRecord | PollStatsRecord]:
-        """One a query handle, then one for each value that was read through a registry key."""
+        """The records of `handles`: one a query handle, then one for each value that was read through a registry key."""
         return chain(handle_records(self.analysis), *_by_key(self.analysis))
 
     def lines(self, width: int | None) -> Iterator[str]:
@@ -54,7 +54,7 @@ class Handles(Struct, OfCapture, frozen=True):
 
 
 def _by_key(analysis: Analysis) -> Iterable[list[PollStatsRecord]]:
-    """What was read through registry keys, by key and client, in the order of their first reads."""
+    """What was read through registry keys, by key and client, in the order of their first reads, for `handles`."""
     found: dict[tuple[str, Endpoint, Endpoint], list[PollStatsRecord]] = {}
     for one in poll_stats(analysis):
         if one.what is not None:
@@ -63,7 +63,7 @@ def _by_key(analysis: Analysis) -> Iterable[list[PollStatsRecord]]:
 
 
 def _key_lines(reads: list[PollStatsRecord], width: int | None) -> Iterator[str]:
-    """A registry key, and a line for each value that was read through it."""
+    """The lines of `handles` for a registry key, and one for each value that was read through it."""
     first = reads[0]
     yield from _head(f"{first.handle}  registry key", f"{first.client} → {first.server}", width)
     for read in reads:
@@ -102,7 +102,7 @@ def _lifetime_lines(lifetime: HandleLifetime, analysis: Analysis, width: int | N
 
 
 def _alike(event: HandleCall) -> tuple[object, ...]:
-    """Polls that can share a line have the same key, everything else one of its own."""
+    """A key that polls in `handles` have in common which can share a line; everything else has one of its own."""
     if event.kind != "poll":
         return (event.call,)
     return event.state, event.status, event.fault, event.blocks, event.violations, id(event.view), event.channel
@@ -166,7 +166,8 @@ def _outcome(event: HandleCall) -> str:
 
 
 def identifier_words(identifier: Identifier, catalog: Catalog) -> str:
-    """`\\Processor Information(_Total)\\% Processor Time`, with `*` for all and numbers where nothing has a name."""
+    """A counter identifier in `handles`: `\\Processor Information(_Total)\\% Processor Time`, with `*` for all and numbers where
+    nothing has a name."""
     counter = "*"
     if identifier.names_one_counter:
         entry = catalog.counter(identifier.counterset, identifier.counter_id)
@@ -182,7 +183,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _head(name: str, hosts: str, width: int | None) -> Iterator[str]:
-    """A handle, and who used it at which server."""
+    """The head of a query handle in `handles`, and who used it at which server."""
     first, *others = folded(f"{name}  {hosts}", 4, width)
     yield styled("bold", first[: len(name)]) + safe(first[len(name) :])
     yield from map(safe, others)

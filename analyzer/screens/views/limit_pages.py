@@ -43,5 +43,5 @@ class LimitList(Struct, frozen=True):
 
 
 def amount(number: int, unit: str | None) -> str:
-    """A number with its unit, for people."""
+    """The amount of a limit: a number with its unit, for people."""
     return f"{number >> 20} MiB" if unit == "bytes" and number >= 1 << 20 else f"{number:,}"

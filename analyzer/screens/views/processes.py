@@ -27,7 +27,7 @@ _SPARE = ("last seen", "first seen", "parent")
 
 
 class Processes(Struct, OfCapture, frozen=True):
-    """The view of `pcq processes`."""
+    """The view of `processes`: each process of a machine."""
 
     analysis: Analysis
 
@@ -68,7 +68,7 @@ def _machine_lines(server: str, records: list[ProcessRecord], width: int | None)
 
 
 def _widths(rows: list[tuple[str, ...]], width: int | None) -> dict[str, int]:
-    """How wide each column is that has room, by title, of a table whose first row has the titles."""
+    """How wide each column of `processes` is that has room, by title, of a table whose first row has the titles."""
     widths = {title: max(cell_len(row[column]) for row in rows) for column, title in enumerate(_HEAD)}
     empty = [title for column, title in enumerate(_HEAD) if not any(row[column] for row in rows[1:])]
     for title in (*empty, *_SPARE):

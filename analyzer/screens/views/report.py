@@ -35,7 +35,7 @@ class Report(Struct, OfCapture, frozen=True, dict=True):
 
     @property
     def tool(self) -> str:
-        """Which program made it, with its version."""
+        """The program that made the report, with its version."""
         return f"pcq-analyzer {version('pcq-analyzer')}"
 
     @property
@@ -47,11 +47,11 @@ class Report(Struct, OfCapture, frozen=True, dict=True):
         return overview_of(self.analysis)
 
     def findings(self) -> Iterator[tuple[FindingView, int | None, tuple[str, ...]]]:
-        """The findings as `findings_of_calls` gives them, which are made once; there may be several a call."""
+        """The findings of the report as `findings_of_calls` gives them, which are made once; there may be several a call."""
         return findings_of_calls(self.analysis, self.audit)
 
     def coverage(self) -> tuple[SectionCoverage, ...]:
-        """The coverage of each section, once all findings were made."""
+        """The report's coverage of each section, once all findings were made."""
         return coverage_views(self.audit)
 
     def nothing_found(self) -> str:

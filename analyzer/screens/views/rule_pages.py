@@ -23,7 +23,7 @@ TITLES = {
 
 
 class RuleList(Struct, frozen=True):
-    """The rules, one a line, or with their pages."""
+    """The view of the rules, one a line, or with their pages."""
 
     rules: Sequence[Rule]
     whole: bool = False

@@ -52,7 +52,7 @@ class Samples(Struct, OfCapture, frozen=True):
             yield from problem_lines(self.analysis, width)
 
     def chunks(self) -> Iterator[SampleChunk | SampleRecord]:
-        """The values as chunks where those of an answer stand in columns (`sample_chunks`)."""
+        """The sample values as chunks where those of an answer stand in columns (`sample_chunks`)."""
         from analyzer.interfaces.call_contents.sample_chunks import sample_chunks
 
         return sample_chunks(self.analysis) if self.filter is None else self.filter.records(self.analysis)
@@ -68,7 +68,7 @@ def value_words(record: SampleRecord) -> str:
 
 
 def counter_path(record: SampleRecord) -> str:
-    """`Processor(_Total)\\% Processor Time`, with numbers where the capture states no names."""
+    """The counter path of a sample: `Processor(_Total)\\% Processor Time`, with numbers where the capture states no names."""
     instance = record.instance
     if record.source == "winperf":
         group = record.object_name or f"object {record.object_index}"

@@ -21,7 +21,8 @@ _AROUND = 2 * _ROW
 
 
 class ShowPlace(Struct, OfCapture, frozen=True):
-    """The place `path` (`response.lpData.perf_freq`, as findings name it) of call `number`. Raises `InputError` for neither.
+    """The view of `show --field`: the place `path` (`response.lpData.perf_freq`, as findings name it) of call `number`. Raises
+    `InputError` for neither.
 
     A finding may name a field that the bytes do not reach. Then the place is what is around it, and `is_found` is false.
     """
@@ -48,7 +49,8 @@ class ShowPlace(Struct, OfCapture, frozen=True):
 
     @property
     def is_found(self) -> bool:
-        """Whether a field of this name was read, or the name is that of a range of bytes, a PDU, a buffer or a whole stub."""
+        """Whether `show --field` found its place: a field of this name was read, or the name is that of a range of bytes, a PDU, a
+        buffer or a whole stub."""
         return _is_named(self.path, self._place())
 
     def records(self) -> Iterator[PlaceRecord]:
@@ -105,7 +107,7 @@ def _around(path: str, place: Place) -> str:
 
 
 def _dump(place: Place) -> Iterator[str]:
-    """Rows of hexadecimal around the place, its bytes in bold and between angle brackets."""
+    """Rows of hexadecimal around the place of `show --field`, its bytes in bold and between angle brackets."""
     first = max(0, place.start // _ROW * _ROW - _AROUND)
     last = min(len(place.source), place.start + 8 * _ROW, place.stop + _AROUND)
     data = place.source.data

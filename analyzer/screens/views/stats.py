@@ -42,7 +42,7 @@ class Stats(Struct, OfCapture, frozen=True):
         return stats_records(self.analysis)
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """A header, then each section that has something to say."""
+        """The text of `stats`: a header, then each section that has something to say."""
         yield from header_lines(self.analysis, width)
         if not self.analysis.shown:
             yield ""
@@ -79,7 +79,8 @@ def _section(title: str, lines: Iterator[tuple[str, str | None]], width: int | N
 
 
 def _fitting(rows: Sequence[Sequence[str]], width: int | None, spare: Sequence[str]) -> list[tuple[str, ...]]:
-    """The rows without the first of the `spare` columns, so many that the others fit the width. The first row has the titles."""
+    """The rows of a `stats` table without the first of the `spare` columns, so many that the others fit the width. The first row
+    has the titles."""
     shown = list(rows[0])
     for title in spare:
         if width is None or _width(rows) <= width:
@@ -91,12 +92,12 @@ def _fitting(rows: Sequence[Sequence[str]], width: int | None, spare: Sequence[s
 
 
 def _width(rows: Sequence[Sequence[str]]) -> int:
-    """The width of rows in columns."""
+    """The width of a `stats` table's rows in columns."""
     return sum(2 + max(map(cell_len, column)) for column in zip(*rows, strict=True))
 
 
 def _columns(rows: Sequence[Sequence[str]], left: int) -> Iterator[str]:
-    """Lays rows of cells out in columns; the first `left` of them flush left."""
+    """Lays cells of a `stats` table out in columns; the first `left` of them flush left."""
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = []
@@ -143,7 +144,7 @@ def _method_lines(analysis: Analysis, damages: Damages, width: int | None) -> It
 
 
 def _nested(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The rows of methods below a row for each interface."""
+    """The rows of methods in `stats` below a row for each interface."""
     found = [rows[0]]
     before = None
     for name, *cells in rows[1:]:
@@ -203,7 +204,8 @@ def _short(sessions: Sequence[str]) -> list[str]:
 
 
 def _error_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
-    """A line for each error with its total over all methods. Below it each method that it came from, where there are several."""
+    """A line of `stats` for each error with its total over all methods. Below it each method that it came from, where there are
+    several."""
     kinds = {"return": "", "fault": "fault ", "counter": "counter refused: "}
     for (kind, code, name), group in groupby(error_stats(analysis), key=lambda one: (one.kind, one.code, one.name)):
         of_error = list(group)
@@ -218,7 +220,7 @@ def _error_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
 
 
 def _of_method(one: ErrorStatsRecord) -> str:
-    """A method and the calls of it that met an error."""
+    """A method in `stats` and the calls of it that met an error."""
     method = one.method.removeprefix("PerflibV2") if one.interface == "PerflibV2" else one.method
     return f"{one.interface}.{method}: {_calls(one.call_numbers, one.count)}"
 
@@ -293,7 +295,7 @@ def _image_lines(found: ActivityFindings, analysis: Analysis, width: int | None)
 
 
 def _ends(one: ImageRecord, analysis: Analysis) -> tuple[str, str]:
-    """The calls and the frames of the first and the last sighting."""
+    """The calls and the frames of the first and the last sighting, in `stats`."""
     if len(analysis.capture.files) > 1:
         first, last = analysis.calls[one.first_call - 1].frames, analysis.calls[one.last_call - 1].frames
         frames = f"{frames_words(first[:1], analysis.capture)}…{frames_words(last[-1:], analysis.capture)}"
@@ -310,7 +312,7 @@ def _where(one: ActivityRecord, analysis: Analysis) -> str:
 
 
 def _calls(calls: Sequence[int], count: int) -> str:
-    """`#3, #4, #9 and 12 more`."""
+    """The calls of a `stats` line: `#3, #4, #9 and 12 more`."""
     distinct = list(dict.fromkeys(calls))
     more = (count if count > len(calls) else len(distinct)) - _SHOWN_CALLS
     return ", ".join(f"#{number}" for number in distinct[:_SHOWN_CALLS]) + (f" and {more} more" if more > 0 else "")

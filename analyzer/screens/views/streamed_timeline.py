@@ -47,7 +47,7 @@ class StreamedTimeline:
     def __init__(
         self, stream: StreamedCapture, files: tuple[str, ...], selection: Selection, *, clock: Clock = "relative"
     ) -> None:
-        """`files` are those that are read, by name."""
+        """`files` are the names of those that are read for the streamed timeline."""
         self._stream, self._files, self._selection, self._clock = stream, files, selection, clock
         self._problems: Counter[str] = Counter()
         self._shown: Counter[str] = Counter()
@@ -59,7 +59,7 @@ class StreamedTimeline:
 
     @property
     def analysis(self) -> Analysis | None:
-        """What is known of the capture at the end; None where writing ended before it."""
+        """What the streamed timeline knows of the capture at the end; None where writing ended before it."""
         return self._stream.analysis if self._stream.is_finished else None
 
     @property
@@ -77,7 +77,7 @@ class StreamedTimeline:
             yield from batch
 
     def batches(self) -> Iterator[list[Record]]:
-        """The records, those together that are to be written at once."""
+        """The records of the streamed timeline, those together that are to be written at once."""
         made: CallRecords | None = None
         batch = list[Record]()
         for event, damages in self._events():
@@ -99,7 +99,7 @@ class StreamedTimeline:
         yield batch
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """A line for each call and problem as it comes, with both ends, and the totals."""
+        """The lines of the streamed timeline: one for each call and problem as it comes, with both ends, and the totals."""
         before: int | None = None
         for event, damages in self._events():
             analysis = self._stream.analysis
@@ -120,8 +120,8 @@ class StreamedTimeline:
         yield from (safe(line) for line in folded(total + by, 4, width))
 
     def _events(self) -> Iterator[tuple[Call | Problem | BlockEnds | None, Damages | None]]:
-        """None at first, then the calls that are shown, all problems, and the ends of what was read at a time. What is wrong with
-        the buffers of a call is noted in the second value by who decodes them."""
+        """The events of the streamed timeline: None at first, then the calls that are shown, all problems, and the ends of what was
+        read at a time. What is wrong with the buffers of a call is noted in the second value by who decodes them."""
         is_shown: Callable[[Call], bool] | None = None
         for event in self._stream:
             if is_shown is None:

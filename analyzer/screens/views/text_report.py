@@ -69,7 +69,7 @@ def styled(style: str, text: str) -> str:
 
 
 def _escaped(text: str) -> tuple[str, str]:
-    """The text as markup, and the backslashes at its end."""
+    """Text from the wire escaped as markup, and the backslashes at its end."""
     shown = text if text.isprintable() else "".join(c if c.isprintable() else _shown(c) for c in text)
     body = shown.rstrip("\\")
     return escape_markup(body), shown[len(body) :]
@@ -88,7 +88,7 @@ def parts_of(block: str) -> list[str]:
 
 
 def page_lines(page: str, width: int | None) -> Iterator[str]:
-    """The paragraphs and lists of a page, folded, with an empty line behind each."""
+    """The lines of a documentation page's paragraphs and lists, folded, with an empty line behind each."""
     for block in page.split("\n\n"):
         for part in parts_of(block):
             yield from folded(part, len(ITEM) if part.startswith(ITEM) else 0, width)
@@ -96,7 +96,7 @@ def page_lines(page: str, width: int | None) -> Iterator[str]:
 
 
 def folded(line: str, indent: int, width: int | None) -> Iterator[str]:
-    """The plain line, folded at `width` with the later lines indented."""
+    """A plain line of a text report, folded at `width` with the later lines indented."""
     if width is None or len(line) <= width:
         yield line
         return
@@ -128,21 +128,21 @@ def header_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
 
 
 def part_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
-    """What is shown, where that is not all of the capture."""
+    """The lines of a text report on what is shown, where that is not all of the capture."""
     if analysis.part is not None:
         words = f"shown: {len(analysis.shown):,} of {len(analysis.calls):,} calls ({analysis.part.words})"
         yield from (styled("bold", text) for text in folded(words, 4, width))
 
 
 def nothing_passes(analysis: Analysis) -> tuple[str, ...]:
-    """That none of the calls there are was asked for; nothing where one was, or there are none."""
+    """The sentence that none of the calls there are was asked for; nothing where one was, or there are none."""
     if analysis.part is None or analysis.shown or not analysis.calls:
         return ()
     return tuple(nothing_passes_words(analysis, analysis.part.words))
 
 
 def nothing_passes_words(analysis: Analysis, words: str) -> Iterator[str]:
-    """That no call passes what these words ask for. Where an account was asked for, those that there are."""
+    """The sentence that no call passes what these words ask for. Where an account was asked for, those that there are."""
     yield safe(f"no call passes: {words}; without that all calls are shown")
     if re.search(r"\b(user|auth\.user)\b", words):
         users = {one.auth.user for one in analysis.calls.contexts_by_last_call() if one.auth.user is not None}
@@ -240,7 +240,7 @@ def call_lines(
 
 
 def _outcome(call: Call, reported: str) -> str:
-    """What came of a call: that it succeeded goes without saying where there is more to say."""
+    """The outcome of a call in a text report: that it succeeded goes without saying where there is more to say."""
     if call.status == 0 and call.fault is None:
         return f" ⇒ {reported or 'ok'}"
     return f" ⇒ {status_words(call)}" + (f", {reported}" if reported else "")
@@ -313,7 +313,7 @@ def frames_words(frames: tuple[int, ...], facts: CaptureFacts) -> str:
 
 
 def problem_lines(analysis: Analysis, width: int | None, damages: Damages | None = None) -> Iterator[str]:
-    """What could not be read, and why. `damages` as for `all_problems`."""
+    """The lines of a text report on what could not be read, and why. `damages` as for `all_problems`."""
     facts = analysis.capture
     problems = list(all_problems(analysis, damages))
     unread = incomplete(analysis)
@@ -346,6 +346,6 @@ def total_words(states: Counter[str], count: int) -> str:
 
 
 def problem_words(problem: Problem, facts: CaptureFacts) -> str:
-    """A problem in a line."""
+    """A problem of a text report in a line."""
     where = frames_words(problem.frames, facts)
     return f"  {problem.kind} ({problem.layer}{', ' + where if where else ''}): {problem.text}"

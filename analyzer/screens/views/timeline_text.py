@@ -97,7 +97,7 @@ class _Pair(Struct):
 
 
 class Legend:
-    """The names of the pairs that the calls with some numbers are between."""
+    """The legend of the timeline: the names of the pairs of client and server that the calls with some numbers are between."""
 
     def __init__(self, analysis: Analysis, numbers: Sequence[int]) -> None:
         self._names = {ip: names[0] for ip, names in machine_names(analysis).items()}
@@ -117,7 +117,7 @@ class Legend:
         return len(self._pairs)
 
     def label(self, call: Call) -> str:
-        """The name of a call's pair, without a blank but around the arrow."""
+        """The legend's label of a call's pair, without a blank but around the arrow."""
         return self._pairs[who_of(call)].label
 
     def lines(self) -> Iterator[str]:
@@ -147,7 +147,7 @@ class Legend:
 
 
 def _short(name: str | None, otherwise: str) -> str:
-    """A name in one word; the first label of a DNS name."""
+    """A machine's name in the legend in one word; the first label of a DNS name."""
     if not name:
         return otherwise
     word = "_".join(name.partition(".")[0].split()) if not name.replace(".", "").isdigit() else name
@@ -155,7 +155,7 @@ def _short(name: str | None, otherwise: str) -> str:
 
 
 def _without_early_tries(calls: Selected, analysis: Analysis) -> Selected:
-    """Of each registry read only the last try there is."""
+    """The timeline's calls without early tries: of each registry read only the last try there is."""
     # Few calls are reads, and all of them have something that few have.
     numbers = np.asarray(calls.numbers, np.int64)
     rare = calls.only(numbers[analysis.calls.column("rare")[numbers - 1] > 0].tolist())

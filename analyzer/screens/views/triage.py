@@ -34,7 +34,7 @@ _MOST_APART = 20
 
 
 class Triage:
-    """The view. `summary` is what was shown so far."""
+    """The view of `triage`. `summary` is what was shown so far."""
 
     def __init__(
         self,
@@ -44,8 +44,8 @@ class Triage:
         *,
         is_whole: bool = False,
     ) -> None:
-        """`analysed` reads one file, and raises `InputError` where it cannot; `failures` say why names stand for no file. If it
-        `is_whole`, the text has all observations and processes, not a line for each machine and kind."""
+        """`analysed` reads one file to triage, and raises `InputError` where it cannot; `failures` say why names stand for no file.
+        If it `is_whole`, the text has all observations and processes, not a line for each machine and kind."""
         self._is_whole = is_whole
         self._files = files
         self._analysed = analysed
@@ -70,7 +70,7 @@ class Triage:
         )
 
     def read(self) -> None:
-        """Reads every file now, before anything is shown; what is kept of each is its record."""
+        """Reads every file to triage now, before anything is shown; what is kept of each is its record."""
         self._kept = list(self._triaged())
 
     def _triaged(self) -> Iterator[Triaged]:
@@ -105,7 +105,7 @@ class Triage:
         yield self.summary
 
     def _joined_lines(self, width: int | None) -> Iterator[str]:
-        """The text of very many files: one account of all, and which of them could not be read."""
+        """The text of `triage` for very many files: one account of all, and which of them could not be read."""
         found: list[Observation] = []
         for one in self._triaged():
             found += one.findings
@@ -165,7 +165,7 @@ def _file_lines(one: Triaged, width: int | None, *, is_whole: bool) -> Iterator[
 
 
 def _account_lines(findings: Sequence[Observation], width: int | None) -> Iterator[str]:
-    """A line for each machine and kind, below the machine."""
+    """The lines of `triage` for each machine and kind, below the machine."""
     machine = None
     for line in account_lines(findings):
         if line.machine != machine:

@@ -13,23 +13,23 @@ Clock = Literal["absolute", "relative", "delta"]
 
 
 class View(Protocol):
-    """One command's result."""
+    """A view: one command's result, as records and as lines."""
 
     def records(self) -> Iterator[Record]:
         """One record a line of the command's result, as documented in docs/output.md."""
         ...
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """Text for people, folded at `width` columns (None: not folded), with rich's markup for colours."""
+        """The view's text for people, folded at `width` columns (None: not folded), with rich's markup for colours."""
         ...
 
     def inputs(self) -> tuple[str, ...]:
-        """Names of the files it was made from, which must not be written over."""
+        """Names of the files that the view was made from, which must not be written over."""
         ...
 
 
 class OfCapture:
-    """What every view of a capture shares."""
+    """The part of a view that every view of a capture shares."""
 
     __slots__ = ()
     analysis: Analysis
