@@ -55,7 +55,7 @@ _MOST_OF_A_KIND = 16
 
 
 class DissectedBlock(Struct, eq=False):
-    """A block that was looked at: TCP in common shapes, and what was found frame by frame, with positions in the block.
+    """A block of frames that was looked at: TCP in common shapes, and what was found frame by frame, with positions in the block.
 
     These columns are about TCP in common shapes that is ours by port. `waiting` are the positions of segments whose flows had sent
     nothing that may be ours when the block was looked at. `waiting_flows` are the numbers of these flows, and `waiting_sizes` the
@@ -73,7 +73,7 @@ class DissectedBlock(Struct, eq=False):
 
 
 class Dissector:
-    """Takes frames apart. `fast=False` goes frame by frame, with the same result."""
+    """Takes captured frames apart, block by block. `fast=False` goes frame by frame, with the same result."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Dissector:
         tallies: Tallies | None = None,
         most_passed: int | None = None,
     ) -> None:
-        """What is counted goes to `tallies`, for who has them to report; without them, `finish` does. A few frames of ours wait no
+        """Counts of frames go to `tallies`, for who has them to report; without them, `finish` does. A few frames of ours wait no
         longer than for `most_passed` bytes of others (None: until there are more)."""
         self._most_passed, self._passed = most_passed, 0
         self._fast = fast
@@ -102,24 +102,25 @@ class Dissector:
         self._repeated: dict[tuple[ProblemKind, str], Tally] = {}
 
     def feed(self, block: FrameBlock) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
-        """Looks at a block of frames; gives out what no later block can change any more."""
+        """Looks at a block of frames; gives out segments that no later block can change any more."""
         for held in self._settled(block):
             yield from self._give_out(held)
 
     @property
     def since_ns(self) -> int | None:
-        """The time of the first frame that was looked at and not given out; None where there is none."""
+        """The time of the first frame that was looked at whose segments were not given out; None where there is none."""
         blocks = [held.block for held in self._held]
         return min((int(block.times_ns.min()) for block in (*blocks, *self._thin.blocks)), default=None)
 
     def flush(self) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
-        """Gives out all that was looked at: of flows that are recognised later, what came before is not there then."""
+        """Gives out the segments of all frames that were looked at: of flows that are recognised later, what came before is not
+        there then."""
         for held in self._last_held():
             yield from self._give_out(held)
         yield from self._give_out_thin()
 
     def finish(self) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict | FlowLink]:
-        """Gives out the rest, then what frames show of their senders and the sums of what could not be read."""
+        """Gives out the rest of the segments, then what frames show of their senders and the sums of what could not be read."""
         yield from self.flush()
         for lost in self._frames.finish():
             self._count_lost(lost)
@@ -134,7 +135,7 @@ class Dissector:
             yield from self.tallies.problems()
 
     def _look_at(self, block: FrameBlock) -> DissectedBlock:
-        """First pass over a block: sorts the frames, and learns which flows are ours."""
+        """First pass over a block of frames: sorts them, and learns which flows are ours."""
         views = Views(block.data)
         common, others = NO_FRAMES, np.arange(len(block))
         if self._fast and is_common(block):
@@ -169,8 +170,8 @@ class Dissector:
     def _start_flows(
         self, block: FrameBlock, views: Views, common: TcpFrames, plain: Iterable[tuple[int, Item]]
     ) -> tuple[IntArray, Hashes, IntArray]:
-        """Learns which flows that are ours by port send what may be ours. Of the others: the common frames, the numbers of their
-        flows, and the sizes of the payloads."""
+        """Learns which flows that are ours by port send segments that may be ours. Of the others: the common frames, the numbers of
+        their flows, and the sizes of the payloads."""
         # In the order of frames in both ways, so that the limit forgets the same ones.
         started = [
             (index, flow_hash(item.src, item.dst))
@@ -199,7 +200,7 @@ class Dissector:
         return positions[unknown], flows[unknown], sizes[unknown]
 
     def _without_bytes(self, block: FrameBlock, empty: npt.NDArray[np.int64]) -> Iterator[tuple[int, Item]]:
-        """What frames without bytes come to, of which a small file can have many: the first ones stand for the rest."""
+        """The problems of frames without bytes, of which a small file can have many: the first ones stand for the rest."""
         items: list[Item] = []
         for place, index in enumerate(empty.tolist()):
             items = list(self._frames.dissect(block.frame(index)))
@@ -222,7 +223,7 @@ class Dissector:
         ]
 
     def _settled(self, block: FrameBlock) -> Iterator[DissectedBlock]:
-        """Looks at a block of frames; gives the blocks that no later one can change any more."""
+        """Looks at a block of frames; gives the dissected blocks that no later one can change any more."""
         self._held.append(self._look_at(block))
         self._held_size += self._held[-1].size
         while self._held_size - self._held[0].size >= LOOK_BEHIND_BYTES:
@@ -230,13 +231,13 @@ class Dissector:
             yield self._held.popleft()
 
     def _last_held(self) -> Iterator[DissectedBlock]:
-        """The blocks that are left."""
+        """The dissected blocks that are left."""
         self._held_size = 0
         while self._held:
             yield self._held.popleft()
 
     def _give_out(self, held: DissectedBlock) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
-        """Second pass over a block: the segments of our flows, in the order of frames."""
+        """Second pass over a block of frames: the segments of our flows, in the order of frames."""
         released = self._waiting.released()
         if released:
             yield from self._give_out_thin()
@@ -272,7 +273,7 @@ class Dissector:
     def _plain_before(
         self, held: DissectedBlock, index: int
     ) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
-        """What was found frame by frame before this position, and was not given out yet."""
+        """What was found frame by frame before this position of the block, and was not given out yet."""
         while held.plain and held.plain[0][0] < index:
             yield from self._item(held.plain.popleft()[1])
 
@@ -340,7 +341,7 @@ class Dissector:
     def _one_by_one(
         self, held: DissectedBlock, columns: SegmentColumns, first: int, stop: int
     ) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
-        """The segments of a stretch that is no run; what is wrong with them is counted."""
+        """The segments of a stretch of frames that is no run; what is wrong with them is counted."""
         for at, segment in zip(range(first, stop), columns.segments(self._ends, first, stop), strict=True):
             index = int(columns.index[at])
             yield from self._plain_before(held, index)
@@ -374,7 +375,7 @@ class Dissector:
         return common.chosen(np.flatnonzero(ours))
 
     def _item(self, item: Item) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
-        """What an item found frame by frame amounts to."""
+        """The segment or problem that an item found frame by frame amounts to."""
         if isinstance(item, Problem):
             stated = self._repeated.setdefault((item.kind, item.text), Tally())
             stated.note(item.frames[-1], 0)
@@ -409,7 +410,7 @@ class Dissector:
             )
 
     def _waits(self, item: Found) -> bool:
-        """Whether nothing that its flow has sent may be ours."""
+        """Whether a frame's flow has sent nothing that may be ours."""
         return not self._waiting.is_started(flow_hash(item.src, item.dst))
 
     def _count_lost(self, lost: LostSegment) -> None:
@@ -441,6 +442,6 @@ class Dissector:
 
 
 def _may_be_ours(item: Found) -> bool:
-    """Whether a segment has data that may be ours, as far as it was captured."""
+    """Whether a TCP segment has data that may be ours, as far as it was captured."""
     payload = item.payload.data
     return item.missing > 0 or (len(payload) > 0 and may_be_ours(payload, 0, len(payload)))

@@ -22,7 +22,7 @@ _U64 = npt.NDArray[np.uint64]
 
 
 def bad_ip_checksums(data: bytes, views: Views, ip: IntArray, tcp: IntArray, is_ipv4: Bools) -> Bools:
-    """What `plain.checksum_fails` gives for each IPv4 header."""
+    """Which IPv4 headers have a wrong checksum, as `plain.checksum_fails` gives it for each."""
     bad = np.zeros(len(ip), np.bool_)
     is_usual = is_ipv4 & (tcp - ip == _USUAL_HEADER_LEN)
     usual = np.flatnonzero(is_usual)
@@ -42,7 +42,7 @@ def bad_ip_checksums(data: bytes, views: Views, ip: IntArray, tcp: IntArray, is_
 def bad_tcp_checksums(
     data: bytes, views: Views, ip: IntArray, tcp: IntArray, lengths: IntArray, whole: Bools, is_ipv4: Bools
 ) -> Bools:
-    """What `plain.tcp_checksum_fails` gives for each whole segment."""
+    """Which whole segments have a wrong TCP checksum, as `plain.tcp_checksum_fails` gives it for each."""
     bad = np.zeros(len(ip), np.bool_)
     left = views.u16[tcp + 16].astype(np.int64)
     chosen = np.flatnonzero(whole & (left != 0))
@@ -71,12 +71,12 @@ def bad_tcp_checksums(
 
 
 def _halves(words: _U64) -> IntArray:
-    """The upper and the lower half of each word added up."""
+    """The upper and the lower half of each word of a checksum added up."""
     return (words & np.uint64(0xFFFFFFFF)).astype(np.int64) + (words >> np.uint64(32)).astype(np.int64)
 
 
 def word_sums(data: bytes, starts: IntArray, lengths: IntArray) -> _U64:
-    """For each run of at least sixteen bytes the sum of its 16-bit words by 0xFFFF; an odd last byte counts as a word."""
+    """The checksum sums of runs of at least sixteen bytes: of 16-bit words by 0xFFFF; an odd last byte counts as a word."""
     if int(lengths.sum()) * _DENSE < len(data):
         pieces = [data[start : start + length] for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
         data = b"".join(pieces)
@@ -107,7 +107,7 @@ def word_sums(data: bytes, starts: IntArray, lengths: IntArray) -> _U64:
 
 
 def _bytes_at(data: bytes, starts: IntArray, counts: IntArray) -> _U64:
-    """Fewer than eight bytes at each place, as a little-endian number."""
+    """Fewer than eight bytes of a checksum at each place, as a little-endian number."""
     words: _U64 = np.ndarray((len(data) - 7,), np.dtype(np.uint64).newbyteorder("<"), data, strides=(1,))
     # A place near the end of the data is read from a little before it.
     at = np.minimum(starts, len(data) - 8)

@@ -21,7 +21,7 @@ ENOUGH_BYTES = 1 << 20
 
 
 class Coalesced:
-    """Frames that wait; all of one link type."""
+    """Frames of several blocks that wait to be coalesced; all of one link type."""
 
     def __init__(self) -> None:
         self._blocks: list[FrameBlock] = []
@@ -34,7 +34,7 @@ class Coalesced:
 
     @property
     def blocks(self) -> Sequence[FrameBlock]:
-        """The frames that wait, by the block they came in."""
+        """The frames that wait to be coalesced, by the block they came in."""
         return self._blocks
 
     @property
@@ -43,11 +43,11 @@ class Coalesced:
 
     @property
     def link_type(self) -> int | None:
-        """That of the frames, None where there are none."""
+        """The link type of the frames that wait to be coalesced, None where there are none."""
         return self._blocks[0].link_type if self._blocks else None
 
     def add(self, block: FrameBlock, chosen: TcpFrames) -> None:
-        """Copies the chosen frames of a block."""
+        """Copies the chosen frames of a block to those that wait to be coalesced."""
         index = chosen.index
         copied = block.only(index)
         moved = copied.starts + self._size
@@ -66,7 +66,7 @@ class Coalesced:
         self._count += len(index)
 
     def take(self) -> tuple[FrameBlock, TcpFrames]:
-        """Makes one block of all frames; there is at least one, and none wait any more."""
+        """Coalesces all frames that wait to one block; there is at least one, and none wait any more."""
         blocks, found = self._blocks, self._found
         block, frames = FrameBlock.joined(blocks), TcpFrames.joined(found)
         self._blocks, self._found = [], []

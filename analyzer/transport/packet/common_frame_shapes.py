@@ -98,16 +98,16 @@ class TcpFrames(Struct, frozen=True, eq=False):
         return len(self.index)
 
     def chosen(self, positions: IntArray) -> TcpFrames:
-        """The frames at these positions."""
+        """The TCP frames at these positions."""
         return TcpFrames(*(column[positions] for column in astuple(self)))
 
     @staticmethod
     def joined(parts: Sequence[TcpFrames]) -> TcpFrames:
-        """The frames of several, one behind the other."""
+        """The TCP frames of several, one behind the other."""
         return TcpFrames(*map(np.concatenate, zip(*map(astuple, parts), strict=True)))
 
     def port_pairs(self, views: Views) -> IntArray:
-        """Both ports, the same for both directions."""
+        """Both ports of TCP frames, the same number for both directions."""
         ports = views.be32[self.tcp].astype(np.int64)
         pairs: IntArray = np.minimum(ports, (ports >> 16) | (ports & 0xFFFF) << 16)
         return pairs
@@ -118,7 +118,7 @@ NO_FRAMES = TcpFrames(_EMPTY, _EMPTY, _EMPTY, _NONE, _NONE)
 
 
 def is_common(block: FrameBlock) -> bool:
-    """Whether frames of this block can be of a shape we know."""
+    """Whether frames of this block can be of a common shape."""
     return len(block) >= FEWEST_FRAMES and (
         block.link_type in _TYPED_LINKS
         or block.link_type in (LinkType.RAW, LinkType.IPV4, LinkType.IPV6, LinkType.NULL, LinkType.LOOP)
@@ -126,7 +126,7 @@ def is_common(block: FrameBlock) -> bool:
 
 
 def sort_out(block: FrameBlock, views: Views) -> tuple[TcpFrames, IntArray]:
-    """The frames with TCP in a common shape, and the positions of those that have to be read one by one."""
+    """Sorts a block: the frames with TCP in a common shape, and the positions of those that have to be read one by one."""
     frames = np.arange(len(block))
     parts: list[TcpFrames] = []
     if block.link_type == LinkType.ETHERNET:
@@ -190,7 +190,7 @@ def _without_bridging(
 
 
 def _usual(block: FrameBlock) -> tuple[TcpFrames, IntArray]:
-    """The frames of the usual shape with TCP, and the positions of all others but those with UDP that is not read."""
+    """The frames of the usual shape (Ethernet, IPv4, TCP), and the positions of all others but those with UDP that is not read."""
     words = block.heads.view("<u4").reshape(-1, HEAD_LEN // 4)
     shorts = block.heads.view("<u2").reshape(-1, HEAD_LEN // 2)
     begin = words[:, _USUAL_BEGIN_AT // 4] & 0xFFFFFF
@@ -253,7 +253,7 @@ def _networks(
 
 
 def _long_enough(frames: IntArray, at: IntArray, enough: Bools, left: list[IntArray]) -> tuple[IntArray, IntArray]:
-    """The frames and offsets where there is enough; the others are left to `frame_dissector`."""
+    """The frames and offsets where there is enough for a header; the others are left to `frame_dissector`."""
     if enough.all():
         return frames, at
     left.append(frames[~enough])
@@ -359,7 +359,7 @@ def _tcp_frames(views: Views, frames: IntArray, ip: IntArray, tcp: IntArray) -> 
 
 
 def may_begin_like_ours(block: FrameBlock, views: Views, found: TcpFrames) -> IntArray:
-    """Positions of those not ours by port whose payloads may begin like SMB or DCERPC: of all that do, and of few others."""
+    """Positions of TCP frames not ours by port whose payloads may begin like SMB or DCERPC: of all that do, and of few others."""
     positions = np.flatnonzero(found.unclear)
     tcp, index = found.tcp[positions], found.index[positions]
     begins = tcp + ((views.u8[tcp + 12] >> 4).astype(np.int64) << 2)

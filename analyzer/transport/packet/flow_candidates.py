@@ -37,7 +37,7 @@ def flow_key(src: End, dst: End) -> FlowKey:
 
 
 def is_by_port(src: End, dst: End) -> bool:
-    """Whether a port makes the flow between two ends ours."""
+    """Whether a port makes the TCP flow between two ends ours."""
     return src[1] in PORTS or dst[1] in PORTS
 
 
@@ -59,7 +59,7 @@ def begins_like_ours(payload: bytes) -> bool:
 
 
 class Flows:
-    """The flows that are ours by what was seen in them; those that are ours by port need no memory."""
+    """The TCP flows that are ours by what was seen in them; those that are ours by port need no memory."""
 
     def __init__(self, most: int = DEFAULTS.flows) -> None:
         self._most = most
@@ -74,7 +74,7 @@ class Flows:
         return iter(self._known)
 
     def add(self, key: FlowKey) -> None:
-        """Takes a flow for ours from now on; beyond the limit the one taken first is forgotten."""
+        """Takes a TCP flow for ours from now on; beyond the limit the one taken first is forgotten."""
         if key in self._known:
             return
         if len(self._known) >= self._most:

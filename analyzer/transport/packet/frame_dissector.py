@@ -78,8 +78,8 @@ Item = Found | LostSegment | Problem | Conflict | UdpPayload
 
 
 class Packet(Struct, frozen=True):
-    """Bytes that are being taken apart: `stop` is where they end on the wire, which may be beyond what was captured. `address` and
-    `hops` are as those of `Found`."""
+    """Bytes of a frame that are being taken apart: `stop` is where they end on the wire, which may be beyond what was captured.
+    `address` and `hops` are as those of `Found`."""
 
     traced: TracedBytes
     data: bytes
@@ -92,11 +92,11 @@ class Packet(Struct, frozen=True):
 
 
 class _MalformedHeaderError(Exception):
-    """A header has an impossible value; the frame counts as malformed."""
+    """The error that a packet's header has an impossible value; the frame counts as malformed."""
 
 
 class FrameDissector:
-    """Takes frames apart one by one; holds fragments."""
+    """Takes frames apart one by one; holds IP fragments."""
 
     def __init__(self, limits: Limits = DEFAULTS) -> None:
         self._fragments = Fragments(limits)
@@ -110,7 +110,7 @@ class FrameDissector:
         yield from self._guarded(self._link(packet, frame.link_type, 0), packet)
 
     def finish(self) -> Iterator[LostSegment]:
-        """The datagrams that never became whole, as far as they may have carried TCP."""
+        """The lost segments of datagrams that never became whole, as far as they may have carried TCP."""
         self._fragments.finish()
         yield from self._given_up()
 
@@ -459,7 +459,7 @@ def tcp_checksum_fails(addresses: int, segment: bytes) -> bool:
 
 
 def _ends_of(datagram: Datagram) -> tuple[End, End] | None:
-    """The ends of an incomplete datagram's segment, where its first fragment was captured."""
+    """The ends (addresses, ports) of an incomplete datagram's segment, where its first fragment was captured."""
     head = datagram.head()
     if len(head) < 4:
         return None

@@ -29,19 +29,19 @@ Moment = tuple[int, int]
 
 
 class Tally(Struct):
-    """How often something happened, and in which frames first: time and frame of each."""
+    """A tally of frames: how often something happened, and in which frames first: time and frame of each."""
 
     count: int = 0
     firsts: list[Moment] = field(default_factory=list)
 
     def note(self, frame: int, time_ns: int, more: int = 0) -> None:
-        """It happened in a frame, and so many times more that are not named."""
+        """Notes in the tally that something happened in a frame, and so many times more that are not named."""
         self.count += 1 + more
         if len(self.firsts) < FRAMES_NAMED:
             self.firsts.append((time_ns, frame))
 
     def add(self, other: Tally) -> None:
-        """Counts what another part of the capture counted; the first frames are those of the whole."""
+        """Adds the tally of another part of the capture; the first frames are those of the whole."""
         self.count += other.count
         self.firsts = sorted((*self.firsts, *other.firsts))[:FRAMES_NAMED]
 
@@ -51,7 +51,8 @@ class Tally(Struct):
 
 
 class Tallies(Struct):
-    """The counts. `lost` is by kind of `packet.plain.Lost`, `unknown_links` by LINKTYPE_ number."""
+    """The tallies of frames that were not read, or read with a reservation. `lost` is by kind of `packet.plain.Lost`,
+    `unknown_links` by LINKTYPE_ number."""
 
     lost: dict[str, Tally] = field(default_factory=dict)
     unknown_links: dict[int, Tally] = field(default_factory=dict)
@@ -60,7 +61,7 @@ class Tallies(Struct):
     bad_tcp_checksums: Tally = field(default_factory=Tally)
 
     def add(self, other: Tallies) -> None:
-        """Counts what another part of the capture counted."""
+        """Adds the tallies of another part of the capture."""
         for kind, tally in other.lost.items():
             self.lost.setdefault(kind, Tally()).add(tally)
         for link_type, tally in other.unknown_links.items():
@@ -70,12 +71,12 @@ class Tallies(Struct):
         self.bad_tcp_checksums.add(other.bad_tcp_checksums)
 
     def renumber(self, frame: Callable[[int], int]) -> None:
-        """Gives every frame that is named another id."""
+        """Gives every frame that is named in the tallies another id."""
         for tally in (*self.lost.values(), *self.unknown_links.values(), self.bad_checksums, self.bad_tcp_checksums):
             tally.firsts = sorted((time_ns, frame(one)) for time_ns, one in tally.firsts)
 
     def problems(self) -> Iterator[Problem]:
-        """What there is to be stated of the whole."""
+        """The problems that the tallies of frames amount to."""
         for kind, tally in self.lost.items():
             problem_kind, text = _LOST_TEXTS[kind]
             yield Problem(problem_kind, "packet", tally.frames, f"{tally.count} {text}")

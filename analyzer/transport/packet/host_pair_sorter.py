@@ -51,7 +51,7 @@ _MOST_DATAGRAMS = 4096
 
 
 class FrameKind(Struct, frozen=True):
-    """What frames are of: a pair of hosts; whether of a KDC (port 88), whose `client` then asked."""
+    """The kind by which frames are sorted: a pair of hosts; whether of a KDC (port 88), whose `client` then asked."""
 
     pair: Pair
     client: str | None = None
@@ -66,13 +66,13 @@ class ChosenFrames(Struct, frozen=True, eq=False):
 
 
 class KeptFrame(Struct, frozen=True):
-    """A frame that is to be kept, and whose."""
+    """A frame that is to be kept, and of which pair of hosts it is."""
 
     kind: FrameKind
 
 
 class _NotingDissector(FrameDissector):
-    """Also gives the reason to keep a frame, where that is not a segment it completes."""
+    """A frame dissector that also gives the reason to keep a frame, where that is not a segment it completes."""
 
     def __init__(self, limits: Limits) -> None:
         super().__init__(limits)
@@ -85,7 +85,7 @@ class _NotingDissector(FrameDissector):
         self._loose = 0
 
     def dissect(self, frame: Frame) -> Iterator[Item | KeptFrame]:  # type: ignore[override]
-        """Takes a frame apart, but only marks a fragment to be kept: it is read where all its parts are together."""
+        """Takes a frame apart to sort it, but only marks a fragment to be kept: it is read where all its parts are together."""
         self._datagram = None
         items: list[Item | KeptFrame] = []
         for item in super().dissect(frame):
@@ -104,7 +104,7 @@ class _NotingDissector(FrameDissector):
         return iter(()) if kind is None else iter((KeptFrame(kind),))
 
     def finish(self) -> Iterator[LostSegment]:
-        """Datagrams that are not whole are counted where all their fragments are together."""
+        """Leaves datagrams that are not whole uncounted: they are counted where all their fragments are together."""
         return iter(())
 
     def _given_up(self) -> Iterator[LostSegment]:
@@ -132,7 +132,8 @@ class _NotingDissector(FrameDissector):
 
 
 class FrameSorter(Dissector):
-    """Sorts the frames of one file. `wanted` are flows that are ours by what other files hold, as `flow_hash` numbers them."""
+    """Sorts the frames of one capture file by pair of hosts. `wanted` are flows that are ours by what other files hold, as
+    `flow_hash` numbers them."""
 
     def __init__(self, *, limits: Limits = DEFAULTS, wanted: Collection[int] = ()) -> None:
         super().__init__(limits=limits, tallies=Tallies())
@@ -148,22 +149,22 @@ class FrameSorter(Dissector):
 
     @property
     def ours(self) -> list[int]:
-        """The numbers of the flows that are ours, ascending."""
+        """The numbers of the TCP flows that are ours, ascending."""
         return _numbers_in(self._our_flows)
 
     @property
     def begun(self) -> list[int]:
-        """The numbers of the flows that are ours and begin in this file."""
+        """The numbers of the TCP flows that are ours and begin in this file."""
         return _numbers_in(self._begun)
 
     @property
     def recognised(self) -> set[int]:
-        """The numbers of the flows that are ours by what is in this file, not by port."""
+        """The numbers of the TCP flows that are ours by what is in this file, not by port."""
         return {flow_hash(*key) for key in self._flows}
 
     @property
     def met(self) -> Hashes:
-        """The numbers of all flows with TCP that are not ours by port, ascending."""
+        """The numbers of all TCP flows that are not ours by port, ascending."""
         return distinct(np.concatenate([NO_FLOWS, *self._met]))
 
     @property
@@ -172,11 +173,11 @@ class FrameSorter(Dissector):
         return self._noting.links
 
     def sort(self, block: FrameBlock) -> Iterator[tuple[FrameBlock, list[ChosenFrames]]]:
-        """Looks at a block of frames; gives out those that no later block can change any more, with what of them is ours."""
+        """Sorts a block of frames; gives out those that no later block can change any more, with what of them is ours."""
         return map(self._sorted, self._settled(block))
 
     def rest(self) -> Iterator[tuple[FrameBlock, list[ChosenFrames]]]:
-        """The blocks that are left, and all sums in `tallies`."""
+        """The blocks of frames that are left to sort, and all sums in `tallies`."""
         yield from map(self._sorted, self._last_held())
         self.tallies.unknown_links = self._frames.unknown_links
         self.tallies.forgotten = self._flows.forgotten
@@ -217,7 +218,8 @@ class FrameSorter(Dissector):
         return held.block, chosen
 
     def _note_cards(self, held: DissectedBlock, common: TcpFrames, position: int) -> None:
-        """Notes who sent and received a frame, where its IP header follows an Ethernet header with or without VLAN tags."""
+        """Notes who (MAC addresses) sent and received a frame, where its IP header follows an Ethernet header with or without VLAN
+        tags."""
         block, at = held.block, int(common.ip[position])
         start = int(block.starts[common.index[position]])
         if block.link_type != _ETHERNET or at - start not in _IP_OFFSETS:
@@ -261,13 +263,13 @@ def _numbers_in(parts: list[Hashes]) -> list[int]:
 
 
 def pair_of(one: bytes, other: bytes) -> Pair:
-    """Two addresses as text, in order."""
+    """A pair of hosts: two addresses as text, in order."""
     low, high = sorted((one, other))
     return str(ip_address(low)), str(ip_address(high))
 
 
 def _of_kdc(src: bytes, dst: bytes) -> FrameKind:
-    """Replies of a KDC in datagrams."""
+    """The frame kind of a KDC's replies in datagrams: the pair of hosts, and the client that asked."""
     return FrameKind(pair_of(src, dst), str(ip_address(dst)))
 
 
@@ -281,7 +283,7 @@ def _kind_of(src: End, dst: End) -> FrameKind:
 
 
 def _kinds(held: DissectedBlock, common: TcpFrames) -> Iterator[tuple[FrameKind, IntArray]]:
-    """The kinds of some frames in common shapes, each with the positions of its frames among these."""
+    """The kinds (pairs of hosts) of some frames in common shapes, each with the positions of its frames among these."""
     is_ipv4 = held.views.u8[common.ip] >> 4 == 4
     source, target = (held.views.be16[common.tcp + at] == KERBEROS_PORT for at in (0, 2))
     asks = np.where(source, 1, np.where(target, 2, 0))

@@ -31,7 +31,8 @@ MAX_MARKS = 256
 
 
 class FragmentKey(NamedTuple):
-    """What the fragments of one datagram share. (IPv6 does without the protocol; a sender that mixes them is broken.)"""
+    """What the IP fragments of one datagram share (addresses, protocol, identification). (IPv6 does without the protocol; a sender
+    that mixes them is broken.)"""
 
     src: bytes
     dst: bytes
@@ -40,7 +41,7 @@ class FragmentKey(NamedTuple):
 
 
 class Datagram(Struct, eq=False):
-    """What is known of one datagram. `pieces` do not overlap and are sorted by `starts`."""
+    """What is known of one fragmented IP datagram. `pieces` do not overlap and are sorted by `starts`."""
 
     key: FragmentKey
     first_time_ns: int
@@ -54,11 +55,11 @@ class Datagram(Struct, eq=False):
     marks: set[tuple[int, int]] = field(default_factory=set)
 
     def head(self) -> bytes:
-        """The captured bytes from the datagram's beginning on, as far as the first piece goes."""
+        """The captured bytes from the fragmented datagram's beginning on, as far as the first piece goes."""
         return self.pieces[0].data if self.starts and self.starts[0] == 0 else b""
 
     def cost(self) -> int:
-        """What the datagram takes of our memory, roughly."""
+        """What the fragmented datagram takes of our memory, roughly."""
         return self.held + PIECE_COST * len(self.starts)
 
     def is_whole(self) -> bool:
@@ -66,7 +67,7 @@ class Datagram(Struct, eq=False):
         return self.total is not None and self.held == self.total
 
     def insert(self, start: int, piece: TracedBytes) -> bool:
-        """Adds what is not covered yet; returns whether what is covered differs."""
+        """Adds what a fragment holds and is not covered yet; returns whether what is covered differs."""
         differs = False
         stop = start + len(piece)
         at = max(bisect_right(self.starts, start) - 1, 0)
@@ -93,7 +94,7 @@ class Datagram(Struct, eq=False):
 
 
 class Fragments:
-    """Holds fragments until their datagram is whole."""
+    """Holds IP fragments until their datagram is whole."""
 
     def __init__(
         self,
@@ -170,7 +171,7 @@ class Fragments:
         yield from self._keep_bounds(time_ns)
 
     def _complete(self, key: FragmentKey, datagram: Datagram) -> None:
-        """Holds no more of a whole datagram than what its fragments are recognised by when they come again."""
+        """Completes a fragmented datagram: holds no more of it than what its fragments are recognised by when they come again."""
         del self._open[key]
         self._held -= datagram.cost()
         self._whole[key] = datagram.marks
@@ -179,7 +180,7 @@ class Fragments:
             self._whole.popitem(last=False)
 
     def _cut_at(self, datagram: Datagram, total: int) -> bool:
-        """Drops what lies beyond the end that is now known; returns whether there was any."""
+        """Drops what of a fragmented datagram lies beyond the end that is now known; returns whether there was any."""
         beyond = False
         while datagram.starts and datagram.starts[-1] + len(datagram.pieces[-1]) > total:
             beyond = True
@@ -214,6 +215,6 @@ class Fragments:
         self.given_up.append(datagram)
 
     def finish(self) -> None:
-        """Gives up what is still open; `given_up` then holds all that never became whole."""
+        """Gives up fragmented datagrams that are still open; `given_up` then holds all that never became whole."""
         for key in list(self._open):
             self._give_up(key)

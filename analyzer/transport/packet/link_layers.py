@@ -82,7 +82,7 @@ def ethernet(data: bytes, at: int) -> Network:
 
 
 def llc(data: bytes, at: int) -> Network:
-    """IEEE 802.2 with a SNAP header (RFC 1042); any other service carries no IP worth following."""
+    """Reads an IEEE 802.2 LLC header with SNAP (RFC 1042); any other service carries no IP worth following."""
     head = data[at : at + 3]
     if len(head) < 3:
         raise TruncatedError("the captured bytes end here", start=at)
@@ -116,7 +116,8 @@ def raw_ip(data: bytes, at: int) -> Network:
 
 
 def loopback(data: bytes, at: int) -> Network:
-    """The address family in the byte order of the machine that captured, or the network's (LINKTYPE_LOOP)."""
+    """Reads a loopback header: the address family in the byte order of the machine that captured, or the network's
+    (LINKTYPE_LOOP)."""
     big = u32(data, at)
     little = int.from_bytes(data[at : at + 4], "little")
     for family in (little, big):
@@ -128,7 +129,7 @@ def loopback(data: bytes, at: int) -> Network:
 
 
 def ppp(data: bytes, at: int) -> Network:
-    """RFC 1661 and 1662, with or without address and control, the protocol in one byte or two."""
+    """Reads a PPP header (RFC 1661 and 1662), with or without address and control, the protocol in one byte or two."""
     if data[at : at + 2] == b"\xff\x03":
         at += 2
     protocol, length = u8(data, at), 1

@@ -73,7 +73,7 @@ class SegmentBatch(Event, frozen=True, eq=False):
 
     @classmethod
     def of(cls, item: Segment) -> SegmentBatch:
-        """A batch of one segment."""
+        """A batch of one TCP segment."""
         size = len(item.payload)
         return cls(
             item.src,
@@ -97,7 +97,7 @@ class SegmentBatch(Event, frozen=True, eq=False):
 
     @property
     def is_one_sided(self) -> bool:
-        """Whether all segments have data of the same end."""
+        """Whether all TCP segments of the batch have data of the same end."""
         return self.reply_seq < 0 and self.count == self.stop - self.first
 
     def __iter__(self) -> Iterator[Segment]:

@@ -26,9 +26,9 @@ BATCH_BYTES_BITS = 18
 
 
 class Batches(Struct, frozen=True, eq=False):
-    """Batch i has the segments `first[i]` to `stop[i]` of the columns, to be taken one by one where not `is_regular`. Its runs are
-    `run_first[i]` to `run_stop[i]`; where `replies`, the other end than the first sender sent the run. Its data segments are
-    `data_first[i]` to `data_stop[i]`.
+    """Batches of TCP segments: batch i has the segments `first[i]` to `stop[i]` of the columns, to be taken one by one where not
+    `is_regular`. Its runs are `run_first[i]` to `run_stop[i]`; where `replies`, the other end than the first sender sent the run.
+    Its data segments are `data_first[i]` to `data_stop[i]`.
 
     `seq` and `ack` are those of the first run; `reply_seq` is that of the other end's first run, or -1. `last` and `reply_last`
     are the last data segments of both ends, or -1.
@@ -49,7 +49,7 @@ class Batches(Struct, frozen=True, eq=False):
     replies: Bools
 
     def rows(self) -> Iterator[tuple[int, ...]]:
-        """All batches, field by field but for `replies`."""
+        """All batches of segments, field by field but for `replies`."""
         return zip(
             self.first.tolist(),
             self.stop.tolist(),
@@ -68,7 +68,7 @@ class Batches(Struct, frozen=True, eq=False):
 
 
 def find_batches(runs: Runs) -> Batches:
-    """The batches that a block's runs are; what is no run is alone."""
+    """Finds the batches of segments that a block's runs are; what is no run is alone."""
     count = len(runs.first)
     alone = ~runs.is_run | (runs.data_first == runs.data_stop)
     opening = runs.wall | alone
@@ -101,7 +101,7 @@ def find_batches(runs: Runs) -> Batches:
 
 
 def _fitting(runs: Runs, opening: Bools) -> Bools:
-    """Which runs are of batches where all runs fit."""
+    """Which runs of segments are of batches where all runs fit."""
     opens = np.flatnonzero(opening)
     batch = np.cumsum(opening) - 1
     other, reply_first, _, _ = _both_ends(runs.side, opens)
@@ -125,8 +125,8 @@ def _fitting(runs: Runs, opening: Bools) -> Bools:
 
 
 def _both_ends(side: IntArray, opens: IntArray) -> tuple[Bools, IntArray, IntArray, IntArray]:
-    """Which runs the other end than the first sender sent; the first and the last of those in each batch (their number and
-    -1 where there is none), and the last one of the first sender."""
+    """Which runs of segments the other end than the first sender sent; the first and the last of those in each batch (their number
+    and -1 where there is none), and the last one of the first sender."""
     every = np.arange(len(side))
     other = side != np.repeat(side[opens], np.diff(opens, append=len(side)))
     reply_first = np.minimum.reduceat(np.where(other, every, len(side)), opens)

@@ -23,7 +23,7 @@ Ends = Callable[[bytes, int, int], tuple[Endpoint, Endpoint, FlowKey, bool]]
 
 
 class SegmentColumns(Struct, frozen=True, eq=False):
-    """Segments of a block, in the order of frames: one entry in each array.
+    """TCP segments of a block in columns, in the order of frames: one entry in each array.
 
     `index` is the position in the block; `ip` and `tcp` state where the headers begin in `data`. `offsets` states where the payload
     begins in its frame, and `begins` where it begins in `data`. `sizes` is what was captured of it and `missing` what was not.
@@ -53,7 +53,7 @@ class SegmentColumns(Struct, frozen=True, eq=False):
         return len(self.index)
 
     def chosen(self, positions: IntArray) -> SegmentColumns:
-        """The segments at these positions, in their order."""
+        """The columns of the segments at these positions, in their order."""
         fields = (getattr(self, name) for name in self.__struct_fields__[1:])
         return SegmentColumns(self.data, *(field[positions] for field in fields))
 
@@ -93,7 +93,7 @@ class SegmentColumns(Struct, frozen=True, eq=False):
 
 
 class Payloads(Struct, frozen=True, eq=False):
-    """Where the payloads of segments lie: they begin at `begins` in the data, and end at `stops` as their headers give it.
+    """Where the payloads of TCP segments lie: they begin at `begins` in the data, and end at `stops` as their headers give it.
 
     `captured` is where what was captured of the frame ends. `good`: the lengths in the headers agree with each other.
     """
@@ -106,13 +106,13 @@ class Payloads(Struct, frozen=True, eq=False):
 
     @property
     def have_data(self) -> Bools:
-        """Which segments have data, captured or not."""
+        """Which TCP segments have data, captured or not."""
         found: Bools = self.good & (self.stops > self.begins)
         return found
 
 
 def payloads_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> Payloads:
-    """Where the payloads of the chosen frames lie."""
+    """Where the TCP payloads of the chosen frames lie."""
     ip, tcp, index = chosen.ip, chosen.tcp, chosen.index
     is_ipv4 = views.u8[ip] >> 4 == 4
     lengths = views.be16[np.where(is_ipv4, ip + 2, ip + 4)].astype(np.int64)
@@ -126,7 +126,7 @@ def payloads_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> Payloads:
 
 
 def columns_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> SegmentColumns:
-    """The fields of the chosen frames."""
+    """The header fields of the TCP segments in the chosen frames, as columns."""
     ip, tcp, index = chosen.ip, chosen.tcp, chosen.index
     payloads = payloads_of(block, views, chosen)
     is_ipv4, begins, stops, ends, good = (

@@ -31,9 +31,8 @@ _MOST_PASSES = 4
 
 
 class _Side(Struct, frozen=True, eq=False):
-    """The data segments of one end, sorted by stretch and number. Each has its position in the columns, the stretch between walls
-    that it is of, and where its bytes begin, from the first that the capture has of the stretch on.
-    """
+    """The data segments of one end of a connection, sorted by stretch and number. Each has its position in the columns, the stretch
+    between walls that it is of, and where its bytes begin, from the first that the capture has of the stretch on."""
 
     positions: IntArray
     stretch: IntArray
@@ -41,14 +40,14 @@ class _Side(Struct, frozen=True, eq=False):
 
 
 def most_waiting(limits: Limits) -> int:
-    """How many bytes of memory the segments that wait to be put in order may take together."""
+    """How many bytes of memory the segments that wait to be reordered may take together."""
     return min(_MOST_BYTES, limits.held_stream // _PART_OF_HELD, limits.held_total // _PART_OF_HELD)
 
 
 def waiting_order(
     columns: SegmentColumns, wall: Bools, side: IntArray, sizes: IntArray, again: Bools, most_waiting: int
 ) -> IntArray | None:
-    """The order in which segments are delivered, as positions in the columns; None where none waits for another.
+    """The order in which reordered segments are delivered, as positions in the columns; None where none waits for another.
 
     `side` is which end sent a segment, `sizes` the bytes that it brings: 0 for one that is not regular, or was sent `again`.
     """
@@ -78,7 +77,7 @@ def waiting_order(
 
 
 def closed_places(order: IntArray) -> Bools:
-    """Where nothing that comes later in the file was put before, nor the other way round."""
+    """Places in a block where no later segment was put before, nor the other way round."""
     closed = np.ones(len(order), np.bool_)
     closed[1:] = np.maximum.accumulate(order)[:-1] == np.arange(len(order) - 1)
     return closed
@@ -91,7 +90,8 @@ def _signed(difference: IntArray) -> IntArray:
 
 
 def _is_disordered(stretch: IntArray, side: IntArray, sizes: IntArray, begins: IntArray, acked: IntArray) -> bool:
-    """Whether data of an end does not continue what that end sent before, or what is acknowledged comes only later."""
+    """Whether segments are out of order: data of an end does not continue what that end sent before, or what is acknowledged comes
+    only later."""
     ends = np.empty((2, len(side)), np.int64)
     for way in (0, 1):
         mine = np.where(side == way, sizes, 0)
@@ -103,7 +103,7 @@ def _is_disordered(stretch: IntArray, side: IntArray, sizes: IntArray, begins: I
 
 
 def _repeated(stretch: IntArray, begins: IntArray, sizes: IntArray) -> Bools:
-    """Which segments, sorted by number, bring what one before them brought: nobody waits for it a second time."""
+    """Which segments, sorted by number, repeat what one before them brought: nobody waits for it a second time."""
     repeated = np.zeros(len(begins), np.bool_)
     places = _on_a_line(stretch, begins)
     repeated[1:] = places[1:] < np.maximum.accumulate(places + sizes)[:-1]
@@ -111,19 +111,19 @@ def _repeated(stretch: IntArray, begins: IntArray, sizes: IntArray) -> Bools:
 
 
 def _needed(other: _Side, mine: IntArray, stretch: IntArray, acked: IntArray) -> IntArray:
-    """For segments of one end that may wait for the other: their positions, and the one that each cannot come before."""
+    """Segments of one end that may wait for the other: their positions, and the segment that each cannot come before."""
     places = np.searchsorted(_on_a_line(other.stretch, other.begins), _on_a_line(stretch[mine], acked[mine])) - 1
     found = (places >= 0) & (other.stretch[places] == stretch[mine]) if len(mine) else np.zeros(0, np.bool_)
     return np.stack((mine[found], other.positions[places[found]]))
 
 
 def _on_a_line(stretch: IntArray, begins: IntArray) -> IntArray:
-    """Places in the streams of all stretches as one number."""
+    """Places in the TCP streams of all stretches as one number."""
     return (stretch << 33) + begins
 
 
 def _keys(count: int, needed: Sequence[IntArray], sides: Sequence[_Side]) -> IntArray | None:
-    """What segments are sorted by; None where they wait for each other to and fro.
+    """The keys that segments are sorted by; None where they wait for each other to and fro.
 
     It is the position of the segment that ends the waiting, times `span`, and for those that waited for it more: one and the
     position, or that of what they had to wait for besides, if that is later.
@@ -143,14 +143,14 @@ def _keys(count: int, needed: Sequence[IntArray], sides: Sequence[_Side]) -> Int
 
 
 def _behind(own: IntArray, needed: IntArray, positions: IntArray, span: int) -> IntArray:
-    """The keys of segments that leave no earlier than what they need."""
+    """The sort keys of segments that leave no earlier than what they need."""
     return np.where(needed > own, needed // span * span + np.maximum(needed % span, positions + 1), own)
 
 
 def _within_bounds(
     columns: SegmentColumns, order: IntArray, sizes: IntArray, again: Bools, most_waiting: int
 ) -> IntArray | None:
-    """The same order, but for groups that are too large or too unusual to say what would become of them."""
+    """The order of segments, but for groups that are too large or too unusual to say what would become of them."""
     count = len(order)
     opens = np.flatnonzero(closed_places(order))
     group = np.repeat(np.arange(len(opens)), np.diff(opens, append=count))

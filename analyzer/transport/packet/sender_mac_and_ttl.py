@@ -43,7 +43,8 @@ class _Seen(Struct):
 
 
 class FlowLinks:
-    """Collects what the frames of each end of a connection show; `most` in all. What there is beside them is counted."""
+    """Collects what the frames of each end of a connection show of their senders (MAC address, TTL); `most` in all. What there is
+    beside them is counted."""
 
     def __init__(self, most: int = DEFAULTS.flow_links) -> None:
         self._most = most
@@ -73,7 +74,8 @@ class FlowLinks:
         ends: Ends,
         flows: Flows,
     ) -> None:
-        """The segments of a block's runs that are of our flows, but for those whose headers say something impossible."""
+        """Notes the senders (MAC address, TTL) of segments of a block's runs that are of our flows, but for those whose headers say
+        something impossible."""
         columns = runs.columns
         at = _telling(block, views, runs)
         at = at[columns.good[at]]
@@ -113,14 +115,14 @@ class FlowLinks:
                 seen.again(int(times_ns[each]), int(frames[each]))
 
     def problems(self) -> Iterator[Problem]:
-        """States how many are not among those that are noted."""
+        """States how many senders' marks (MAC address, TTL) are not among those that are noted."""
         if count := len(self._left_out):
             least = "at least " if count == self._most else ""
             text = f"{least}{count} more link-layer addresses and hop limits of senders were met than are noted"
             yield Problem("limit", "packet", (), text)
 
     def found(self) -> Iterator[FlowLink]:
-        """All links, in the order of the frames that show them first."""
+        """All flow links (MAC address and TTL of senders), in the order of the frames that show them first."""
         for (src, dst, address, hops), seen in sorted(self._seen.items(), key=lambda one: one[1].first_frame):
             frames = tuple(sorted({seen.first_frame, seen.last_frame}))
             mac = address.hex(":") if address else None
@@ -130,7 +132,7 @@ class FlowLinks:
 
 
 def _telling(block: FrameBlock, views: Views, runs: Runs) -> IntArray:
-    """The places in the columns where a stretch of segments of one end and one run begins or ends that all show the same."""
+    """The places in the columns where a stretch of segments of one sender and one run begins or ends that all show the same."""
     columns = runs.columns
     shown: list[npt.NDArray[np.integer]] = [np.repeat(np.arange(len(runs.first)), runs.stop - runs.first)]
     shown.append(views.u8[columns.ip + np.where(columns.is_ipv4, 8, 7)])
@@ -147,5 +149,5 @@ def _telling(block: FrameBlock, views: Views, runs: Runs) -> IntArray:
 
 
 def _words_at(sender: tuple[int, int]) -> int:
-    """Where in a frame the 16 bytes begin that have the sender's address and what says whether it is one."""
+    """Where in a frame the 16 bytes begin that have the sender's link-layer address and what says whether it is one."""
     return max(sender[0] - 8, 0)

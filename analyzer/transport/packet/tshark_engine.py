@@ -68,7 +68,8 @@ def find_tshark(tshark_path: str | None = None) -> str:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """False for asyncio's remark that tshark was gone before it looked, which is pyshark's way of ending and no error."""
+    """Whether a log entry is news: not asyncio's remark that tshark was gone before it looked, which is pyshark's way of ending and
+    no error."""
     return "Unknown child process" not in record.getMessage()
 
 
@@ -109,7 +110,8 @@ def open_capture(path: Path, tshark_path: str | None, **options: Any) -> Any:
 
 @contextlib.contextmanager
 def _starting(path: Path) -> Iterator[None]:
-    """What the system refuses to pyshark is said of the file: it opens the file, and starts tshark at the first packet."""
+    """Turns what the system refuses to pyshark into an error of the file: it opens the file, and starts tshark at the first
+    packet."""
     try:
         yield
     except OSError as error:
@@ -123,7 +125,7 @@ class Complaint(Struct, frozen=True):
 
 
 def packets(capture: Any) -> Iterator[Any]:
-    """The packets of a capture, then a `Complaint` where tshark complained."""
+    """The packets of a capture as tshark gives them, then a `Complaint` where tshark complained."""
     from pyshark.capture.capture import TSharkCrashException
 
     crash = ""
@@ -150,7 +152,7 @@ def packets(capture: Any) -> Iterator[Any]:
 
 
 def in_thread(make: Callable[[], Iterator[_T]]) -> Iterator[_T]:
-    """Runs an iterator in a thread: an event loop cannot be driven from inside another one."""
+    """Runs pyshark's iterator in a thread: an event loop cannot be driven from inside another one."""
     batches: queue.Queue[list[_T] | BaseException | None] = queue.Queue(maxsize=_BATCHES_AHEAD)
     stopped = threading.Event()
 
@@ -287,7 +289,7 @@ class TsharkEngine:
         )
 
     def _read(self, at: int) -> Iterator[tuple[int, list[Event]]]:
-        """For each frame its time and what was found in it."""
+        """For each frame that tshark read its time and what was found in it."""
         frame = time_ns = 0
         set_back: list[int] = []
         clock = Clock(set_back)
@@ -354,7 +356,7 @@ class TsharkEngine:
 
 
 def _fields(layer: Any) -> dict[str, Any]:
-    """The fields of a layer as tshark wrote them; pyshark's accessors make an object of each one."""
+    """The fields of a layer in tshark's own form; pyshark's accessors make an object of each one."""
     fields: dict[str, Any] = layer._all_fields
     return fields
 
@@ -368,7 +370,8 @@ def _lies_at(whole: str, offset: int, payload: bytes) -> bool:
 
 
 def _nanoseconds(text: str) -> int:
-    """The time of a frame in nanoseconds: tshark gives seconds since 1970 with up to nine decimals, or ISO 8601 (4.2 and later)."""
+    """The time of tshark's frame in nanoseconds: tshark gives seconds since 1970 with up to nine decimals, or ISO 8601 (4.2 and
+    later)."""
     if "T" in text:
         day, _, fraction = text.rstrip("Z").partition(".")
         seconds = str(int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()))

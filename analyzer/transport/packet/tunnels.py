@@ -33,12 +33,13 @@ Bools = npt.NDArray[np.bool_]
 
 
 def swapped(number: int) -> int:
-    """A 16-bit number of the network as a little-endian read gives it."""
+    """A 16-bit number of a packet in network order as a little-endian read gives it."""
     return (number & 0xFF) << 8 | number >> 8
 
 
 class Views:
-    """For each offset of a buffer, the number that stands there: little-endian, and big-endian as on the network."""
+    """Views of a buffer of frames: for each offset, the number that stands there: little-endian, and big-endian as on the
+    network."""
 
     __slots__ = ("be16", "be32", "u8", "u16", "u32", "u64")
 
@@ -82,7 +83,7 @@ class Inner(Struct):
             self.irregular.append(frames)
 
     def take(self) -> tuple[IntArray, IntArray, IntArray]:
-        """All packets found so far, in the order of frames; they are not held afterwards."""
+        """All packets found inside tunnels so far, in the order of frames; they are not held afterwards."""
         frames, types, at = np.concatenate(self.frames), np.concatenate(self.types), np.concatenate(self.at)
         self.frames, self.types, self.at = [], [], []
         order = np.argsort(frames, kind="stable")
@@ -92,7 +93,8 @@ class Inner(Struct):
 def remove_headers(
     views: Views, frames: IntArray, protocols: IntArray, at: IntArray, ends: IntArray, inner: Inner
 ) -> None:
-    """Adds to `inner` what is inside the IP payloads at `at`, of these protocol numbers; `ends` is where each frame's bytes end.
+    """Removes tunnel headers: adds to `inner` what is inside the IP payloads at `at`, of these protocol numbers; `ends` is where
+    each frame's bytes end.
 
     UDP to ports of no tunnel (but for the replies of a KDC, which `frame_dissector` reads) and headers that belong to no tunnel are
     dropped; fragments must not be among the payloads.
@@ -203,7 +205,7 @@ def _ipv6(views: Views, frames: IntArray, at: IntArray, ends: IntArray, inner: I
 
 
 def _ethernet(views: Views, frames: IntArray, at: IntArray, ends: IntArray, inner: Inner) -> None:
-    """Frames in which Ethernet begins at `at`."""
+    """Frames of a tunnel in which Ethernet begins at `at`."""
     enough = at + link_layers.ETHERNET_LEN <= ends
     if not enough.all():
         inner.leave(frames[~enough])
