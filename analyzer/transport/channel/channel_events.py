@@ -15,7 +15,7 @@ Span = tuple[TracedBytes, int, int]
 
 
 class SmbInfo(Struct, frozen=True, cache_hash=True):
-    """How SMB carried a message: dialect as `2.0.2` ... `3.1.1` or `1.0`, session id, and what protected it.
+    """How SMB carried bytes of a channel: dialect as `2.0.2` ... `3.1.1` or `1.0`, session id, and what protected it.
 
     `dialect` is None where the negotiation was not captured. `client` and `server` are the ends of the connection that carried it,
     which for another channel of a session are not those of the open ([MS-SMB2] section 1.3, multichannel); None where they are.
@@ -53,12 +53,12 @@ class ChannelBatch(Event, frozen=True):
     def of(
         cls, channel: Channel, from_client: bool, data: TracedBytes, smb: SmbInfo | None, *, fresh: bool
     ) -> ChannelBatch:
-        """A batch of one span."""
+        """A batch of channel bytes of one span."""
         return cls(channel, from_client, [(data, 0, len(data))], smb, fresh)
 
     @property
     def data(self) -> TracedBytes:
-        """The bytes of all spans, joined."""
+        """The channel bytes of all spans, joined."""
         return TracedBytes.pick(self.spans)
 
 

@@ -19,7 +19,7 @@ class Channels:
     """Numbers the channels of a capture in the order they are met."""
 
     def __init__(self, numbers: Iterator[int] | None = None) -> None:
-        """`numbers` numbers them; from 0 if none are given."""
+        """`numbers` numbers the channels; from 0 if none are given."""
         self._numbers = count() if numbers is None else numbers
 
     def pipe(
@@ -32,16 +32,16 @@ class Channels:
         impersonation: int | None,
         logon: int | None = None,
     ) -> Channel:
-        """An open of a named pipe."""
+        """The channel of an open of a named pipe."""
         return Channel(next(self._numbers), "ncacn_np", client, server, name, session, identity, impersonation, logon)
 
     def tcp(self, client: Endpoint, server: Endpoint) -> Channel:
-        """A TCP connection that carries DCERPC."""
+        """The channel of a TCP connection that carries DCERPC."""
         return Channel(next(self._numbers), "ncacn_ip_tcp", client, server, None, None, None)
 
 
 class _TcpChannel:
-    """DCERPC directly on TCP: every byte belongs to the one channel."""
+    """The channel of DCERPC directly on TCP: every byte of the connection belongs to it."""
 
     def __init__(self, channel: Channel, client_direction: int) -> None:
         self.channel = channel
@@ -92,7 +92,7 @@ class TcpChannels:
         return [event]
 
     def finish(self) -> list[Event]:
-        """The capture ends, and with it every channel."""
+        """Ends every TCP channel with the capture."""
         closed: list[Event] = [ChannelClosed(each.channel) for each in self._open.values()]
         self._open.clear()
         return closed

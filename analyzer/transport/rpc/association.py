@@ -79,7 +79,7 @@ class _Offered(Struct, frozen=True):
 
 
 class Association:
-    """Everything known of one channel."""
+    """The DCERPC association of one channel."""
 
     def __init__(
         self,
@@ -93,9 +93,9 @@ class Association:
         set_back: Sequence[int] = (),
         selected: Selection | None = None,
     ) -> None:
-        """`logons` numbers the logons of its security contexts. What is long of a call under way is spilled to the log. `set_back`
-        are the frames before which the clock of the capture went back, ascending; more come while it is read. In an SMB session
-        only calls that are `selected` are emitted, all if not given."""
+        """`logons` numbers the logons of the association's security contexts. What is long of a call under way is spilled to the
+        log. `set_back` are the frames before which the clock of the capture went back, ascending; more come while it is read. In an
+        SMB session only calls that are `selected` are emitted, all if not given."""
         self._pdus = pdus
         self._framers = {True: Framer(), False: Framer()}
         # About how many bytes of memory it takes.
@@ -111,7 +111,7 @@ class Association:
         self._calls = CallPairing(self._presentations, limits, self._exchanges.exchange, spill)
 
     def feed(self, event: ChannelBatch | ChannelGap) -> list[Event]:
-        """Bytes of one direction, or bytes of it that were not captured."""
+        """Takes bytes of one direction of the association, or bytes of it that were not captured."""
         out: list[Event] = []
         from_client = event.from_client
         for item in self._framers[from_client].feed(event):
@@ -144,7 +144,7 @@ class Association:
         return out
 
     def finish(self, why: str) -> list[Event]:
-        """No more bytes will come; `why` explains calls without a response."""
+        """Ends the association: no more bytes will come; `why` explains calls without a response."""
         out: list[Event] = []
         for from_client in (True, False):
             for item in self._framers[from_client].finish():
@@ -169,12 +169,12 @@ class Association:
         return out
 
     def open_since(self, since_ns: int) -> int | None:
-        """When the first of what began at this time or later, and is not complete, began."""
+        """When the first PDU or call of the association that began at this time or later, and is not complete, began."""
         framers = (framer.since_ns for framer in self._framers.values())
         return earliest((*framers, self._calls.open_since(since_ns)), since_ns)
 
     def open_before(self, before_ns: int) -> Iterator[PendingCall]:
-        """The calls under way that began before this time."""
+        """The calls of the association under way that began before this time."""
         return self._calls.open_before(before_ns)
 
     @property
@@ -182,7 +182,7 @@ class Association:
         return self._exchanges.channel
 
     def _sender(self, from_client: bool) -> Sender:
-        """Who sends DCERPC in this direction: the initiator is the client of the bind."""
+        """The sender of DCERPC in this direction: the initiator is the client of the bind."""
         return "initiator" if from_client != self._swapped else "acceptor"
 
     # Losses
@@ -214,7 +214,7 @@ class Association:
         return Problem("gap", "rpc", lost.frames, f"{amount} of DCERPC from the {who} were lost: {lost.reason}")
 
     def _bad(self, from_client: bool, raw: RawPdu, error: DecodeError, out: list[Event]) -> None:
-        """A PDU against its specification costs itself and the call it belongs to, no more."""
+        """Reports a PDU against its specification: it costs itself and the call it belongs to, no more."""
         header, data = raw.header, raw.data
         out.append(Problem.of("rpc", error, data))
         length = len(data)
@@ -230,7 +230,8 @@ class Association:
     # PDUs
 
     def _learn_client(self, from_client: bool, is_client: bool) -> None:
-        """Only who binds is the client; a connection captured from its middle may have it the wrong way round."""
+        """Learns the association's client: only who binds is it; a connection captured from its middle may have it the wrong way
+        round."""
         swapped = is_client != from_client
         if swapped != self._swapped:
             self._swapped = swapped
@@ -254,7 +255,7 @@ class Association:
     # Calls
 
     def _call_pdu(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
-        """A fragment of a request, response or fault."""
+        """Takes a PDU with a fragment of a request, response or fault."""
         header, piece, at = raw.header, raw.piece, raw.start
         length = header.frag_length
         head = parse_call_head(header, piece.data, at, at + length)
@@ -320,7 +321,7 @@ class Association:
     def _unseal(
         self, from_client: bool, raw: RawPdu, security: Security, trailer: SecTrailer, start: int
     ) -> Unprotected:
-        """Unseals or checks a PDU whose body begins at `start`."""
+        """Unseals or checks a PDU of the association whose body begins at `start`."""
         data, at, length = raw.piece.data, raw.start, raw.header.frag_length
         pdu = data if length == len(data) else data[at : at + length]
         unsealed = security.open(self._sender(from_client), trailer, pdu, start)
@@ -331,7 +332,7 @@ class Association:
         return unsealed
 
     def _contradiction(self, header: PduHeader, trailer: SecTrailer | None) -> str | None:
-        """What is wrong with a security trailer, or its absence, beside the rest of its call.
+        """What is wrong with a PDU's security trailer, or its absence, beside the rest of its call.
 
         All fragments of a call are protected alike, and a response as its request was ([MS-RPCE] 3.3.1.5.2); only faults may be
         bare. Noise must not pass for plaintext because a damaged header hides its trailer.
@@ -358,7 +359,7 @@ class Association:
         return None
 
     def _given_up(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
-        """The client cancels a call, or waits for its response no longer."""
+        """Takes a PDU by which the client cancels a call, or waits for its response no longer."""
         if trailer is not None:
             # Their verifier counts in the sequence of the security context like any other.
             data = raw.data.data
@@ -368,7 +369,7 @@ class Association:
             call.orphaned |= raw.header.ptype == Ptype.ORPHANED
 
     def _without_effect(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
-        """A PDU that changes nothing here."""
+        """Takes a PDU that changes nothing of the association."""
 
     def _unknown(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
         frames = raw.data.frames
@@ -432,7 +433,7 @@ class Association:
         self._answered(offered, ack, frames, out)
 
     def _answered(self, offered: _Offered, ack: BindAck, frames: tuple[int, ...], out: list[Event]) -> None:
-        """What became of each context offered, position by position."""
+        """What became of each presentation context offered in a bind, position by position."""
         for offer, result in zip(offered.offers, ack.results, strict=False):
             if _is_features(offer):
                 out.append(FeaturesOffered(self._channel, offer.context_id, result.result, frames))
@@ -451,7 +452,7 @@ class Association:
         self._refused(raw.header.call_id, "bind_nak", reason, bind_nak_reason(reason), raw.data, out)
 
     def _refused(self, call_id: int, by: RefusedBy, status: int, why: str, data: TracedBytes, out: list[Event]) -> None:
-        """The server refuses a bind or alter_context as a whole, and with it the logon that it carries."""
+        """Notes that the server refuses a bind or alter_context as a whole, and with it the logon that it carries."""
         offered = self._offers.pop(call_id, None)
         if offered is not None:
             frames = tuple(sorted({*offered.frames, *data.frames}))
@@ -466,7 +467,8 @@ class Association:
 
 
 def _is_features(offer: Offer) -> bool:
-    """Bind-time feature negotiation ([MS-RPCE] 3.3.1.5.3) looks like a presentation context and is none."""
+    """Whether an offer is bind-time feature negotiation ([MS-RPCE] 3.3.1.5.3), which looks like a presentation context and is
+    none."""
     return any(is_feature_negotiation(syntax.uuid) for syntax in offer.transfer)
 
 

@@ -53,7 +53,7 @@ _FAULT = int(Ptype.FAULT)
 
 
 class SideState(Enum):
-    """How much of a request or response has come."""
+    """How much of a call's request or response has come."""
 
     EMPTY = "empty"
     PARTIAL = "partial"
@@ -77,7 +77,7 @@ _AFTER: dict[tuple[SideState, int], SideState] = {
 
 
 class Presentation(Struct, frozen=True):
-    """The captured part of a presentation context. `transfer` is None where the answer was not captured."""
+    """The captured part of a presentation context of an association. `transfer` is None where the answer was not captured."""
 
     abstract: Syntax
     transfer: Syntax | None
@@ -88,7 +88,7 @@ class Presentation(Struct, frozen=True):
 
 
 class FragmentPart(Struct, frozen=True):
-    """One fragment: `length` bytes of `piece` from `at` on, and its stub from `start` to `stop` of them.
+    """One fragment of a call: `length` bytes of `piece` from `at` on, and its stub from `start` to `stop` of them.
 
     `plain` is what came of the stub, `step` what unsealed it; `cut` states why the fragment ends early, `bad` what is wrong
     with it.
@@ -143,8 +143,8 @@ class CallSide(Struct):
     smb: SmbInfo | None = None
 
     def add(self, header: PduHeader, part: FragmentPart, max_stub: int, out: list[Event]) -> int:
-        """Takes one fragment, and gives how many more bytes of memory the side takes: fewer than none where its stub becomes longer
-        than `max_stub` bytes, and is kept no more."""
+        """Takes one fragment of a call's side, and gives how many more bytes of memory the side takes: fewer than none where its
+        stub becomes longer than `max_stub` bytes, and is kept no more."""
         length, piece, more = part.stop - part.start, part.piece, _FRAGMENT_COST
         if self.state is _EMPTY:
             self.smb = part.smb
@@ -185,7 +185,7 @@ class CallSide(Struct):
         return more
 
     def _note(self, part: FragmentPart, unsealed: Unprotected) -> None:
-        """What came of a fragment with a trailer."""
+        """Notes what came of a fragment with a security trailer."""
         if self.security is None:
             self.security, self.trailer = part.security, part.trailer
         if unsealed.body is None and self.still_sealed is None:
@@ -196,7 +196,7 @@ class CallSide(Struct):
             self.header_signed.add(unsealed.header_signed)
 
     def _drop(self, last: TracedBytes) -> None:
-        """Keeps nothing of the fragments, `last` among them, but where they were."""
+        """Drops the fragments of a call's side, `last` among them, but keeps where they were."""
         self.dropped_times = spanned([self.times, last.times])
         self.pdus.note_frames(self.dropped_frames)
         last.note_frames(self.dropped_frames)
@@ -210,7 +210,7 @@ class CallSide(Struct):
 
     @property
     def times(self) -> tuple[int, int] | None:
-        """Times of its earliest and its latest frame."""
+        """Times of the earliest and the latest frame of a call's side."""
         times = self.pdus.times
         return spanned([self.dropped_times, times]) if self.dropped_times is not None else times
 
@@ -239,7 +239,8 @@ class PendingCall(Struct):
 
     @property
     def times(self) -> tuple[int, int] | None:
-        """Times of the earliest and the latest frame of its request; of its response where the request is not there."""
+        """Times of the earliest and the latest frame of the pending call's request; of its response where the request is not
+        there."""
         return self.request.times or self.response.times
 
 
@@ -273,7 +274,7 @@ class CallPairing:
         return self._last_call_id is not None
 
     def open_since(self, since_ns: int) -> int | None:
-        """When the first of the calls began that began at this time or later and are under way."""
+        """When the first of the calls under way began that began at this time or later."""
         times = (call.request.times for call in self.pending.values())
         return earliest((both[0] for both in times if both is not None), since_ns)
 
@@ -330,7 +331,7 @@ class CallPairing:
             self._emit(call, "", out)
 
     def lost(self, sender: Sender, frames: tuple[int, ...], where: str) -> None:
-        """Bytes of this sender are missing: a fragment of what it was in the middle of may be among them, or a whole response."""
+        """Notes lost bytes of this sender: a fragment of its current call may be among them, or a whole response."""
         self.damage(sender, where)
         if sender == "initiator":
             self._gap_since_request = True
@@ -340,7 +341,7 @@ class CallPairing:
                 call.answer_gap = call.answer_gap or frames
 
     def damage(self, sender: Sender, where: str) -> None:
-        """Marks what this sender was in the middle of: a fragment of it may be missing."""
+        """Marks the calls that this sender was in the middle of: a fragment of them may be missing."""
         for call in self.pending.values():
             side = call.request if sender == "initiator" else call.response
             if side.state is _PARTIAL and side.damage is None:
@@ -369,14 +370,14 @@ class CallPairing:
         return call
 
     def _begun(self, header: PduHeader, head: CallHead) -> PendingCall:
-        """A call of which nothing has come. What is long of it is spilled to the log."""
+        """A new pending call of which nothing has come. What is long of it is spilled to the log."""
         presentation = self._presentations.get(head.context_id)
         request, response = CallSide(PduList(self._spill)), CallSide(PduList(self._spill))
         own = head.opnum, head.object_uuid, header.drep
         return PendingCall(header.call_id, head.context_id, presentation, request, response, *own)
 
     def _emit_oldest(self, part: FragmentPart, out: list[Event]) -> None:
-        """More calls are under way than are kept: the oldest has had no answer for long."""
+        """Emits the oldest call, where more are under way than are kept: it has had no answer for long."""
         if not self._has_reported_most:
             self._has_reported_most = True
             text = f"more than {self._most} calls of one association wait for answers; the oldest are given up"
@@ -400,7 +401,7 @@ class CallPairing:
         return call
 
     def _emit(self, call: PendingCall, why: str, out: list[Event]) -> None:
-        """Emits a call that is over."""
+        """Emits a call that is over, request with response."""
         if self.pending.get(call.call_id) is call:
             del self.pending[call.call_id]
         self.memory -= _CALL_COST + call.request.memory + call.response.memory
@@ -419,6 +420,6 @@ class CallPairing:
 
 
 def _asked_before(call: PendingCall, early: PendingCall) -> bool:
-    """Whether a request that was read later was sent earlier, by the capture's clock."""
+    """Whether a request that was read later than its response was sent earlier, by the capture's clock."""
     asked, answered = call.request.times, early.response.times
     return asked is not None and answered is not None and asked[1] <= answered[0]

@@ -53,7 +53,8 @@ class MarkNotes:
         data: TracedBytes,
         out: list[Event],
     ) -> None:
-        """Notes the marks of the client in a bind or alter_context. What comes behind the latter says nothing of first calls."""
+        """Notes the marks of the client's program in a bind or alter_context. What comes behind the latter says nothing of first
+        calls."""
         self.awaits_calls, self._bind_call, self._calls = header.ptype == Ptype.BIND, header.call_id, []
         if self.awaits_calls:
             self._offered = {one.context_id: one.abstract.uuid for one in bind.offers}
@@ -61,14 +62,14 @@ class MarkNotes:
             self.token(channel, trailer, data, out)
 
     def token(self, channel: Channel, trailer: SecTrailer | None, data: TracedBytes, out: list[Event]) -> None:
-        """A PDU of the client that may carry a token."""
+        """Notes the marks in a PDU of the client that may carry an NTLM or SPNEGO token."""
         if trailer is not None:
             _state(channel, token_marks(data.data[trailer.value], "rpc"), data, out)
 
     def request(
         self, channel: Channel, header: PduHeader, head: CallHead, piece: TracedBytes, start: int, out: list[Event]
     ) -> None:
-        """The first fragment of a request."""
+        """Notes the marks in the first fragment of a request."""
         self._calls.append((header.call_id, head.context_id, head.opnum))
         if len(self._calls) < _COUNTED:
             return
@@ -87,8 +88,8 @@ class MarkNotes:
 
 
 class MarksInSessions:
-    """Passes on what no SMB session carried, and the marks of clients of what one carried. The rest of that goes no further, for
-    who asks about sessions alone."""
+    """Passes on channel events that no SMB session carried, and the marks of clients in those that one carried. The rest of that
+    goes no further, for who asks about sessions alone."""
 
     takes: ClassVar[frozenset[type[Event]]] = frozenset({ChannelBatch, ChannelGap, ChannelClosed})
 
@@ -119,7 +120,7 @@ class MarksInSessions:
 def _is_done(
     channel: Channel, event: ChannelBatch | ChannelGap, framer: Framer, notes: MarkNotes, out: list[Event]
 ) -> bool:
-    """Takes what a client sent. Whether it was the last of its first requests."""
+    """Reads PDUs that a client sent for the marks of its program. Whether it was the last of its first requests."""
     for item in framer.feed(event):
         if not isinstance(item, RawPdu):
             continue
@@ -153,7 +154,7 @@ def _state(channel: Channel, marks: Iterable[str], data: TracedBytes, out: list[
 
 
 def bind_marks(header: PduHeader, bind: Bind, trailer: SecTrailer | None) -> Iterator[str]:
-    """The marks of a bind."""
+    """The marks of the client's program in a bind."""
     yield f"rpc.fragments={bind.max_xmit_frag} {bind.max_recv_frag}"
     yield f"rpc.bind=5.{header.minor}, flags {header.flags:#04x}"
     yield f"rpc.bind_call={header.call_id}"
@@ -171,6 +172,6 @@ def _syntax(uuid: str) -> str:
 
 
 def call_id_marks(bind: int, requests: Sequence[int]) -> Iterator[str]:
-    """The marks of the call ids of a bind and of the first two requests after it."""
+    """The marks of the client's program in the call ids of a bind and of the first two requests after it."""
     yield f"rpc.first_call={requests[0] - bind:+d}"
     yield f"rpc.next_call={requests[1] - requests[0]:+d}"

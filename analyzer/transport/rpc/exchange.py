@@ -68,13 +68,13 @@ Selection = Callable[[Channel, SmbInfo | None, AuthInfo, PendingCall], bool]
 
 
 def numbers(frames: tuple[int, ...]) -> str:
-    """Frame numbers for people, the first few of them."""
+    """Frame numbers of an exchange for people, the first few of them."""
     shown = ", ".join(str(number_of(frame)) for frame in frames[:4])
     return shown + (", ..." if len(frames) > 4 else "")
 
 
 class ExchangeMaker:
-    """Makes the exchanges of one association. `channel` and `header_signing` follow what its binds show."""
+    """Makes the exchanges (request with response) of one association. `channel` and `header_signing` follow what its binds show."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class ExchangeMaker:
         self._last_auth = _NO_SECURITY
 
     def exchange(self, call: PendingCall, why: str) -> Exchange | None:
-        """The exchange as far as it got; `why` it has no response. None where the call was not asked for."""
+        """The exchange of a call as far as it got; `why` it has no response. None where the call was not asked for."""
         if call.presentation is None or call.presentation.transfer is None:
             # Where the capture swapped frames, the answer to the bind may have been read after the request.
             call.presentation = self._presentations.get(call.context_id, call.presentation)
@@ -143,7 +143,7 @@ class ExchangeMaker:
 
     @staticmethod
     def _note_use(call: PendingCall, security: Security, answered: Side | None) -> None:
-        """Tells a security context what became of a call under it; `answered` is the response where that was made."""
+        """Tells a security context what became of an exchange under it; `answered` is the response where that was made."""
         response = call.response
         if response.state is _EMPTY:
             security.asked()
@@ -160,7 +160,7 @@ class ExchangeMaker:
         return bisect(self._set_back, asked.last_frame) < bisect(self._set_back, answered.first_frame)
 
     def _state(self, call: PendingCall, why: str) -> tuple[CallState, str | None]:
-        """What became of a call that lacks something, and every reason for which it is not complete."""
+        """The state of an exchange that lacks something, and every reason for which it is not complete."""
         request, response, has_request = call.request, call.response, call.has_request
         has_response = response.state is not _EMPTY
         state: CallState = "complete"
@@ -202,7 +202,7 @@ class ExchangeMaker:
         return f"the {name} is not whole: {side.damage or short or 'its last fragment was not captured'}"
 
     def _side(self, call: PendingCall, side: CallSide, *, is_request: bool) -> Side:
-        """A request or a response, whose parameters are not read yet."""
+        """A request or a response of an exchange, whose parameters are not read yet."""
         missing, verdict, length = None, None, 0
         fragments, times = side.pdus.kept()
         if side.malformed is not None:
@@ -246,7 +246,7 @@ class ExchangeMaker:
         return verification.find_trailer(stub, expected)
 
     def _security_of(self, call: PendingCall) -> tuple[Security, int] | None:
-        """The security context of a call, and its level; None where it has none."""
+        """The security context of an exchange, and its level; None where it has none."""
         for side in (call.request, call.response):
             if side.security is not None and side.trailer is not None:
                 return side.security, side.trailer.level

@@ -81,12 +81,12 @@ _PROVIDER_REASONS = {
 
 
 def fault_name(status: int) -> str | None:
-    """The name of a fault status; Windows servers also send Win32 codes ([MS-RPCE] 2.2.2.8), None for what has no name."""
+    """The name of a DCERPC fault status; Windows servers also send Win32 codes ([MS-RPCE] 2.2.2.8), None for what has no name."""
     return _FAULTS.get(status) or win32_name(status)
 
 
 def fault_numbers() -> dict[str, int]:
-    """The status of each name, in capitals."""
+    """The status of each DCERPC fault name, in capitals."""
     return win32_numbers() | {name.upper(): status for status, name in _FAULTS.items()}
 
 

@@ -101,7 +101,7 @@ def read_header(data: bytes, start: int = 0) -> PduHeader:
 
 
 def looks_like_header(data: bytes, start: int, *, strict: bool) -> bool:
-    """Whether a PDU may begin at `start`; 16 bytes are there.
+    """Whether a DCERPC PDU may begin at `start`; 16 bytes are there.
 
     In the middle of other bytes (`strict`) every redundancy of the header counts: random bytes pass once in about 10^13.
     """
@@ -180,7 +180,7 @@ class Bind(Struct, frozen=True):
 
 
 class Result(Struct, frozen=True):
-    """One answer of a bind_ack: result 0 accepted, 1 and 2 refused for `reason`, 3 bind-time features in `reason`."""
+    """One answer of a DCERPC bind_ack: result 0 accepted, 1 and 2 refused for `reason`, 3 bind-time features in `reason`."""
 
     result: int
     reason: int

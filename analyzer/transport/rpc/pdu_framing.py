@@ -30,7 +30,7 @@ _MAX_FRAMES = 64
 
 
 class RawPdu(Struct, frozen=True):
-    """One whole PDU: the bytes of `piece` from `start` on, as many as its header states."""
+    """One whole DCERPC PDU: the bytes of `piece` from `start` on, as many as its header states."""
 
     header: PduHeader
     piece: TracedBytes
@@ -39,13 +39,13 @@ class RawPdu(Struct, frozen=True):
 
     @property
     def data(self) -> TracedBytes:
-        """The bytes of the PDU alone."""
+        """The bytes of the framed PDU alone."""
         length = self.header.frag_length
         return self.piece if length == len(self.piece) else self.piece[self.start : self.start + length]
 
 
 class CutPdu(Struct, frozen=True):
-    """The stream falls out of step: the beginning of a PDU whose rest is not there.
+    """The event that PDU framing falls out of step: the beginning of a PDU whose rest is not there.
 
     `header` is None where not even that is whole, `data` empty where the bytes that follow are no PDU at all.
     """
@@ -56,7 +56,8 @@ class CutPdu(Struct, frozen=True):
 
 
 class LostPdus(Struct, frozen=True):
-    """The stream is in sequence again (or ended) after `length` bytes without a PDU; None where it is not known how many."""
+    """The event that PDU framing is in sequence again (or ended) after `length` bytes without a PDU; None where it is not known how
+    many."""
 
     length: int | None
     frames: tuple[int, ...]
@@ -65,7 +66,7 @@ class LostPdus(Struct, frozen=True):
 
 
 class Framer:
-    """Splits one direction of a channel into PDUs."""
+    """Splits one direction of a channel into DCERPC PDUs."""
 
     def __init__(self) -> None:
         # What is held of a PDU.
@@ -80,7 +81,7 @@ class Framer:
 
     @property
     def since_ns(self) -> int | None:
-        """When the PDU began that is held; None where none is, or none is in sight."""
+        """When the PDU began that PDU framing holds; None where none is, or none is in sight."""
         return None if self._seeking else self.held.since_ns
 
     def feed(self, batch: ChannelBatch | ChannelGap) -> list[RawPdu | CutPdu | LostPdus]:
@@ -128,14 +129,14 @@ class Framer:
         return looks_like_header(head, 0, strict=True) and read_header(head).frag_length == stop - at
 
     def _cut_short(self) -> list[CutPdu | LostPdus]:
-        """The message of the pipe ended before the PDU that is held did: it is all there will be of it."""
+        """Ends a PDU cut short: the message of the pipe ended before the PDU that is held did: it is all there will be of it."""
         header = read_header(self.held.peek(HEADER_LEN)) if len(self.held) >= HEADER_LEN else None
         promised = f", its header promises {header.frag_length}" if header is not None else ""
         self._lose(f"a message of the pipe ends {len(self.held)} bytes into a PDU{promised}", captured=True)
         return [self._cut(), self._found()]
 
     def _lacking(self) -> int:
-        """How many bytes the PDU lacks of which the header is held; 0 where there is none, or none is in sight."""
+        """How many bytes the PDU lacks whose header is held; 0 where there is none, or none is in sight."""
         if self._seeking or len(self.held) < HEADER_LEN:
             return 0
         # Bytes that are no header are not held.
@@ -147,7 +148,7 @@ class Framer:
         self.held.append(data)
 
     def _take_held(self, out: list[RawPdu | CutPdu | LostPdus]) -> None:
-        """Takes the PDUs that are whole in what is held."""
+        """Takes the PDUs that are whole in the bytes held."""
         while len(self.held) >= HEADER_LEN:
             if self._seeking:
                 if not self._seek():
@@ -175,7 +176,7 @@ class Framer:
         return self._cut() if self.held else CutPdu(None, EMPTY, None)
 
     def finish(self) -> list[CutPdu | LostPdus]:
-        """No more bytes will come."""
+        """Ends PDU framing of a direction: no more bytes will come."""
         out: list[CutPdu | LostPdus] = []
         if self.held:
             self._lose("the stream ends in the middle of a PDU", captured=False)
@@ -221,13 +222,13 @@ class Framer:
         return self.held.take(length)
 
     def _smb(self) -> SmbInfo | None:
-        """How the byte now first in line was carried."""
+        """How SMB carried the byte of the channel that is now first in line."""
         while len(self._spans) > 1 and self._spans[1][0] <= self._position:
             self._spans.popleft()
         return self._spans[0][1] if self._spans else None
 
     def _seek(self) -> bool:
-        """Drops bytes up to the next plausible header; False where none is in sight yet."""
+        """Drops bytes of the channel up to the next plausible PDU header; False where none is in sight yet."""
         data = self.held.peek(len(self.held))
         fresh = {at - self._position for at, _, fresh in self._spans if fresh}
         last = len(data) - HEADER_LEN

@@ -25,7 +25,7 @@ _GIVEN_UP = "the association was given up before the answer: too much was under 
 
 
 class RpcLayer:
-    """Follows every channel; gaps, ends of channels and events it does not know pass unchanged."""
+    """The layer that follows DCERPC on every channel; gaps, ends of channels and events it does not know pass unchanged."""
 
     takes: ClassVar[frozenset[type[Event]]] = frozenset(
         {ChannelBatch, ChannelGap, ChannelClosed, ClockSetBack, CaptureEnds}
@@ -43,9 +43,9 @@ class RpcLayer:
         shares: int = 1,
         selected: Selection | None = None,
     ) -> None:
-        """Without `pdus`, single PDUs are not emitted. `search` is what looking for places in keystreams may cost. `logons` numbers
-        logons; from 0 if not given. So many layers share the limit of memory (`shares`). Of the calls in SMB sessions, only those
-        that are `selected` are emitted, all if not given.
+        """Without `pdus`, the RPC layer does not emit single PDUs. `search` is what looking for places in keystreams may cost.
+        `logons` numbers logons; from 0 if not given. So many layers share the limit of memory (`shares`). Of the calls in SMB
+        sessions, only those that are `selected` are emitted, all if not given.
 
         [MS-PCQ] 3.1.4.1.6 lets a client offer a buffer of 1 GiB; a forged stream of fragments must not make us hold that much
         for every call. A call beyond `limits.stub` is emitted without its stub.
@@ -90,11 +90,11 @@ class RpcLayer:
         return [event]
 
     def open_since(self, since_ns: int) -> int | None:
-        """When the first of what began at this time or later, and is not complete, began."""
+        """When the first RPC call that began at this time or later, and is not complete, began."""
         return earliest((each.open_since(since_ns) for each in self._associations.values()), since_ns)
 
     def open_before(self, before_ns: int) -> Iterator[OpenCall]:
-        """The calls under way that began before this time."""
+        """The RPC calls under way that began before this time."""
         for channel, association in self._associations.items():
             for call in association.open_before(before_ns):
                 times = call.times

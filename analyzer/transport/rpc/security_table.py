@@ -37,12 +37,12 @@ _MAX_FRAMES = 64
 
 
 class Security:
-    """One security context of an association."""
+    """One security context of a DCERPC association."""
 
     def __init__(
         self, auth_type: int, level: int, handshake: Handshake, search: SearchBudget, logon: int | None = None
     ) -> None:
-        """`logon` is the number of its logon, None where no message of its handshake was captured."""
+        """`logon` is the number of the security context's logon, None where no message of its handshake was captured."""
         self.logon = logon
         self.auth_type = auth_type
         self.level = level
@@ -71,19 +71,19 @@ class Security:
 
     @property
     def identity(self) -> Identity:
-        """Who authenticated in the security context, as far as the tokens show; it changes with tokens only."""
+        """The identity that authenticated in the security context, as far as the tokens show; it changes with tokens only."""
         if self._identity is None:
             self._identity = self._handshake.identity
         return self._identity
 
     @property
     def decrypted_by(self) -> str | None:
-        """What opened the handshake, in words."""
+        """The key that opened the security context's handshake, in words."""
         return self._handshake.decrypted_by
 
     @property
     def mechanism(self) -> str:
-        """The provider by the name reports use."""
+        """The security context's provider by the name reports use."""
         if (mechanism := self.identity.mechanism) is not None:
             return mechanism
         return (
@@ -94,13 +94,14 @@ class Security:
 
     @property
     def step(self) -> str:
-        """What opening a PDU is called among the steps of its bytes; it changes with tokens only."""
+        """The step that opening a PDU in the security context is called among the steps of its bytes; it changes with tokens
+        only."""
         if self._step is None:
             self._step = f"rpc-{self.mechanism}-seal"
         return self._step
 
     def problems(self) -> list[Problem]:
-        """What could not be verified or unsealed, each once for all PDUs it happened to."""
+        """Problems of the security context: what could not be verified or unsealed, each once for all PDUs it happened to."""
         found: list[Problem] = []
         if self._failed:
             whose = f"{self._failed} signed PDU has" if self._failed == 1 else f"{self._failed} signed PDUs have"
@@ -117,18 +118,19 @@ class Security:
         return bool(self._sealed_reason)
 
     def failed_check(self, frames: tuple[int, ...]) -> None:
-        """Notes a PDU in clear whose checksum is wrong."""
+        """Notes a PDU in clear whose checksum is wrong under the security context."""
         self._failed += 1
         self._failed_frames.update(frames[: max(_MAX_FRAMES - len(self._failed_frames), 0)])
 
     def stays_sealed(self, frames: tuple[int, ...], reason: str) -> None:
-        """Notes a PDU that stayed sealed."""
+        """Notes a PDU that stayed sealed under the security context."""
         self._still_sealed += 1
         self._sealed_reason = self._sealed_reason or reason
         self._sealed_frames.update(frames[: max(_MAX_FRAMES - len(self._sealed_frames), 0)])
 
     def carried(self, time_ns: int, frames: tuple[int, ...], leg: str | None = None) -> None:
-        """A message of its handshake was carried by these frames. `leg` names it, None where it is no leg but refuses it."""
+        """Notes the frames that carried a message of the security context's handshake. `leg` names it, None where it is no leg but
+        refuses it."""
         if leg is not None and frames:
             self._last_leg = f"{leg} in frame {number_of(frames[0])}"
         self._first_time_ns = time_ns if self._first_time_ns is None else self._first_time_ns
@@ -136,17 +138,17 @@ class Security:
         self._frames.update(frames[: max(_MAX_FRAMES - len(self._frames), 0)])
 
     def granted(self, until_ns: int) -> None:
-        """A call under it was answered at that time, so the server has let the client in."""
+        """Notes that a call under the security context was answered at that time, so the server has let the client in."""
         if until_ns > self._last_time_ns:
             self._last_time_ns = until_ns
         self._is_answered = True
 
     def asked(self) -> None:
-        """A call under it has no answer in the capture."""
+        """Notes that a call under the security context has no answer in the capture."""
         self._calls += 1
 
     def faulted(self, until_ns: int, fault: int, frames: tuple[int, ...]) -> None:
-        """A call under it was answered with a fault that is not protected."""
+        """Notes that a call under the security context was answered with a fault that is not protected."""
         self._last_time_ns = max(self._last_time_ns, until_ns)
         if self._is_answered or self._refusal is not None:
             return
@@ -157,11 +159,12 @@ class Security:
             self._first_fault = words
 
     def refused(self, by: RefusedBy, status: int, words: str) -> None:
-        """The server refuses the message that carries its handshake."""
+        """Notes that the server refuses the message that carries the security context's handshake."""
         self._refusal = self._refusal or (by, status, words)
 
     def _seen(self) -> tuple[bool, str]:
-        """Whether nothing shows what the server decided although its answers were captured, and what was seen in words."""
+        """Whether nothing shows what the server decided on the security context although its answers were captured, and what was
+        seen in words."""
         if self._is_answered:
             return False, "a call under it was answered"
         if self._refusal is not None:
@@ -178,7 +181,7 @@ class Security:
         return is_done, f"the last message of its handshake is {self._last_leg}{why}; no call under it was captured"
 
     def stated(self, channel: Channel) -> Logon | None:
-        """Its logon, None where no message of its handshake was captured."""
+        """The logon of the security context, None where no message of its handshake was captured."""
         if self.logon is None or self._first_time_ns is None:
             return None
         is_undecided, seen = self._seen()
@@ -219,7 +222,7 @@ class Security:
             self._lost_before.append((sender, length))
 
     def open(self, sender: Sender, trailer: SecTrailer, pdu: bytes, start: int) -> Unprotected:
-        """Opens or checks one PDU with a trailer, whose body begins at `start`.
+        """Opens or checks one PDU with a security trailer, whose body begins at `start`.
 
         Below PRIVACY the body is handed up in the form on the wire, whatever came of its checksum.
         """
@@ -248,7 +251,7 @@ class Security:
         return Unprotected(pdu[start : trailer.start], verified, Decryption.NOT_SEALED, None, result.header_signed)
 
     def _established(self) -> SecurityContext:
-        """The context that the handshake has led to, when the first PDU asks for it."""
+        """The context that the handshake has established, when the first PDU asks for it."""
         if self._heard == {"initiator"}:
             # The client seals, so the server has answered.
             self._handshake.missed("acceptor")
@@ -260,12 +263,13 @@ class Security:
 
 
 class SecurityTable:
-    """The security contexts of one association by auth_context_id."""
+    """The security contexts of one DCERPC association by auth_context_id."""
 
     def __init__(
         self, begin: Callable[[int], Handshake], search: SearchBudget, most: int, logons: Iterator[int]
     ) -> None:
-        """At most so many contexts are kept; `forgotten` counts those that had to go for it. `logons` numbers their logons."""
+        """At most so many security contexts are kept; `forgotten` counts those that had to go for it. `logons` numbers their
+        logons."""
         self._logons = logons
         self._over: list[Security] = []
         self.most = most
@@ -282,7 +286,7 @@ class SecurityTable:
     def offered(
         self, sender: Sender, trailer: SecTrailer, token: bytes, time_ns: int, frames: tuple[int, ...], leg: str
     ) -> Security:
-        """A token of bind, alter_context, their answers or AUTH3, which `leg` names."""
+        """Takes an authentication token of bind, alter_context, their answers or AUTH3, which `leg` names."""
         security = self._by_id.get(trailer.context_id)
         first = sender == "initiator" and is_first_token(token)
         if security is None or first:
@@ -294,7 +298,7 @@ class SecurityTable:
         return security
 
     def used(self, trailer: SecTrailer) -> Security:
-        """The context a protected PDU names; one without keys where its handshake was not captured."""
+        """The security context a protected PDU names; one without keys where its handshake was not captured."""
         security = self._by_id.get(trailer.context_id)
         if security is None:
             self._has_strangers = True
@@ -302,17 +306,16 @@ class SecurityTable:
         return security
 
     def known(self, context_id: int) -> Security | None:
-        """The context of that id, None where there is none yet."""
+        """The security context of that id, None where there is none yet."""
         return self._by_id.get(context_id)
 
     def was_never_offered(self, trailer: SecTrailer) -> bool:
-        """Whether a PDU names a context that is not there though the capture has the association's handshakes."""
+        """Whether a PDU names a security context that is not there though the capture has the association's handshakes."""
         return trailer.context_id not in self._by_id and bool(self._by_id) and not self._has_strangers
 
     def connect_level(self) -> Security | None:
-        """The context that requests without a trailer belong to: level CONNECT authenticates at the bind only. If there are several
-        of different accounts, nothing says which: one of nobody.
-        """
+        """The security context that requests without a trailer belong to: level CONNECT authenticates at the bind only. If there
+        are several of different accounts, nothing says which: one of nobody."""
         if not self._by_id:
             return None
         found = [security for security in self._by_id.values() if security.level == AuthLevel.CONNECT]
@@ -327,15 +330,15 @@ class SecurityTable:
             security.lost(sender, length)
 
     def current(self) -> tuple[Security, ...]:
-        """The contexts in force, in the order they came."""
+        """The security contexts in force, in the order they came."""
         return tuple(self._by_id.values())
 
     def all(self) -> tuple[Security, ...]:
-        """Every context there was, in the order they came."""
+        """Every security context of the association there was, in the order they came."""
         return (*self._former, *self._by_id.values())
 
     def take_over(self) -> list[Security]:
-        """Contexts that others took the place of since the last time."""
+        """Security contexts that others took the place of since the last time."""
         over, self._over = self._over, []
         return over
 

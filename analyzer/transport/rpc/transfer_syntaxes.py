@@ -8,10 +8,10 @@ _NAMES = {NDR: "ndr", NDR64: "ndr64"}
 
 
 def is_feature_negotiation(uuid: str) -> bool:
-    """Whether this is no syntax but a set of bind-time features: the last 8 bytes are a bit mask."""
+    """Whether a UUID is no transfer syntax but a set of bind-time features: the last 8 bytes are a bit mask."""
     return uuid.startswith(_FEATURES_PREFIX)
 
 
 def syntax_name(uuid: str) -> str:
-    """`ndr`, `ndr64`, or the UUID itself."""
+    """The name of a transfer syntax: `ndr`, `ndr64`, or the UUID itself."""
     return _NAMES.get(uuid, uuid)

@@ -37,8 +37,8 @@ LEVEL_NAMES = {
 
 
 def plain_call(exchange: Exchange) -> Call:
-    """A call whose stubs are not decoded: its names, its bytes, no parameters. Its status is what the end of the response states,
-    where a method of an interface that is not decoded returns one."""
+    """An undecoded call: its names, its bytes, no parameters. Its status is what the end of the response states, where a method of
+    an interface that is not decoded returns one."""
     interface, opnum, channel, smb = exchange.interface, exchange.opnum, exchange.channel, exchange.smb
     side, in_force = exchange.request or exchange.response, _NOBODY
     assert side is not None
@@ -75,7 +75,7 @@ def plain_call(exchange: Exchange) -> Call:
 
 
 def _stated_status(exchange: Exchange) -> int | None:
-    """The last thing in a response, where it is a status (`results/methods/return_kinds.py`)."""
+    """The status at the end of a call's response, where its method returns one (`results/methods/return_kinds.py`)."""
     side = exchange.response
     if side is None or side.missing is not None or exchange.fault is not None:
         return None
@@ -100,7 +100,7 @@ def decoded_call(call: Call, request: Side | None, response: Side | None) -> Cal
 
 
 class DecodedStub(Protocol):
-    """What a stub was decoded to: its parameters, the return value, and how many bytes it took."""
+    """The decoded stub of a call's side: its parameters, the return value, and how many bytes it took."""
 
     @property
     def params(self) -> dict[str, Any]: ...
@@ -143,13 +143,13 @@ def decoded_side(
 
 
 def trimmed_length(side: Side, length: int, consumed: int) -> int:
-    """How much of a stub counts: not the up to 3 bytes that align a verification trailer ([MS-RPCE] section 2.2.2.13)."""
+    """How much of a call's stub counts: not the up to 3 bytes that align a verification trailer ([MS-RPCE] section 2.2.2.13)."""
     return consumed if side.verification_trailer is not None and 0 < length - consumed < 4 else length
 
 
 @lru_cache(maxsize=1024)
 def interface_facts(uuid: str | None, version: tuple[int, int] | None, *, is_recognised: bool) -> InterfaceFacts:
-    """The interface of a call as its records show it."""
+    """The interface of an RPC call as its records show it."""
     return InterfaceFacts(
         uuid,
         f"{version[0]}.{version[1]}" if version is not None else None,
@@ -171,7 +171,8 @@ def _auth(
     identity_in_force: Identity | None,
     logon_in_force: int | None,
 ) -> AuthFacts:
-    """Who made a call, and how it was secured. The session's logon was another when the pipe was opened: then both are stated."""
+    """The security of an RPC call from its exchange: who made it, and how it was secured. The session's logon was another when the
+    pipe was opened: then both are stated."""
     identity = auth.caller(smb_identity)
     account = identity.account if identity is not None else None
     is_by_rpc = identity is not None and identity is auth.identity

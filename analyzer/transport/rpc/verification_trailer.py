@@ -24,7 +24,7 @@ _MAX_TRIES = 8
 
 
 class TrailerCommand(IntEnum):
-    """Commands of [MS-RPCE] 2.2.2.13.2 to 2.2.2.13.4."""
+    """Commands of a verification trailer, [MS-RPCE] 2.2.2.13.2 to 2.2.2.13.4."""
 
     BITMASK_1 = 1
     PCONTEXT = 2
@@ -32,7 +32,7 @@ class TrailerCommand(IntEnum):
 
 
 class Expected(Struct, frozen=True):
-    """What the call itself has of the things a trailer repeats; None where it was not captured."""
+    """What the call itself has of the things a verification trailer repeats; None where it was not captured."""
 
     drep: bytes
     order: ByteOrder
@@ -45,7 +45,7 @@ class Expected(Struct, frozen=True):
 
 
 def find_trailer(stub: bytes, expected: Expected) -> tuple[int, Literal["ok", "bad"]] | None:
-    """Where the trailer begins, and whether its contents fit the call; None where the stub has none."""
+    """Where the verification trailer of a request begins, and whether its contents fit the call; None where the stub has none."""
     at = stub.rfind(SIGNATURE)
     for _ in range(_MAX_TRIES):
         if at < 0:
@@ -57,7 +57,7 @@ def find_trailer(stub: bytes, expected: Expected) -> tuple[int, Literal["ok", "b
 
 
 def _check(stub: bytes, at: int, expected: Expected) -> Literal["ok", "bad"] | None:
-    """The verdict on the trailer at `at`; None where its commands do not end with the stub."""
+    """The verdict on the verification trailer at `at`; None where its commands do not end with the stub."""
     for order in dict.fromkeys((expected.order, "little")):
         cur = Cursor(stub, at + len(SIGNATURE), order=order)
         try:

@@ -12,7 +12,8 @@ _NEIGHBOURING = 512
 
 
 class Emitter:
-    """Collects the events of a connection in order; data of one direction of a channel that follow each other become one batch."""
+    """Collects the events of an SMB connection in order; data of one direction of a channel that follow each other become one
+    batch."""
 
     __slots__ = ("_batch", "_events", "_last", "_piece")
 
@@ -30,7 +31,7 @@ class Emitter:
     def carry(
         self, channel: Channel, from_client: bool, piece: TracedBytes, start: int, stop: int, smb: SmbInfo, fresh: bool
     ) -> None:
-        """The bytes from `start` to `stop` of a piece belong to a channel."""
+        """Emits the bytes from `start` to `stop` of a piece as data of a channel."""
         batch = self._batch
         if (
             batch is not None

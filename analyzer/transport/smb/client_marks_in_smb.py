@@ -20,7 +20,7 @@ _MOST_DIALECTS, _MOST_CONTEXTS, _MOST_TEXT = 16, 16, 64
 
 
 def smb2_negotiate_marks(message: bytes) -> Iterator[str]:
-    """The marks of a NEGOTIATE request, from its header on."""
+    """The marks of the client's program in an SMB2 NEGOTIATE request, from its header on."""
     try:
         yield from _negotiate_marks(Cursor(message))
     except DecodeError:
@@ -53,7 +53,7 @@ def _negotiate_marks(cur: Cursor) -> Iterator[str]:
 
 
 def _guid_kind(guid: bytes) -> str:
-    """How a client makes its GUID."""
+    """How a client of SMB2 makes its ClientGuid."""
     if not any(guid):
         return "zeros"
     if guid.isalnum():
@@ -63,7 +63,7 @@ def _guid_kind(guid: bytes) -> str:
 
 
 def _context(cur: Cursor) -> str:
-    """A negotiate context with what it lists: `2 (0002 0001)`."""
+    """An SMB2 negotiate context with what it lists: `2 (0002 0001)`."""
     cur.align(8)
     kind, length = cur.u16("context.type"), cur.u16("context.len_data")
     cur.skip("context.reserved", 4)
@@ -80,7 +80,7 @@ def _context(cur: Cursor) -> str:
 
 
 def smb2_setup_mark(fixed: bytes) -> str:
-    """The mark of a SESSION_SETUP request, from its SecurityMode on."""
+    """The mark of the client's program in an SMB2 SESSION_SETUP request, from its SecurityMode on."""
     return f"smb2.setup_capabilities={int.from_bytes(fixed[1:5], 'little'):#x}"
 
 
@@ -91,6 +91,6 @@ def smb1_negotiate_marks(dialects: list[bytes]) -> Iterator[str]:
 
 
 def smb1_setup_marks(system: str, manager: str) -> Iterator[str]:
-    """The marks of the texts for the operating system and the LAN manager in a session setup."""
+    """The marks of an SMB1 client in the texts for the operating system and the LAN manager of a session setup."""
     yield f"smb1.native_os={printable(system)[:_MOST_TEXT] or 'none'}"
     yield f"smb1.lan_manager={printable(manager)[:_MOST_TEXT] or 'none'}"

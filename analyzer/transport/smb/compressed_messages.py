@@ -21,7 +21,7 @@ _LZNT1_CHUNK = 4096
 
 
 def decompress_message(message: TracedBytes) -> TracedBytes:
-    """The message inside a compression transform, the parts that were not compressed with their own addresses."""
+    """The message inside an SMB3 compression transform, the parts that were not compressed with their own addresses."""
     cur = Cursor(message.data)
     cur.skip("compression.protocol_id", 4)
     size = cur.u32("compression.len_original")
@@ -199,7 +199,7 @@ def lz77_huffman(packed: bytes, limit: int) -> bytes:
 
 
 def _long_length(cur: Cursor, offset: int) -> int:
-    """A length beyond the short forms: one byte, else two, else four; `offset` is what the longer ones count on top."""
+    """A length of LZ77 beyond the short forms: one byte, else two, else four; `offset` is what the longer ones count on top."""
     length = cur.u8("length.byte")
     if length < 255:
         return length + 15
@@ -210,7 +210,7 @@ def _long_length(cur: Cursor, offset: int) -> int:
 
 
 def _code_table(lengths: bytes) -> list[tuple[int, int]]:
-    """Symbol and length for every 15 bits that may come next; canonical codes fill it in order."""
+    """The Huffman table of LZ77: symbol and length for every 15 bits that may come next; canonical codes fill it in order."""
     symbols = [(byte >> shift & 0xF, 2 * index + shift // 4) for index, byte in enumerate(lengths) for shift in (0, 4)]
     table: list[tuple[int, int]] = []
     for length, symbol in sorted(symbols):
@@ -226,7 +226,8 @@ def _word(data: bytes, at: int) -> int:
 
 
 def _copy(out: bytearray, distance: int, length: int, reach: int, limit: int) -> None:
-    """Appends `length` bytes from `distance` before the end, repeating what it appends, never beyond `limit`."""
+    """Copies an LZ77 match: appends `length` bytes from `distance` before the end, repeating what it appends, never beyond
+    `limit`."""
     if distance > reach:
         raise MalformedError(f"a reference {distance} bytes back, {reach} are there", field="distance")
     length = min(length, limit - len(out))

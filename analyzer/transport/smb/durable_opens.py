@@ -47,7 +47,8 @@ _DURABLE = (b"DHn", b"DH2")
 
 
 class SentData(Struct):
-    """What a request carried to a pipe: a digest, and where it was captured. `is_answered` once an answer to it carried data."""
+    """What an SMB request carried to a pipe: a digest, and where it was captured. `is_answered` once an answer to it carried
+    data."""
 
     digest: int
     source: Source
@@ -57,7 +58,7 @@ class SentData(Struct):
 
     @property
     def frames(self) -> tuple[int, ...]:
-        """The frames that carried it."""
+        """The frames that carried the SMB request."""
         return self.source.frames(self.start, self.stop)
 
     def is_first_answer(self) -> bool:
@@ -67,7 +68,7 @@ class SentData(Struct):
 
 
 class SentAlready:
-    """What a client sent over one pipe, to know it when it comes again."""
+    """What a client sent over one SMB pipe, to know it when it comes again."""
 
     __slots__ = ("_sent",)
 
@@ -75,7 +76,8 @@ class SentAlready:
         self._sent: deque[SentData] = deque(maxlen=_MOST_SENT)
 
     def note(self, message: Message, span: tuple[int, int], *, is_replay: bool) -> tuple[SentData | None, bool]:
-        """What a message carries from `start` to `stop`, and whether it was sent before; None where it is not whole."""
+        """Notes what an SMB message carries to a pipe from `start` to `stop`, and whether it was sent before; None where it is not
+        whole."""
         start, stop = message.start + span[0], message.start + span[1]
         if stop > message.stop:
             return None, False
@@ -98,17 +100,18 @@ class DurableOpens:
         self._kept: dict[DurableKey, Open] = {}
 
     def granted(self, session: Session, file_id: bytes, opened: Open) -> None:
-        """The server lets the client open it again after a lost connection."""
+        """Notes that the server grants a durable open: it lets the client open it again after a lost connection."""
         if opened.kind != "file":
             opened.durable = self.key_of(session, file_id)
             self._owners[opened.durable] = session
 
     def closed(self, key: DurableKey) -> None:
-        """A durable open was closed."""
+        """Notes that a durable open was closed."""
         self._owners.pop(key, None)
 
     def lost(self, session: Session, file_id: bytes, out: Emitter) -> None:
-        """The tree or the session of an open is over: a durable pipe is kept for who opens it again, all else is closed."""
+        """Notes that the tree or the session of an open is over: a durable pipe is kept for who opens it again, all else is
+        closed."""
         opened = session.opens[file_id]
         if opened.durable is None or opened.channel is None:
             session.close(file_id, out)
@@ -122,18 +125,18 @@ class DurableOpens:
         self._kept[opened.durable] = opened
 
     def take(self, session: Session, file_id: bytes) -> Open | None:
-        """The open that a session asks for again, taken from whoever has it; None where its grant was not captured."""
+        """Takes the durable open that a session asks for again from whoever has it; None where its grant was not captured."""
         key = self.key_of(session, file_id)
         owner = self._owners.pop(key, None)
         return owner.detach(file_id) if owner is not None else self._kept.pop(key, None)
 
     @staticmethod
     def key_of(session: Session, file_id: bytes) -> DurableKey:
-        """What an open that a session has, or asks for, is known by."""
+        """The key of a durable open that a session has, or asks for."""
         return session.state.server_guid or session.server.ip, file_id
 
     def finish(self) -> list[Event]:
-        """The capture ends, and with it what is kept."""
+        """Ends all durable opens that are kept: the capture ends."""
         closed: list[Event] = [ChannelClosed(one.channel) for one in self._kept.values() if one.channel is not None]
         self._kept.clear()
         return closed

@@ -37,7 +37,7 @@ _MAX_FRAMES_NAMED = 32
 def decrypted_message(
     state: ConnectionState, session: Session, message: Message, from_client: bool | None
 ) -> Message | None:
-    """The message inside a transform, None where it stays encrypted; the session notes either.
+    """The message inside an SMB3 encryption transform, None where it stays encrypted; the session notes either.
 
     The key that decrypted the session's last message is tried first, and alone.
     """
@@ -97,7 +97,7 @@ def _candidates(state: ConnectionState, session: Session) -> Iterator[SessionKey
 
 
 def _has_key(keys: SessionKeys, from_client: bool | None) -> bool:
-    """Whether there is a key for messages of a direction, or of any where it is not known."""
+    """Whether the SMB session has a key for encrypted messages of a direction, or of any where it is not known."""
     if from_client is None:
         return keys.client_to_server is not None or keys.server_to_client is not None
     return (keys.client_to_server if from_client else keys.server_to_client) is not None
@@ -140,7 +140,7 @@ def _note_undecrypted(session: Session, message: Message, decryption: Decryption
 
 
 def report(session: Session, out: Emitter) -> None:
-    """One problem for all messages of the session that stayed encrypted, naming what would decrypt them."""
+    """The problem for all SMB messages of the session that stayed encrypted, naming what would decrypt them."""
     undecrypted = session.undecrypted
     if not undecrypted.count:
         return

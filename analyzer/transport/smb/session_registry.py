@@ -16,7 +16,7 @@ _FOR_EVER = (1 << 63) - 1
 
 
 class KnownSessions:
-    """The sessions of all connections, by their ids."""
+    """The SMB sessions of all connections, by their ids."""
 
     def __init__(self) -> None:
         self._by_id: dict[int, list[Session]] = {}
@@ -24,7 +24,7 @@ class KnownSessions:
         self._over: dict[int, list[_Traits]] = {}
 
     def register(self, session: Session) -> None:
-        """A connection has it, which may be another than before."""
+        """Registers that a connection has an SMB session, which may be another than before with its id."""
         known = self._by_id.setdefault(session.session_id, [])
         if session not in known:
             known.append(session)
@@ -42,7 +42,7 @@ class KnownSessions:
                 del self._by_id[session.session_id]
 
     def in_use(self, session_id: int, state: ConnectionState) -> Session | None:
-        """The session that a connection uses which did not set it up: one of the same client and server. Without the setup that
+        """The SMB session that a connection uses which did not set it up: one of the same client and server. Without the setup that
         bound it, another client's connection is another session with the same number."""
         for known in self._by_id.get(session_id, ()):
             if known.server == state.server and known.client.ip == state.client.ip:
@@ -50,14 +50,14 @@ class KnownSessions:
         return None
 
     def bound(self, session_id: int, state: ConnectionState) -> Session | None:
-        """The session that a connection binds itself to."""
+        """The SMB session that a connection binds itself to (multichannel)."""
         for known in self._by_id.get(session_id, ()):
             if _may_be_bound(known.state, state):
                 return known
         return None
 
     def state_late(self, session: Session, logon: SessionLogon, out: Emitter) -> None:
-        """States where calls that were read before a later logon may be of it, and calls of what may be the same session."""
+        """States where calls that were read before a later logon may be of it, and calls of what may be the same SMB session."""
         if (until_ns := logon.late_until_ns) is not None:
             out.append(logon.late_for(session.number, until_ns))
         if len(session.renewals) < MAX_FRAMES:
@@ -66,14 +66,14 @@ class KnownSessions:
             out.append(logon.late_for(other.number, _FOR_EVER))
 
     def take_renewals(self, session: Session, out: Emitter) -> None:
-        """A new session states the later logons of what may be the same session, met over another connection before."""
+        """Makes a new SMB session state the later logons of what may be the same session, met over another connection before."""
         for other in self.perhaps_same(session):
             for logon in other.renewals:
                 out.append(logon.late_for(session.number, _FOR_EVER))
 
     def perhaps_same(self, session: Session) -> list[_Traits]:
-        """Other sessions of this id that may be the same one: a connection was bound before the session was met that it asks for,
-        since bytes of that one's connection were waited for."""
+        """Other SMB sessions of this id that may be the same one: a connection was bound before the session was met that it asks
+        for, since bytes of that one's connection were waited for."""
         known, over = self._by_id.get(session.session_id, ()), self._over.get(session.session_id, ())
         mine = _traits_of(session)
         others = [*(_traits_of(one) for one in known if one is not session), *over] if len(known) > 1 or over else []
@@ -81,15 +81,15 @@ class KnownSessions:
 
 
 def _may_be_bound(former: ConnectionState, state: ConnectionState) -> bool:
-    """Whether two connections may have a session in common. A server takes a binding from the client alone that began the session,
-    which it knows by its GUID ([MS-SMB2] section 3.3.5.5.2)."""
+    """Whether two connections may have an SMB session in common. A server takes a binding from the client alone that began the
+    session, which it knows by its GUID ([MS-SMB2] section 3.3.5.5.2)."""
     is_client = None in (former.client_guid, state.client_guid) or former.client_guid == state.client_guid
     is_server = state.server_guid is not None and former.server_guid == state.server_guid
     return is_client and (is_server or former.server == state.server)
 
 
 class _Traits(Struct, frozen=True):
-    """What shows whether a session may be the same as another with its id."""
+    """The traits that show whether an SMB session may be the same as another with its id."""
 
     number: int
     is_begun: bool
@@ -105,6 +105,7 @@ def _traits_of(session: Session) -> _Traits:
 
 
 def _may_be_same(one: _Traits, other: _Traits) -> bool:
-    """Whether the beginning of one of two sessions was not met, and nothing says that clients or servers are different."""
+    """Whether two SMB sessions may be the same: the beginning of one was not met, and nothing says that clients or servers are
+    different."""
     pairs = (one.client_guid, other.client_guid), (one.server_guid, other.server_guid)
     return not (one.is_begun and other.is_begun) and all(None in pair or pair[0] == pair[1] for pair in pairs)

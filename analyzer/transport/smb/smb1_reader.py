@@ -53,7 +53,7 @@ _REQUEST_COST = 500
 
 
 class Smb1Request(Struct):
-    """What an answer has to be read with."""
+    """An SMB1 request: what its answer has to be read with."""
 
     command: int
     uid: int
@@ -85,7 +85,7 @@ class Smb1Reader:
 
     @property
     def memory(self) -> int:
-        """About how many bytes of memory its requests and setups take."""
+        """About how many bytes of memory the requests and setups of an SMB1 connection take."""
         return _REQUEST_COST * len(self._pending) + self._sessions.memory
 
     def feed(self, direction: Direction, message: Message) -> None:
@@ -368,7 +368,7 @@ class Smb1Reader:
     # Negotiation and session setup
 
     def _info(self, header: Smb1Header, session: Session) -> SmbInfo:
-        """How a message was carried."""
+        """How an SMB1 message was carried."""
         signed, logon = bool(header.flags2 & FLAG2_SIGNED), session.in_force
         # What a renewal under way states grows with its messages.
         stated = logon.identity if logon is not None and logon is session.pending else None

@@ -29,7 +29,7 @@ _HEADER = struct.Struct("<4xH2xIH2xIIQ4xIQ16x")
 
 
 class Smb2Header(Struct, frozen=True):
-    """What of a header is used; `tree_id` None in an asynchronous message."""
+    """The fields of an SMB2 header that are used; `tree_id` None in an asynchronous message."""
 
     status: int
     command: int
@@ -45,12 +45,12 @@ class Smb2Header(Struct, frozen=True):
 
     @property
     def failed(self) -> bool:
-        """The severity of the status is error ([MS-ERREF] section 2.3)."""
+        """Whether the status in the SMB2 header is an error, by its severity ([MS-ERREF] section 2.3)."""
         return self.status >> 30 == 3
 
 
 def read_header(data: bytes, at: int, length: int) -> Smb2Header:
-    """The header at `at` of the data; `length` bytes of it were captured."""
+    """Reads the SMB2 header at `at` of the data; `length` bytes of it were captured."""
     if length < HEADER_LEN:
         raise TruncatedError(f"{HEADER_LEN} bytes wanted, {length} there", field="header", start=0, stop=length)
     size, status, command, flags, next_command, message_id, tree_id, session_id = _HEADER.unpack_from(data, at)
@@ -62,7 +62,7 @@ def read_header(data: bytes, at: int, length: int) -> Smb2Header:
 
 
 class FixedFields:
-    """Fields of fixed size that follow each other from `offset` of a message on; pad bytes (`4x`) give no value.
+    """Fields of fixed size of an SMB2 message that follow each other from `offset` on; pad bytes (`4x`) give no value.
 
     `unpack` gives the values in the message at a position of data; at least `stop` bytes of it were captured.
     """
@@ -74,7 +74,7 @@ class FixedFields:
         self.offset, self.stop = offset, layout.size
 
     def fail(self, length: int) -> NoReturn:
-        """Raises `TruncatedError` that names the first field which is not whole in so many bytes."""
+        """Raises `TruncatedError` that names the first field of the SMB2 message which is not whole in so many bytes."""
         pos = self.offset
         for name, kind in self._fields:
             size = struct.calcsize("<" + kind)
@@ -119,12 +119,13 @@ LONGEST = max(layout.stop for layout in tuple(vars().values()) if isinstance(lay
 
 
 def buffer_span(message: Message, start: int, length: int) -> tuple[int, int]:
-    """Start and stop of a buffer that a message describes, checked against the message's own length. Raises `MalformedError`."""
+    """Start and stop of a buffer that an SMB2 message describes, checked against the message's own length. Raises
+    `MalformedError`."""
     if length and (start < HEADER_LEN or start + length > message.length):
         raise lies_outside(message, start, length)
     return start, start + length
 
 
 def lies_outside(message: Message, start: int, length: int) -> MalformedError:
-    """States that a buffer does not lie in its message."""
+    """States that a buffer does not lie in its SMB2 message."""
     return MalformedError(f"{length} bytes at {start} lie outside of the {message.length}-byte message", field="buffer")

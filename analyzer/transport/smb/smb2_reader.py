@@ -87,7 +87,7 @@ _REQUEST_COST = 400
 
 
 class Transforms(Struct, frozen=True):
-    """What was around a message: an SMB3 encryption transform, a compression transform."""
+    """The transforms that were around an SMB2 message: an SMB3 encryption transform, a compression transform."""
 
     encrypted: bool = False
     compressed: bool = False
@@ -98,7 +98,8 @@ ENCRYPTED = Transforms(encrypted=True)
 
 
 class Compound(Struct):
-    """What related operations share: ids, and the FileId that a CREATE among them will get; `waiting` is data sent before that."""
+    """What related operations of an SMB2 compound share: ids, and the FileId that a CREATE among them will get; `waiting` is data
+    sent before that."""
 
     file_id: bytes | None = None
     session_id: int = 0
@@ -107,7 +108,7 @@ class Compound(Struct):
 
 
 class Smb2Request(Struct):
-    """What a response has to be read with."""
+    """An SMB2 request: what its response has to be read with."""
 
     command: int
     session_id: int
@@ -126,7 +127,7 @@ class Smb2Request(Struct):
 
 
 class Operation(Struct, frozen=True):
-    """One message, or one of a compound: its header, and `lead`, bytes in which it begins at `at`. `captured` bytes of it were
+    """One SMB2 message, or one of a compound: its header, and `lead`, bytes in which it begins at `at`. `captured` bytes of it were
     captured without a hole."""
 
     direction: Direction
@@ -142,19 +143,19 @@ class Operation(Struct, frozen=True):
 
     @property
     def body(self) -> Cursor:
-        """Reads on behind the header."""
+        """The cursor on the body of the SMB2 message, behind the header."""
         return Cursor(self.message.head.data, HEADER_LEN)
 
 
 class Smb2Infos:
-    """How the messages of a connection were carried. Few differ, and all of a conversation are carried alike."""
+    """How the SMB2 messages of a connection were carried. Few differ, and all of a conversation are carried alike."""
 
     def __init__(self, state: ConnectionState) -> None:
         self._state = state
         self._known: dict[tuple[object, ...], SmbInfo] = {}
 
     def of(self, operation: Operation, session_id: int, session: Session | None) -> SmbInfo:
-        """How a message was carried."""
+        """How an SMB2 message was carried."""
         logon = stated = number = None
         if session is not None:
             logon = session.in_force if session.former else session.pending or session.logon
@@ -188,7 +189,7 @@ class Smb2Reader:
         self._infos = Smb2Infos(state)
 
     def feed(self, direction: Direction, message: Message, transforms: Transforms) -> None:
-        """One message, perhaps a compound, out of its transforms."""
+        """Takes one SMB2 message, perhaps a compound, out of its transforms."""
         data, length = message.data, message.stop - message.start
         if length < HEADER_LEN:
             self._unreadable(direction, message, "its header is not in the capture")
@@ -207,7 +208,7 @@ class Smb2Reader:
             self._decode_error(direction, message, message, error)
 
     def decrypt(self, direction: Direction, message: Message) -> Message | None:
-        """What an encrypted message holds, None where it stays encrypted."""
+        """What an encrypted SMB2 message holds, None where it stays encrypted."""
         if message.stop - message.start < TRANSFORM_LEN:
             self._unreadable(direction, message, "its header is not in the capture")
             return None
@@ -225,14 +226,14 @@ class Smb2Reader:
         return decrypted
 
     def expect_negotiate(self) -> None:
-        """An SMB1 negotiation offered SMB2; its response may come as an SMB2 one with MessageId 0."""
+        """Expects the response to an SMB1 negotiation that offered SMB2: it may come as an SMB2 one with MessageId 0."""
         if 0 in self._pending:
             self._pop(0)
         self._pending[0] = Smb2Request(NEGOTIATE, 0, None)
         self.memory += _REQUEST_COST
 
     def lost_data(self, direction: Direction, what: Message | LostMessages, reason: str) -> None:
-        """Messages of this direction were lost: gaps for the pipes that may have lost data.
+        """Notes that SMB2 messages of this direction were lost: gaps for the pipes that may have lost data.
 
         Data of the server only come as a response, so with all requests at hand only pipes with one unanswered are concerned.
         """
@@ -270,7 +271,7 @@ class Smb2Reader:
         self._out.append(Problem("limit", "smb", message.frames, text))
 
     def _decode_error(self, direction: Direction, message: Message, part: Message, error: DecodeError) -> None:
-        """An operation against its specification costs itself."""
+        """Reports an SMB2 operation against its specification, which costs itself."""
         if part.whole or not isinstance(error, TruncatedError):
             self._out.append(Problem.of("smb", error, part.frames or message.frames))
         else:
@@ -326,7 +327,7 @@ class Smb2Reader:
             take(self, operation, request)
 
     def _forget_oldest(self, message: Message) -> None:
-        """More requests wait than a server allows: the oldest will have no response."""
+        """Forgets the oldest SMB2 request, where more wait than a server allows: it will have no response."""
         self._pop(next(iter(self._pending)))
         if not self._forgot:
             self._forgot = True
@@ -338,7 +339,7 @@ class Smb2Reader:
         self.memory += size
 
     def _pop(self, message_id: int) -> None:
-        """No response is waited for any more."""
+        """Takes out the SMB2 request of a response: none is waited for any more."""
         self.memory -= self._pending.pop(message_id).size
 
     def _response(self, operation: Operation) -> None:
@@ -436,7 +437,7 @@ class Smb2Reader:
             self._read_by_unknown(session, message, span, smb)
 
     def _read_by_unknown(self, session: Session, message: Message, span: tuple[int, int], smb: SmbInfo) -> None:
-        """Data of a READ whose request was not captured: the session's pipe, if there is but one."""
+        """Takes data of an SMB2 READ whose request was not captured: of the session's pipe, if there is but one."""
         pipes = session.pipes()
         if len(pipes) == 1:
             session.deliver(pipes[0], False, message, span, smb, self._out)
@@ -560,7 +561,7 @@ class Smb2Reader:
             self.sessions.logoff(session)
 
     def _unreadable(self, direction: Direction, message: Message, why: str) -> None:
-        """A message of which too little was captured to know what it was about."""
+        """Reports an SMB2 message of which too little was captured to know what it was about."""
         reason = message.reason or why
         sender = self._state.connection.sender(direction)
         self._state.note("truncated", f"an SMB2 message from {sender} is cut: {reason}", message.frames)
@@ -568,7 +569,7 @@ class Smb2Reader:
 
 
 class Smb2Command(Struct, frozen=True):
-    """What takes requests and responses of one command. `is_setup`: it belongs to no session yet."""
+    """The handlers of one SMB2 command's requests and responses. `is_setup`: it belongs to no session yet."""
 
     request: Callable[[Smb2Reader, Operation, Smb2Request], None] | None = None
     response: Callable[[Smb2Reader, Operation, Smb2Request | None, Session | None], None] | None = None
@@ -598,7 +599,7 @@ def _header_of(message: Message) -> Smb2Header:
 def _came_before(
     state: ConnectionState, operation: Operation, request: Smb2Request, opened: Open, span: tuple[int, int]
 ) -> bool:
-    """Whether a request carries to a pipe what one before it carried; the two are one."""
+    """Whether an SMB2 request carries to a pipe what one before it carried; the two are one."""
     opened.sent = opened.sent or SentAlready()
     is_replay = bool(operation.header.flags & FLAG_REPLAY)
     request.sent, was_sent = opened.sent.note(operation.message, span, is_replay=is_replay)
@@ -610,7 +611,7 @@ def _came_before(
 
 
 def _opened(request: Smb2Request, session: Session, shared: SharedState) -> Open:
-    """What a CREATE has opened: a new open, or a durable one that the client has asked for again."""
+    """What an SMB2 CREATE has opened: a new open, or a durable one that the client has asked for again."""
     if request.reopens is not None:
         known = shared.durable.take(session, request.reopens)
         if known is not None:
@@ -623,7 +624,7 @@ def _opened(request: Smb2Request, session: Session, shared: SharedState) -> Open
 
 
 def _take_file_id(request: Smb2Request, file_id: bytes) -> None:
-    """A request names a file, or the one of the operation before it."""
+    """Takes the FileId that an SMB2 request names, or that of the operation before it."""
     compound = request.compound
     if file_id != ANY_FILE:
         request.file_id = file_id

@@ -59,8 +59,8 @@ SETUP_COST = 6000
 
 
 class Smb2Setup(Struct):
-    """A session setup under way. `preauth_hash` is None where bytes of it are missing or the dialect has none. `fresh`: it asks for
-    a session; `renews`: it begins in one that is there. Neither, where its first request was not captured."""
+    """An SMB2 session setup under way. `preauth_hash` is None where bytes of it are missing or the dialect has none. `fresh`: it
+    asks for a session; `renews`: it begins in one that is there. Neither, where its first request was not captured."""
 
     handshake: Handshake
     preauth_hash: bytes | None
@@ -73,7 +73,7 @@ class Smb2Setup(Struct):
 
 
 class Smb2Sessions:
-    """Follows negotiation and session setups of one connection, and finds the session that a message names."""
+    """Follows SMB2 negotiation and session setups of one connection, and finds the session that a message names."""
 
     def __init__(self, state: ConnectionState, out: Emitter) -> None:
         self._state = state
@@ -82,7 +82,7 @@ class Smb2Sessions:
         self.times = SessionTimes()
 
     def finish(self) -> None:
-        """Setups whose end was not captured become sessions, so that what they carried is not lost."""
+        """Makes SMB2 setups whose end was not captured sessions, so that what they carried is not lost."""
         for session_id, setup in self.setups.items():
             self._ends_unanswered(session_id, setup)
         self.setups.clear()
@@ -110,7 +110,7 @@ class Smb2Sessions:
         out.append(session.summary())
 
     def logoff(self, session: Session) -> None:
-        """The session is over on all of its connections."""
+        """Takes a logoff: the SMB2 session is over on all of its connections."""
         self.times.flush()
         for state in session.connections.values():
             state.forget_session(session)
@@ -118,11 +118,11 @@ class Smb2Sessions:
         self._end(session)
 
     def setup_of(self, session_id: int) -> Smb2Setup | None:
-        """The setup under way that has this session id."""
+        """The SMB2 setup under way that has this session id."""
         return self.setups.get(session_id)
 
     def get(self, session_id: int, message: Message) -> Session | None:
-        """The session that a message names; one that was set up before the capture began is made up."""
+        """The SMB2 session that a message names; one that was set up before the capture began is made up."""
         if session_id == 0:
             return None
         session = self._state.sessions.get(session_id)
@@ -152,7 +152,7 @@ class Smb2Sessions:
         return session
 
     def check_signature(self, header: Smb2Header, message: Message, session: Session | None) -> bool | None:
-        """Whether the signature is right; None where there is none, or no key to check it with."""
+        """Whether the signature of an SMB2 message is right; None where there is none, or no key to check it with."""
         flags = header.flags
         if not flags & FLAG_SIGNED or session is None:
             return None
@@ -224,7 +224,7 @@ class Smb2Sessions:
     # Session setup
 
     def setup_request(self, header: Smb2Header, cur: Cursor, part: Message) -> Smb2Setup:
-        """Takes a request of session setup; gives the setup that its response belongs to."""
+        """Takes a request of SMB2 session setup; gives the setup that its response belongs to."""
         cur.skip("session_setup.structure_size", 2)
         binding = bool(cur.u8("session_setup.flags") & SESSION_FLAG_BINDING)
         marks = [smb2_setup_mark(cur.take("session_setup.fixed", 9))]
@@ -252,7 +252,7 @@ class Smb2Sessions:
         return setup
 
     def _asks(self, session_id: int, setup: Smb2Setup) -> None:
-        """A request for another logon of a session, which the server may have granted before its answer is met."""
+        """Takes a request for another logon of an SMB2 session, which the server may have granted before its answer is met."""
         if setup.fresh or setup.binding:
             return
         session = self._state.sessions.get(session_id)
@@ -263,7 +263,7 @@ class Smb2Sessions:
                 session.asks_again(logon, setup.first_time_ns, self._out)
 
     def _ends_unanswered(self, session_id: int, setup: Smb2Setup) -> None:
-        """The answer that completes a setup was not captured: a new session is taken for granted, a renewal is not."""
+        """Ends an SMB2 setup whose completing answer was not captured: a new session is taken for granted, a renewal is not."""
         is_renewal = setup.logon is not None and setup.logon.begins is False
         if not is_renewal and (setup.fresh or setup.binding or session_id not in self._state.sessions):
             self._establish(session_id, setup)
@@ -308,7 +308,7 @@ class Smb2Sessions:
             self.check_signature(header, part, session)
 
     def _refuse(self, header: Smb2Header, setup: Smb2Setup, part: Message) -> None:
-        """A logon that the server refused: the session, if there is one, is left as it is."""
+        """Refuses an SMB2 logon as the server did: the session, if there is one, is left unchanged."""
         session = self._state.sessions.get(header.session_id)
         if setup.binding and session is None:
             session = self._state.shared.sessions.bound(header.session_id, self._state)
@@ -342,7 +342,8 @@ class Smb2Sessions:
     def _establish(
         self, session_id: int, setup: Smb2Setup, granted: Granted | None = None, time_ns: int | None = None
     ) -> Session:
-        """The session that a setup has made, bound to this connection or renewed. `granted` is None where no answer says so."""
+        """The SMB2 session that a setup has made, bound to this connection or renewed. `granted` is None where no answer says
+        so."""
         state = self._state
         known = state.shared.sessions
         session = known.bound(session_id, state) if setup.binding else state.sessions.get(session_id)
@@ -377,13 +378,13 @@ class Smb2Sessions:
         return session
 
     def _joins(self, session: Session, setup: Smb2Setup) -> None:
-        """A setup brings a session to this connection."""
+        """Joins the SMB2 session of a setup to this connection."""
         session.note_frames(tuple(setup.frames))
         session.connections[self._state.connection.number] = self._state
         self._register(session)
 
     def _keys(self, session_id: int, setup: Smb2Setup, *, is_new: bool) -> SessionKeys | None:
-        """The keys that follow from a setup, or from what was given for the session; None where neither has a key."""
+        """The SMB session keys that follow from a setup, or from what was given for the session; None where neither has a key."""
         state, key = self._state, setup.handshake.session_key
         if key is not None and state.shared.key_log is not None and is_new and not setup.binding and not setup.renews:
             state.shared.key_log(session_id, key)
@@ -420,7 +421,7 @@ def _granted(flags: int) -> Granted:
 
 
 def _bytes(part: Message, start: int, length: int) -> TracedBytes | None:
-    """The bytes of a buffer, None where some of them were not captured."""
+    """The bytes of a security buffer in an SMB2 message, None where some of them were not captured."""
     start, stop = buffer_span(part, start, length)
     head = part.head
     return head[start:stop] if len(head) >= stop else None

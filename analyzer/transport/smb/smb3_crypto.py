@@ -36,7 +36,7 @@ _SIGNATURE_AT = slice(48, 64)
 
 
 class SessionKeys(Discreet, frozen=True):
-    """The keys of a session: to check signatures, and to open what each side encrypted with `cipher`."""
+    """The keys of an SMB 3 session: to check signatures, and to open what each side encrypted with `cipher`."""
 
     hidden = ("signing_key", "client_to_server", "server_to_client")
     cipher: int | None
@@ -49,12 +49,13 @@ class SessionKeys(Discreet, frozen=True):
 
 
 def preauth_update(so_far: bytes, message: bytes) -> bytes:
-    """The next preauthentication integrity hash value; SHA-512 is the only algorithm ([MS-SMB2] section 2.2.3.1.1)."""
+    """The next preauthentication integrity hash value of SMB 3.1.1; SHA-512 is the only algorithm ([MS-SMB2] section 2.2.3.1.1)."""
     return hashlib.sha512(so_far + message).digest()
 
 
 def kdf(key: bytes, label: bytes, context: bytes, length: int) -> bytes:
-    """SP 800-108 in counter mode with HMAC-SHA256, as [MS-SMB2] section 3.1.4.2 sets its parameters."""
+    """The key derivation function of SMB 3: SP 800-108 in counter mode with HMAC-SHA256, as [MS-SMB2] section 3.1.4.2 sets its
+    parameters."""
     out = b""
     counter = 0
     while len(out) < length:
@@ -65,7 +66,7 @@ def kdf(key: bytes, label: bytes, context: bytes, length: int) -> bytes:
 
 
 def derive_keys(dialect: int, session_key: bytes, preauth_hash: bytes | None, cipher: int | None) -> SessionKeys | None:
-    """The keys of a session by dialect; None where 3.1.1 lacks the hash of its negotiation."""
+    """Derives the keys of an SMB session by dialect; None where 3.1.1 lacks the hash of its negotiation."""
     # [MS-SMB2] 3.2.5.3.1: the first 16 bytes, padded with zeros where the mechanism gave fewer.
     key = session_key[:16].ljust(16, b"\0")
     if dialect < DIALECT_300:
@@ -91,8 +92,7 @@ def derive_keys(dialect: int, session_key: bytes, preauth_hash: bytes | None, ci
 
 
 def decrypt_transform(cipher: int, key: bytes, data: bytes, at: int = 0, stop: int | None = None) -> bytes | None:
-    """What the encrypted message from `at` to `stop` of the data holds ([MS-SMB2] 2.2.41 and 3.1.4.3); None where the key does
-    not fit."""
+    """Decrypts an SMB 3 message from `at` to `stop` of the data ([MS-SMB2] 2.2.41 and 3.1.4.3); None where the key does not fit."""
     if len(key) != (32 if cipher in (AES_256_CCM, AES_256_GCM) else 16):
         return None
     start, stop = at + TRANSFORM_LEN, len(data) if stop is None else stop
@@ -117,7 +117,7 @@ def decrypt_transform(cipher: int, key: bytes, data: bytes, at: int = 0, stop: i
 
 
 def _refusals() -> tuple[type[Exception], ...]:
-    """What the ciphers raise where a key does not fit."""
+    """The exceptions of the ciphers where an SMB 3 key does not fit."""
     from cryptography.exceptions import InvalidTag
 
     return InvalidTag, ValueError, OverflowError

@@ -29,7 +29,7 @@ _COST = 4000
 
 
 class SmbConnection:
-    """Reads both directions of a connection that carries SMB."""
+    """Reads both directions of a TCP connection that carries SMB."""
 
     def __init__(self, shared: SharedState, connection: Connection) -> None:
         client: Literal[0, 1] | None = None
@@ -47,7 +47,7 @@ class SmbConnection:
         self._smb1: Smb1Reader | None = None
 
     def feed(self, item: StreamBatch | Gap) -> list[Event]:
-        """The parts of a batch one after the other, or a gap."""
+        """Takes the parts of an SMB connection's batch one after the other, or a gap."""
         if isinstance(item, Gap):
             begun = self._framings[item.direction] or self._begin(item.direction, seeking=True)
             self._take(item.direction, begun.feed(item))
@@ -70,7 +70,7 @@ class SmbConnection:
         return self._out.take()
 
     def open_since(self, since_ns: int) -> int | None:
-        """When the first message began that began at this time or later and is not whole."""
+        """When the first SMB message of the connection began that began at this time or later and is not whole."""
         return earliest((framing.since_ns for framing in self._framings if framing is not None), since_ns)
 
     def finish(self) -> list[Event]:
@@ -132,7 +132,7 @@ class SmbConnection:
                 self._out.append(event)
 
     def _unwrapped(self, direction: Direction, message: Message) -> tuple[Message | None, Transforms]:
-        """The message without its transforms, and what these were; None where it stays encrypted."""
+        """The SMB message without its transforms, and what these were; None where it stays encrypted."""
         transforms = PLAIN
         if message.begins_with(4) == TRANSFORM_MAGIC:
             decrypted = self._smb2.decrypt(direction, message)
@@ -147,7 +147,7 @@ class SmbConnection:
         return message, transforms
 
     def _decode_error(self, direction: Direction, message: Message, error: DecodeError) -> None:
-        """A message against its specification costs itself."""
+        """Reports an SMB message against its specification, which costs itself."""
         reason = message.reason or str(error)
         if isinstance(error, OutputLimitError):
             reason = str(error)

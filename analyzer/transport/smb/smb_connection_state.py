@@ -31,7 +31,7 @@ MessageLog = Callable[[Connection, Direction, Message, Message], object]
 
 
 class ProblemTally(Struct):
-    """Problems of one kind on one connection, emitted once with their count: a short snapshot length cuts every message."""
+    """Problems of one kind on one SMB connection, emitted once with their count: a short snapshot length cuts every message."""
 
     kind: ProblemKind
     text: str
@@ -44,7 +44,7 @@ class ProblemTally(Struct):
 
 
 class SharedState(Struct):
-    """Numbers and sessions that the connections of a capture share."""
+    """Numbers and sessions that the SMB connections of a capture share."""
 
     keyring: Keyring
     tickets: Tickets | None = None
@@ -65,12 +65,12 @@ class SharedState(Struct):
         return begin(self.keyring, tickets=self.tickets)
 
     def logon(self, handshake: Handshake | None, time_ns: int, frames: Iterable[int] = ()) -> SessionLogon:
-        """A logon whose first message was met then."""
+        """A new SMB logon, whose first message was met then."""
         return SessionLogon(next(self.numbers.smb_logons), handshake, time_ns, frames)
 
 
 class ConnectionState(Struct):
-    """One connection as SMB sees it. `client_direction` is the direction of requests, None while that is unknown."""
+    """The state of one SMB connection. `client_direction` is the direction of requests, None while that is unknown."""
 
     shared: SharedState
     connection: Connection
@@ -99,7 +99,7 @@ class ConnectionState(Struct):
     tallies: dict[tuple[str, str], ProblemTally] = field(default_factory=dict)
 
     def note(self, kind: ProblemKind, text: str, frames: tuple[int, ...]) -> None:
-        """Counts a problem that is likely to repeat; `report` emits it."""
+        """Counts a problem on the SMB connection that is likely to repeat; `report` emits it."""
         tally = self.tallies.get((kind, text))
         if tally is None and len(self.tallies) < MAX_NAMES:
             tally = self.tallies[kind, text] = ProblemTally(kind, text)
@@ -109,7 +109,7 @@ class ConnectionState(Struct):
                 tally.frames += frames[: MAX_FRAMES - len(tally.frames)]
 
     def note_marks(self, marks: Iterable[str], message: Message, out: Emitter) -> None:
-        """Emits what a message of the client shows of its program."""
+        """Emits the marks of the client's program in an SMB message."""
         if found := tuple(marks):
             out.append(ClientMarks(self.client, self.server, message.time_ns, message.frames[:MAX_FRAMES], found))
 
@@ -120,7 +120,7 @@ class ConnectionState(Struct):
         self.tallies.clear()
 
     def add_session(self, session: Session) -> None:
-        """Remembers a session under its id; too many, and the oldest has to go."""
+        """Remembers an SMB session of the connection under its id; too many, and the oldest has to go."""
         most = self.shared.limits.sessions
         if session.session_id not in self.sessions and len(self.sessions) >= most:
             oldest = self.sessions.pop(next(iter(self.sessions)))
@@ -130,7 +130,7 @@ class ConnectionState(Struct):
         self.sessions[session.session_id] = session
 
     def forget_session(self, session: Session) -> None:
-        """The connection has no more of a session."""
+        """Forgets an SMB session: the connection has no more of it."""
         if self.sessions.get(session.session_id) is session:
             del self.sessions[session.session_id]
 

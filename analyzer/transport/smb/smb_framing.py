@@ -48,7 +48,7 @@ _PIECE_COST = 300
 
 
 class FramingState(Enum):
-    """Where a direction stands; see the table above."""
+    """Where SMB framing of a direction stands; see the table above."""
 
     AT_HEADER = "at header"
     IN_MESSAGE = "in message"
@@ -56,7 +56,7 @@ class FramingState(Enum):
 
 
 class Hole(Struct, frozen=True):
-    """Bytes of a message that were not captured, and the frames around them."""
+    """Bytes of an SMB message that were not captured, and the frames around them."""
 
     length: int
     frames: tuple[int, ...]
@@ -82,7 +82,7 @@ class Message(Struct, frozen=True):
 
     @classmethod
     def of_pieces(cls, pieces: Sequence[tuple[int, TracedBytes]], length: int, reason: str = "") -> Message:
-        """Pieces with their offsets, the first of which may begin the message."""
+        """An SMB message of pieces with their offsets, the first of which may begin the message."""
         if pieces and pieces[0][0] == 0:
             head = pieces[0][1]
             return cls(head, 0, len(head), length, tuple(pieces[1:]), reason)
@@ -94,12 +94,12 @@ class Message(Struct, frozen=True):
 
     @property
     def head(self) -> TracedBytes:
-        """What was captured without a hole from the beginning."""
+        """The captured part of the SMB message from its beginning, without a hole."""
         data, start, stop = self.data, self.start, self.stop
         return data if start == 0 and stop == len(data) else data[start:stop]
 
     def begins_with(self, length: int) -> bytes:
-        """The first bytes, without joining the others."""
+        """The first bytes of the SMB message, without joining the others."""
         start, data = self.start, self.data
         stop = start + length
         if stop > self.stop:
@@ -108,7 +108,7 @@ class Message(Struct, frozen=True):
 
     @property
     def time_ns(self) -> int:
-        """The time of the first byte, 0 where it was not captured."""
+        """The capture time of the SMB message's first byte, 0 where it was not captured."""
         return self.data.time_ns_at(self.start) if self.stop > self.start else 0
 
     @property
@@ -122,7 +122,7 @@ class Message(Struct, frozen=True):
         return [(0, self.head), *self.rest] if self.stop > self.start else list(self.rest)
 
     def part(self, start: int, stop: int) -> Message:
-        """The bytes `start` to `stop` as a message of their own."""
+        """The bytes `start` to `stop` of the SMB message as a message of their own."""
         if stop <= self.stop - self.start:
             return Message(
                 self.data, self.start + start, self.start + max(start, stop), max(stop - start, 0), (), self.reason
@@ -135,7 +135,7 @@ class Message(Struct, frozen=True):
         return Message.of_pieces(kept, max(stop - start, 0), self.reason)
 
     def spans(self, start: int, stop: int) -> Iterator[Span | Hole]:
-        """The bytes `start` to `stop`, captured runs and holes in their order."""
+        """The bytes `start` to `stop` of the SMB message, captured runs and holes in their order."""
         if stop <= self.stop - self.start:
             if start < stop:
                 yield self.data, self.start + start, self.start + stop
@@ -165,7 +165,7 @@ class NetbiosNames(Event, frozen=True):
 
 
 class LostMessages(Event, frozen=True):
-    """The framing is out of step: unknown messages were lost here."""
+    """The event that SMB framing is out of step: unknown messages were lost here."""
 
     length: int | None
     frames: tuple[int, ...]
@@ -176,7 +176,7 @@ Framed = Message | NetbiosNames | LostMessages | Problem
 
 
 class Framing:
-    """Splits one direction of a connection into messages. `seeking`: the first byte need not be a header."""
+    """Splits one direction of a connection into SMB messages. `seeking`: the first byte need not be a header."""
 
     def __init__(self, place: str, *, seeking: bool = False) -> None:
         self._place = place
@@ -197,14 +197,14 @@ class Framing:
 
     @property
     def since_ns(self) -> int | None:
-        """When the message began that is coming in; None where none is."""
+        """When the SMB message began that is coming in; None where none is."""
         if self._state is FramingState.SEEKING:
             return None
         return self._pieces[0][1].time_ns_at(0) if self._pieces else self._held.since_ns
 
     def feed(self, data: TracedBytes | Gap, start: int = 0, stop: int | None = None) -> list[Framed]:
-        """Takes the bytes of `data` from `start` to `stop`, or that bytes are missing behind what was fed; gives the messages that
-        this completes."""
+        """Takes the stream's bytes of `data` from `start` to `stop`, or that bytes are missing behind what was fed; gives the SMB
+        messages that this completes."""
         out: list[Framed] = []
         if isinstance(data, Gap):
             self._gap(data, out)
@@ -239,7 +239,7 @@ class Framing:
         return out
 
     def _take_one(self, out: list[Framed]) -> bool:
-        """Takes one step in what is held; False where more has to come for the next."""
+        """Takes one step of SMB framing in the bytes held; False where more has to come for the next."""
         if self._state is FramingState.SEEKING:
             if not self._seek():
                 return False
@@ -311,7 +311,7 @@ class Framing:
         self._lose(LostMessages(over, frames, reason), out)
 
     def finish(self) -> list[Framed]:
-        """The end of the stream: what was begun is handed over incomplete."""
+        """Ends SMB framing with the stream: the message that was begun is handed over incomplete."""
         out: list[Framed] = []
         if self._state is FramingState.SEEKING:
             self._skip_held()
@@ -324,12 +324,12 @@ class Framing:
         return out
 
     def _begin(self, length: int) -> None:
-        """A message of this length follows its framing header, which is held."""
+        """Begins an SMB message of this length, which follows its framing header, which is held."""
         self._state = FramingState.IN_MESSAGE
         self._total, self._at, self._prefix = length, 0, HEADER_LEN
 
     def _take_piece(self, length: int) -> None:
-        """Adds `length` bytes of what is held, the framing header among them, to the message."""
+        """Adds `length` bytes of those held, the framing header among them, to the SMB message."""
         piece, prefix, self._prefix = self._held.take(length), self._prefix, 0
         if len(piece) > prefix:
             self._pieces.append((self._at - prefix, piece))
@@ -356,7 +356,7 @@ class Framing:
         self._held.take_all()
 
     def _seek(self) -> bool:
-        """Drops what precedes the next header; False while none is in sight."""
+        """Drops bytes before the next SMB header; False while none is in sight."""
         held = self._held.take_all()
         found = find_header(held.data)
         keep = found if found >= 0 else max(len(held) - HEADER_SPAN + 1, 0)
@@ -365,7 +365,7 @@ class Framing:
         return found >= 0
 
     def _resumed(self, out: list[Framed]) -> None:
-        """A header is in sight again, or the stream ends: reports what was lost."""
+        """Reports lost SMB messages: a header is in sight again, or the stream ends."""
         lost, skipped = self._lost, self._skipped
         self._state, self._lost, self._skipped = FramingState.AT_HEADER, None, 0
         if lost is None:
@@ -391,7 +391,7 @@ def _read_names(body: bytes) -> Iterator[NetbiosNames]:
 
 
 def _netbios_name(body: bytes, at: int) -> tuple[str, int]:
-    """A first-level encoded name (RFC 1001 section 14.1) and the offset behind it; empty where it is none."""
+    """A first-level encoded NetBIOS name (RFC 1001 section 14.1) and the offset behind it; empty where it is none."""
     if len(body) < at + 34 or body[at] != 32:
         return "", len(body)
     nibbles = [byte - 0x41 for byte in body[at + 1 : at + 33]]

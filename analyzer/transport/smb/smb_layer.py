@@ -20,7 +20,7 @@ from analyzer.transport.tcp.stream_events import Connection, Gap, Recognised, St
 
 
 class SmbLayer:
-    """Follows every connection that carries SMB; other events pass unchanged."""
+    """The layer that follows every connection that carries SMB; other events pass unchanged."""
 
     takes: ClassVar[frozenset[type[Event]]] = frozenset({StreamBatch, Gap, Recognised, StreamClosed})
 
@@ -84,11 +84,11 @@ class SmbLayer:
         return [event]
 
     def open_since(self, since_ns: int) -> int | None:
-        """When the first message began that began at this time or later and is not whole."""
+        """When the first SMB message began that began at this time or later and is not whole."""
         return earliest((each.open_since(since_ns) for each in self._connections.values()), since_ns)
 
     def finish(self) -> list[Event]:
-        """The capture ends, and with it every connection."""
+        """Ends every SMB connection with the capture."""
         out = [event for connection in self._connections.values() for event in connection.finish()]
         self._connections.clear()
         out += self._shared.durable.finish()

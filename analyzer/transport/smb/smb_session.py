@@ -54,7 +54,7 @@ _SESSION_COST, _TREE_COST = 6000, 500
 
 
 class Undecrypted(Struct):
-    """Encrypted messages of a session that stayed encrypted, and why."""
+    """Encrypted messages of an SMB session that stayed encrypted, and why."""
 
     count: int = 0
     bytes: int = 0
@@ -64,7 +64,7 @@ class Undecrypted(Struct):
 
 
 class SessionLogon:
-    """One logon of a session, as its messages show it: whom the client claimed to be, and what the server granted."""
+    """One logon of an SMB session, as its messages show it: whom the client claimed to be, and what the server granted."""
 
     def __init__(self, number: int, handshake: Handshake | None, time_ns: int, frames: Iterable[int]) -> None:
         self.number = number
@@ -89,12 +89,12 @@ class SessionLogon:
         self.late_until_ns: int | None = None
 
     def late_for(self, session: int, until_ns: int) -> LateLogon:
-        """States that calls of the session of this number may be of it, from its first message on."""
+        """States that calls of the SMB session of this number may be of the logon, from its first message on."""
         return LateLogon(session, self.number, self.identity, self.first_time_ns, until_ns)
 
     @property
     def identity(self) -> Identity:
-        """Who, by the handshake and the answer to it; an SMB1 session's own words fill in the systems."""
+        """The identity of an SMB logon, by the handshake and the answer to it; an SMB1 session's own words fill in the systems."""
         found = self.plain_identity or (self.handshake.identity if self.handshake is not None else Identity())
         if self.granted is not None:
             is_anonymous = self.granted == "anonymous" or (self.granted == "account" and found.is_anonymous)
@@ -109,14 +109,15 @@ class SessionLogon:
 
 
 def _are_of_one(one: SessionLogon | None, other: SessionLogon) -> bool:
-    """Whether two logons are of one account, as far as their messages say whose they are."""
+    """Whether two SMB logons are of one account, as far as their messages say whose they are."""
     return one is not None and one.identity.account is not None and one.identity.account == other.identity.account
 
 
 def remember_info(
     infos: dict[tuple[object, ...], SmbInfo], key: tuple[object, ...], info: SmbInfo, logon: SessionLogon | None
 ) -> SmbInfo:
-    """How messages of a connection are carried while a logon is in force. Few differ: those of a conversation are carried alike."""
+    """How messages of an SMB connection are carried while a logon is in force. Few differ: those of a conversation are carried
+    alike."""
     if len(infos) >= _MAX_INFOS:
         infos.clear()
     if logon is not None:
@@ -126,7 +127,7 @@ def remember_info(
 
 
 class Session:
-    """One SMB session: who, which trees, which opens, and what its protection came to."""
+    """An SMB session: who, which trees, which opens, and what its protection came to."""
 
     def __init__(self, state: ConnectionState, session_id: int, time_ns: int) -> None:
         self.number = next(state.shared.numbers.sessions)
@@ -184,12 +185,12 @@ class Session:
         self.state.memory += size
 
     def ends(self) -> None:
-        """Nothing of it is held any more."""
+        """Gives back the memory that the SMB session held: it ends."""
         self._takes(-self._memory)
 
     @property
     def handshake(self) -> Handshake | None:
-        """The handshake that its keys are from, None where it was not captured."""
+        """The handshake that the SMB session's keys are from, None where it was not captured."""
         return self.began.handshake if self.began is not None else None
 
     @property
@@ -199,16 +200,16 @@ class Session:
 
     @property
     def in_force(self) -> SessionLogon | None:
-        """The latest logon that the server may act on."""
+        """The latest logon of the SMB session that the server may act on."""
         return (self._before() if self.former else None) or self.pending or self.logon
 
     @property
     def needs_times(self) -> bool:
-        """Whether the time of a message decides which logon it is of."""
+        """Whether the time of a message decides which logon of the SMB session it is of."""
         return bool(self.former) and len(self.connections) > 1
 
     def _before(self) -> SessionLogon | None:
-        """The logon that was in force when the message that is read was sent, where another has taken its place since."""
+        """The SMB logon that was in force when the message that is read was sent, where another has taken its place since."""
         at_ns = self.at_ns
         if at_ns is None:
             return None
@@ -216,20 +217,20 @@ class Session:
 
     @property
     def opener(self) -> SessionLogon | None:
-        """The logon under which what is opened now is opened; None where it may be either of two, of different accounts."""
+        """The SMB logon under which what is opened now is opened; None where it may be either of two, of different accounts."""
         if (before := self._before()) is not None:
             return before
         return self.logon if self.pending is None or _are_of_one(self.logon, self.pending) else None
 
     @property
     def former_opener(self) -> SessionLogon | None:
-        """The logon under which something was opened at a time that is not known; None where it may be one of several accounts."""
+        """The SMB logon under which something was opened at an unknown time; None where it may be one of several accounts."""
         began = self.began
         is_one = began is not None and all(one.account == began.identity.account for one in self.later)
         return self.opener if is_one and began is not None and began.begins else None
 
     def logs_on(self, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
-        """Somebody has logged on, or was refused: it begins the session, or takes the place of the logon in force."""
+        """Notes an SMB logon, granted or refused: it begins the session, or takes the place of the logon in force."""
         self._settles(logon, time_ns, out)
         if self.logon is not None:
             out.append(_stated(self, self.logon, time_ns))
@@ -245,38 +246,38 @@ class Session:
         self.logon = logon
 
     def asks_again(self, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
-        """Somebody asks to take the place of the logon in force."""
+        """Notes that somebody asks to replace the SMB logon in force."""
         self._settles(logon, time_ns, out)
         self.pending = logon
         self._notes_lateness(logon)
 
     def refuses(self, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
-        """Somebody was refused a logon that would have taken the place of the one in force."""
+        """Notes that somebody was refused an SMB logon that would have taken the place of the one in force."""
         self._settles(logon, time_ns, out)
         out.append(_stated(self, logon, time_ns))
 
     def _settles(self, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
-        """A renewal under way is answered, or stays without an answer because another one follows."""
+        """Settles a renewal of the SMB session's logon: it is answered, or another one follows."""
         if self.pending is not None and self.pending is not logon:
             out.append(_stated(self, self.pending, time_ns))
             self.state.shared.sessions.state_late(self, self.pending, out)
         self.pending = None
 
     def _notes_lateness(self, logon: SessionLogon) -> None:
-        """Notes which messages were read before a logon though they were sent later. A connection is read in order, so that they
-        came over another one."""
+        """Notes which messages were read before an SMB logon though they were sent later. A connection is read in order, so that
+        they came over another one."""
         if logon.late_until_ns is None and len(self.connections) > 1 and logon.first_time_ns < self.last_time_ns:
             logon.late_until_ns = self.last_time_ns
 
     @property
     def has_its_key(self) -> bool:
-        """Whether a signature that does not fit is wrong: the key comes from the logon that began it, or fitted before."""
+        """Whether a signature that does not fit is wrong: the SMB session has its first logon's key, or one that fitted before."""
         began = self.began
         handshake = began.handshake if began is not None and began.begins else None
         return bool(self.verified) or (handshake is not None and handshake.session_key is not None)
 
     def seen(self, time_ns: int, until_ns: int = 0) -> None:
-        """A message of it was captured then; the last of several at a later time."""
+        """Notes that a message of the SMB session was captured then; the last of several at a later time."""
         self.first_time_ns = min(self.first_time_ns, time_ns)
         self.last_time_ns = max(self.last_time_ns, time_ns, until_ns)
 
@@ -301,7 +302,8 @@ class Session:
             self._takes(-_TREE_COST - len(tree.path))
 
     def add_open(self, file_id: bytes, opened: Open, out: Emitter, *, is_new: bool = True) -> None:
-        """Adds an open to the session; if its id is still open, a close was missed. One that is not new was opened before now."""
+        """Adds an open to the SMB session; if its id is still open, a close was missed. One that is not new was opened before
+        now."""
         self.close(file_id, out)
         opened.logon = opened.logon or (self.opener if is_new else self.former_opener)
         shared, most = self.state.shared, self.state.shared.limits
@@ -329,7 +331,7 @@ class Session:
             self._make_channel(opened)
 
     def open_of(self, file_id: bytes, out: Emitter) -> Open:
-        """The open that a message names; one from before the capture is of unknown kind."""
+        """The open of the SMB session that a message names; one from before the capture is of unknown kind."""
         opened = self.opens.get(file_id)
         if opened is None:
             opened = Open("unknown", None)
@@ -346,7 +348,7 @@ class Session:
             out.append(ChannelClosed(opened.channel))
 
     def detach(self, file_id: bytes) -> Open | None:
-        """Takes out an open that goes on elsewhere, or is closed."""
+        """Takes an open out of the SMB session that goes on elsewhere, or is closed."""
         opened = self.opens.pop(file_id, None)
         if opened is None:
             return None
@@ -360,7 +362,7 @@ class Session:
         return opened
 
     def _crowd(self, what: str, text: str) -> None:
-        """Notes, once for each session, that something had to make room."""
+        """Notes, once for each SMB session, that an open or tree had to make room."""
         if what not in self._crowded:
             self._crowded.add(what)
             self.state.note("limit", text, tuple(self.frames[:1]))
@@ -416,7 +418,7 @@ class Session:
         *,
         fresh: bool = True,
     ) -> None:
-        """The bytes `span` of a message, as data and gaps of the channel that the open is, if it is one."""
+        """Delivers the bytes `span` of an SMB message, as data and gaps of the channel that the open is, if it is one."""
         if opened.kind == "file" or span[0] == span[1]:
             return
         if not opened.is_dcerpc and not self._carries_dcerpc(opened, message, span, out):
@@ -436,7 +438,7 @@ class Session:
             fresh = False
 
     def _carries_dcerpc(self, opened: Open, message: Message, span: tuple[int, int], out: Emitter) -> bool:
-        """Whether an open of which that was not known carries DCERPC, by the first bytes of its data."""
+        """Whether an SMB open carries DCERPC, of which that was not known, by the first bytes of its data."""
         first = next(message.spans(*span))
         head = None
         if not isinstance(first, Hole):
@@ -460,7 +462,7 @@ class Session:
     def lost(
         self, from_client: bool, asked: set[bytes] | None, what: Message | LostMessages, reason: str, out: Emitter
     ) -> None:
-        """Gaps for the pipes (those of the FileIds `asked`, or all) that may have lost data; once until they have data again."""
+        """Gaps for the SMB session's pipes (of the FileIds `asked`, or all) that may have lost data; once until data comes."""
         intact = self._intact[from_client]
         if not intact:
             return
@@ -475,7 +477,7 @@ class Session:
             out.append(ChannelGap(channel, from_client, None, what.frames, reason))
 
     def deliver_orphan(self, message: Message, span: tuple[int, int], smb: SmbInfo, out: Emitter) -> None:
-        """DCERPC answered to a request from before the capture, on a pipe not met yet: the first one that will be met."""
+        """Delivers DCERPC answered to an SMB request from before the capture, on the pipe that will be met first."""
         if self.orphan is None:
             self.orphan = Open("unknown", None, logon=self.former_opener)
         self.deliver(self.orphan, False, message, span, smb, out)
@@ -526,7 +528,7 @@ class Session:
 
 
 def bind_connection(session: Session, number: int, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
-    """Somebody has bound a session to a further connection, or was refused to."""
+    """Notes that somebody has bound an SMB session to a further connection, or was refused to."""
     former = session.bound_by.pop(number, None)
     if former is not None:
         out.append(_stated(session, former, time_ns))
@@ -537,7 +539,7 @@ def bind_connection(session: Session, number: int, logon: SessionLogon, time_ns:
 
 
 def end_logons(session: Session, out: Emitter) -> None:
-    """States the logons that are in force to the end of a session."""
+    """States the SMB logons that are in force to the end of a session."""
     if session.pending is not None:
         session.state.shared.sessions.state_late(session, session.pending, out)
     for logon in (session.logon, session.pending, *session.bound_by.values()):
@@ -548,7 +550,7 @@ def end_logons(session: Session, out: Emitter) -> None:
 
 
 def _stated(session: Session, logon: SessionLogon, until_ns: int) -> Logon:
-    """A logon of a session as it is stated when another takes its place or what it belongs to ends."""
+    """An SMB session's logon as it is stated when another takes its place or what it belongs to ends."""
     used = logon is session.logon and bool(session.tree_names or session.pipe_names or session.encrypted)
     handshake = logon.handshake
     client, server = logon.ends or (session.client, session.server)
@@ -572,7 +574,7 @@ def _stated(session: Session, logon: SessionLogon, until_ns: int) -> Logon:
 
 
 def _decryption(session: Session) -> tuple[Decryption, str | None]:
-    """What came of the keys of a session, and why."""
+    """What came of the keys of an SMB session, and why."""
     began = session.began
     if began is not None and began.refused is not None:
         return Decryption.NOT_SEALED, f"the server refused the session: {nt_status_name(began.refused)}"
@@ -591,7 +593,7 @@ def _decryption(session: Session) -> tuple[Decryption, str | None]:
 
 
 class SessionTimes:
-    """When sessions were seen in a batch: in one table of ordered frames the first and the last place suffice.
+    """The times when SMB sessions were seen in a batch: in one table of ordered frames the first and the last place suffice.
 
     `session` was seen at the places `first` and `last` of `source`, and between; None where nothing is noted.
     """
@@ -604,7 +606,8 @@ class SessionTimes:
         self.first = self.last = 0
 
     def note(self, session: Session, data: TracedBytes, at: int) -> None:
-        """A session was seen in the message that begins at `at` of `data`, which is the first of its session and source."""
+        """Notes that an SMB session was seen in the message that begins at `at` of `data`, which is the first of its session and
+        source."""
         if self.session is not None:
             self.flush()
         # Bytes that are not joined yet find out where they are from only when they have to.
@@ -616,7 +619,7 @@ class SessionTimes:
             session.seen(time_ns)
 
     def flush(self) -> None:
-        """Passes on to the session what was noted."""
+        """Passes on to the SMB sessions the times that were noted."""
         session, source = self.session, self.source
         if session is not None and source is not None:
             times = source.times(min(self.first, self.last), max(self.first, self.last) + 1)

@@ -35,7 +35,7 @@ OpenKind = Literal["pipe", "file", "unknown"]
 
 
 def may_be_dcerpc(data: bytes) -> bool:
-    """Whether bytes may begin a PDU of DCERPC, of whose header perhaps not all are there."""
+    """Whether bytes of an open may begin a PDU of DCERPC, of whose header perhaps not all are there."""
     if len(data) >= 10:
         return looks_like_dcerpc(data)
     return not data or (data[0] == 5 and data[1:2] <= b"\1" and data[2:3] <= b"\x13")
@@ -85,7 +85,7 @@ def whole_file_id(opens: Mapping[bytes, Open], file_id: bytes) -> bytes:
 
 
 def pipe_name(path: str) -> str:
-    """The name of a pipe from its path, `\\\\PIPE\\\\WinReg` as `winreg`."""
+    """The name of an SMB pipe from its path, `\\\\PIPE\\\\WinReg` as `winreg`."""
     name = path.replace("/", "\\").lstrip("\\").lower()
     return name.removeprefix("pipe\\").lstrip("\\")
 
@@ -96,7 +96,7 @@ class ConnectedTree(Struct):
 
 
 class Open(Struct):
-    """An open of a file or pipe. One of unknown kind becomes a pipe when DCERPC shows in its data.
+    """An SMB open of a file or pipe. One of unknown kind becomes a pipe when DCERPC shows in its data.
 
     `is_dcerpc` states whether a pipe carries DCERPC: by its name, else by its first bytes, None before there are any. A pipe that
     does not is read no further, like a file. `durable` is what a client that opens it again is known by, None where the server did

@@ -67,26 +67,26 @@ HEADER_SPAN = 10
 
 
 def find_header(data: bytes) -> int:
-    """Where the first framed SMB header begins, -1 where there is none."""
+    """Where the first framed SMB header in a TCP stream begins, -1 where there is none."""
     found = _HEADER.search(data)
     return found.start() if found else -1
 
 
 def looks_like_dcerpc(data: bytes) -> bool:
-    """Whether bytes begin like a connection-oriented PDU (C706 section 12.6.3.1)."""
+    """Whether bytes of a TCP stream begin like a connection-oriented DCERPC PDU (C706 section 12.6.3.1)."""
     if len(data) < 10 or data[0] != 5 or data[1] > 1 or data[2] > 19 or data[4] & 0xEF or data[5] > 3:
         return False
     return int.from_bytes(data[8:10], "little" if data[4] else "big") >= 16
 
 
 def begins_kerberos(head: bytes) -> bool:
-    """Whether a stream goes on like a Kerberos message: a length and the tag of a message."""
+    """Whether a TCP stream goes on like a Kerberos message: a length and the tag of a message."""
     long_enough = len(head) > KERBEROS_PREFIX_LEN
     return long_enough and head[KERBEROS_PREFIX_LEN] in _KERBEROS_TAGS and _is_kerberos_length(head)
 
 
 def _may_begin_kerberos(head: bytes) -> bool:
-    """The same for the first bytes of a stream, where some senders give the length a segment of its own."""
+    """Whether the first bytes of a TCP stream may begin Kerberos, where some senders give the length a segment of its own."""
     if len(head) > KERBEROS_PREFIX_LEN:
         return begins_kerberos(head)
     return len(head) > 1 and _is_kerberos_length(head)
@@ -97,14 +97,14 @@ def _is_kerberos_length(head: bytes) -> bool:
 
 
 class Recognition:
-    """Decides for each connection what it carries."""
+    """Recognises for each TCP connection which protocol it carries."""
 
     def __init__(self) -> None:
         # What each connection carries that has sent something; None: nothing of ours.
         self._states: dict[int, _Undecided | Protocol | None] = {}
 
     def feed(self, events: list[Event]) -> tuple[list[Event], list[Connection]]:
-        """The events of which it is known what they belong to, and the connections that turned out to be none of ours."""
+        """The events of TCP connections whose protocol is known, and the connections that turned out to be none of ours."""
         out: list[Event] = []
         others: list[Connection] = []
         for event in events:
@@ -123,11 +123,11 @@ class Recognition:
         return out, others
 
     def is_ours(self, connection: Connection) -> bool:
-        """Whether it is known to carry SMB or DCERPC."""
+        """Whether a TCP connection is known to carry SMB or DCERPC."""
         return isinstance(self._states.get(connection.number), str)
 
     def forget(self, connection: Connection) -> None:
-        """No event of this connection will come any more."""
+        """Forgets a TCP connection that has ended."""
         self._states.pop(connection.number, None)
 
     def _undecided(self, event: StreamBatch | Gap, out: list[Event], others: list[Connection]) -> None:
@@ -163,7 +163,7 @@ class Recognition:
 
 
 class _Undecided:
-    """A connection whose protocol is not known yet, with what it sent that may still matter.
+    """A TCP connection whose protocol is not known yet, with what it sent that may still matter.
 
     Impatient, its first bytes decide. Patient, because it was taken up in its middle or has a port of ours, it is searched
     for a header, and what was searched is dropped but for the few bytes a header may have begun in.
@@ -180,7 +180,7 @@ class _Undecided:
         self._sender_ptype: tuple[Direction, int] | None = None
 
     def feed(self, item: StreamBatch | Gap) -> Protocol | Literal["other", "open"]:
-        """Takes a gap or one part; what the connection carries, or that it is open still."""
+        """Takes a gap or one part of the TCP stream; what the connection carries, or that it is open still."""
         way = item.direction
         if isinstance(item, Gap):
             self._patient = True
@@ -205,7 +205,7 @@ class _Undecided:
         return "other"
 
     def _drop(self, way: Direction, keep: int) -> None:
-        """Forgets the bytes of a direction but for the last parts, which hold at least `keep` bytes where there are any."""
+        """Forgets the bytes of a TCP direction but for the last parts, which hold at least `keep` bytes where there are any."""
         kept: list[StreamBatch | Gap] = []
         size = 0
         for item in reversed(self.items):
@@ -220,21 +220,21 @@ class _Undecided:
         self._fresh[way] = False
 
     def client_direction(self) -> Direction:
-        """The direction of requests, as far as the PDU that decided shows."""
+        """The direction of requests in a TCP connection, as far as the PDU that decided shows."""
         if self._sender_ptype is None or self._sender_ptype[1] in _CLIENT_PTYPES:
             return self._sender_ptype[0] if self._sender_ptype else 0
         return 1 if self._sender_ptype[0] == 0 else 0
 
 
 class _New:
-    """A connection that has sent nothing yet."""
+    """A TCP connection that has sent nothing yet."""
 
 
 _NEW = _New()
 
 
 def _is_smb(run: bytes) -> bool:
-    """Whether a stream begins like a NetBIOS session or a direct-TCP SMB message."""
+    """Whether a TCP stream begins like a NetBIOS session or a direct-TCP SMB message."""
     if run[:1] == b"\0":
         return run[NETBIOS_HEADER_LEN : NETBIOS_HEADER_LEN + 4] in MAGICS
     if run[:1] == bytes((SESSION_REQUEST,)):
@@ -243,5 +243,5 @@ def _is_smb(run: bytes) -> bool:
 
 
 def _may_begin(run: bytes) -> bool:
-    """Whether more bytes could still make it one of ours."""
+    """Whether more bytes of the TCP stream could still make it one of ours."""
     return not run or run[0] in (0, 5, SESSION_REQUEST, POSITIVE_RESPONSE, KEEPALIVE)

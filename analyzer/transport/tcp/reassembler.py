@@ -67,7 +67,7 @@ _AT_CLOSE: dict[CloseReason, str] = {
 
 
 class Reassembler:
-    """Puts the segments of all connections of a capture in order; other events pass unchanged."""
+    """Puts the TCP segments of all connections of a capture in order; other events pass unchanged."""
 
     takes: ClassVar[frozenset[type[Event]]] = frozenset({SegmentBatch})
 
@@ -78,7 +78,7 @@ class Reassembler:
         *,
         timeouts: TcpTimeouts = _TIMEOUTS,
     ) -> None:
-        """`recognition` decides which connections are ours."""
+        """`recognition` decides which TCP connections are ours."""
         self._limits = limits
         self._timeouts = timeouts
         self._halves: dict[FlowKey, Half] = {}
@@ -90,7 +90,7 @@ class Reassembler:
         self._undecided = MemoryBudget(limits.held_total)
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Takes a batch of segments; gives what it completes."""
+        """Takes a batch of TCP segments; gives the stream events that it completes."""
         if not isinstance(event, SegmentBatch):
             return (event,)
         src, dst = event.src, event.dst
@@ -113,13 +113,13 @@ class Reassembler:
         return out
 
     def open_since(self, since_ns: int) -> int | None:
-        """When the first of what waits was captured, of that captured at this time or later."""
+        """When the first TCP segment that waits was captured, of those captured at this time or later."""
         waiting = [self._flows[number] for number in self._undecided.holders if number in self._flows]
         segments = (item.time_ns for flow in waiting for item in (*flow.first_segments, *flow.out_of_window))
         return earliest((earliest(segments, since_ns), self._order.open_since(since_ns)), since_ns)
 
     def finish(self) -> list[Event]:
-        """What the end of the capture completes."""
+        """Ends all TCP connections with the capture."""
         out: list[Event] = []
         for flow in list(self._flows.values()):
             events: list[Event] = []
@@ -130,7 +130,7 @@ class Reassembler:
         return out
 
     def _deliver(self, half: Half, item: SegmentBatch) -> StreamBatch:
-        """Delivers a batch that continues both directions."""
+        """Delivers a batch of TCP segments that continues both directions."""
         other, replies = half.other, item.replies
         offset, reply_offset, size = half.next - half.origin, other.next - other.origin, item.borders[-1]
         batch = StreamBatch(
@@ -151,7 +151,7 @@ class Reassembler:
         return batch
 
     def _recognised(self, events: list[Event]) -> list[Event]:
-        """The events of connections of ours; nothing more is wanted of the others."""
+        """The stream events of TCP connections of ours; nothing more is wanted of the others."""
         if not events:
             return events
         out, others = self._recognition.feed(events)
@@ -166,7 +166,7 @@ class Reassembler:
         return out
 
     def _segment(self, item: Segment) -> list[Event]:
-        """A segment on its own."""
+        """Takes a TCP segment on its own."""
         src, dst = item.src, item.dst
         if item.time_ns > self._order.now:
             self._order.now = item.time_ns
@@ -202,7 +202,7 @@ class Reassembler:
         return out
 
     def _limit_undecided(self, flow: Flow, out: list[Event]) -> None:
-        """Counts the memory that an undecided connection holds; above the limit for all of them, decides the oldest as they are."""
+        """Counts the memory of a TCP connection of undecided protocol; above the limit for all of them, decides the oldest."""
         size = sum(SEGMENT_COST + len(item.payload) for item in (*flow.first_segments, *flow.out_of_window))
         leaving = self._undecided.holds(flow.connection.number, size)
         for number in leaving:
@@ -224,7 +224,7 @@ class Reassembler:
         return flow
 
     def _synchronize(self, flow: Flow, out: list[Event]) -> None:
-        """The directions start where their first data lies, then the kept segments are taken in."""
+        """Synchronizes a TCP connection: its directions start where their first data lies, then the kept segments are taken in."""
         flow.state = FlowState.ESTABLISHED
         self._undecided.ends(flow.connection.number)
         kept, flow.first_segments = flow.first_segments, []
@@ -309,7 +309,7 @@ class Reassembler:
         return out
 
     def _reuse(self, flow: Flow, others: list[Segment], out: list[Event]) -> None:
-        """Ends a connection whose ports another one uses, which these segments begin."""
+        """Ends a TCP connection whose ports another one uses, which these segments begin."""
         flow.syn = None
         self._close(flow, "reused", out)
         self._forget(flow)
@@ -324,7 +324,8 @@ class Reassembler:
         self._undecided.ends(flow.connection.number)
 
     def _synchronize_by_syn(self, flow: Flow, syn: Segment, out: list[Event]) -> None:
-        """A SYN that comes late in the file shows where its direction begins, so it goes first."""
+        """Synchronizes a TCP direction by a SYN that comes late in the file: it shows where the direction begins, so it goes
+        first."""
         connection = flow.connection
         a = connection.a
         if not connection.initiator_known:
@@ -338,7 +339,7 @@ class Reassembler:
             self._synchronize(flow, out)
 
     def _is_another(self, half: Half, syn: Segment) -> bool:
-        """Whether a SYN on known ports opens another connection, rather than being sent or seen again."""
+        """Whether a TCP SYN on known ports opens another connection, rather than being sent or seen again."""
         flow = half.flow
         if flow.state is FlowState.UNSYNCHRONIZED and half.isn is None:
             # Late in the file only where its first byte lies just before what was kept.
@@ -361,7 +362,7 @@ class Reassembler:
     # Ending
 
     def _close(self, flow: Flow, reason: CloseReason, out: list[Event]) -> None:
-        """Emits everything that is left of a connection, then its end."""
+        """Emits everything that is left of a TCP connection, then its end."""
         if flow.state not in (FlowState.UNSYNCHRONIZED, FlowState.ESTABLISHED):
             return
         if flow.state is FlowState.UNSYNCHRONIZED:
@@ -387,7 +388,7 @@ class Reassembler:
             out.append(StreamClosed(flow.connection, reason))
 
     def _end_resets(self, out: list[Event]) -> None:
-        """Ends a few of the connections that fell silent after a reset; called for each new one, so it keeps pace."""
+        """Ends a few of the TCP connections that fell silent after a reset; called for each new one, so it keeps pace."""
         for flow in list(islice(self._order.resets.values(), 4)):
             del self._order.resets[flow.connection.number]
             if self._order.now - flow.time_ns >= self._timeouts.reset_ns:
@@ -406,7 +407,7 @@ class Reassembler:
             self._halves.pop(key, None)
 
     def _make_room(self, out: list[Event]) -> None:
-        """Keeps the number of connections in bounds: an eighth goes at once, the least missed first."""
+        """Keeps the number of TCP connections in bounds: an eighth goes at once, the least missed first."""
         most = self._limits.connections
         if len(self._flows) < most:
             return
@@ -432,7 +433,8 @@ class Reassembler:
 
 
 def _continues(half: Half, item: SegmentBatch) -> bool:
-    """Whether a batch continues both directions of a connection that is in sequence, and acknowledges nothing that did not come.
+    """Whether a batch continues both directions of a TCP connection that is in sequence, and acknowledges nothing that did not
+    come.
 
     What is acknowledged within a batch of both directions was sent in it before, and is checked there.
     """
@@ -452,8 +454,8 @@ def _continues(half: Half, item: SegmentBatch) -> bool:
 
 
 def _may_be_forged(half: Half, syn: Segment) -> bool:
-    """Whether a SYN of another connection leaves the one that there is as it was, until somebody answers it. A server ignores it
-    while a connection is open (RFC 9293 section 3.10.7.4), and whoever wants to hide what follows sends one."""
+    """Whether a TCP SYN may be forged: it leaves the connection that there is unchanged, until somebody answers it. A server
+    ignores it while a connection is open (RFC 9293 section 3.10.7.4), and whoever wants to hide what follows sends one."""
     flow = half.flow
     is_open = flow.state is FlowState.ESTABLISHED and flow.has_events and not flow.was_reset
     is_seen = half.seen and half.other.seen and FINISHED not in (half.state, half.other.state)
@@ -461,7 +463,7 @@ def _may_be_forged(half: Half, syn: Segment) -> bool:
 
 
 def _goes_with(half: Half, item: Segment, syn: Segment) -> bool:
-    """Whether a segment shows that a SYN began a connection: the other end answers it, or its own goes on behind it, where the
+    """Whether a segment shows that a TCP SYN began a connection: the other end answers it, or its own goes on behind it, where the
     connection that there is would not go on."""
     behind = (syn.seq + 1 + len(syn.payload)) & MASK
     if item.src == syn.dst:
@@ -470,7 +472,7 @@ def _goes_with(half: Half, item: Segment, syn: Segment) -> bool:
 
 
 def _is_out_of_window(half: Half, item: Segment) -> bool:
-    """Whether both numbers of a data segment are far from where its connection stands."""
+    """Whether both numbers of a TCP data segment are far from where its connection stands."""
     if half.state is UNKNOWN or half.other.state is UNKNOWN:
         return False
     if not len(item.payload) or item.flags & (SYN | RST | ACK) != ACK:

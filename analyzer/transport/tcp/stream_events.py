@@ -38,8 +38,8 @@ class Connection(Struct, frozen=True):
 
 
 class Recognised(Event, frozen=True):
-    """What a connection carries; the first event of every connection of ours. `client_direction` is that of requests, as far as
-    its bytes show."""
+    """The event that the protocol of a TCP connection is recognised; the first event of every connection of ours.
+    `client_direction` is that of requests, as far as its bytes show."""
 
     connection: Connection
     protocol: Protocol
@@ -47,7 +47,8 @@ class Recognised(Event, frozen=True):
 
 
 class StreamBatch(Event, frozen=True):
-    """Bytes of a connection in order, of one direction or of both in turn: part i is `borders[i]` to `borders[i + 1]` of `data`.
+    """Bytes of a TCP connection in order, of one direction or of both in turn: part i is `borders[i]` to `borders[i + 1]` of
+    `data`.
 
     A part is of `direction`, or of the other one where `replies[i]`. `offset` and `reply_offset` are the positions of
     the first bytes of both in their streams, gaps counted (`reply_offset` is 0 where the other one sends nothing).
@@ -64,25 +65,25 @@ class StreamBatch(Event, frozen=True):
 
     @classmethod
     def of(cls, connection: Connection, direction: Direction, offset: int, data: TracedBytes) -> StreamBatch:
-        """A batch of one part."""
+        """A batch of TCP stream bytes of one part."""
         return cls(connection, direction, offset, data, [0, len(data)], [False])
 
     def way(self, part: int) -> Direction:
-        """The direction of a part."""
+        """The TCP direction of a part of the stream batch."""
         return self.ways[self.replies[part]]
 
     @property
     def ways(self) -> tuple[Direction, Direction]:
-        """The directions of parts that are no reply, and of those that are."""
+        """The TCP directions of parts that are no reply, and of those that are."""
         return (1, 0) if self.direction else (0, 1)
 
     @property
     def replied(self) -> int:
-        """How many bytes of the batch the other direction sends."""
+        """How many bytes of the stream batch the other TCP direction sends."""
         return sum(compress(map(sub, self.borders[1:], self.borders), self.replies))
 
     def offsets(self) -> list[int]:
-        """The position of the first byte of each part in its stream."""
+        """The position of the first byte of each part in its TCP stream."""
         found, after = [], [self.offset, self.reply_offset]
         for part, is_reply in enumerate(self.replies):
             found.append(after[is_reply])
@@ -90,7 +91,7 @@ class StreamBatch(Event, frozen=True):
         return found
 
     def since(self, part: int) -> StreamBatch:
-        """The parts from number `part` on."""
+        """The parts of the stream batch from number `part` on."""
         offsets = [self.offset, self.reply_offset]
         for at, is_reply in enumerate(self.replies[:part]):
             offsets[is_reply] += self.borders[at + 1] - self.borders[at]
@@ -106,7 +107,7 @@ class StreamBatch(Event, frozen=True):
 
 
 class Gap(Event, frozen=True):
-    """Bytes `offset` to `offset + length` of a stream were not captured (never zeros in their place).
+    """The event that bytes `offset` to `offset + length` of a TCP stream were not captured (never zeros in their place).
 
     `frames` are the last frame before and the first after the hole, as far as there are any. `length` is None where the
     end of the hole is unknown (nothing of this direction was captured after it).
@@ -121,7 +122,8 @@ class Gap(Event, frozen=True):
 
 
 class StreamClosed(Event, frozen=True):
-    """No more events of this connection will come. `reason`: `fin`, `rst`, `reused`, `idle`, `limit` or `end` (of the capture)."""
+    """The event that no more events of this TCP connection will come. `reason`: `fin`, `rst`, `reused`, `idle`, `limit` or `end`
+    (of the capture)."""
 
     connection: Connection
     reason: Literal["fin", "rst", "reused", "idle", "limit", "end"]

@@ -68,14 +68,15 @@ BEFORE_RESET = "not captured before the connection was reset"
 
 
 class _Delivered(Struct, eq=False):
-    """A batch that was delivered, of so many segments; the offsets of each direction are looked up once, when they are needed."""
+    """A batch of TCP segments that was delivered, of so many; the offsets of each direction are looked up once, when they are
+    needed."""
 
     batch: StreamBatch
     count: int
     ranges: tuple[tuple[int, int], tuple[int, int]] | None = None
 
     def has(self, direction: Direction, start: int, stop: int) -> bool:
-        """Whether there are bytes of a direction with offsets from `start` to `stop`."""
+        """Whether delivered TCP segments have bytes of a direction with offsets from `start` to `stop`."""
         if self.ranges is None:
             batch = self.batch
             replied = batch.replied
@@ -87,7 +88,7 @@ class _Delivered(Struct, eq=False):
 
 
 class Recent:
-    """The last delivered segments, for comparing what is sent again with them; those of a batch came together."""
+    """The last delivered TCP segments, for comparing what is sent again with them; those of a batch came together."""
 
     __slots__ = ("_batches", "_count")
 
@@ -104,8 +105,8 @@ class Recent:
     def of(
         self, connection: Connection, direction: Direction, start: int, stop: int
     ) -> Iterator[tuple[int, TracedBytes]]:
-        """Offset and data of each segment of a direction (of each frame of one), the last one first, of batches with bytes from
-        `start` to `stop`."""
+        """Offset and data of each delivered TCP segment of a direction (of each frame of one), the last one first, of batches with
+        bytes from `start` to `stop`."""
         left = _RECENT
         for delivered in reversed(self._batches):
             if delivered.batch.connection is connection and delivered.has(direction, start, stop):
@@ -116,7 +117,7 @@ class Recent:
 
 
 def _last_segments(batch: StreamBatch, most: int) -> Iterator[tuple[Direction, int, TracedBytes]]:
-    """Direction, offset and data of the last segments that came together, at most so many, the last one first."""
+    """Direction, offset and data of the last TCP segments that came together, at most so many, the last one first."""
     borders, replies, replied = batch.borders, batch.replies, batch.replied
     part, stop = len(replies) - 1, len(batch.data)
     after = [batch.offset + stop - replied, batch.reply_offset + replied]
@@ -132,7 +133,7 @@ def _last_segments(batch: StreamBatch, most: int) -> Iterator[tuple[Direction, i
 
 
 class Ordering:
-    """Puts the segments of connections in order; `close` ends a connection of which both directions have ended."""
+    """Orders the TCP segments of connections; `close` ends a connection of which both directions have ended."""
 
     def __init__(
         self, limits: Limits, timeouts: TcpTimeouts, close: Callable[[Flow, CloseReason, list[Event]], None]
@@ -149,7 +150,7 @@ class Ordering:
         self.now = 0
 
     def take(self, half: Half, item: Segment, out: list[Event]) -> None:
-        """Puts what a segment holds among the entries of its direction."""
+        """Puts what a TCP segment holds among the waiting entries of its direction."""
         flow = half.flow
         if flow.state is FlowState.CLOSED:
             return
@@ -207,7 +208,8 @@ class Ordering:
 
     @staticmethod
     def _take_ack(half: Half, item: Segment, seq: int) -> int:
-        """Up to where the other end has acknowledged what was sent to it, 0 where that is nothing new."""
+        """Takes a TCP acknowledgement: up to where the other end has acknowledged what was sent to it, 0 where that is nothing
+        new."""
         other, need = half.other, 0
         if other.state is UNKNOWN:
             other.start_at(item.ack)
@@ -234,7 +236,7 @@ class Ordering:
             self.resets[flow.connection.number] = flow
 
     def _place(self, half: Half, new: HeldEntry, out: list[Event]) -> None:
-        """Puts an entry among those held. Where bytes are already held they stay; cut-off bytes give way to data."""
+        """Places an entry of TCP data among those held. Where bytes are already held they stay; cut-off bytes give way to data."""
         held = half.held
         if not held or new.start >= held[-1].stop:
             held.append(new)
@@ -318,7 +320,8 @@ class Ordering:
     # Letting go
 
     def settle(self, flow: Flow, out: list[Event], force: str | None = None, target: int = -1) -> None:
-        """Delivers what may leave, gives up what will not come; with `force` everything, until no more than `target` is held."""
+        """Delivers TCP data that may leave, gives up what will not come; with `force` everything, until no more than `target` is
+        held."""
         if force is not None:
             for each in flow.halves:
                 each.acked = min(each.acked, each.last_ack)
@@ -349,7 +352,7 @@ class Ordering:
                 self._check_limits(flow, out)
 
     def open_since(self, since_ns: int) -> int | None:
-        """When the first of what waits behind holes was captured, of that captured at this time or later."""
+        """When the first TCP data that waits behind holes was captured, of that captured at this time or later."""
         held = (half.held[0].data for flow in self._holding.values() for half in flow.halves if half.held)
         return earliest((data.first_time_ns for data in held if data is not None), since_ns)
 
@@ -369,7 +372,7 @@ class Ordering:
                     break
 
     def _ready(self, flow: Flow, forced: bool) -> Half | None:
-        """The half whose first entry may leave now; of two, the one that comes first in the file."""
+        """The TCP direction whose first entry may leave now; of two, the one that comes first in the file."""
         best: Half | None = None
         blocked = 0
         for half in flow.halves:
@@ -415,14 +418,15 @@ class Ordering:
             self._drop_held(half)
 
     def _was_no_fin(self, half: Half, behind: int | None, out: list[Event]) -> None:
-        """The byte that was taken for a FIN was data, for there is more behind it, in this frame or acknowledged."""
+        """Takes back a TCP FIN: the byte that was taken for it was data, for there is more behind it, in this frame or
+        acknowledged."""
         half.state = WAITING
         half.flow.gapped = True
         frames = tuple(frame for frame in (half.frame, behind) if frame is not None)
         out.append(Gap(half.flow.connection, half.direction, half.next - 1 - half.origin, 1, frames, _ACKED))
 
     def _pass_over(self, flow: Flow, forced: str | None, out: list[Event]) -> bool:
-        """Gives up one hole whose time has come; False where there is none."""
+        """Gives up one hole in a TCP direction whose time has come; False where there is none."""
         for half in sorted(flow.halves, key=lambda half: half.held[0].frame if half.held else 1 << 62):
             end = half.held[0].start if half.held else half.acked
             if end <= half.next or half.state is FINISHED:
@@ -452,7 +456,7 @@ class Ordering:
         return False
 
     def _given_up(self, half: Half, end: int) -> str | None:
-        """Why the hole up to `end` is no longer waited for, None while it is."""
+        """Why the hole in a TCP direction up to `end` is no longer waited for, None while it is."""
         timeouts = self._timeouts
         if not half.seen:
             return None
@@ -490,7 +494,7 @@ class Ordering:
             self.report(half, "note", (item.frame,), "data after the end of this stream was ignored", out)
 
     def drop(self, flow: Flow) -> None:
-        """Nothing of this connection is held any more, and none of its segments is in sequence."""
+        """Drops all TCP data held of this connection; none of its segments is in sequence."""
         flow.first_segments = []
         self._holding.pop(flow.connection.number, None)
         self.resets.pop(flow.connection.number, None)
@@ -506,5 +510,6 @@ class Ordering:
 
 
 def like_keep_alive(item: Segment) -> bool:
-    """A single byte without PSH (RFC 9293 section 3.8.4): where it repeats the last position, its value means nothing."""
+    """Whether a TCP segment is like a keep-alive: a single byte without PSH (RFC 9293 section 3.8.4): where it repeats the last
+    position, its value means nothing."""
     return len(item.payload) == 1 and not item.missing and not item.flags & (PSH | SYN | FIN)

@@ -58,7 +58,7 @@ FlowKey = tuple[str, int, str, int]
 
 
 class DirectionState(Enum):
-    """See the table above."""
+    """The state of one TCP direction; see the table above."""
 
     UNKNOWN = "unknown"
     IN_SEQUENCE = "in sequence"
@@ -68,7 +68,7 @@ class DirectionState(Enum):
 
 
 class FlowState(Enum):
-    """See the table above."""
+    """The state of a TCP connection; see the table above."""
 
     UNSYNCHRONIZED = "unsynchronized"
     ESTABLISHED = "established"
@@ -83,7 +83,7 @@ PRESUMED_FIN, FINISHED = DirectionState.PRESUMED_FIN, DirectionState.FINISHED
 
 
 class TcpTimeouts(Struct, frozen=True):
-    """How long reassembly waits, in nanoseconds of capture time and in segments. How much it may hold is in `core.limits`."""
+    """How long TCP reassembly waits, in nanoseconds of capture time and in segments. How much it may hold is in `core.limits`."""
 
     # SMB clients keep a connection for hours (Windows drops idle sessions after 15 minutes, but keeps those with open
     # files), so age alone ends nothing; above `Limits.connections`, those idle for this long count as idle.
@@ -103,7 +103,8 @@ class TcpTimeouts(Struct, frozen=True):
 
 
 class HeldEntry:
-    """An entry that waits: positions `start` to `stop`; `need` is the position the other direction must have reached."""
+    """An entry of TCP data that waits: positions `start` to `stop`; `need` is the position the other direction must have
+    reached."""
 
     __slots__ = ("data", "frame", "kind", "need", "start", "stop")
 
@@ -127,7 +128,8 @@ class HeldEntry:
 
 
 class Half:
-    """One direction of a connection. Positions are unwrapped 64-bit sequence numbers; `origin` is the one with stream offset 0."""
+    """One direction of a TCP connection, as reassembly knows it. Positions are unwrapped 64-bit sequence numbers; `origin` is the
+    one with stream offset 0."""
 
     __slots__ = (
         "acked",
@@ -183,7 +185,7 @@ class Half:
 
 
 class Flow:
-    """Both directions of a connection."""
+    """Both directions of a TCP connection, as reassembly knows them."""
 
     __slots__ = (
         "connection",
@@ -221,7 +223,7 @@ class Flow:
 
     @property
     def is_closed(self) -> bool:
-        """It has ended, and only late segments may come."""
+        """Whether the TCP connection has ended, and only late segments may come."""
         return self.state is FlowState.CLOSED
 
     @property
@@ -230,17 +232,17 @@ class Flow:
 
     @property
     def has_events(self) -> bool:
-        """Something of this connection was delivered or given up."""
+        """Whether something of this TCP connection was delivered or given up."""
         return self.gapped or any(half.frame is not None for half in self.halves)
 
 
 def is_before(one: int, two: int) -> bool:
-    """Whether sequence number `one` lies before `two` (RFC 1982 serial arithmetic)."""
+    """Whether TCP sequence number `one` lies before `two` (RFC 1982 serial arithmetic)."""
     return (one - two) & MASK > 0x7FFFFFFF
 
 
 def lowest(numbers: list[int]) -> int:
-    """The first of sequence numbers."""
+    """The first of TCP sequence numbers."""
     found = numbers[0]
     for number in numbers:
         found = number if is_before(number, found) else found
@@ -248,7 +250,7 @@ def lowest(numbers: list[int]) -> int:
 
 
 def highest(numbers: list[int]) -> int:
-    """The last of sequence numbers."""
+    """The last of TCP sequence numbers."""
     found = numbers[0]
     for number in numbers:
         found = number if is_before(found, number) else found

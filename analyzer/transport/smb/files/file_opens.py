@@ -30,19 +30,20 @@ _Share = tuple[bool, str | None]
 
 
 def is_pipe(trees: Mapping[_Tree, str | None], tree: _Tree, name: str | None) -> bool:
-    """Whether an open is no file. Its share tells where the share's path is None because it is no disk, else its name."""
+    """Whether an SMB open is of a pipe and no file. Its share tells where the share's path is None because it is no disk, else its
+    name."""
     if tree in trees:
         return trees[tree] is None
     return name is not None and pipe_name(name) in RPC_PIPES
 
 
 def share_of(trees: Mapping[_Tree, str | None], tree: _Tree) -> _Share:
-    """What is known of the share that a tree is of."""
+    """What is known of the share that an SMB tree is of."""
     return tree in trees, trees.get(tree)
 
 
 class Carried(NamedTuple):
-    """Where a message was: its ends, the session that it names, its time and frames."""
+    """Where an SMB message was carried: its ends, the session that it names, its time and frames."""
 
     client: Endpoint
     server: Endpoint
@@ -52,7 +53,7 @@ class Carried(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """A message on its way, in the form in which it was sent: most are of no file, and nobody asks where these were."""
+    """An SMB message on its way, in the form in which it was sent: most are of no file, and nobody asks where these were."""
 
     connection: Connection
     direction: Direction
@@ -64,14 +65,14 @@ class Sent(NamedTuple):
         return end(self.direction)
 
     def carried(self, session_id: int, *, is_response: bool) -> Carried:
-        """Where it was, of the session with this id."""
+        """Where the SMB message was carried, of the session with this id."""
         ends = self.connection.sender(self.direction), self.connection.receiver(self.direction)
         client, server = reversed(ends) if is_response else ends
         return Carried(client, server, session_id, self.message.time_ns, self.message.frames)
 
 
 class FileOpen(Struct):
-    """An open of a file or directory, as far as it got."""
+    """An SMB open of a file or directory, as far as it got."""
 
     carried: Carried
     share: str | None
@@ -92,7 +93,7 @@ class FileOpen(Struct):
     last_time_ns: int = 0
 
     def note(self, carried: Carried, *actions: FileAction) -> None:
-        """One more message about it, and the actions of this message."""
+        """Notes one more SMB message about the opened file, and the actions of this message."""
         self.actions.update(dict.fromkeys(actions))
         if len(self.frames) < _MAX_FRAMES // 2:
             self.frames.update(dict.fromkeys(carried.frames))
@@ -100,7 +101,7 @@ class FileOpen(Struct):
         self.last_time_ns = max(self.last_time_ns, carried.time_ns)
 
     def take(self, content: Content, message: Message, span: tuple[int, int], offset: int, *, is_new: bool) -> None:
-        """The bytes `span` of a message, which lie at `offset` of the file, as far as they were captured."""
+        """Takes file content: the bytes `span` of a message, which lie at `offset` of the file, as far as they were captured."""
         at = offset
         for part in message.spans(*span):
             if isinstance(part, Hole):
@@ -147,7 +148,7 @@ class FileOpen(Struct):
 
 
 class FileOpens:
-    """The opens of all sessions. `done` are those that ended, in the order of their ends."""
+    """The opens of files of all SMB sessions. `done` are those that ended, in the order of their ends."""
 
     def __init__(self, most_opens: int, most_files: int) -> None:
         self.done: list[FileOpen] = []
@@ -167,18 +168,18 @@ class FileOpens:
         self._open[key] = opened
 
     def get(self, key: Hashable) -> FileOpen | None:
-        """The open with this key."""
+        """The open of a file with this key."""
         return self._open.get(key)
 
     def is_no_file(self, key: Hashable) -> bool:
-        """Whether what has this key was passed over."""
+        """Whether the open with this key was passed over as no file."""
         return key in self._no_files
 
     def met(
         self, key: Hashable, carried: Carried, share: _Share, message: Message, span: tuple[int, int]
     ) -> FileOpen | None:
-        """The open with this key that a message reads or writes: one from before the capture where it is met first, None of what is
-        no file. Where nothing shows the share, its data do."""
+        """The open of a file with this key that a message reads or writes: one from before the capture where it is met first, None
+        of what is no file. Where nothing shows the share, its data do."""
         opened = self._open.get(key)
         if opened is not None or key is None or key in self._no_files:
             return opened
@@ -192,14 +193,14 @@ class FileOpens:
         return opened
 
     def pass_over(self, key: Hashable) -> None:
-        """What has this key is no file."""
+        """Passes over the open with this key: it is no file."""
         self._end(key)
         if len(self._no_files) >= self._most_opens:
             self._no_files.clear()
         self._no_files.add(key)
 
     def close(self, key: Hashable, carried: Carried, size: int | None) -> None:
-        """The open is closed, of a file of this size where that is known."""
+        """Closes the open of a file of this size where that is known."""
         self._no_files.discard(key)
         opened = self._open.get(key)
         if opened is None:
@@ -222,7 +223,7 @@ class FileOpens:
         opened.take(opened.written, message, span, offset, is_new=True)
 
     def finish(self, opened: FileOpen) -> None:
-        """What is known of a file that was not opened, or will not be."""
+        """Keeps the record of a file that is closed, or will not be opened."""
         for content in (opened.read, opened.written):
             if content is not None:
                 content.release()

@@ -17,14 +17,14 @@ _MAX_RANGES, _FIRST_BYTES = 256, 16
 
 
 class EarlyBytes:
-    """How many bytes wait in all files."""
+    """How many bytes of file content that came early wait in all files."""
 
     def __init__(self) -> None:
         self.bytes = 0
 
 
 class Content:
-    """What passed of one file in one direction."""
+    """The content of one file that passed in one direction."""
 
     def __init__(self, waiting: EarlyBytes) -> None:
         self.bytes = 0
@@ -44,7 +44,8 @@ class Content:
         self._first = b""
 
     def add(self, start: int, data: bytes, *, is_new: bool) -> None:
-        """Adds a piece of a file. What passed before is not taken again; `is_new` says that it may be other bytes (a write)."""
+        """Adds a piece of a file's content. What passed before is not taken again; `is_new` says that it may be other bytes (a
+        write)."""
         if not data:
             return
         self.bytes += len(data)
@@ -59,7 +60,7 @@ class Content:
         self._note(start, start + len(data))
 
     def passed(self, size: int | None) -> PassedContent | None:
-        """What passed of a file of this size, None where nothing did."""
+        """The content that passed of a file of this size, None where nothing did."""
         if not self._starts:
             return None
         self._settle()
@@ -88,7 +89,7 @@ class Content:
 
     @property
     def end(self) -> int:
-        """Where the last range ends."""
+        """Where the last range of the file's content ends."""
         return self._stops[-1] if self._stops else 0
 
     def _overlaps(self, start: int, stop: int) -> bool:
@@ -96,7 +97,7 @@ class Content:
         return at < len(self._starts) and self._starts[at] < stop
 
     def _fresh(self, start: int, stop: int) -> list[tuple[int, int]]:
-        """The parts of a range that did not pass before."""
+        """The parts of a range of file content that did not pass before."""
         found = []
         for number in range(bisect_right(self._stops, start), len(self._starts)):
             if self._starts[number] >= stop:
@@ -109,7 +110,7 @@ class Content:
         return found
 
     def _note(self, start: int, stop: int) -> None:
-        """Joins a range with those that it touches."""
+        """Joins a range of file content with those that it touches."""
         first, last = bisect_left(self._stops, start), bisect_right(self._starts, stop)
         if first < last:
             start, stop = min(start, self._starts[first]), max(stop, self._stops[last - 1])
@@ -136,7 +137,7 @@ class Content:
         self._waiting.bytes += len(data)
 
     def _follow(self) -> None:
-        """Takes what waited for the bytes that came."""
+        """Takes file content that waited for the bytes that came."""
         while (data := self._early.pop(self._at, None)) is not None:
             self._early_bytes -= len(data)
             self._waiting.bytes -= len(data)
@@ -144,7 +145,8 @@ class Content:
             self._at += len(data)
 
     def _overflow(self, start: int, data: bytes) -> None:
-        """Too much of the file waits. Where nothing was hashed yet, the run begins with the first byte that waits."""
+        """Gives up a file's order of content: too much of it waits. Where nothing was hashed yet, the run begins with the first
+        byte that waits."""
         if self._begin is None:
             self._settle()
             if start == self._at:
@@ -154,7 +156,7 @@ class Content:
         self.release()
 
     def _settle(self) -> None:
-        """A run that does not begin with the file begins with its first byte that passed."""
+        """Settles where a run of file content begins: with its first byte that passed, where that is not the file's."""
         if self._begin is None and self._early:
             self._begin = self._at = min(self._early)
             self._follow()

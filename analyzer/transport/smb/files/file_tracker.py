@@ -28,7 +28,7 @@ _OF_ONE_CONNECTION = frozenset(("1.0", None))
 
 
 class FileLog:
-    """Follows the files of a capture."""
+    """Follows the files of a capture over SMB."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -39,7 +39,7 @@ class FileLog:
         self._smb1: dict[int, Smb1Files] = {}
 
     def take(self, connection: Connection, direction: Direction, sent: Message, message: Message) -> None:
-        """One message in its sent form and in its decrypted form."""
+        """Takes one SMB message in its sent form and in its decrypted form, for what it does to files."""
         number, requests, passing = connection.number, self._limits.requests, Sent(connection, direction, sent)
         try:
             if message.begins_with(4) == SMB1_MAGIC:
@@ -55,7 +55,7 @@ class FileLog:
             pass  # what is wrong with a message is stated where sessions are read
 
     def found(self, sessions: Sequence[SmbSession]) -> FoundFiles:
-        """A record for each file, in the order of the first messages. `sessions` are those of the capture."""
+        """The records of files over SMB, in the order of the first messages. `sessions` are those of the capture."""
         self._opens.end()
         by_place = _BySession(sessions)
         omissions: tuple[OmissionRecord, ...] = ()
@@ -71,8 +71,8 @@ class FileLog:
 
 
 class _BySession:
-    """Finds the session that a message belongs to: that of its connection, or one of SMB2 with the same id that several connections
-    have. Sessions may follow each other on a connection: then it is the last one that had begun."""
+    """Finds the SMB session that a message about a file belongs to: that of its connection, or one of SMB2 with the same id that
+    several connections have. Sessions may follow each other on a connection: then it is the last one that had begun."""
 
     def __init__(self, sessions: Sequence[SmbSession]) -> None:
         self._of_connection: dict[tuple[Endpoint, Endpoint, int], list[SmbSession]] = {}

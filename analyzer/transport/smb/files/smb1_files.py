@@ -37,7 +37,7 @@ _OPENED: dict[int, FileAction] = {1: "opened", 2: "created", 3: "overwritten"}
 
 
 class _Smb1FileRequest(Struct):
-    """A request that waits for its answer."""
+    """An SMB1 request about a file that waits for its answer."""
 
     command: int
     name: str | None = None
@@ -51,7 +51,7 @@ class _Smb1FileRequest(Struct):
 
 
 class Smb1Files:
-    """Follows the files of one connection."""
+    """Follows the files of one SMB1 connection."""
 
     def __init__(self, opens: FileOpens, most_requests: int) -> None:
         self._opens, self._most = opens, most_requests

@@ -50,7 +50,7 @@ SessionKey = tuple[int, int]
 
 
 class _Smb2FileRequest(Struct):
-    """A request that waits for its response, and what the response has to be read with."""
+    """An SMB2 request about a file that waits for its response, and what the response has to be read with."""
 
     command: int
     # The one before it in its compound, whose open it means where it names none.
@@ -68,7 +68,7 @@ class _Smb2FileRequest(Struct):
 
 
 class _Operation(NamedTuple):
-    """A message, or one of a compound."""
+    """An SMB2 message about a file, or one of a compound."""
 
     header: Smb2Header
     message: Message
@@ -84,10 +84,10 @@ class _Operation(NamedTuple):
 
 
 class Smb2Files:
-    """Follows the files of one connection."""
+    """Follows the files of one SMB2 connection."""
 
     def __init__(self, opens: FileOpens, trees: dict[tuple[SessionKey, int], str | None], most_requests: int) -> None:
-        """`trees` are the disk shares of all sessions by session and tree id; None for those that are no disk."""
+        """`trees` are the disk shares of all SMB2 sessions by session and tree id; None for those that are no disk."""
         self._opens, self._trees, self._most = opens, trees, most_requests
         self._asked: dict[int, _Smb2FileRequest] = {}
         # Bytes of writes that wait.
@@ -123,8 +123,8 @@ class Smb2Files:
             at += step
 
     def _passes_over(self, header: Smb2Header, head: bytes, session: SessionKey) -> bool:
-        """Whether a message by itself is none of a file, as nearly all are that carry calls: a read or write of what was passed
-        over, an answer to such a one, or of a command that says nothing of files."""
+        """Whether an SMB2 message by itself is none of a file, as nearly all are that carry calls: a read or write of what was
+        passed over, an answer to such a one, or of a command that says nothing of files."""
         if header.is_response:
             return header.message_id not in self._asked
         if header.command not in _REQUESTS:
@@ -298,7 +298,7 @@ class Smb2Files:
 
 
 def _effect(level: int, buffer: Cursor) -> Callable[[FileOpen], FileAction | None] | None:
-    """What a level of SET_INFO does to an open ([MS-FSCC] section 2.4)."""
+    """What a level of SET_INFO does to an open file ([MS-FSCC] section 2.4)."""
     if level == _RENAME:
         buffer.skip("rename.replace_and_root", 16)
         name = buffer.take("rename.name", buffer.u32("rename.len_name")).decode("utf-16-le", "replace")
