@@ -20,7 +20,7 @@ from msgspec.json import schema
 
 from analyzer.results.calls.call import CallRecord
 from analyzer.results.calls.call_row_columns import CallRow, PdusRow, SideRow, Stored
-from analyzer.results.field_tree import ShowRecord
+from analyzer.results.field_tree_records import ShowRecord
 from analyzer.results.provenance import EvidenceRecord
 from analyzer.results.records.command_records import COMMANDS
 from analyzer.results.records.record_types import Endpoint, Record

@@ -26,7 +26,7 @@ from analyzer.collect.cut_stage import secrets_in
 from analyzer.collect.dataset_manifest import STATE
 from analyzer.collect.held_keys import HELD
 from analyzer.collect.missing_keys import lacking_of
-from analyzer.collect.stage_results import AnalyseTask, ConversationFacts, KnownAs
+from analyzer.collect.stage_tasks_and_facts import AnalyseTask, ConversationFacts, KnownAs
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import file_of, frame_id, number_of

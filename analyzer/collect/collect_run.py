@@ -24,6 +24,7 @@ from msgspec import Struct, field, structs
 
 from analyzer.auth.keyring import Keyring
 from analyzer.collect.analyse_stage import analyse
+from analyzer.collect.capture_sites import sites_of
 from analyzer.collect.capture_sources import SourceFile, shown
 from analyzer.collect.commit import commit, tidy
 from analyzer.collect.cut_stage import cut_file, flows_met
@@ -40,8 +41,7 @@ from analyzer.collect.dataset_manifest import (
 from analyzer.collect.local_workers import reason_of
 from analyzer.collect.missing_keys import may_open, names_given
 from analyzer.collect.render_stage import render
-from analyzer.collect.sites import sites_of
-from analyzer.collect.stage_results import (
+from analyzer.collect.stage_tasks_and_facts import (
     AnalyseTask,
     ConversationFacts,
     CutTask,

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from analyzer.collect.capture_sites import site_names
 from analyzer.collect.capture_sources import shown
 from analyzer.collect.dataset_lock import Lock
 from analyzer.collect.dataset_manifest import (
@@ -23,9 +24,8 @@ from analyzer.collect.dataset_manifest import (
     packed_facts,
 )
 from analyzer.collect.dataset_schemas import STORED
-from analyzer.collect.shared_tables import write_shared
-from analyzer.collect.sites import site_names
-from analyzer.collect.stage_results import Job, TableFile
+from analyzer.collect.stage_tasks_and_facts import Job, TableFile
+from analyzer.collect.whole_dataset_tables import write_shared
 from analyzer.core.events import Problem
 from analyzer.core.output.file_store import Store, StoreError
 from analyzer.results.records.capture_records import SCHEMA

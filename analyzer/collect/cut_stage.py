@@ -20,7 +20,7 @@ from analyzer.capture.frame_blocks import FrameBlock, PlacedBlock
 from analyzer.collect.capture_pieces import PieceWriter
 from analyzer.collect.capture_sources import RetriedFile, SourceFile, shown
 from analyzer.collect.dataset_manifest import PIECES
-from analyzer.collect.stage_results import CutTask, FileFacts, KindFacts, MetTask, Window
+from analyzer.collect.stage_tasks_and_facts import CutTask, FileFacts, KindFacts, MetTask, Window
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id, number_of

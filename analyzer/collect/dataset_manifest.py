@@ -13,7 +13,7 @@ import msgspec
 import zstandard
 from msgspec import Struct, field
 
-from analyzer.collect.stage_results import ConversationFacts, FileFacts, RowsFacts, TableFile, Window
+from analyzer.collect.stage_tasks_and_facts import ConversationFacts, FileFacts, RowsFacts, TableFile, Window
 from analyzer.core.errors import CONTRADICTIONS, InputError
 from analyzer.core.output.file_store import StorageError, Store
 

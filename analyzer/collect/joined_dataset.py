@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from analyzer.collect.dataset_manifest import Facts, Manifest, read_facts
 from analyzer.collect.render_stage import opened
-from analyzer.collect.shared_tables import problems_of
-from analyzer.collect.stage_results import ConversationFacts
+from analyzer.collect.stage_tasks_and_facts import ConversationFacts
+from analyzer.collect.whole_dataset_tables import problems_of
 from analyzer.core.byte_origins import PACKED_EXTENT, PACKED_SHARED, PackedOrigins
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem

@@ -22,7 +22,7 @@ from msgspec import Struct, UnsetType
 from msgspec.structs import replace
 
 from analyzer.collect.dataset_schemas import Get, rebuilt, stored
-from analyzer.collect.stage_results import ConversationFacts, Job, Judged, RenderTask, RowsFacts, TableFile
+from analyzer.collect.stage_tasks_and_facts import ConversationFacts, Job, Judged, RenderTask, RowsFacts, TableFile
 from analyzer.collect.waiting_batches import WaitingBatches
 from analyzer.core.output.file_store import Store
 from analyzer.interfaces.call_contents.call_records import CallRecords

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence, Set
 
 from analyzer.collect.capture_sources import SourceFile, shown
-from analyzer.collect.stage_results import ConversationFacts, FileFacts, FilePart, KindFacts, Window
+from analyzer.collect.stage_tasks_and_facts import ConversationFacts, FileFacts, FilePart, KindFacts, Window
 
 # A pair of hosts of a site.
 Node = tuple[int, str, str]

@@ -166,7 +166,7 @@ def _request(
     """The request of the `collect` command, with the sources as they are found."""
     from analyzer.collect.capture_sources import find_sources
     from analyzer.collect.collect_run import CollectRequest
-    from analyzer.collect.stage_results import Job
+    from analyzer.collect.stage_tasks_and_facts import Job
     from analyzer.questions.audit.audit_engine import Profile
 
     if profile not in tuple(Profile):

@@ -26,10 +26,10 @@ from analyzer.auth.keyring import Keyring
 from analyzer.auth.security_context_type import SearchBudget
 from analyzer.capture.capture_reader import ReadBound
 from analyzer.core.absence import Missing
-from analyzer.core.capture_numbering import Numbers
 from analyzer.core.events import CaptureEnds, ClockSetBack, Event
 from analyzer.core.guid import guid_text
 from analyzer.core.limits import Limits
+from analyzer.core.session_and_handle_numbers import Numbers
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Lesson, Loss, PerflibLayer, lesson_of
 from analyzer.interfaces.svcctl.service_layer import ServiceLayer
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, WinregLayer, holds_names
@@ -39,7 +39,7 @@ from analyzer.pipeline.segment_sources import own_segments
 from analyzer.results.calls.call import Call, handle_of
 from analyzer.results.calls.call_row_columns import SharedValues
 from analyzer.results.calls.call_table import CallTable
-from analyzer.results.calls.merged_calls import MovedCalls, blocks_of
+from analyzer.results.calls.merged_call_tables import MovedCalls, blocks_of
 from analyzer.results.methods import scmr, winreg
 from analyzer.results.reported_names.counter_name_tables import table_language
 from analyzer.transport.channel.channel_events import ChannelClosed
@@ -48,7 +48,7 @@ from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.rpc_layer import RpcLayer
 from analyzer.transport.rpc.undecoded_call import plain_call
 from analyzer.transport.smb.durable_opens import DurableKey, DurableOpens
-from analyzer.transport.smb.session_registry import KnownSessions
+from analyzer.transport.smb.sessions_by_id import KnownSessions
 from analyzer.transport.smb.smb_connection_state import ConnectionState
 from analyzer.transport.smb.smb_layer import SmbLayer
 from analyzer.transport.smb.smb_session import Session

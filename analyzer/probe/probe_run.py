@@ -21,7 +21,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from analyzer.auth.key_export import nt_hash
+from analyzer.auth.keys_for_other_tools import nt_hash
 from analyzer.core.dcerpc import NDR, NDR64
 from analyzer.core.errors import InputError
 from analyzer.core.secret_reprs import Discreet

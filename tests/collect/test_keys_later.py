@@ -10,7 +10,7 @@ from msgspec import structs
 from analyzer.auth.keyring import Keyring
 from analyzer.collect.dataset_manifest import Facts, read_facts, read_manifest
 from analyzer.collect.missing_keys import may_open, names_given
-from analyzer.collect.stage_results import ConversationFacts
+from analyzer.collect.stage_tasks_and_facts import ConversationFacts
 from analyzer.commands.collect import _report
 from analyzer.core.output.file_store import Store
 from tests.collect.sets import CAPTURES, Here, collected, frames_of, keyring_of, of_dataset, readdressed, unlike

@@ -41,7 +41,7 @@ from analyzer.collect.render_stage import (
     _ConversationTables,
     partition,
 )
-from analyzer.collect.stage_results import (
+from analyzer.collect.stage_tasks_and_facts import (
     AnalyseTask,
     CutTask,
     FileFacts,

@@ -19,7 +19,7 @@ from analyzer.collect.dataset_manifest import Facts, Manifest, SkippedEntry, Sta
 from analyzer.collect.held_keys import HELD
 from analyzer.collect.local_workers import TaskError, reason_of
 from analyzer.collect.render_stage import render
-from analyzer.collect.stage_results import (
+from analyzer.collect.stage_tasks_and_facts import (
     AnalyseTask,
     ConversationFacts,
     CutTask,

@@ -24,8 +24,7 @@ from analyzer.collect.capture_pieces import PiecePlace, PieceWriter, pack, unpac
 from analyzer.collect.capture_sources import RetriedFile, SourceFile, find_sources, is_capture_name, shown
 from analyzer.collect.cut_stage import _inside
 from analyzer.collect.dataset_manifest import Facts, Manifest, packed_facts, read_facts, read_manifest
-from analyzer.collect.shared_tables import coverage_of, hosts_of, merged_hosts, problems_of
-from analyzer.collect.stage_results import (
+from analyzer.collect.stage_tasks_and_facts import (
     ConversationFacts,
     FileFacts,
     FilePart,
@@ -34,6 +33,7 @@ from analyzer.collect.stage_results import (
     RowsFacts,
     Window,
 )
+from analyzer.collect.whole_dataset_tables import coverage_of, hosts_of, merged_hosts, problems_of
 from analyzer.collect.work_plan import Groups, PieceIndex, grouped, hull, reading
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem

@@ -84,7 +84,7 @@ def parameters_of(kind: type[Struct]) -> list[inspect.Parameter]:
 CHANGING = """
     auth.kerberos_context: _Parts
     collect.collect_run: Done
-    collect.stage_results: ConversationFacts FileFacts Judged RowsFacts
+    collect.stage_tasks_and_facts: ConversationFacts FileFacts Judged RowsFacts
     collect.dataset_manifest: Facts Manifest
     core.byte_origins: PackedOrigins
     interfaces.call_contents.client_programs: ClientConnection
@@ -108,7 +108,7 @@ CHANGING = """
     questions.series.counter_records: Bucket
     questions.series.values_by_layout: PlanRows ValuePlan
     questions.series.reading_batches: Batch _Last _Work
-    questions.statistics.activity: _Deeds _Sightings
+    questions.statistics.who_looked_at_what: _Deeds _Sightings
     questions.statistics.machine_addresses: Machine Sighting _AddressesOfMachine
     questions.statistics.summary: _Errors _Polled
     results.reported_names.counterset_catalog: CounterEntry CountersetEntry Described
@@ -143,7 +143,7 @@ CHANGING = """
     transport.smb.smb_connection_state: ConnectionState ProblemTally SharedState
     transport.smb.smb_session: Undecrypted
     transport.smb.trees_and_opens: ConnectedTree Open
-    transport.tcp.stream_ordering: _Delivered
+    transport.tcp.stream_ordering_and_gaps: _Delivered
 """
 
 
@@ -210,7 +210,7 @@ BY_IDENTITY = """
     transport.packet.segment_runs: Runs _Parted
     transport.packet.segment: SegmentBatch
     transport.packet.host_pair_sorter: ChosenFrames
-    transport.tcp.stream_ordering: _Delivered
+    transport.tcp.stream_ordering_and_gaps: _Delivered
 """
 
 

@@ -27,7 +27,7 @@ from analyzer.pipeline.case import write_case
 from analyzer.pipeline.run import analyze
 from analyzer.pipeline.shard_worker import Shard, ShardFacts, ShardTask, read_shard
 from analyzer.results.calls.call_table import CallTable
-from analyzer.results.calls.merged_calls import CallMerger, MergedTable, MovedCalls, blocks_of
+from analyzer.results.calls.merged_call_tables import CallMerger, MergedTable, MovedCalls, blocks_of
 from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.tcp.stream_events import Connection, StreamBatch
 from tests.collect.sets import CAPTURES, keyring_of

@@ -15,7 +15,7 @@ from analyzer.results.calls.pdus import Pdus
 from analyzer.screens.formats.view_writer import json_lines
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.timeline import Timeline
-from analyzer.transport.rpc import incoming_pdus
+from analyzer.transport.rpc import pdus_of_incoming_message
 from tests.truth import CAPTURES
 
 NAMES = ("pcq_smbd_scapy_impacket_smb311_ntlm_privacy", "pcq_smbd_scapy_impacket_smb311_norpcauth_allowed")
@@ -48,7 +48,7 @@ def test_the_report_is_the_same_in_small_parts(monkeypatch: pytest.MonkeyPatch) 
         joined.append(isinstance(self.whole, StoredBytes))
 
     monkeypatch.setattr(Pdus, "__init__", noted)
-    monkeypatch.setattr(incoming_pdus, "_ROOM", 100)
+    monkeypatch.setattr(pdus_of_incoming_message, "_ROOM", 100)
     monkeypatch.setattr(call_table, "MEMORY_BYTES", 0)
     monkeypatch.setattr(call_table, "_WRITTEN_AT_ONCE", 500)
     monkeypatch.setattr(call_table, "_READ_AT_ONCE", 50)

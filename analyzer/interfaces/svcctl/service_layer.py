@@ -13,9 +13,9 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
-from analyzer.core.capture_numbering import Numbers
 from analyzer.core.events import Event
 from analyzer.core.guid import guid_text
+from analyzer.core.session_and_handle_numbers import Numbers
 from analyzer.interfaces.buffers import decode_stub
 from analyzer.results.calls.call import Call, handle_of
 from analyzer.results.methods.scmr import (

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
-from analyzer.core.capture_numbering import Numbers
 from analyzer.core.events import Event
+from analyzer.core.session_and_handle_numbers import Numbers
 from analyzer.interfaces.buffers import decode_buffer, decode_stub
 from analyzer.results.buffer_kinds import BufferKind
 from analyzer.results.calls.call import Call, PerformanceRead, Side, SideName, handle_of

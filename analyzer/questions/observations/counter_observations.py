@@ -10,9 +10,9 @@ from typing import get_args
 from analyzer.core.printable_text import counted
 from analyzer.core.times import NS_PER_S
 from analyzer.questions.observations.observation_making import LESS, Draft, Scene, listed, who_in
-from analyzer.questions.statistics.activity import SEALED, Activity
 from analyzer.questions.statistics.handle_lifetimes import shown_lifetimes
 from analyzer.questions.statistics.summary import poll_stats, who_of
+from analyzer.questions.statistics.who_looked_at_what import SEALED, Activity
 from analyzer.results.calls.call import CallOutcome, CallState
 from analyzer.results.records.observation import ObservationKind, Severity
 from analyzer.results.records.statistics import Who

@@ -13,9 +13,9 @@ from analyzer.core.cached_properties import cached_property
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.interfaces.call_contents.machine_names import machine_names
 from analyzer.questions.processes.process_records import ProcessTable, process_table
-from analyzer.questions.statistics.activity import findings
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.questions.statistics.summary import who_of
+from analyzer.questions.statistics.who_looked_at_what import findings
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, CallOutcome
 from analyzer.results.calls.call_row_columns import Context

@@ -26,8 +26,8 @@ from analyzer.questions.series.formatted_columns import CODES
 from analyzer.questions.series.reading_batches import Batch, readings
 from analyzer.questions.series.series_keys import counter_names
 from analyzer.questions.series.values_by_layout import ValuePlan
-from analyzer.questions.statistics.activity import IMAGES, MAX_PROCESS_ID, ActivityFindings, ListKey, findings
 from analyzer.questions.statistics.summary import frames_of_calls
+from analyzer.questions.statistics.who_looked_at_what import IMAGES, MAX_PROCESS_ID, ActivityFindings, ListKey, findings
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call_row_columns import KIND_NUMBERS
 from analyzer.results.records.process import Course, ProcessMark, ProcessRecord

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from analyzer.interfaces.call_contents.client_programs import client_programs
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.interfaces.call_contents.session_records import session_record
-from analyzer.questions.statistics.activity import activity_record, findings, omissions
 from analyzer.questions.statistics.summary import error_stats, identity_stats, method_stats, poll_stats
+from analyzer.questions.statistics.who_looked_at_what import activity_record, findings, omissions
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.record_types import Record
 

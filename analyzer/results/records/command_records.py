@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from analyzer.results.calls.call import CallRecord
-from analyzer.results.field_tree import BufferRecord, PlaceRecord, ShowRecord
+from analyzer.results.field_tree_records import BufferRecord, PlaceRecord, ShowRecord
 from analyzer.results.records.calibration import (
     CalibrationSummaryRecord,
     DecisionRecord,

@@ -31,7 +31,7 @@ from analyzer.questions.series.reading_batches import Batch
 from analyzer.questions.series.values_by_layout import ValuePlan
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import CallRecord
-from analyzer.results.field_tree import BufferRecord, PlaceRecord, ShowRecord
+from analyzer.results.field_tree_records import BufferRecord, PlaceRecord, ShowRecord
 from analyzer.results.records.capture_records import LogonRecord, ProblemRecord, SessionRecord
 from analyzer.results.records.command_records import COMMANDS
 from analyzer.results.records.difference import DifferenceRecord

@@ -22,8 +22,8 @@ from analyzer.collect.dataset_manifest import Facts, Manifest, read_dataset, rea
 from analyzer.collect.dataset_schemas import PARTITIONED, STORED, TABLES, restored
 from analyzer.collect.joined_dataset import joined
 from analyzer.collect.render_stage import Numbering, add_judged, findings_of, in_dataset, opened
-from analyzer.collect.shared_tables import coverage_of, merged_hosts
-from analyzer.collect.stage_results import ConversationFacts, Judged
+from analyzer.collect.stage_tasks_and_facts import ConversationFacts, Judged
+from analyzer.collect.whole_dataset_tables import coverage_of, merged_hosts
 from analyzer.core.cached_properties import cached_property
 from analyzer.core.errors import InputError
 from analyzer.core.output.file_store import Store

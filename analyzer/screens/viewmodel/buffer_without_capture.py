@@ -27,7 +27,7 @@ from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.redaction.redacted_stubs import redacted_buffer
 from analyzer.interfaces.winperf.winperf_samples import samples_of as winperf_samples_of
 from analyzer.results.buffer_kinds import BufferKind
-from analyzer.results.field_tree import BufferProblem, BufferRecord
+from analyzer.results.field_tree_records import BufferProblem, BufferRecord
 from analyzer.results.records.display_records import LayerBytes
 from analyzer.results.records.sample import SampleRecord
 from analyzer.results.reported_names.counter_name_tables import NameTable

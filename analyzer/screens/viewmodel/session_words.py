@@ -13,7 +13,7 @@ def session_words(session: SmbSession) -> str:
 
 
 def session_groups(sessions: Iterable[SmbSession]) -> list[list[SmbSession]]:
-    """Sessions put together that differ by their ids, pipes and the client's port alone."""
+    """SMB sessions put together that differ by their ids, pipes and the client's port alone."""
     groups: dict[str, list[SmbSession]] = {}
     for session in sessions:
         groups.setdefault(_session_body(session, session.client.ip, ()), []).append(session)
@@ -21,7 +21,7 @@ def session_groups(sessions: Iterable[SmbSession]) -> list[list[SmbSession]]:
 
 
 def sessions_words(group: Sequence[SmbSession]) -> str:
-    """Such sessions in one sentence."""
+    """A group of SMB sessions in one sentence."""
     first = group[0]
     if len(group) == 1:
         return session_words(first)
@@ -30,7 +30,7 @@ def sessions_words(group: Sequence[SmbSession]) -> str:
 
 
 def _answer_words(session: SmbSession) -> str:
-    """What became of the logon, where it was not granted as far as the capture shows."""
+    """What became of an SMB session's logon in words, where it was not granted as far as the capture shows."""
     if session.refused is not None:
         return f", refused: {nt_status_name(session.refused)}"
     if session.identity.granted is None and session.identity.claimed is not None:

@@ -22,7 +22,7 @@ _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 
 
 def incomplete(analysis: Analysis) -> tuple[IncompleteView, ...]:
-    """Calls that are not complete, by state and reason."""
+    """Calls that are not complete, by state and reason, for the summary of what was not read."""
     calls = analysis.calls
     states, rare = calls.column("state"), calls.column("rare")
     # A reason is among what few calls have.
@@ -37,7 +37,7 @@ def incomplete(analysis: Analysis) -> tuple[IncompleteView, ...]:
 
 
 def alike(problems: Iterable[Problem]) -> list[list[Problem]]:
-    """Problems whose sentence is the same but for its numbers, together."""
+    """Problems of a capture whose sentence is the same but for its numbers, together."""
     groups: dict[tuple[str, str, str], list[Problem]] = {}
     for problem in problems:
         groups.setdefault((problem.kind, problem.layer, _NUMBERS.sub("0", problem.text)), []).append(problem)
@@ -54,7 +54,7 @@ def decrypted(analysis: Analysis) -> tuple[str, ...]:
 
 
 def key_hint(analysis: Analysis) -> str | None:
-    """What would decrypt the calls that no key opened."""
+    """The hint on which keys would decrypt the calls that no key opened."""
     undecrypted = [
         shared.security for shared in analysis.calls.contexts_by_last_call() if shared.security.decryption.lacks_key
     ]

@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct
 
 from analyzer.core.frame_ids import frame_id
 from analyzer.results.analysis import CaptureFacts
-from analyzer.results.field_tree import FieldNode
+from analyzer.results.field_tree_records import FieldNode
 from analyzer.results.records.display_records import LayerBytes, Node
 from analyzer.screens.views.text_report import folded, frames_words, safe, styled
 

@@ -11,7 +11,7 @@ from analyzer.interfaces.call_contents.call_records import call_record
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.calls.call import Call, PduRecord
 from analyzer.results.captured_packets import Packets
-from analyzer.results.field_tree import CarrierLayer, ShowRecord, SideLayers
+from analyzer.results.field_tree_records import CarrierLayer, ShowRecord, SideLayers
 from analyzer.results.records.display_records import CARRIERS, LayerBytes, SideView
 from analyzer.results.records.record_types import PlaceExtent
 from analyzer.screens.viewmodel.call_layers import side_views, the_call

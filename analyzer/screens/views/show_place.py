@@ -11,7 +11,7 @@ from analyzer.interfaces.call_contents.timeline_records import place_extents
 from analyzer.questions.audit.call_evidence import CallEvidence, Place
 from analyzer.questions.audit.violation_places import At
 from analyzer.results.analysis import Analysis
-from analyzer.results.field_tree import PlaceRecord
+from analyzer.results.field_tree_records import PlaceRecord
 from analyzer.screens.viewmodel.call_layers import the_call
 from analyzer.screens.views.text_report import call_lines, folded, frames_words, safe, styled
 from analyzer.screens.views.view_type import OfCapture

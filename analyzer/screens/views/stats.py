@@ -12,9 +12,9 @@ from analyzer.core.frame_ids import frame_id
 from analyzer.core.printable_text import counted, shortened
 from analyzer.core.times import NS_PER_S, shown_time
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
-from analyzer.questions.statistics.activity import ActivityFindings, activity_record, findings, omissions
 from analyzer.questions.statistics.stats_records import stats_records
 from analyzer.questions.statistics.summary import error_stats, identity_stats, method_stats, poll_stats, totals_of
+from analyzer.questions.statistics.who_looked_at_what import ActivityFindings, activity_record, findings, omissions
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.record_types import Record
 from analyzer.results.records.statistics import ActivityRecord, ErrorStatsRecord, ImageRecord, Who

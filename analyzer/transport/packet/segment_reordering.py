@@ -1,6 +1,6 @@
 """Segments that stand a little late in the capture, put back by the block: columns in, the order in which TCP delivers them out.
 
-A segment that overtook another on the way, or in the queue of a card, is held until that one comes (`tcp.stream_ordering`). What
+A segment that overtook another on the way, or in the queue of a card, is held until that one comes (`transport/tcp`). What
 continues its direction and acknowledges nothing that is not there leaves in the order of the file. All else leaves right behind
 what it waited for. The two directions keep the order of the file where neither waits for the other. Where few segments wait, for
 less than any hole is given up, the same order follows from their numbers alone, by arrays. Everything else stays where it is, for

@@ -39,8 +39,8 @@ from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.calls.pdus import Plain
 from analyzer.results.security import Decryption
 from analyzer.transport.channel.channel_events import SmbInfo
-from analyzer.transport.rpc.incoming_pdus import PduList
 from analyzer.transport.rpc.pdu import FIRST_FRAG, LAST_FRAG, MAYBE, CallHead, PduHeader, Ptype, SecTrailer, Syntax
+from analyzer.transport.rpc.pdus_of_incoming_message import PduList
 from analyzer.transport.rpc.security_table import Security
 from analyzer.transport.rpc.transfer_syntaxes import NDR64
 

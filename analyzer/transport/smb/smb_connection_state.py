@@ -11,15 +11,15 @@ from analyzer.auth.handshake_type import Handshake
 from analyzer.auth.kdc_replies import Tickets
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.token_handshake import begin
-from analyzer.core.capture_numbering import Numbers
 from analyzer.core.events import Problem, ProblemKind
 from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.session_and_handle_numbers import Numbers
 from analyzer.results.connection import ClientMarks
 from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.channel.channels import Channels
 from analyzer.transport.smb.channel_emitter import Emitter
 from analyzer.transport.smb.durable_opens import DurableOpens
-from analyzer.transport.smb.session_registry import KnownSessions
+from analyzer.transport.smb.sessions_by_id import KnownSessions
 from analyzer.transport.smb.smb_framing import Message
 from analyzer.transport.smb.smb_session import MAX_FRAMES, MAX_NAMES, Session, SessionLogon
 from analyzer.transport.tcp.stream_events import Connection, Direction

@@ -6,14 +6,14 @@ from typing import ClassVar
 
 from analyzer.auth.kdc_replies import Tickets
 from analyzer.auth.keyring import Keyring
-from analyzer.core.capture_numbering import Numbers
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.memory_budget import MemoryBudget
+from analyzer.core.session_and_handle_numbers import Numbers
 from analyzer.core.times import earliest
 from analyzer.transport.channel.channels import Channels
 from analyzer.transport.smb.durable_opens import DurableOpens
-from analyzer.transport.smb.session_registry import KnownSessions
+from analyzer.transport.smb.sessions_by_id import KnownSessions
 from analyzer.transport.smb.smb_connection_reader import SmbConnection
 from analyzer.transport.smb.smb_connection_state import KeyLog, MessageLog, SharedState
 from analyzer.transport.tcp.stream_events import Connection, Gap, Recognised, StreamBatch, StreamClosed

@@ -1,7 +1,7 @@
 """TCP reassembly: batches of segments in file order in, both directions of every connection of ours out, in order (RFC 9293).
 
-`tcp_states` has the states of connections and directions, `stream_ordering` how segments are put in order and when a hole is a gap,
-`protocol_recognition` which connections are ours. This module finds the connection of a segment, begins and ends it.
+`tcp_states` has the states of connections and directions, `stream_ordering_and_gaps` how segments are put in order and when a hole
+is a gap, `protocol_recognition` which connections are ours. This module finds the connection of a segment, begins and ends it.
 
 A batch whose segments continue both directions of a connection in sequence leaves as it came. Any other is taken segment by
 segment.
@@ -30,7 +30,7 @@ from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.packet.segment import FARTHEST_AHEAD, Segment, SegmentBatch
 from analyzer.transport.tcp.protocol_recognition import Recognition
 from analyzer.transport.tcp.stream_events import Connection, StreamBatch, StreamClosed
-from analyzer.transport.tcp.stream_ordering import BEFORE_RESET, MAX_WINDOW, Ordering, like_keep_alive
+from analyzer.transport.tcp.stream_ordering_and_gaps import BEFORE_RESET, MAX_WINDOW, Ordering, like_keep_alive
 from analyzer.transport.tcp.tcp_states import (
     FINISHED,
     IN_SEQUENCE,

@@ -1,6 +1,6 @@
 """What reassembly knows of a connection and of each of its directions: their states, and what is held.
 
-A direction is in one of these states; `stream_ordering` decides:
+A direction is in one of these states; `stream_ordering_and_gaps` decides:
 
     state          meaning                                      input                                            next state
     UNKNOWN        nothing shows yet where it begins            its SYN, its first data, an acknowledgement      WAITING

@@ -12,7 +12,7 @@ from analyzer.interfaces.call_contents.timeline_records import call_problems
 from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter
-from analyzer.questions.statistics.activity import findings
+from analyzer.questions.statistics.who_looked_at_what import findings
 from analyzer.results.analysis import Analysis
 from analyzer.screens.viewmodel.call_summary_words import answer_words, request_words
 from tests.build.buffers import Ndr

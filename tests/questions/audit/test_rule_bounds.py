@@ -21,7 +21,7 @@ from analyzer.questions.audit.registration_answers import string_offsets
 from analyzer.questions.audit.root_causes import RootCauses
 from analyzer.questions.audit.rule_verdicts import Judgement, Outcome
 from analyzer.questions.audit.rules import clocks, counter_values, handles, registrations, stubs
-from analyzer.questions.audit.rules.encoding import _FITS, _misplaced
+from analyzer.questions.audit.rules.alignment_and_byte_order import _FITS, _misplaced
 from analyzer.questions.audit.rules.error_codes import _too_short
 from analyzer.questions.audit.rules.instances import instance_list_malformed
 from analyzer.questions.audit.rules.parameters import lcid_out_of_place

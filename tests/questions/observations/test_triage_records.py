@@ -38,8 +38,8 @@ from tests.build.buffers import (
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed, smb_session, winreg
 from tests.build.rpc import CHANNEL, PCQ
 from tests.interfaces.svcctl.test_service_layer import CREATE
-from tests.questions.statistics.test_activity import polling_all
-from tests.questions.statistics.test_activity import processes as listed
+from tests.questions.statistics.test_who_looked_at_what import polling_all
+from tests.questions.statistics.test_who_looked_at_what import processes as listed
 from tests.written import Outcomes
 
 SVCCTL = "367abb81-9844-35f1-ad32-98f038001003"

@@ -19,12 +19,12 @@ from analyzer.questions.processes.process_records import process_records, proces
 from analyzer.questions.series.displayed_points import Key, Series
 from analyzer.questions.series.reading_batches import readings
 from analyzer.questions.series.values_by_layout import Registry, State
-from analyzer.questions.statistics.activity import findings
+from analyzer.questions.statistics.who_looked_at_what import findings
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.process import Course, ProcessRecord
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, perf_data, string_table, wide, winperf
 from tests.build.calls import COUNTERSET, Calls, analysis_of, winreg
-from tests.questions.statistics.test_activity import ANY, PROCESS_ID, process_set, processes
+from tests.questions.statistics.test_who_looked_at_what import ANY, PROCESS_ID, process_set, processes
 from tests.written import is_as_written, told
 
 TEXT = Path(__file__).parent / "processes.txt"

@@ -7,7 +7,7 @@ import pytest
 from analyzer.core.times import iso_time
 from analyzer.pipeline.run import analyze
 from analyzer.questions.processes.process_records import process_records
-from analyzer.questions.statistics.activity import findings
+from analyzer.questions.statistics.who_looked_at_what import findings
 from tests.corpus import CORPUS
 from tests.test_corpus import XP
 

@@ -11,7 +11,7 @@ import pytest
 import analyzer as pcq
 from analyzer.core.printable_text import printable, shortened
 from analyzer.results.analysis import Analysis
-from analyzer.results.field_tree import FieldNode
+from analyzer.results.field_tree_records import FieldNode
 from analyzer.results.records.display_records import Node
 from analyzer.screens.formats.report_page import DETAILS_IN_BLOCK
 from analyzer.screens.notebook.notebook_html import _MOST_FIELDS, call_html

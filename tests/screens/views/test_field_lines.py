@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from analyzer.results.analysis import CaptureFacts
-from analyzer.results.field_tree import FieldNode
+from analyzer.results.field_tree_records import FieldNode
 from analyzer.results.records.display_records import LayerBytes, Node, Run
 from analyzer.screens.views.field_lines import (
     _RAW_SHOWN,

@@ -7,7 +7,7 @@ import pytest
 from analyzer.screens.views.processes import Processes
 from tests.build.buffers import identifier
 from tests.build.calls import COUNTERSET, Calls, analysis_of
-from tests.questions.statistics.test_activity import ANY, process_set, processes
+from tests.questions.statistics.test_who_looked_at_what import ANY, process_set, processes
 
 NAME = "a" * 40
 

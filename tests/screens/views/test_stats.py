@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from analyzer.core.frame_ids import frame_id
-from analyzer.questions.statistics.activity import ActivityFindings
+from analyzer.questions.statistics.who_looked_at_what import ActivityFindings
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.statistics import ActivityRecord, ErrorStatsRecord, ImageRecord, Who
 from analyzer.screens.views import stats

@@ -10,8 +10,14 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.events import Event
-from analyzer.questions.statistics import activity as module
-from analyzer.questions.statistics.activity import ActivityFindings, activity_record, category_of, findings, omissions
+from analyzer.questions.statistics import who_looked_at_what as module
+from analyzer.questions.statistics.who_looked_at_what import (
+    ActivityFindings,
+    activity_record,
+    category_of,
+    findings,
+    omissions,
+)
 from analyzer.results.records.record_types import Endpoint
 from tests.build.buffers import (
     Block,

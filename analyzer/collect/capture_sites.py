@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from analyzer.collect.stage_results import ConversationFacts, FileFacts, KnownAs
+from analyzer.collect.stage_tasks_and_facts import ConversationFacts, FileFacts, KnownAs
 from analyzer.core.times import NS_PER_S
 
 DIRECTORY, CAPTURE = "directory", "capture"

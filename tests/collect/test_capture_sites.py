@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.collect.sites import PAUSE_NS, site_names, sites_of
-from analyzer.collect.stage_results import ConversationFacts, FileFacts
+from analyzer.collect.capture_sites import PAUSE_NS, site_names, sites_of
+from analyzer.collect.stage_tasks_and_facts import ConversationFacts, FileFacts
 from analyzer.core.times import NS_PER_S
 from tests.collect.sets import (
     CAPTURES,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from analyzer.collect.dataset_manifest import Facts
 from analyzer.collect.dataset_schemas import TABLES
 from analyzer.collect.render_stage import NO_DAY, NO_SERVER, partition, write_table
-from analyzer.collect.stage_results import ConversationFacts, FileFacts, Job, Judged, TableFile
+from analyzer.collect.stage_tasks_and_facts import ConversationFacts, FileFacts, Job, Judged, TableFile
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import file_of, frame_id, number_of
 from analyzer.core.output.file_store import Store
