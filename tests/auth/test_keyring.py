@@ -157,7 +157,7 @@ def said(content: str) -> str:
     return "".join(f"  = {line}\n" for line in [*found, *reported]).replace(folder, "FOLDER")
 
 
-TOLD = Told(Path(__file__).with_name("secrets.txt"), said)
+TOLD = Told(Path(__file__).with_name("keyring.txt"), said)
 
 
 @pytest.mark.parametrize("name", TOLD.words)

@@ -1,4 +1,5 @@
-"""A handshake says who somebody is in clear, and why nothing can be decrypted: `handshakes.txt` has it, each name is a promise."""
+"""A handshake says who somebody is in clear, and why nothing can be decrypted: `token_handshake.txt` has it, each name is a
+promise."""
 
 from __future__ import annotations
 
@@ -241,7 +242,7 @@ def said(case: Case) -> Iterator[str]:
         yield known
 
 
-OUTCOMES = Outcomes(Path(__file__).parent / "handshakes.txt", CASES, said)
+OUTCOMES = Outcomes(Path(__file__).parent / "token_handshake.txt", CASES, said)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -341,7 +341,7 @@ def read_lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def test_what_is_read_where_storage_fails_is_what_was_read_through(monkeypatch: pytest.MonkeyPatch) -> None:
     assert capture_sources.FIRST_WAIT_S == 0.2  # docs/scale.md
-    is_as_written(Path(__file__).with_name("reads.txt"), "".join(read_lines(monkeypatch)))
+    is_as_written(Path(__file__).with_name("stages.txt"), "".join(read_lines(monkeypatch)))
 
 
 # -------------------------------------------------------------------------------------------------------------- pieces

@@ -140,7 +140,7 @@ def lines(analysis: Analysis) -> Iterator[str]:
 
 
 def test_what_is_made_of_what_tshark_shows_is_what_was_read_through(analysis: Analysis) -> None:
-    is_as_written(Path(__file__).with_name("crosscheck.txt"), "".join(lines(analysis)))
+    is_as_written(Path(__file__).with_name("crosscheck_reasons.txt"), "".join(lines(analysis)))
 
 
 def test_a_complaint_is_an_error_where_nothing_was_shown(analysis: Analysis) -> None:

@@ -176,7 +176,7 @@ def said(content: str) -> str:
     return "".join(f"  = {line}\n" for line in came_of(lambda: [*metadata_from_json(data, "x.json").servers]))
 
 
-TOLD = Told(Path(__file__).with_name("metadata.txt"), said)
+TOLD = Told(Path(__file__).with_name("saved_metadata.txt"), said)
 
 
 @pytest.mark.parametrize("name", TOLD.words)

@@ -415,7 +415,7 @@ def said(make: Callable[[], Analysis]) -> Iterator[str]:
     yield f"{', '.join(sound)} are read" if damage else ", ".join(f"{name} {value}" for name, value in sound.items())
 
 
-OUTCOMES = Outcomes(Path(__file__).with_name("damage.txt"), CASES, said)
+OUTCOMES = Outcomes(Path(__file__).with_name("state.txt"), CASES, said)
 
 
 @pytest.mark.parametrize("name", CASES)

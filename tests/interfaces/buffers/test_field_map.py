@@ -87,12 +87,12 @@ def any_kind(name: str) -> BufferKind | StubKind:
 
 
 def test_every_field_of_every_vector() -> None:
-    """`fields.txt` has names, types, places, values, meanings and sections of all of them."""
+    """`field_map.txt` has names, types, places, values, meanings and sections of all of them."""
     found = "".join(
         f"{name}\n" + "".join(f" {line}\n" for line in lines(map_fields(any_kind(name), data_of(name)).root))
         for name in [*BUFFERS, *STUBS]
     )
-    assert found == (Path(__file__).parent / "fields.txt").read_text(encoding="utf-8")
+    assert found == (Path(__file__).parent / "field_map.txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -114,8 +114,8 @@ class Said(NamedTuple):
 
 
 def read_through() -> Iterator[tuple[str, Said]]:
-    """`stubs.txt`: interface, methods, side and name of each stub, its words, and what it says; `...` where it says more."""
-    lines = (Path(__file__).parent / "stubs.txt").read_text("utf-8").splitlines()
+    """`stub_decoding.txt`: interface, methods, side and name of each stub, its words, what it says (`...` where it says more)."""
+    lines = (Path(__file__).parent / "stub_decoding.txt").read_text("utf-8").splitlines()
     for of, words, says in zip(lines[::3], lines[1::3], lines[2::3], strict=True):
         (interface, opnums, side), name = of.partition(": ")[0].split(), of.partition(": ")[2]
         parts = says.split()[1:]

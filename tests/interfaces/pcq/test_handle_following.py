@@ -1,5 +1,5 @@
-"""What a handle held when a call was made, however the calls lie in time and whatever was lost: `follow.txt` says it of each call,
-and each name is a promise.
+"""What a handle held when a call was made, however the calls lie in time and whatever was lost: `handle_following.txt` says it
+of each call, and each name is a promise.
 
 `open`, `close`, `info=TWO`, `add=MORE`, `remove=FIVE` and `poll=2` are calls that are answered, with these identifiers or so many
 blocks; `2` behind the name is another handle. `gap` are lost requests, `skip=2` two call ids that were not met. Behind a call stand
@@ -156,7 +156,7 @@ def said(words: str) -> str:
     return "".join(f"  = {line}\n" for line in lines)
 
 
-TOLD = Told(Path(__file__).parent / "follow.txt", said)
+TOLD = Told(Path(__file__).parent / "handle_following.txt", said)
 
 
 @pytest.mark.parametrize("name", TOLD.words)

@@ -1,5 +1,5 @@
-"""PerflibLayer: every method in every representation, every way a call can fall short, and what calls teach; `perflib.txt` has what
-is said of each call and what is known of the counterset then, and each name is a promise."""
+"""PerflibLayer: every method in every representation, every way a call can fall short, and what calls teach; `perflib_layer.txt`
+has what is said of each call and what is known of the counterset then, and each name is a promise."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def said_of(exchanges: list[Exchange]) -> Iterator[str]:
             yield from (f"  {line}" for line in told(NamesFacts.of(found)))
 
 
-OUTCOMES = Outcomes(Path(__file__).parent / "perflib.txt", CASES, said_of)
+OUTCOMES = Outcomes(Path(__file__).parent / "perflib_layer.txt", CASES, said_of)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -149,7 +149,7 @@ def said(exchanges: list[Exchange]) -> Iterator[str]:
             yield f" {record['block_status_name']}"
 
 
-OUTCOMES = Outcomes(Path(__file__).with_name("samples.txt"), CASES, said)
+OUTCOMES = Outcomes(Path(__file__).with_name("perflib_samples.txt"), CASES, said)
 
 
 @pytest.mark.parametrize("name", CASES)

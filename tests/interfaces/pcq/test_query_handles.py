@@ -1,5 +1,5 @@
-"""What a query handle's blocks mean is what QueryCounterInfo stated, else the order in which counters were added: `handles.txt`
-says what is known after each word, and each name is a promise.
+"""What a query handle's blocks mean is what QueryCounterInfo stated, else the order in which counters were added:
+`query_handles.txt` says what is known after each word, and each name is a promise.
 
 `open` and `close` are the calls of that name, `add=5,6` and `remove=5` a ValidateCounters, `info=5@1,7@0` an answer of
 QueryCounterInfo with positions, `poll=2:4,0` a data answer of two blocks of these types. Behind a counter stand its status
@@ -83,7 +83,9 @@ def known_of(words: str) -> Iterator[str]:
             yield f"{word}:{more} handle {query.number}, {what}, by {view.id_source} ({view.unknown})"
 
 
-TOLD = Told(Path(__file__).parent / "handles.txt", lambda words: "".join(f"  = {one}\n" for one in known_of(words)))
+TOLD = Told(
+    Path(__file__).parent / "query_handles.txt", lambda words: "".join(f"  = {one}\n" for one in known_of(words))
+)
 
 
 @pytest.mark.parametrize("name", TOLD.words)

@@ -88,7 +88,7 @@ def said(words: str) -> str:
     return "".join(f"  = {line}\n" for line in out)
 
 
-TOLD = Told(Path(__file__).with_name("order.txt"), said)
+TOLD = Told(Path(__file__).with_name("streamed_calls.txt"), said)
 
 
 @pytest.mark.parametrize("name", TOLD.words)

@@ -192,7 +192,7 @@ def said(words: str) -> str:
     return "".join(f"  = {f'{count} times ' if count > 1 else ''}{line}\n" for line, count in counted)
 
 
-TOLD = Told(Path(__file__).with_name("unbound.txt"), said)
+TOLD = Told(Path(__file__).with_name("unbound_calls.txt"), said)
 
 
 @pytest.mark.parametrize("name", TOLD.words)

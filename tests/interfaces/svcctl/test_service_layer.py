@@ -132,7 +132,7 @@ def said_of(exchanges: list[Asked]) -> Iterator[str]:
     yield from (" | ".join(filter(None, both)) for both in words if any(both))
 
 
-OUTCOMES = Outcomes(Path(__file__).parent / "services.txt", CASES, said_of)
+OUTCOMES = Outcomes(Path(__file__).parent / "service_layer.txt", CASES, said_of)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -1,5 +1,5 @@
-"""WinregLayer: reads of performance values, the tries they take, the keys they use, and what their data is; `winreg.txt` has what
-is said of the calls of each case, and each name is a promise."""
+"""WinregLayer: reads of performance values, the tries they take, the keys they use, and what their data is; `winreg_layer.txt`
+has what is said of the calls of each case, and each name is a promise."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ CASES: dict[str, list[Event]] = {
         MAKE.query_value("Secret", None, status=5),
     ],
 }
-OUTCOMES = Outcomes(Path(__file__).parent / "winreg.txt", CASES, lambda given: said(events_of(*given)))
+OUTCOMES = Outcomes(Path(__file__).parent / "winreg_layer.txt", CASES, lambda given: said(events_of(*given)))
 
 
 @pytest.mark.parametrize("name", CASES)

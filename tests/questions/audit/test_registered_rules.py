@@ -34,7 +34,7 @@ def words(rule: Rule) -> str:
 
 def test_what_each_rule_reads_and_judges() -> None:
     text = "".join(words(rule) for rule in every_rule())
-    is_as_written(Path(__file__).with_name("rules.txt"), text)
+    is_as_written(Path(__file__).with_name("registered_rules.txt"), text)
 
 
 def test_requirements_are_those_of_the_rules() -> None:

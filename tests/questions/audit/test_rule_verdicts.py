@@ -350,7 +350,7 @@ def why_it_is_not_known_what_a_query_holds(unknown):
     return _Case(ADDED, asked("g", 1, "a"), 0, SimpleNamespace(unknown=unknown), None, set(), COVERING).unknown
 
 
-HELD = Outcomes(Path(__file__).with_name("verdicts.txt"), TABLES, of_rows)
+HELD = Outcomes(Path(__file__).with_name("rule_verdicts.txt"), TABLES, of_rows)
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -1,6 +1,6 @@
 """What counts as unusual, and how much it matters: what is found in made conversations, each finding whole.
 
-`observations.txt` has a paragraph for each promise: of the file what is said in one line, then a line for each finding. The
+`triage_records.txt` has a paragraph for each promise: of the file what is said in one line, then a line for each finding. The
 n-th exchange of `Calls` has the frames 2n - 1 and 2n, a millisecond apart, and what is refused or encrypted the number of its
 session as its frame and time.
 """
@@ -432,7 +432,7 @@ def said(analysis: Analysis) -> Iterator[str]:
         yield f"{one.severity} {one.kind}: {one.text} | {who} | {where} | {times} | {one.command}"
 
 
-FOUND = Outcomes(Path(__file__).with_name("observations.txt"), CASES, said)
+FOUND = Outcomes(Path(__file__).with_name("triage_records.txt"), CASES, said)
 
 
 @pytest.mark.parametrize("promise", CASES)

@@ -78,4 +78,4 @@ def test_of_many_files_some_are_named() -> None:
 def test_the_text_of_a_pair() -> None:
     lines = shown("registry", 80)
     # The names of captures depend on where they lie.
-    is_as_written(Path(__file__).with_name("differences.txt"), "\n".join(lines[lines.index("Machines") :]) + "\n")
+    is_as_written(Path(__file__).with_name("diff.txt"), "\n".join(lines[lines.index("Machines") :]) + "\n")

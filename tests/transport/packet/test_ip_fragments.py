@@ -164,7 +164,7 @@ def said(words: str) -> str:
     return "".join(f"  = {line}\n" for line in lines)
 
 
-TOLD = Told(Path(__file__).with_name("fragments.txt"), said)
+TOLD = Told(Path(__file__).with_name("ip_fragments.txt"), said)
 
 
 @pytest.mark.parametrize("name", TOLD.words)

@@ -109,7 +109,7 @@ def said(words: str) -> str:
     return "".join(f"  = {line}\n" for line in out)
 
 
-TOLD = Told(Path(__file__).with_name("framing.txt"), said)
+TOLD = Told(Path(__file__).with_name("framer.txt"), said)
 
 
 @pytest.mark.parametrize("name", TOLD.words)

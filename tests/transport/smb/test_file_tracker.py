@@ -154,7 +154,7 @@ def said(words: str) -> str:
     return "".join(f"  = {line}\n" for line in lines).replace(repr(digest(MZ)), "that of the program")
 
 
-TOLD = Told(Path(__file__).with_name("files.txt"), said)
+TOLD = Told(Path(__file__).with_name("file_tracker.txt"), said)
 
 
 @pytest.mark.parametrize("name", TOLD.words)

@@ -1,5 +1,5 @@
 """SMB1 conversations written here: pipes by TRANSACTION, READ and WRITE, chains, names, and identities of both kinds of setup;
-`smb1.txt` has what is said of them, and each name is a promise."""
+`smb1_reader.txt` has what is said of them, and each name is a promise."""
 
 from __future__ import annotations
 
@@ -358,7 +358,7 @@ CASES: dict[str, Callable[[], list[Event]]] = {
         for last in (1, 2)
     },
 }
-OUTCOMES = Outcomes(Path(__file__).parent / "smb1.txt", CASES, lambda make: said(make()))
+OUTCOMES = Outcomes(Path(__file__).parent / "smb1_reader.txt", CASES, lambda make: said(make()))
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -1,4 +1,5 @@
-"""SMB2 and SMB3 conversations written here, and what the layer says of them: `smb2.txt` has it, and each name is a promise."""
+"""SMB2 and SMB3 conversations written here, and what the layer says of them: `smb2_reader.txt` has it, and each name is a
+promise."""
 
 from __future__ import annotations
 
@@ -440,7 +441,7 @@ CASES: dict[str, Callable[[], list[Event]]] = {
     ),
     "opens beyond those of all sessions are no channels": lambda: heard(crowded(), opens_in_all=2),
 }
-OUTCOMES = Outcomes(Path(__file__).parent / "smb2.txt", CASES, lambda make: said(make()))
+OUTCOMES = Outcomes(Path(__file__).parent / "smb2_reader.txt", CASES, lambda make: said(make()))
 
 
 @pytest.mark.parametrize("name", CASES)
