@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -59,6 +60,43 @@ def _ranges(places: Iterable[int]) -> str:
         else:
             found.append([at])
     return " ".join("..".join(map(str, one)) for one in found)
+
+
+def as_json(value: object) -> str:
+    """JSON to be read: what has room stands on one line; numbers and words fill lines, all else has an entry a line."""
+    return f"{_json(value, 0)}\n"
+
+
+def _json(value: Any, depth: int) -> str:
+    line = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, dict | list | tuple) or depth + len(line) <= _WIDTH:
+        return line
+    named = [(f"{json.dumps(name)}: ", one) for name, one in value.items()] if isinstance(value, dict) else []
+    lines: list[str] = []
+    has_room = False
+    for name, one in named or [("", one) for one in value]:
+        entry, fills = f"{name}{_json(one, depth + 1)}", not isinstance(one, dict | list | tuple)
+        if has_room and fills and len(lines[-1]) + len(entry) + 2 <= _WIDTH:
+            lines[-1] += f" {entry},"
+        else:
+            lines.append(f"{' ' * (depth + 1)}{entry},")
+        has_room = fills
+    begin, end = "{}" if named else "[]"
+    return "\n".join([begin, *lines])[:-1] + f"\n{' ' * depth}{end}"
+
+
+def differing(texts: Mapping[str, str]) -> str:
+    """Texts by name; of the lines that the text before one has as well, only how many they are."""
+    found: list[str] = []
+    before: list[str] = []
+    for name, text in texts.items():
+        lines = text.splitlines()
+        found.append(name)
+        for is_known, run in groupby(lines, before.__contains__):
+            here = list(run)
+            found += [f"  … {len(here)} as before"] if is_known else (f"  {line}" for line in here)
+        before = lines
+    return "".join(f"{line}\n" for line in found)
 
 
 def by_outcome(said: Iterable[tuple[str, str]]) -> Iterator[str]:

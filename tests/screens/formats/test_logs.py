@@ -15,7 +15,7 @@ from analyzer.screens.formats.ecs import ecs_lines
 from analyzer.screens.formats.timesketch import timesketch_lines
 from analyzer.screens.formats.zeek import _written, zeek_lines
 from analyzer.screens.views.exported_entries import Entry
-from tests.written import is_as_written
+from tests.written import as_json, is_as_written
 
 # 2025-11-20 12:34:56.789012345 UTC.
 THEN = 1_763_642_096_789_012_345
@@ -121,7 +121,7 @@ def test_an_entry_in_each_form_and_the_head_of_a_log_of_nothing(entry: Entry) ->
     """`forms/entry-*.txt`: logs of Zeek, a document of the Elastic Common Schema and lines for Timesketch."""
     logs = [*zeek_lines(entry.kind, [entry], THEN, THEN + 61_000_000_000), *zeek_lines(entry.kind, [], None, None)]
     documents = [json.loads(line) for lines in (ecs_lines, timesketch_lines) for line in lines([entry])]
-    text = "".join(f"{json.dumps(one, indent=1)}\n" for one in documents)
+    text = "".join(map(as_json, documents))
     is_as_written(Path(__file__).parent / "forms" / f"entry-{entry.kind}.txt", b"".join(logs).decode() + text)
     assert logged(entry)[1] == uid(CLIENT, SERVER)
 

@@ -13,7 +13,7 @@ import pytest
 
 from analyzer.core.errors import InputError
 from analyzer.screens.notebook.charts import _MINUTE, _MOST_LABELS, _WIDTH, MOST_MARKS, Plots, _data, _marks, _time
-from tests.written import is_as_written
+from tests.written import as_json, is_as_written
 
 pytestmark = pytest.mark.needs("altair")
 SHOWN = Path(__file__).with_name("shown")
@@ -94,7 +94,7 @@ def test_a_counters_chart_is_lines_with_points_and_crosses() -> None:
         {part: layer[part] for part in ("mark", "encoding", "transform", "title") if part in layer}
         for layer in drawn["layer"]
     ]
-    is_as_written(SHOWN / "counters.chart.json", json.dumps(layers, indent=1, sort_keys=True) + "\n")
+    is_as_written(SHOWN / "counters.chart.json", as_json(json.loads(json.dumps(layers, sort_keys=True))))
     assert drawn["width"] == _WIDTH == 640  # a cell of a notebook on a screen of 1024
 
 

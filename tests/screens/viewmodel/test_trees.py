@@ -6,8 +6,7 @@ Lines that the tree before it has as well are counted there, not repeated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import groupby
+from collections.abc import Callable
 from pathlib import Path
 from struct import pack
 
@@ -18,7 +17,7 @@ from analyzer.results.records.display_records import Node
 from analyzer.screens.viewmodel.call_layers import pdu_tree
 from analyzer.screens.viewmodel.carrier_layers import frame_tree
 from analyzer.screens.viewmodel.smb_fields import message_tree, sent_tree
-from tests.written import is_as_written
+from tests.written import differing, is_as_written
 
 TREES = Path(__file__).with_name("trees")
 ETHERNET, RAW, LINUX_SLL = 1, 101, 113
@@ -230,20 +229,9 @@ TABLES: dict[str, Callable[[], dict[str, Node | None]]] = {
 }
 
 
-def differing(trees: dict[str, Node | None]) -> Iterator[str]:
-    before: list[str] = []
-    for name, tree in trees.items():
-        yield f"{name}\n"
-        found = lines(tree, 1).splitlines(keepends=True)
-        for is_known, run in groupby(found, before.__contains__):
-            same_or_new = list(run)
-            yield from [f"  … {len(same_or_new)} as before\n"] if is_known else same_or_new
-        before = found
-
-
 @pytest.mark.parametrize("table", TABLES)
 def test_fields_are_where_the_documents_put_them(table: str) -> None:
-    is_as_written(TREES / f"{table}.txt", "".join(differing(TABLES[table]())))
+    is_as_written(TREES / f"{table}.txt", differing({name: lines(tree) for name, tree in TABLES[table]().items()}))
 
 
 @pytest.mark.parametrize("table", TABLES)

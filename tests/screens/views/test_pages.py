@@ -393,7 +393,7 @@ VIEWS: dict[str, Callable[[], Any]] = {
     "show-sealed": lambda: Show(broken(), 18),
     "show-fault": lambda: Show(broken(), 12),
     "show-unreadable": lambda: Show(broken(), 16),
-    "show-packets": lambda: Show(captured(), 5),
+    "show-packets": lambda: Show(captured(), 96),
     "place": lambda: ShowPlace(sound(), 14, "response.lpData.perf_freq"),
     "place-of-bytes": lambda: ShowPlace(sound(), 14, "response.lpData"),
     "place-of-a-pdu": lambda: ShowPlace(sound(), 14, "request.pdu.8:16"),
