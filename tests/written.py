@@ -14,6 +14,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any, Generic, TypeVar
 
+import pytest
 from msgspec import Struct
 
 from analyzer.core.errors import DecodeError, InputError
@@ -145,6 +146,8 @@ def _in_words(value: object) -> str:
         case bytes():
             runs = ((f"{byte:02x}", len(list(same))) for byte, same in groupby(value))
             return "".join(f"[{count} {byte}]" if count > 4 else byte * count for byte, count in runs) or "no bytes"
+        case str() if not value.isprintable() or value != value.strip():
+            return repr(value)
         case dict() | tuple() | list():
             return f"({_without_parentheses(value)})"
         # Numbers of a specification are read in hexadecimal.
@@ -192,6 +195,19 @@ def _result(job: Callable[..., object], row: object) -> str:
         case _:
             found = job(row)
     return ", ".join(map(_in_words, found)) if isinstance(found, list) else _in_words(found)
+
+
+def held(file: str, tables: Tables) -> Callable[[str], None]:
+    """A test for a file of tests: what comes of its rows stands in the text beside it, and nothing else does."""
+    path = Path(file)
+    outcomes = Outcomes(path.with_name(f"{path.stem.removeprefix('test_')}.txt"), tables, of_rows)
+
+    @pytest.mark.parametrize("name", tables)
+    def holds(name: str) -> None:
+        outcomes.holds(name)
+        outcomes.is_as_written()
+
+    return holds
 
 
 class _Paragraphs:

@@ -36,37 +36,36 @@ from analyzer.questions.filters.time_bounds import TimeBound
 from analyzer.screens.views.limit_pages import amount
 from tests.commands.test_all_commands import CLEAR, run
 from tests.commands.test_collect_progress import Terminal
+from tests.written import Tables, held
+
+TABLES = Tables()
 
 READING = CaptureReading(Keyring(), EngineName.own, DEFAULTS)
 
 # ------------------------------------------------------------------------------------------------ numbers
 
 
-@pytest.mark.parametrize(
-    ("number", "unit", "words"),
-    [
-        (1 << 20, "bytes", "1 MiB"),
-        ((1 << 20) - 1, "bytes", "1,048,575"),
-        (3 << 20, "bytes", "3 MiB"),
-        (1 << 20, "frames", "1,048,576"),
-        (0, "", "0"),
-    ],
+@TABLES.of(
+    *((1 << 20, "bytes"), ((1 << 20) - 1, "bytes"), (3 << 20, "bytes"), (1 << 20, "frames"), (0, "")),
 )
-def test_a_limit_is_written_for_people(number: int, unit: str, words: str) -> None:
-    assert amount(number, unit) == words
+def a_limit_is_written_for_people(number, unit):
+    return amount(number, unit)
 
 
-@pytest.mark.parametrize(
-    ("text", "share"), [("80%", 0.8), ("80", 0.8), ("0", 0.0), ("100%", 1.0), ("12.5%", 0.125), (50.0, 0.5)]
+@TABLES.of(
+    *("80%", "80", "0", "100%", "12.5%", 50.0),
 )
-def test_a_percentage_is_a_share(text: str | float, share: float) -> None:
-    assert audit._percentage(text) == share
+def a_percentage_is_a_share(text):
+    return audit._percentage(text)
 
 
-@pytest.mark.parametrize("text", ["-0.1", "100.1", "nan", "most", "8%0", ""])
-def test_what_is_no_percentage(text: str) -> None:
-    with pytest.raises(typer.BadParameter, match="a percentage from 0 to 100 is needed, such as 80%"):
+@TABLES.of(
+    *("-0.1", "100.1", "nan", "most", "8%0", ""),
+)
+def what_is_no_percentage(text):
+    with pytest.raises(typer.BadParameter) as raised:
         audit._percentage(text)
+    return str(raised.value)
 
 
 # ------------------------------------------------------------------------------------------------ exit codes
@@ -111,41 +110,23 @@ def test_what_was_read_decides_the_exit_code(
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize(
-    ("facts", "high", "medium", "never"),
-    [
-        ({"findings": {"high": 1, "medium": 1}}, 11, 11, 3),
-        ({"findings": {"medium": 1}}, 3, 10, 3),
-        ({"findings": {"low": 9}}, 3, 3, 3),
-        ({"findings": {"medium": 1}, "unreadable": 1}, 6, 10, 6),
-        ({"unreadable": 1, "with_performance_traffic": 1}, 6, 6, 6),
-        ({"with_performance_traffic": 1}, 0, 0, 0),
-        ({"unclear": 1}, 0, 0, 0),
-        ({}, 3, 3, 3),
-    ],
+@TABLES.of(
+    *(({"findings": {"high": 1, "medium": 1}},), ({"findings": {"medium": 1}},), ({"findings": {"low": 9}},)),
+    *(({"findings": {"medium": 1}, "unreadable": 1},), ({"unreadable": 1, "with_performance_traffic": 1},)),
+    *(({"with_performance_traffic": 1},), ({"unclear": 1},), ({},)),
 )
-def test_triage_ends_by_its_gravest_finding(facts: dict[str, Any], high: int, medium: int, never: int) -> None:
+def triage_ends_by_its_gravest_finding(facts):
     summary: Any = SimpleNamespace(
         **{"findings": {}, "unreadable": 0, "with_performance_traffic": 0, "unclear": 0, **facts}
     )
-    assert [triage._exit_of(summary, triage.FailOnSeverity(word)) for word in ("high", "medium", "never")] == [
-        high,
-        medium,
-        never,
-    ]
+    return [triage._exit_of(summary, triage.FailOnSeverity(word)) for word in ("high", "medium", "never")]
 
 
-@pytest.mark.parametrize(
-    ("fail_on", "failing"),
-    [
-        ("fail", ("fail",)),
-        ("warn", ("fail", "warn")),
-        ("inconclusive", ("fail", "warn", "inconclusive")),
-        ("not-exercised", ("fail", "warn", "inconclusive", "not-exercised")),
-    ],
+@TABLES.of(
+    *("fail", "warn", "inconclusive", "not-exercised"),
 )
-def test_each_verdict_that_fails_includes_those_before_it(fail_on: str, failing: tuple[str, ...]) -> None:
-    assert audit.FailOn(fail_on).failing == failing
+def each_verdict_that_fails_includes_those_before_it(fail_on):
+    return audit.FailOn(fail_on).failing
 
 
 @pytest.mark.parametrize(
@@ -606,20 +587,14 @@ def test_a_probe_needs_an_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
         assert result.exit_code == 1  # also where it is sent: no result came of it
 
 
-@pytest.mark.parametrize(
-    ("given", "credentials"),
-    [
-        (("LAB\\u", "p", None), ("u", "LAB", "p", "")),
-        (("u", "p", None), ("u", "", "p", "")),
-        (("u@LAB.TEST", "", None), ("u@LAB.TEST", "", "", "")),
-        (("", None, None), ("", "", "", "")),
-        (("", "p", None), ("", "", "p", "")),
-        (("u", "p", "0123456789abcdefABCDEF0123456789"), ("u", "", "", "0123456789abcdefABCDEF0123456789")),
-    ],
+@TABLES.of(
+    *((("LAB\\u", "p", None),), (("u", "p", None),), (("u@LAB.TEST", "", None),), (("", None, None),)),
+    *((("", "p", None),), (("u", "p", "0123456789abcdefABCDEF0123456789"),)),
 )
-def test_who_calls(given: tuple[Any, ...], credentials: tuple[str, ...]) -> None:
+def who_calls(given):
     found = probe._credentials(*given)
-    assert (found.username, found.domain, found.password, found.nt_hash) == credentials
+    facts = {name: getattr(found, name) for name in ("username", "domain", "password", "nt_hash")}
+    return {name: fact for name, fact in facts.items() if fact}
 
 
 def test_who_calls_without_a_password(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -697,3 +672,6 @@ def test_a_collection_on_a_cluster_is_asked_for_as_the_options_say(
     assert given == {"keys": request.job.keys, "insecure": bool(words)}
     assert executor == ("those", 3)
     assert (request.job.retries, request.job.profile) == (3, "windows")
+
+
+test_tables_are_as_they_were_read_through = held(__file__, TABLES)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from importlib.util import find_spec
-from itertools import pairwise
+from itertools import chain, groupby, pairwise
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,6 +25,8 @@ from analyzer.results.records.display_records import (
     SideView,
 )
 from analyzer.results.records.record_types import Endpoint
+from tests.records import record_of
+from tests.written import is_as_written
 
 if find_spec("textual") is not None:
     from textual.app import App, ComposeResult
@@ -90,6 +93,13 @@ def parts(text: Text) -> list[tuple[str, str]]:
         )
         for start, stop in pairwise(cuts)
     ]
+
+
+def marked(text: Text) -> str:
+    """The text with what is not in the style of the terminal in brackets."""
+    runs = groupby(parts(text), lambda part: part[1].replace("default", ""))
+    both = (("".join(piece for piece, _ in run), style) for style, run in runs)
+    return "".join(f"[{style}]{pieces}[/]" if style else pieces for pieces, style in both)
 
 
 # --------------------------------------------------------------------------------------------------------------- lines
@@ -229,75 +239,28 @@ def test_only_lines_that_are_seen_are_made() -> None:
 
 
 def row(**more: Any) -> Row:
-    given: dict[str, Any] = {
-        "number": 7,
-        "time_ns": 3_250_000_000,
-        "client": Endpoint("10.0.0.1", 5),
-        "server": Endpoint("10.0.0.2", 445),
-        "user": None,
-        "claimed_user": None,
-        "interface": None,
-        "method": "Query",
-        "handle": None,
-        "asked": "",
-        "answered": "",
-        "status": "OK",
-        "outcome": "ok",
-        "state": "complete",
-        "reason": None,
-        "latency_ns": None,
-        "frames": (),
-    }
-    return Row(**{**given, **more})
+    given = {"number": 7, "time_ns": 3_250_000_000, "method": "Query", "status": "OK", "outcome": "ok"}
+    ends = {"client": Endpoint("10.0.0.1", 5), "server": Endpoint("10.0.0.2", 445)}
+    return record_of(Row, **given | ends | more)
 
 
-@pytest.mark.parametrize(
-    ("changes", "line"),
-    [
-        ({}, ("   ", "Query ", "=> OK", "green", None)),
-        ({"handle": "q1", "asked": "of\x1b all"}, ("q1 ", "Query of\\x1b all ", "=> OK", "green", None)),
-        ({"asked": "room for 4096 bytes"}, ("   ", "Query ro…6 bytes ", "=> OK", "green", None)),
-        ({"handle": "q1234"}, ("q1234 ", "Query ", "=> OK", "green", None)),
-        ({"answered": "3 blocks"}, ("   ", "Query ", "=> 3 blocks", "green", None)),
-        (
-            {"answered": "more\u202e", "outcome": "failed", "status": "ERROR"},
-            ("   ", "Query ", "=> ERROR, more\\u202e", "red", None),
-        ),
-        ({"outcome": "sealed", "status": "sealed"}, ("   ", "Query ", "=> sealed", "yellow", None)),
-        ({"latency_ns": 1_234_567}, ("   ", "Query ", "=> OK", "green", "  1.235 ms")),
-        ({"latency_ns": 0}, ("   ", "Query ", "=> OK", "green", "  0.000 ms")),
-    ],
-)
-def test_a_line_of_a_call(changes: dict[str, Any], line: tuple[str, str, str, str, str | None]) -> None:
-    pane = CallList(id="calls")
-    assert pane.number is None
-    pane.order, pane.base, pane.row = (9, 7), 1_000_000_000, lambda number: row(**{**changes, "number": number})
+def of_calls() -> Iterator[tuple[str, list[Text]]]:
+    failed = {"answered": "more\u202e", "outcome": "failed", "status": "ERROR"}
+    for changes in (
+        *({}, {"handle": "q1", "asked": "of\x1b all"}, {"asked": "room for 4096 bytes"}, {"handle": "q1234"}),
+        *({"answered": "3 blocks"}, failed, {"outcome": "sealed", "status": "sealed"}),
+        *({"latency_ns": 1_234_567}, {"latency_ns": 0}),
+        *({"user": user} for user in ("LAB\\perfmon", "perfmon@LAB.EXAMPLE", "LAB\\administrator")),
+        {"claimed_user": "LAB\\admin"},
+    ):
+        pane = CallList(id="calls")
+        assert pane.number is None
+        pane.order, pane.base = (9, 7), 1_000_000_000
+        pane.row = lambda number, changes=changes: row(**changes | {"number": number})
+        assert pane.number == 9
+        yield f"a call: {changes}", [pane.line(1)]
     pane.names = {"10.0.0.2": "SRV1"}
-    handle, words, came, style, latency = line
-    assert pane.number == 9
-    assert parts(pane.line(1)) == [
-        ("   7    2.250 ", ""),
-        (" 10.0.0.1 >SRV1      ", "magenta"),
-        (handle, "cyan"),
-        (words, ""),
-        (came, style),
-        *([(latency, "blue")] if latency else []),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("changes", "who"),
-    [
-        ({"user": "LAB\\perfmon"}, "perfmon  "),
-        ({"user": "perfmon@LAB.EXAMPLE"}, "perfmon  "),
-        ({"claimed_user": "LAB\\admin"}, "admin?   "),
-        ({"user": "LAB\\administrator"}, "administ…"),
-    ],
-)
-def test_a_line_of_a_call_names_the_account(changes: dict[str, Any], who: str) -> None:
-    pane = CallList(id="calls")
-    pane.order, pane.row = (7,), lambda number: row(**changes)
-    assert parts(pane.line(0))[1] == (f" {who}>10.0.0.2  ", "magenta")
+    yield "a server with a name", [pane.line(1)]
 
 
 # ---------------------------------------------------------------------------------------------------------------- tree
@@ -325,130 +288,52 @@ def view(*sides: SideView, facts: tuple[Fact, ...] = ()) -> CallView:
     return CallView(row(), facts, sides)
 
 
-def tree_of(*sides: SideView, facts: tuple[Fact, ...] = ()) -> Any:
+def tree_of(*sides: SideView, facts: tuple[Fact, ...] = (), is_all_open: bool = False) -> Any:
     tree = Tree(id="tree")
+    tree.is_all_open = is_all_open
     tree.view = view(*sides, facts=facts)
     tree.shown = list(tree.lines())
     return tree
 
 
-def written(tree: Any) -> list[str]:
-    return [tree.line(at).plain for at in range(len(tree.shown))]
-
-
-def test_stubs_and_buffers_are_open_and_other_layers_closed() -> None:
-    tree = tree_of(
-        side(
-            "request",
-            layer("request.pdu1", "pdu", FIELDS),
-            layer("request.stub", "stub", FIELDS),
-            layer("request.buffer", "buffer", FIELDS),
-        ),
-        side("response", layer("response.stub", "stub"), layer("response.buffer", "buffer", node("x", 0, 8))),
-    )
-    fields = ["    - b:", "        c = 2", "        d = 3"]
-    assert [line[:14].rstrip() for line in written(tree)] == [
-        "  request",
-        "  + the pdu, 8",
-        "  - the stub,",
-        "      a = 1",
-        *fields,
-        "  - the buffer",
-        "      a = 1",
-        *fields,
-        "  response",
-        "    the stub,",
-        "    the buffer",
+def of_trees() -> Iterator[tuple[str, list[Text]]]:
+    asked = [
+        layer("request.pdu1", "pdu", FIELDS),
+        *(layer(f"request.{one}", one, FIELDS) for one in ("stub", "buffer")),
     ]
-    assert [one.key for one in tree.shown[1:7]] == [
-        "request.pdu1",
-        "request.stub",
-        "request.stub.0",
-        "request.stub.1",
-        "request.stub.1.0",
-        "request.stub.1.1",
-    ]
-    assert [one.depth for one in tree.shown[:7]] == [0, 1, 1, 2, 2, 3, 3]
-    tree.is_all_open = True
-    assert len(list(tree.lines())) == len(tree.shown) + 4
-
-
-@pytest.mark.parametrize(
-    ("steps", "undone_by", "words"),
-    [
-        ((), (), "the pdu, 8 bytes"),
-        (("joined", "x\x1b"), (), "the pdu, 8 bytes (joined, x\\x1b)"),
-        (("joined",), ("NTLM",), "the pdu, 8 bytes (NTLM)"),
-        ((), ("NTLM",), "the pdu, 8 bytes (NTLM)"),
-    ],
-)
-def test_a_layer_says_what_was_undone(steps: tuple[str, ...], undone_by: tuple[str, ...], words: str) -> None:
-    tree = tree_of(side("request", layer("request.pdu1", "pdu", steps=steps, undone_by=undone_by)))
-    assert tree.shown[1].text.plain == words
-    assert parts(tree.shown[1].text) == [("the pdu", "cyan"), (words[7:], "")]
-
-
-def test_notes_and_damage_of_a_layer_are_below_it() -> None:
-    tree = tree_of(
-        side("request", layer("request.pdu1", "pdu", FIELDS, notes=("one\x1b", "two"), problem="broken\x1b"))
-    )
-    assert [(one.depth, parts(one.text)) for one in tree.shown[2:]] == [
-        (2, [("one\\x1b", "cyan")]),
-        (2, [("two", "cyan")]),
-        (2, [("broken\\x1b", "red")]),
-    ]
-
-
-def test_what_is_lacking_is_said_of_a_side_and_once_of_packets() -> None:
-    facts = (Fact("frames", "frames", "3, 4"), Fact("SMB", "session", "0x1\x1b"))
-    tree = tree_of(
-        side("request", missing="sealed", problem="short\x1b", lacking="a case\x1b"),
-        side("response", lacking="a case\x1b"),
-        facts=facts,
-    )
-    lacking = "frames, TCP payload and SMB messages are not shown: a case\\x1b"
-    assert [(one.depth, parts(one.text)) for one in tree.shown] == [
-        (0, [("request", "bold")]),
-        (1, [("stub: short\\x1b", "red")]),
-        (1, [("stub: sealed", "red")]),
-        (0, [("response", "bold")]),
-        (0, [(lacking, "yellow")]),
-        (0, [("frames: ", "blue"), ("3, 4", "")]),
-        (0, [("SMB session: ", "blue"), ("0x1\\x1b", "")]),
-    ]
-
-
-def test_more_than_three_layers_of_a_kind_stand_under_one_line() -> None:
+    said = [layer("response.stub", "stub"), layer("response.buffer", "buffer", node("x", 0, 8))]
     pdus = [layer(f"request.pdu{at}", "pdu", title=f"PDU {at}") for at in (1, 2, 3, 4)]
     sealed = [layer(f"request.sealed{at}", "sealed") for at in (1, 2, 3)]
-    tree = tree_of(side("request", *sealed, *pdus))
-    # In the order of layers, from the outside in.
-    assert written(tree) == ["  request", "  + 4 PDUs", *["    the sealed, 8 bytes"] * 3]
-    group = tree.shown[1]
-    assert (group.key, group.depth, group.opens, group.layer) == ("request.pdus", 1, True, None)
-    assert parts(group.text) == [("4 PDUs", "cyan")]
-    tree.is_all_open = True
-    tree.shown = list(tree.lines())
-    assert written(tree)[1:4] == ["  - 4 PDUs", "    PDU 1, 8 bytes", "    PDU 2, 8 bytes"]
+    for is_all_open in (False, True):
+        both = tree_of(side("request", *asked), side("response", *said), is_all_open=is_all_open)
+        yield f"stubs and buffers are open and other layers closed, all are: {is_all_open}", lines_of(both)
+        # In the order of layers, from the outside in.
+        several = tree_of(side("request", *sealed, *pdus), is_all_open=is_all_open)
+        yield f"more than three of a kind stand under one line, all are open: {is_all_open}", lines_of(several)
+    for steps, undone_by in (((), ()), (("joined", "x\x1b"), ()), (("joined",), ("NTLM",)), ((), ("NTLM",))):
+        one = layer("request.pdu1", "pdu", steps=steps, undone_by=undone_by)
+        yield f"{steps}, undone by {undone_by}", lines_of(tree_of(side("request", one)))
+    noted = layer("request.pdu1", "pdu", FIELDS, notes=("one\x1b", "two"), problem="broken\x1b")
+    yield "notes and damage of a layer are below it", lines_of(tree_of(side("request", noted)))
+    bare = (
+        side("request", missing="sealed", problem="short\x1b", lacking="a case\x1b"),
+        side("response", lacking="a case\x1b"),
+    )
+    facts = Fact("frames", "frames", "3, 4"), Fact("SMB", "session", "0x1\x1b")
+    yield "what is lacking is said of a side and once of packets", lines_of(tree_of(*bare, facts=facts))
+    for kind in ("frame", "tcp", "smb", "pdu", "sealed", "stub", "buffer"):
+        many = tree_of(side("response", *(layer(f"response.{kind}{at}", kind) for at in range(_FEW + 1))))
+        yield f"many of a kind have a name: {kind}", lines_of(many)
+        assert (
+            many.shown[1].key
+            == _group_of(f"response.{kind}2")
+            == _group_of(f"response.{kind}12")
+            == f"response.{kind}s"
+        )
 
 
-@pytest.mark.parametrize(
-    ("kind", "words"),
-    [
-        ("frame", "frames"),
-        ("tcp", "TCP payloads"),
-        ("smb", "SMB messages"),
-        ("pdu", "PDUs"),
-        ("sealed", "sealed stubs"),
-        ("stub", "stubs"),
-        ("buffer", "buffers"),
-    ],
-)
-def test_many_of_a_kind_have_a_name(kind: str, words: str) -> None:
-    layers = [layer(f"response.{kind}{at}", kind) for at in range(_FEW + 1)]
-    tree = tree_of(side("response", *layers))
-    assert written(tree)[1] == f"  + 4 {words}"
-    assert tree.shown[1].key == _group_of(layers[2].id) == _group_of(f"response.{kind}12") == f"response.{kind}s"
+def lines_of(tree: Any) -> list[Text]:
+    return [tree.line(at).append(f"  <{one.key}>") for at, one in enumerate(tree.shown)]
 
 
 def test_a_call_without_sides_or_no_call_has_no_lines() -> None:
@@ -619,103 +504,43 @@ def test_bytes_stand_sixteen_in_a_line(size: int, span: tuple[int, int], count: 
     assert shown[1] == (0, 0)
 
 
-def test_the_bytes_of_a_field_stand_out() -> None:
-    pane = Bytes(id="bytes")
-    assert (pane.of_layer, pane.span) == (None, (0, 0))
-    pane.of_layer, pane.span = layer("request.stub", "stub", data=bytes(range(0x18, 0x28)) + b"~\x7f"), (7, 10)
-    text = pane.line(0)
-    assert text.plain == "000000  18 19 1a 1b 1c 1d 1e 1f  20 21 22 23 24 25 26 27  ........ !\"#$%&'"
-    assert pane.line(1).plain == "000010  7e 7f " + "   " * 14 + "~."
-    marked = [piece for piece, style in parts(text) if style == "bold black on yellow"]
-    assert marked == ["1f", "20", "21", ".", " ", "!"]
-    assert parts(text)[0] == ("000000  ", "blue")
-    pane.span = (16, 17)
-    assert [piece for piece, style in parts(pane.line(1)) if style == "bold black on yellow"] == ["7e", "~"]
-
-
 def series(values: tuple[float | None, ...], unit: str | None = "%") -> SeriesView:
-    return SeriesView(
-        number=1,
-        source="winperf",
-        server="s",
-        client="c",
-        handle="q1",
-        group="G",
-        instance=None,
-        counter="C",
-        path="\\G\x1b\\C",
-        added=None,
-        type=None,
-        unit=unit,
-        hidden=False,
-        calls=(),
-        times_ns=(),
-        values=values,
-        reasons=(),
-    )
+    return record_of(SeriesView, handle="q1", path="\\G\x1b\\C", unit=unit, values=values)
 
 
-@pytest.mark.parametrize(
-    ("values", "unit", "spark", "last"),
-    [
-        ((None,), None, "", "          -    "),
-        ((1.0, None, 3.0, None), "%", "▁·█·", "          3 %  "),
-        ((2.0,), "B/s", "▄", "          2 B/s"),
-    ],
-)
-def test_a_series_is_its_course_and_its_last_value(
-    values: tuple[float | None, ...], unit: str | None, spark: str, last: str
-) -> None:
-    pane = SeriesList(id="series")
-    pane.series = [series((9.0,)), series(values, unit)]
-    known = sum(value is not None for value in values)
-    assert parts(pane.line(1)) == [
-        (f"{spark:<24} ", "green"),
-        (last, "bold"),
-        (f" {known:>4}/{len(values):<4} \\G\\x1b\\C  ", ""),
-        ("q1", "cyan"),
-    ]
+def of_others() -> Iterator[tuple[str, list[Text]]]:
+    held = Bytes(id="bytes")
+    assert (held.of_layer, held.span) == (None, (0, 0))
+    held.of_layer = layer("request.stub", "stub", data=bytes(range(0x18, 0x28)) + b"~\x7f")
+    for held.span in ((7, 10), (16, 17)):
+        yield f"bytes of a field stand out: {held.span}", [held.line(0), held.line(1)]
+    course = SeriesList(id="series")
+    for values, unit in (
+        ((None,), None),
+        ((1.0, None, 3.0, None), "%"),
+        ((2.0,), "B/s"),
+        (tuple(map(float, range(24))), ""),
+    ):
+        course.series = [series((9.0,)), series(values, unit)]
+        yield f"a series of {len(values)} in {unit}", [course.line(1)]
+    seen: tuple[tuple[str, int | None, str | None, str | None], ...]
+    seen = ("error", 3, "1\x1b", "2"), ("warning", 0, None, "2"), ("info", None, "1", None), ("error", None, None, None)
+    findings = FindingList(id="findings")
+    for severity, call, expected, found in seen:
+        said = {"severity": severity, "call": call, "expected": expected, "seen": found}
+        findings.findings = [record_of(FindingView, rule="PCQ1", message="odd\x1b", **said)]
+        yield f"a finding: {said}", [findings.line(0)]
+
+
+def test_lines_of_all_panes_are_in_one_text() -> None:
+    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it, with the styles and, of a tree, the keys."""
+    found = chain(of_calls(), of_trees(), of_others())
+    text = "".join("\n  ".join([name, *map(marked, lines)]) + "\n" for name, lines in found)
+    is_as_written(Path(__file__).with_name("panes.txt"), text)
 
 
 def test_a_course_has_as_many_cells_as_stand_before_its_value() -> None:
     assert _SPARK_CELLS == 24  # of the 80 columns of the least terminal
-    pane = SeriesList(id="series")
-    pane.series = [series(tuple(map(float, range(24))))]
-    assert " " not in pane.line(0).plain[:24]
-    assert pane.line(0).plain[24] == " "
-
-
-@pytest.mark.parametrize(("severity", "style"), [("error", "bold red"), ("warning", "yellow"), ("info", "cyan")])
-@pytest.mark.parametrize(
-    ("call", "expected", "seen", "where", "values"),
-    [
-        (3, "1\x1b", "2", "#3 ", " (expected 1\\x1b, seen 2)"),
-        (0, None, "2", "#0 ", " (seen 2)"),
-        (None, "1", None, "", " (expected 1)"),
-        (None, None, None, "", ""),
-    ],
-)
-def test_a_finding_is_its_rule_its_call_and_what_was_seen(
-    severity: Any, style: str, call: int | None, expected: str | None, seen: str | None, where: str, values: str
-) -> None:
-    pane = FindingList(id="findings")
-    given: dict[str, Any] = dict.fromkeys(FindingView.__struct_fields__, "")
-    found = {
-        "severity": severity,
-        "rule": "PCQ1",
-        "message": "odd\x1b",
-        "call": call,
-        "expected": expected,
-        "seen": seen,
-    }
-    pane.findings = [FindingView(**{**given, **found})]
-    assert parts(pane.line(0)) == [
-        (f"{severity:<8}", style),
-        ("PCQ1 ", "bold"),
-        *([(where, "cyan")] if where else []),
-        ("odd\\x1b", ""),
-        *([(values, "yellow")] if values else []),
-    ]
 
 
 # --------------------------------------------------------------------------------------------------------- the browser

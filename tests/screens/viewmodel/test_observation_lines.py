@@ -15,6 +15,7 @@ from analyzer.results.calls.call import CallOutcome
 from analyzer.results.records.observation import SEVERITIES, Observation, ObservationKind
 from analyzer.screens.viewmodel.observation_lines import _WORDS, account_lines
 from analyzer.screens.viewmodel.overview import overview_of
+from tests.records import record_of
 
 KEPT = Path(__file__).parents[3] / "captures"
 CAPTURES = sorted(path for path in KEPT.iterdir() if path.name.endswith((".pcap", ".pcapng")))
@@ -26,12 +27,10 @@ def test_every_kind_has_words() -> None:
 
 def test_what_no_answer_shows_to_be_done_was_tried_or_asked_for() -> None:
     """A refused creation of a service created none, and one without an answer may have."""
-    facts = dict.fromkeys(Observation.__struct_fields__)
-    facts |= {"kind": "service", "severity": "high", "count": 1, "call_numbers": (), "frames": (), "objects": ("a",)}
-    facts |= {"techniques": (), "attacks": ()}
+    facts = {"kind": "service", "count": 1, "objects": ("a",)}
 
     def words(*endings: tuple[CallOutcome, str | None]) -> str:
-        made = (Observation(**{**facts, "outcome": outcome, "reason": reason}) for outcome, reason in endings)
+        made = (record_of(Observation, **facts, outcome=outcome, reason=reason) for outcome, reason in endings)
         return account_lines(made)[0].words
 
     assert words(("answered", None)) == "service created: a; 1 call"

@@ -27,6 +27,9 @@ from analyzer.screens.views.counters import (
 from tests.build.buffers import Block
 from tests.build.calls import analysis_of
 from tests.build.counters import Info, Watch, large, one, whole
+from tests.written import Tables, held
+
+TABLES = Tables()
 
 BULK, RAW, TEXT, HEX = 0x10410500, 0x00010100, 0x00000B00, 0x00000100
 BASE = 0x40030500
@@ -87,30 +90,20 @@ def test_a_course_keeps_the_order_of_heights() -> None:
     assert str(spark) == "▁▂▃▄▅▆▇█·"
 
 
-@pytest.mark.parametrize(
-    ("values", "course"),
-    [
-        ([], ""),
-        ([None, None], ""),
-        ([5.0], "▄"),
-        ([3.0, 3.0, None, 3.0], "▄▄·▄"),
-        ([-4.0, 4.0], "▁█"),
-        # Heights are eighths, to the nearest.
-        ([0.0, 1.4, 3.6, 7.0], "▁▂▅█"),
-        # Four cells: from the fifth value on, each is the mean of two, from the ninth on of four.
-        ([0.0, 1.0, 2.0, 7.0], "▁▂▃█"),
-        ([0.0, 0.0, 3.0, 5.0, 8.0], "▁▅█"),
-        ([0.0, 0.0, 3.0, 5.0, 7.0, None, 8.0, 8.0], "▁▅▇█"),
-        ([0.0, 4.0, None, None, 2.0, 2.0, 4.0, 4.0, 5.5], "▁▃█"),
-        ([*[0.0] * 4, *[7.0] * 4, *[1.0] * 4, 2.0, None, 4.0, 3.0], "▁█▂▄"),
-        ([*[0.0] * 8, *[7.0] * 8, 3.0], "▁█▄"),
-    ],
+@TABLES.of(
+    *(([],), ([None, None],), ([5.0],), ([3.0, 3.0, None, 3.0],), ([-4.0, 4.0],)),
+    # Heights are eighths, to the nearest.
+    ([0.0, 1.4, 3.6, 7.0],),
+    # Four cells: from the fifth value on, each is the mean of two, from the ninth on of four.
+    *(([0.0, 1.0, 2.0, 7.0],), ([0.0, 0.0, 3.0, 5.0, 8.0],), ([0.0, 0.0, 3.0, 5.0, 7.0, None, 8.0, 8.0],)),
+    ([0.0, 4.0, None, None, 2.0, 2.0, 4.0, 4.0, 5.5],),
+    *(([*[0.0] * 4, *[7.0] * 4, *[1.0] * 4, 2.0, None, 4.0, 3.0],), ([*[0.0] * 8, *[7.0] * 8, 3.0],)),
 )
-def test_a_course_of_four_cells_holds_means(values: list[float | None], course: str) -> None:
+def a_course_of_four_cells_holds_means(values):
     spark = Spark(4)
     for value in values:
         spark.take(value)
-    assert str(spark) == course
+    return str(spark)
 
 
 # ------------------------------------------------------------------------------------------------ lines
@@ -175,32 +168,20 @@ def test_of_a_series_some_numbers_are_kept() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("kind", "why", "flags", "times", "notes"),
-    [
-        (BULK, {}, {}, 1, ""),
-        # The first reading of a rate has no value, which is no news; each other one is.
-        (BULK, {"first-sample": 1}, {}, 1, ""),
-        (BULK, {"first-sample": 2}, {}, 1, "1 first-sample"),
-        (BULK, {"first-sample": 1, "interrupted": 1}, {}, 1, "1 interrupted"),
-        (RAW, {"first-sample": 1}, {}, 1, "1 first-sample"),
-        (None, {"first-sample": 2}, {}, 1, "2 first-sample"),
-        (TEXT, {"text": 3}, {}, 1, ""),
-        (RAW, {"text": 3}, {}, 1, "3 text"),
-        (None, {"text": 1}, {}, 1, "1 text"),
-        (RAW, {"block-error": 2, "interrupted": 1}, {"wrapped": 1}, 1, "2 block-error, 1 interrupted, 1 wrapped"),
-        (RAW, {}, {}, 2, "asked 2×"),
-        (RAW, {"interrupted": 4}, {}, 3, "4 interrupted, asked 3×"),
-    ],
+@TABLES.of(
+    (BULK, {}, {}, 1),
+    # The first reading of a rate has no value, which is no news; each other one is.
+    *((BULK, {"first-sample": 1}, {}, 1), (BULK, {"first-sample": 2}, {}, 1)),
+    *((BULK, {"first-sample": 1, "interrupted": 1}, {}, 1), (RAW, {"first-sample": 1}, {}, 1)),
+    *((None, {"first-sample": 2}, {}, 1), (TEXT, {"text": 3}, {}, 1), (RAW, {"text": 3}, {}, 1)),
+    *((None, {"text": 1}, {}, 1), (RAW, {"block-error": 2, "interrupted": 1}, {"wrapped": 1}, 1), (RAW, {}, {}, 2)),
+    (RAW, {"interrupted": 4}, {}, 3),
 )
-def test_notes_say_what_is_unusual(
-    kind: int | None, why: dict[str, int], flags: dict[str, int], times: int, notes: str
-) -> None:
+def notes_say_what_is_unusual(kind, why, flags, times):
     line = _SeriesLine(series(kind), times=times)
     line.why.update(why)
     line.flags.update(flags)
-    assert line.notes == notes
-    assert dict(line.why) == why
+    return [line.notes, dict(line.why)]
 
 
 def one_line(
@@ -255,33 +236,12 @@ def test_a_name_that_is_too_long_has_lines_of_its_own() -> None:
     assert one_line(line, name="日本語") == [f"日本語  {numbers[2:]}"]
 
 
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        (0.0, "0"),
-        (-3.0, "-3"),
-        (1234567.0, "1,234,567"),
-        (9_999_999.0, "9,999,999"),
-        (1e7, "10.000M"),
-        (-1e7, "-10.000M"),
-        (999_990_000.0, "999.99M"),
-        (1e9, "1.0000G"),
-        (1e12, "1.0000T"),
-        (1e15, "1.0000P"),
-        (1e18, "1.0000E"),
-        (9.9e22, "99000.E"),
-        (1e23, "1.00e+23"),
-        (99_999.5, "99999.500"),
-        (100_000.5, "100000.5"),
-        (1.5, "1.500"),
-        (-0.25, "-0.250"),
-        (0.001, "0.001"),
-        (0.000_99, "9.90e-04"),
-        (-0.000_99, "-9.90e-04"),
-    ],
+@TABLES.of(
+    *(0.0, -3.0, 1234567.0, 9_999_999.0, 1e7, -1e7, 999_990_000.0, 1e9, 1e12, 1e15, 1e18, 9.9e22, 1e23, 99_999.5),
+    *(100_000.5, 1.5, -0.25, 0.001, 0.000_99, -0.000_99),
 )
-def test_a_number_is_written_out_or_has_a_letter(value: float, words: str) -> None:
-    assert compact(value) == words
+def a_number_is_written_out_or_has_a_letter(value):
+    return compact(value)
 
 
 @settings(max_examples=50)
@@ -297,3 +257,6 @@ def test_a_course_never_grows(values: list[float | None]) -> None:
 @given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(1 << 70), 1 << 70))
 def test_a_number_fits_its_column(value: float) -> None:
     assert len(compact(float(value))) <= 10
+
+
+test_tables_are_as_they_were_read_through = held(__file__, TABLES)

@@ -28,27 +28,19 @@ from analyzer.screens.views.stats import (
     duration,
 )
 from tests.build.calls import Calls, analysis_of
-from tests.written import is_as_written
+from tests.records import record_of
+from tests.written import Tables, held, is_as_written
+
+TABLES = Tables()
 
 TEXT = Path(__file__).parent / "texts" / "stats.txt"
 
 
-@pytest.mark.parametrize(
-    ("time_ns", "words"),
-    [
-        (None, ""),
-        (0, "0 ns"),
-        (999, "999 ns"),
-        (1_500, "1.500 µs"),
-        (12_345_678, "12.35 ms"),
-        (999_960_000, "1000.0 ms"),
-        (123_456_789_012, "123.5 s"),
-        (-2_000_000, "-2.000 ms"),
-        (98_765_432_100_000, "98765 s"),
-    ],
+@TABLES.of(
+    *(None, 0, 999, 1_500, 12_345_678, 999_960_000, 123_456_789_012, -2_000_000, 98_765_432_100_000),
 )
-def test_durations_have_four_digits(time_ns: int | None, words: str) -> None:
-    assert duration(time_ns) == words
+def durations_have_four_digits(time_ns):
+    return duration(time_ns)
 
 
 def test_a_name_and_a_list_of_calls_are_short() -> None:
@@ -56,33 +48,21 @@ def test_a_name_and_a_list_of_calls_are_short() -> None:
     assert (_SHOWN_NAME, _SHOWN_CALLS) == (40, 6)
 
 
-@pytest.mark.parametrize(
-    ("calls", "count", "words"),
-    [
-        ([3], 1, "#3"),
-        ([3, 3, 4], 3, "#3, #4"),
-        ([1, 2, 3, 4, 5, 6], 6, "#1, #2, #3, #4, #5, #6"),
-        ([1, 2, 3, 4, 5, 6, 7], 7, "#1, #2, #3, #4, #5, #6 and 1 more"),
-        ([1, 2, 3, 4, 5, 6], 7, "#1, #2, #3, #4, #5, #6 and 1 more"),
-        # The same call seven times is one call, of which there are no more.
-        ([1] * 7, 7, "#1"),
-        ([1] * 7, 2, "#1"),
-    ],
+@TABLES.of(
+    *(([3], 1), ([3, 3, 4], 3), ([1, 2, 3, 4, 5, 6], 6), ([1, 2, 3, 4, 5, 6, 7], 7), ([1, 2, 3, 4, 5, 6], 7)),
+    # The same call seven times is one call, of which there are no more.
+    *(([1] * 7, 7), ([1] * 7, 2)),
 )
-def test_calls_are_named_and_counted(calls: list[int], count: int, words: str) -> None:
-    assert _calls(calls, count) == words
+def calls_are_named_and_counted(calls, count):
+    return _calls(calls, count)
 
 
-@pytest.mark.parametrize(
-    ("sessions", "shown"),
-    [
-        (["000000000000001d"], ["0x1d"]),
-        ([f"{number:016x}" for number in range(6)], ["0x0", "0x1", "0x2", "0x3", "0x4", "0x5"]),
-        ([f"{number:016x}" for number in range(8)], ["0x0", "0x1", "0x2", "0x3", "0x4", "0x5", "and 2 more"]),
-    ],
+@TABLES.of(
+    *((["000000000000001d"],), [f"{number:016x}" for number in range(6)]),
+    [f"{number:016x}" for number in range(8)],
 )
-def test_sessions_are_named_and_counted(sessions: list[str], shown: list[str]) -> None:
-    assert _short(sessions) == shown
+def sessions_are_named_and_counted(sessions):
+    return _short(sessions)
 
 
 def test_numbers_agree_with_their_nouns() -> None:
@@ -101,8 +81,8 @@ def test_columns_are_as_wide_as_their_widest() -> None:
 
 
 def error(**changes: Any) -> ErrorStatsRecord:
-    facts = {"kind": "return", "code": 5, "name": None, "interface": "PerflibV2", "method": "PerflibV2OpenQueryHandle"}
-    return ErrorStatsRecord(**{**facts, "count": 12, "total": 12, "call_numbers": (7,), "frames": (), **changes})
+    facts = {"kind": "return", "code": 5, "interface": "PerflibV2", "method": "PerflibV2OpenQueryHandle"}
+    return record_of(ErrorStatsRecord, **facts | {"count": 12, "total": 12, "call_numbers": (7,)} | changes)
 
 
 def errors(*found: ErrorStatsRecord) -> list[tuple[str, str | None]]:
@@ -112,23 +92,13 @@ def errors(*found: ErrorStatsRecord) -> list[tuple[str, str | None]]:
 
 
 def activity(**changes: Any) -> ActivityRecord:
-    facts = {"kind": "poll", "who": Who(None, "10.0.0.2", "10.0.0.1"), "category": None, "target": 230, "name": None}
-    times = {"detail": None, "count": 1, "call_numbers": (1,), "failed": 0, "first_time_ns": 0, "last_time_ns": 0}
-    answers = {"with_data": 1, "without_data": {}}
-    return ActivityRecord(**{**facts, **times, **answers, "frames": (1,), **changes})
+    facts = {"kind": "poll", "who": Who(None, "10.0.0.2", "10.0.0.1"), "target": 230, "count": 1, "with_data": 1}
+    return record_of(ActivityRecord, **facts | {"call_numbers": (1,), "frames": (1,)} | changes)
 
 
 def image(name: str, **changes: Any) -> ImageRecord:
-    facts = {"server_ip": "10.0.0.1", "source": "perflib-v2", "target": "5a8d", "name": name, "pid": 7, "seen_by": ()}
-    times = {
-        "instance_id": None,
-        "calls": 1,
-        "first_call": 2,
-        "last_call": 2,
-        "first_time_ns": 0,
-        "last_time_ns": 1_000,
-    }
-    return ImageRecord(**{**facts, **times, "frames": (11, 12), **changes})
+    facts = {"server_ip": "10.0.0.1", "target": "5a8d", "name": name, "pid": 7, "calls": 1, "frames": (11, 12)}
+    return record_of(ImageRecord, **facts | {"first_call": 2, "last_call": 2, "last_time_ns": 1_000} | changes)
 
 
 def images(
@@ -182,3 +152,6 @@ def test_all_lines_are_in_one_text() -> None:
     found = chain(of_errors(), of_activities(), of_images())
     told = (f"{name}\n" + "".join(f"  {style or 'plain'}: {line}\n" for line, style in lines) for name, lines in found)
     is_as_written(TEXT, "".join(told))
+
+
+test_tables_are_as_they_were_read_through = held(__file__, TABLES)

@@ -7,7 +7,6 @@ from collections import Counter as Counts
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -50,7 +49,9 @@ from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier
 from tests.build.calls import COUNTERSET, HANDLE, NO_SECURITY, Calls, analysis_of, sealed, winreg
 from tests.build.rpc import CHANNEL
 from tests.rules_document import document_lines
-from tests.written import is_as_written
+from tests.written import Tables, held, is_as_written
+
+TABLES = Tables()
 
 TEXT = Path(__file__).parent / "texts" / "text.txt"
 EVIL = "[red]x[/]\x1b[2J\u202e:warning:\\"
@@ -163,43 +164,27 @@ def test_what_is_listed_is_bounded() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("line", "indent", "width", "lines"),
-    [
-        ("one two three", 2, None, ["one two three"]),
-        ("one two three", 2, 13, ["one two three"]),
-        ("one two three four five si", 2, 25, ["one two three four five", "  si"]),
-        # There are twenty columns for words at least, however deep they stand.
-        ("one two three four five six", 2, 5, ["one two three four", "  five six"]),
-        ("one two three four five six", 2, 22, ["one two three four", "  five six"]),
-        ("one two three four five six", 2, 23, ["one two three four five", "  six"]),
-        ("one two three four five six", 10, 12, ["one two three four five six"[:27]]),
-        ("12345678901234567890123", 2, 22, ["1234567890123456789012", "  3"]),
-    ],
+@TABLES.of(
+    *(("one two three", 2, None), ("one two three", 2, 13), ("one two three four five si", 2, 25)),
+    # There are twenty columns for words at least, however deep they stand.
+    *(("one two three four five six", 2, 5), ("one two three four five six", 2, 22)),
+    *(("one two three four five six", 2, 23), ("one two three four five six", 10, 12)),
+    ("12345678901234567890123", 2, 22),
 )
-def test_lines_fold_at_a_width(line: str, indent: int, width: int | None, lines: list[str]) -> None:
-    assert list(folded(line, indent, width)) == lines
+def lines_fold_at_a_width(line, indent, width):
+    return list(folded(line, indent, width))
 
 
 FACTS = CaptureFacts(("a.pcap",), 3, 180, 1_000_000_000, 3_500_000_000)
 
 
-@pytest.mark.parametrize(
-    ("clock", "before", "first", "words"),
-    [
-        ("relative", None, 1_000_000_000, "    2.000001"),
-        ("relative", 2_000_000_000, 1_000_000_000, "    2.000001"),
-        ("relative", None, None, "    0.000000"),
-        ("delta", None, 1_000_000_000, "    0.000000"),
-        ("delta", 2_000_000_000, 1_000_000_000, "    1.000001"),
-        ("delta", 3_500_000_000, 1_000_000_000, "   -0.499999"),
-        ("absolute", None, None, "1970-01-01T00:00:03.000001Z"),
-    ],
+@TABLES.of(
+    *(("relative", None, 1_000_000_000), ("relative", 2_000_000_000, 1_000_000_000), ("relative", None, None)),
+    *(("delta", None, 1_000_000_000), ("delta", 2_000_000_000, 1_000_000_000)),
+    *(("delta", 3_500_000_000, 1_000_000_000), ("absolute", None, None)),
 )
-def test_a_time_is_in_utc_or_since_the_capture_or_the_call_before(
-    clock: Any, before: int | None, first: int | None, words: str
-) -> None:
-    assert time_words(3_000_001_234, replace(FACTS, first_time_ns=first), clock, before) == words
+def a_time_is_in_utc_or_since_the_capture_or_the_call_before(clock, before, first):
+    return time_words(3_000_001_234, replace(FACTS, first_time_ns=first), clock, before)
 
 
 @pytest.mark.parametrize(
@@ -217,61 +202,36 @@ def test_the_header_states_frames_bytes_and_times(first: int | None, last: int |
     assert list(header_lines(replace(analysis, capture=facts), None))[1] == f"1,200 frames, 99,000 bytes{words}"
 
 
-@pytest.mark.parametrize(
-    ("numbers", "files", "words"),
-    [
-        ((), 1, ""),
-        ((5,), 1, "frame 5"),
-        ((5, 6), 1, "frames 5, 6"),
-        (tuple(range(1, 9)), 1, "frames 1, 2, 3, 4, 5, 6, 7, 8"),
-        (tuple(range(1, 10)), 1, "frames 1, 2, 3, 4, 5, 6, 7, 8 and 1 more"),
-        ((5,), 2, "frame a.pcap: 5"),
-        ((5, 6, frame_id(1, 7)), 2, "frames a.pcap: 5, 6; b.pcap: 7"),
-        (tuple(frame_id(1, number) for number in range(1, 12)), 2, "frames b.pcap: 1, 2, 3, 4, 5, 6, 7, 8 and 3 more"),
-    ],
+@TABLES.of(
+    *(((), 1), ((5,), 1), ((5, 6), 1), (tuple(range(1, 9)), 1), (tuple(range(1, 10)), 1), ((5,), 2)),
+    *(((5, 6, frame_id(1, 7)), 2), (tuple(frame_id(1, number) for number in range(1, 12)), 2)),
 )
-def test_frames_by_number(numbers: tuple[int, ...], files: int, words: str) -> None:
-    assert frames_words(numbers, replace(FACTS, files=("a.pcap", "b.pcap")[:files])) == words
+def frames_by_number(numbers, files):
+    return frames_words(numbers, replace(FACTS, files=("a.pcap", "b.pcap")[:files]))
 
 
-@pytest.mark.parametrize(
-    ("states", "count", "words"),
-    [
-        ({}, 0, "0 calls"),
-        ({"complete": 1}, 1, "1 call: 1 complete"),
-        ({"sealed": 2, "complete": 3}, 5, "5 calls: 3 complete, 2 sealed"),
-        ({"complete": 1}, 2, "1 of 2 calls: 1 complete"),
-        ({}, 1, "0 of 1 call"),
-    ],
+@TABLES.of(
+    *(({}, 0), ({"complete": 1}, 1), ({"sealed": 2, "complete": 3}, 5), ({"complete": 1}, 2), ({}, 1)),
 )
-def test_calls_are_counted_by_how_they_ended(states: dict[str, int], count: int, words: str) -> None:
-    assert total_words(Counts(states), count) == words
+def calls_are_counted_by_how_they_ended(states, count):
+    return total_words(Counts(states), count)
 
 
-@pytest.mark.parametrize(
-    ("lines", "shown"),
-    [
-        (["asked"], ["asked"]),
-        (["asked ⇒ ok"], ["asked [red]⇒ ok[/]"]),
-        (["asked", "    ⇒ ok", "    more"], ["asked", "    [red]⇒ ok[/]", "[red]    more[/]"]),
-        # The arrow ends its line.
-        (["asked ⇒", "    ok"], ["asked [red]⇒[/]", "[red]    ok[/]"]),
-        (["asked⇒x ⇒ ok"], ["asked⇒x [red]⇒ ok[/]"]),
-        (["asked ⇒ ok  1.000\u00a0ms"], ["asked [red]⇒ ok  1.000 ms[/]"]),
-        (["asked ⇒ ok", "    1.000\u00a0ms"], ["asked [red]⇒ ok[/]", "[red]    1.000 ms[/]"]),
-        (["\\[x] ⇒ ok"], ["\\\\\\[x] [red]⇒ ok[/]"]),
-    ],
+@TABLES.of(
+    *((["asked"],), (["asked ⇒ ok"],), (["asked", "    ⇒ ok", "    more"],)),
+    # The arrow ends its line.
+    *((["asked ⇒", "    ok"],), (["asked⇒x ⇒ ok"],), (["asked ⇒ ok  1.000\u00a0ms"],)),
+    *((["asked ⇒ ok", "    1.000\u00a0ms"],), (["\\[x] ⇒ ok"],)),
 )
-def test_a_line_is_coloured_from_its_outcome_on(lines: list[str], shown: list[str]) -> None:
-    assert list(_coloured(lines, "red")) == shown
+def a_line_is_coloured_from_its_outcome_on(lines):
+    return list(_coloured(lines, "red"))
 
 
-@pytest.mark.parametrize(
-    ("time_ns", "words"),
-    [(0, "0.000 ms"), (99_999_999, "100.000 ms"), (100_000_000, "0.100 s"), (1_234_567_000_000, "1,234.567 s")],
+@TABLES.of(
+    *(0, 99_999_999, 100_000_000, 1_234_567_000_000),
 )
-def test_intervals_are_in_milliseconds_below_a_tenth_of_a_second(time_ns: int, words: str) -> None:
-    assert _seconds(time_ns) == words
+def intervals_are_in_milliseconds_below_a_tenth_of_a_second(time_ns):
+    return _seconds(time_ns)
 
 
 # ------------------------------------------------------------------------------------------------ one call, one run
@@ -391,3 +351,6 @@ def test_all_lines_are_in_one_text() -> None:
     is_as_written(
         TEXT, "".join("\n  ".join([name, *lines]) + "\n" for name, lines in chain(of_reads(), of_lines(), of_parts()))
     )
+
+
+test_tables_are_as_they_were_read_through = held(__file__, TABLES)

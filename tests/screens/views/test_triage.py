@@ -29,6 +29,7 @@ from analyzer.screens.views.triage import (
     _process_lines,
     _summary_lines,
 )
+from tests.records import record_of
 from tests.written import is_as_written
 
 TEXT = Path(__file__).parent / "texts" / "triage.txt"
@@ -42,96 +43,31 @@ def who(number: int) -> Who:
 
 
 def file_of(**changes: Any) -> TriageFile:
-    facts: dict[str, Any] = {
-        "file": "a.pcap",
-        "outcome": "performance traffic",
-        "text": "some calls",
-        "frames": 9,
-        "calls": 1,
-        "first_time_ns": AT,
-        "last_time_ns": AT,
-        "performance_calls": 1,
-        "encrypted_calls": 0,
-        "processes": 0,
-        "first_performance_ns": None,
-        "last_performance_ns": None,
-        "who": (),
-        "servers": (),
-        "decrypted_with": (),
-        "findings": {},
-    }
-    return TriageFile(**{**facts, **changes})
+    known = {"file": "a.pcap", "outcome": "performance traffic", "text": "some calls", "frames": 9, "calls": 1}
+    times = {"first_time_ns": AT, "last_time_ns": AT, "performance_calls": 1}
+    return record_of(TriageFile, **known | times | changes)
 
 
 def finding_of(**changes: Any) -> Observation:
-    facts: dict[str, Any] = {
-        "file": "a.pcap",
-        "rank": 1,
-        "severity": "medium",
-        "kind": "service",
-        "text": "a service was made",
-        "who": None,
-        "server_name": None,
-        "objects": (),
-        "object_count": 0,
-        "detail": None,
-        "outcome": "answered",
-        "reason": None,
-        "count": 1,
-        "call_numbers": (1,),
-        "frames": (),
-        "stub_bytes": 9,
-        "logons": (),
-        "first_time_ns": None,
-        "last_time_ns": None,
-        "confidence": "certain",
-        "why": None,
-        "techniques": (),
-        "attacks": (),
-        "command": "pcq-analyzer stats a.pcap",
-    }
-    return Observation(**{**facts, **changes})
+    said = {"severity": "medium", "kind": "service", "text": "a service was made", "outcome": "answered"}
+    known = {"file": "a.pcap", "count": 1, "call_numbers": (1,), "command": "pcq-analyzer stats a.pcap"}
+    return record_of(Observation, **said | known | changes)
 
 
-def process_of(
-    name: str = "evil.exe",
-    pid: int | None = 7,
-    *seen_by: Who,
-    parent: tuple[int | None, str | None] = (None, None),
-    oddities: tuple[ProcessMark, ...] = (),
-) -> TriageProcess:
-    return TriageProcess(
-        file="a.pcap",
-        server_ip="10.0.1.1",
-        server_name=None,
-        name=name,
-        pid=pid,
-        parent_pid=parent[0],
-        parent_name=parent[1],
-        answers=1,
-        first_time_ns=AT,
-        last_time_ns=AT + 65 * SECOND,
-        oddities=oddities,
-        seen_by=seen_by or (who(1),),
-        frames=(1,),
-    )
+def process_of(name: str = "evil.exe", pid: int | None = 7, *seen_by: Who, **changes: Any) -> TriageProcess:
+    known = {"name": name, "pid": pid, "seen_by": seen_by or (who(1),), "server_ip": "10.0.1.1", "answers": 1}
+    return record_of(TriageProcess, **known | {"first_time_ns": AT, "last_time_ns": AT + 65 * SECOND} | changes)
 
 
 def test_what_is_listed_of_each() -> None:
     """A file fits on two screens, whatever is in it; `stats`, which the lines name, has the rest."""
-    assert (_SHOWN_PROCESSES, _SHOWN_NAME, _SHOWN_FRAMES, _SHOWN_WHO, _MOST_LISTS, _MOST_APART) == (
-        60,
-        32,
-        6,
-        5,
-        1000,
-        20,
-    )
+    assert (_SHOWN_PROCESSES, _SHOWN_NAME, _SHOWN_FRAMES, _SHOWN_WHO) == (60, 32, 6, 5)
+    assert (_MOST_LISTS, _MOST_APART) == (1000, 20)
 
 
 def summary_of(**changes: Any) -> TriageSummary:
-    facts: dict[str, Any] = {"files": 2, "with_performance_traffic": 1, "unclear": 0, "unreadable": 0, "findings": {}}
-    return TriageSummary(**{**facts, "process_lists": (who(0), who(1)), **changes})
+    known = {"files": 2, "with_performance_traffic": 1, "process_lists": (who(0), who(1))}
+    return record_of(TriageSummary, **known | changes)
 
 
 def lines_of(*given: Observation, width: int | None = None, is_whole: bool = True, **changes: Any) -> Iterator[str]:
@@ -142,9 +78,9 @@ FIVE = tuple(who(number) for number in range(1, 6))
 MANY = tuple(range(10_000, 10_006))
 LONG = "words that fill more than a line of text"
 PROCESSES = (
-    process_of("evil.exe", 7, who(1), parent=(4, "System")),
+    process_of("evil.exe", 7, who(1), parent_pid=4, parent_name="System"),
     process_of("a" * 33, None, who(0), who(1)),
-    process_of("b" * 32, 12345, parent=(8, None), oddities=(ProcessMark("random", "no word"),)),
+    process_of("b" * 32, 12345, parent_pid=8, oddities=(ProcessMark("random", "no word"),)),
 )
 CASES: dict[str, Iterable[str]] = {
     **{f"a file of which is known: {outcome}": lines_of(outcome=outcome) for outcome in ("nothing", "unreadable")},
@@ -210,11 +146,8 @@ def test_all_lines_are_in_one_text() -> None:
     ("count", "last"), [(60, "   59          p59"), (61, "  and 1 more: pcq-analyzer processes a.pcap")]
 )
 def test_so_many_processes_are_listed(count: int, last: str) -> None:
-    lines = list(
-        _process_lines(
-            tuple(process_of(f"p{number}", number) for number in range(count)), "pcq-analyzer processes a.pcap"
-        )
-    )
+    found = tuple(process_of(f"p{number}", number) for number in range(count))
+    lines = list(_process_lines(found, "pcq-analyzer processes a.pcap"))
     assert lines[-1].startswith(last)
     assert len(lines) == 1 + 1 + 1 + 60 + (count - 60)
     assert lines[62].startswith("   59          p59")
@@ -242,31 +175,15 @@ def test_the_summary_counts_what_was_shown(monkeypatch: pytest.MonkeyPatch) -> N
     others = (finding_of(who=who(3)), finding_of(kind="process-list", severity="info"))
     found = {"a": Triaged(file_of(), (*lists, *others)), "b": Triaged(file_of(outcome="unclear"))}
     view = pretended(monkeypatch, found)
-    assert view.summary == TriageSummary(
-        files=0, with_performance_traffic=0, unclear=0, unreadable=0, findings={}, process_lists=()
-    )
+    assert view.summary == record_of(TriageSummary)
     records = list(view.records())
     lost = [unreadable("lost", "lost: no such file").file] * 2
-    assert records[:-1] == [
-        unreadable("x*", "x*: no file").file,
-        found["a"].file,
-        *lists,
-        *others,
-        found["b"].file,
-        *lost,
-    ]
-    assert (
-        records[-1]
-        == view.summary
-        == TriageSummary(
-            files=5,
-            with_performance_traffic=1,
-            unclear=1,
-            unreadable=3,
-            findings={"high": 3, "medium": 1, "info": 1},
-            process_lists=(who(1), who(2)),
-        )
-    )
+    first = unreadable("x*", "x*: no file").file
+    assert records[:-1] == [first, found["a"].file, *lists, *others, found["b"].file, *lost]
+    counts = {"files": 5, "with_performance_traffic": 1, "unclear": 1, "unreadable": 3}
+    severities = {"high": 3, "medium": 1, "info": 1}
+    assert records[-1] == view.summary
+    assert view.summary == TriageSummary(**counts, findings=severities, process_lists=(who(1), who(2)))
 
 
 def test_files_are_read_at_once_where_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
