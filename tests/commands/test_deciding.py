@@ -7,7 +7,8 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -71,43 +72,27 @@ def what_is_no_percentage(text):
 # ------------------------------------------------------------------------------------------------ exit codes
 
 
-@pytest.mark.parametrize(
-    ("sentence", "unreadable", "unread", "strict", "asked_for", "code", "said"),
-    [
-        (None, False, False, True, None, 0, ""),
-        (None, False, True, False, None, 0, ""),
-        (None, False, True, True, None, 4, ""),
-        (None, True, True, True, None, 6, ""),
-        ("Nothing.", False, True, True, None, 3, "Nothing.\n"),
-        ("Nothing.", True, True, True, None, 6, "Nothing.\n"),
-        ("Nothing.", False, False, False, False, 3, "Nothing.\n"),
-        ("Nothing.", False, False, False, True, 0, ""),
-        ("Nothing.", False, True, True, True, 4, ""),
-    ],
+READ = "analyzer.screens.viewmodel.nothing_to_read"
+ALL = {"unread": True, "strict": True}
+
+
+@TABLES.of(
+    *({"strict": True}, {"unread": True}, ALL, ALL | {"unreadable": True}),
+    *({"sentence": "Nothing."} | more for more in (ALL, ALL | {"unreadable": True}, {"asked_for": False})),
+    *({"sentence": "Nothing.", "asked_for": True} | more for more in ({}, ALL)),
 )
-def test_what_was_read_decides_the_exit_code(
-    sentence: str | None,
-    unreadable: bool,
-    unread: bool,
-    strict: bool,
-    asked_for: bool | None,
-    code: int,
-    said: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    verdict = "analyzer.screens.viewmodel.nothing_to_read"
-    analysis: Any = SimpleNamespace()
-    monkeypatch.setattr(f"{verdict}.nothing_found", lambda one, met: sentence)
-    monkeypatch.setattr(f"{verdict}.unreadable", lambda one: unreadable)
-    monkeypatch.setattr(f"{verdict}.unread", lambda one, met: unread)
+def what_was_read_decides_the_exit_code(sentence=None, unreadable=False, unread=False, strict=False, asked_for=None):
+    """And what is said; behind that, the exit code where what was read is enough."""
     asked = None if asked_for is None else lambda: asked_for
-    assert exit_codes.exit_of(analysis, strict=strict, asked_for=asked) == code
-    assert capsys.readouterr().err == said
-    assert exit_codes.exit_of(analysis, strict=strict, is_enough=True) == (
-        6 if unreadable else 4 if strict and unread else 0
-    )
-    assert capsys.readouterr().err == ""
+    with pytest.MonkeyPatch.context() as patch, redirect_stderr(io.StringIO()) as said:
+        for name, found in (("nothing_found", sentence), ("unreadable", unreadable), ("unread", unread)):
+            patch.setattr(f"{READ}.{name}", lambda *_, found=found: found)
+        code = exit_codes.exit_of(None, strict=strict, asked_for=asked)
+        return [
+            code,
+            said.getvalue().strip() or "nothing said",
+            exit_codes.exit_of(None, strict=strict, is_enough=True),
+        ]
 
 
 @TABLES.of(
@@ -129,84 +114,51 @@ def each_verdict_that_fails_includes_those_before_it(fail_on):
     return audit.FailOn(fail_on).failing
 
 
-@pytest.mark.parametrize(
-    ("asked", "facts", "code"),
-    [
-        ({}, {}, 0),
-        ({}, {"failed": 1, "warned": 1}, 11),
-        ({}, {"failed": 1, "read": 3}, 11),
-        ({}, {"warned": 1}, 10),
-        ({"fail_on": "fail"}, {"warned": 1}, 0),
-        ({"fail_on": "inconclusive"}, {"warned": 1}, 10),
-        ({}, {"read": 3}, 3),
-        ({}, {"read": 6, "sealed": True}, 6),
-        ({}, {"sealed": True}, 12),
-        ({"allow_undecrypted": True}, {"sealed": True}, 0),
-        ({}, {"verdicts": ["inconclusive", "not-exercised"]}, 0),
-        ({"fail_on": "inconclusive"}, {"verdicts": ["inconclusive"]}, 12),
-        ({"fail_on": "inconclusive"}, {"verdicts": ["not-exercised"]}, 0),
-        ({"fail_on": "not-exercised"}, {"verdicts": ["pass", "not-exercised"]}, 12),
-        ({"fail_on": "not-exercised"}, {"verdicts": ["pass", "untestable"]}, 0),
-        ({"min_coverage": 0.5}, {"share": 0.5}, 0),
-        ({"min_coverage": 0.5}, {"share": 0.499}, 12),
-        ({"min_coverage": 0.0}, {"share": 0.0}, 0),
-    ],
+@TABLES.of(
+    *(
+        {},
+        {"failed": 1, "warned": 1},
+        {"failed": 1, "read": 3},
+        {"warned": 1},
+        {"read": 3},
+        {"read": 6, "sealed": True},
+    ),
+    *({"warned": 1, "fail_on": fail_on} for fail_on in ("fail", "inconclusive")),
+    *({"sealed": True}, {"sealed": True, "allow_undecrypted": True}, {"verdicts": ["inconclusive", "not-exercised"]}),
+    *({"verdicts": [one], "fail_on": "inconclusive"} for one in ("inconclusive", "not-exercised")),
+    *({"verdicts": ["pass", one], "fail_on": "not-exercised"} for one in ("not-exercised", "untestable")),
+    *({"share": share, "min_coverage": least} for share, least in ((0.5, 0.5), (0.499, 0.5), (0.0, 0.0))),
 )
-def test_what_was_asked_of_an_audit_decides_its_exit_code(
-    asked: dict[str, Any],
-    facts: dict[str, Any],
-    code: int,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr(audit, "exit_of", lambda analysis: facts.get("read", 0))
-    monkeypatch.setattr(
-        "analyzer.screens.viewmodel.nothing_to_read.nothing_decrypted",
-        lambda analysis: "sealed" if facts.get("sealed") else None,
-    )
-    judged: Any = SimpleNamespace(
-        analysis=None,
-        found={Outcome.FAILED: facts.get("failed", 0), Outcome.WARNED: facts.get("warned", 0)},
-        coverage={number: SimpleNamespace(verdict=one) for number, one in enumerate(facts.get("verdicts", []))},
-        share_judged=facts.get("share", 1.0),
-    )
-    contract = audit._Contract(
-        audit.FailOn(asked.get("fail_on", "warn")), asked.get("min_coverage"), asked.get("allow_undecrypted", False)
-    )
-    assert contract.exit_of(judged) == code
-    said = capsys.readouterr().err
-    assert said == ("49.9% of the testable requirements were judged\n" if facts.get("share") == 0.499 else "")
+def what_was_asked_of_an_audit_decides_its_exit_code(
+    *, fail_on="warn", min_coverage=None, allow_undecrypted=False, read=0, sealed=False, verdicts=(), share=1.0, **found
+):
+    coverage = {number: SimpleNamespace(verdict=one) for number, one in enumerate(verdicts)}
+    counts = {Outcome.FAILED: found.get("failed", 0), Outcome.WARNED: found.get("warned", 0)}
+    judged = SimpleNamespace(analysis=None, found=counts, coverage=coverage, share_judged=share)
+    with pytest.MonkeyPatch.context() as patch, redirect_stderr(io.StringIO()) as said:
+        patch.setattr(audit, "exit_of", lambda analysis: read)
+        patch.setattr(f"{READ}.nothing_decrypted", lambda analysis: "sealed" if sealed else None)
+        code = audit._Contract(audit.FailOn(fail_on), min_coverage, allow_undecrypted).exit_of(judged)
+    return [code, *filter(None, [said.getvalue().strip()])]
 
 
-@pytest.mark.parametrize(
-    ("codes", "code"),
-    [
-        ((0, 0), 0),
-        ((0, 3), 3),
-        ((3, 12), 12),
-        ((12, 6), 6),
-        ((6, 10), 10),
-        ((10, 11), 11),
-        ((11, 0), 11),
-    ],
-)
-def test_a_matrix_ends_with_the_gravest_of_its_captures(
-    codes: tuple[int, ...], code: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read = iter(codes)
-    written: list[tuple[Any, str]] = []
-    monkeypatch.setattr("analyzer.screens.views.audit.MatrixView", lambda names, coverages: (names, coverages))
+@TABLES.of(*(((one, other),) for one, other in pairwise((0, 0, 3, 12, 6, 10, 11, 0))))
+def a_matrix_ends_with_the_gravest_of_its_captures(codes):
+    read, files = iter(codes), [f"{number}.pcap" for number in range(len(codes))]
+    written: list[object] = []
     given: Any = [
         SimpleNamespace(analysis=lambda files: files),
-        [f"{number}.pcap" for number in range(len(codes))],
+        files,
         lambda analysis: SimpleNamespace(coverage=analysis, findings=lambda: iter(())),
         SimpleNamespace(exit_of=lambda judged: next(read)),
         audit.AuditFormat.csv,
         SimpleNamespace(write=lambda view, form: written.append((view, form))),
     ]
-    assert audit._matrix(*given) == code
-    names = tuple(given[1])
-    assert written == [((names, [[name] for name in names]), "csv")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("analyzer.screens.views.audit.MatrixView", lambda names, coverages: (names, coverages))
+        code = audit._matrix(*given)
+    assert written == [((tuple(files), [[name] for name in files]), "csv")]
+    return code
 
 
 # ------------------------------------------------------------------------------------------------ options
@@ -528,21 +480,9 @@ def probing(
 
 @pytest.mark.needs("impacket")
 def test_a_probe_is_asked_for_as_the_options_say(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    words = ["--password-of", "LAB\\u", "--password", "secret", "--other-user", "v", "--other-password", "w", "--yes"]
-    words += [
-        "--rate",
-        "2.5",
-        "--polls",
-        "3",
-        "--countersets",
-        "2",
-        "--interval",
-        "0.5",
-        "--large",
-        "--capture-with",
-        "own",
-    ]
-    code, asked, said = probing(monkeypatch, tmp_path, *words)
+    who = "--password-of LAB\\u --password secret --other-user v --other-password w --yes"
+    what = "--rate 2.5 --polls 3 --countersets 2 --interval 0.5 --large --capture-with own"
+    code, asked, said = probing(monkeypatch, tmp_path, *f"{who} {what}".split())
     target, credentials, options, pace, program = asked
     assert code == 0
     assert (target.name, target.port, target.is_pipe) == ("srv", 445, True)

@@ -16,8 +16,10 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.records.display_records import CallView, FindingView
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import OTHER_HANDLE, Calls, analysis_of
+from tests.records import record_of
 from tests.screens.browse.test_browser import settled, words
 from tests.screens.browse.test_panes import FIELDS, layer, series, side
+from tests.written import Tables, held
 
 if find_spec("textual") is not None:
     from textual.pilot import Pilot
@@ -29,6 +31,7 @@ if find_spec("textual") is not None:
     from analyzer.screens.browse.panes import _FEW, BYTES_IN_LINE, Bytes, CallList, FindingList, SeriesList, Tree
 
 pytestmark = pytest.mark.needs("textual")
+TABLES = Tables()
 
 
 def few() -> Analysis:
@@ -212,48 +215,31 @@ class Stubs:
         return {CallList: self.calls, Tree: self.tree}.get(what, self.line)
 
 
-@pytest.mark.parametrize(
-    ("before", "order", "current"),
-    [(5, [2, 5], 1), (2, [2, 5], 0), (3, [2, 5], 0), (None, [2, 5], 0), (5, [], 0), (6, range(1, 7), 5)],
-)
-def test_the_current_call_stays_it_where_it_is_left(before: int | None, order: Any, current: int) -> None:
+@TABLES.of(*((before, [2, 5]) for before in (5, 2, 3, None)), (5, []), (6, range(1, 7)))
+def the_current_call_stays_it_where_it_is_left(before, order):
     stubs = Stubs(before)
     opened_calls: list[Any] = []
     stubs.app._open = opened_calls.append
     stubs.app._pass(order)
-    assert stubs.told == [("show", len(order), current), ("say", f"{len(order)} of 6 calls")]
     assert (stubs.calls.order, opened_calls) == (order, [before])
+    return stubs.told
 
 
-@pytest.mark.parametrize(
-    ("number", "wanted", "shown", "order", "then"),
-    [
-        (5, 5, 5, [2, 5], [("find", "l", 1, 2)]),
-        (5, 5, 2, [2, 5], ["open 5"]),
-        (5, 2, 5, [2, 5], ["open 5"]),
-        (5, 5, None, [2, 5], ["open 5"]),
-        (3, 5, 5, [2, 5], ["pass 6", "open 3"]),
-    ],
-)
-def test_a_place_is_found_in_the_call_that_is_shown_or_in_the_one_that_comes(
-    number: int, wanted: int, shown: int | None, order: list[int], then: list[Any]
-) -> None:
-    view = SimpleNamespace(row=SimpleNamespace(number=shown)) if shown is not None else None
-    stubs = Stubs(5, order, view)
+@TABLES.of(*((5, *given) for given in ((5, 5), (5, 2), (2, 5), (5, None))), (3, 5, 5))
+def a_place_is_found_in_the_call_that_is_shown_or_in_the_one_that_comes(number, wanted, shown):
+    """Where calls 2 and 5 are listed."""
+    stubs = Stubs(5, [2, 5], SimpleNamespace(row=SimpleNamespace(number=shown)) if shown is not None else None)
     app = stubs.app
     app._wanted = wanted
 
     def passed(given: Any) -> None:
         stubs.calls.order = given
-        stubs.told.append(f"pass {len(given)}")
+        stubs.told.append(("pass", len(given)))
 
-    app._pass, app._open = passed, lambda number: stubs.told.append(f"open {number}")
-    app.action_tab = lambda name: None
+    app._pass, app._open, app.action_tab = passed, stubs.noted("open"), lambda name: None
     app._go_to(number, ("l", 1, 2))
-    assert stubs.told == then
     assert stubs.calls.order[stubs.calls.current] == number
-    assert stubs.line.value == ("" if "pass 6" in then else "old")
-    assert app._aim == (None if then[0][0] == "find" else ("l", 1, 2))
+    return [*stubs.told, {"filter": stubs.line.value, "to find": app._aim}]
 
 
 def test_a_call_is_wanted_once() -> None:
@@ -307,15 +293,12 @@ def test_a_filter_is_run_in_a_thread_that_replaces_the_one_before() -> None:
     assert len(stubs.told) == 3
 
 
-@pytest.mark.parametrize(("number", "value"), [(1, "handle == q1"), (3, "handle == q2"), (4, None), (None, None)])
-def test_the_filter_of_a_handle(number: int | None, value: str | None) -> None:
+@TABLES.of(1, 3, 4, None)
+def the_filter_of_a_handle(number):
     stubs = Stubs(number)
-    asked: list[str] = []
-    stubs.app.run_filter = asked.append
+    stubs.app.run_filter = stubs.noted("run")
     stubs.app.action_follow()
-    assert stubs.line.value == (value or "old")
-    assert asked == ([value] if value else [])
-    assert stubs.told == ([("say", "call #4 has no handle")] if number == 4 else [])
+    return [*stubs.told, {"filter": stubs.line.value}]
 
 
 def test_findings_series_and_packets_are_shown_when_they_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,23 +320,20 @@ def test_findings_series_and_packets_are_shown_when_they_are_there(monkeypatch: 
     assert (stubs.told, pane.findings) == ([("show", 2), ("look_at", ["c"]), ("show", 1)], ["a", "b"])
 
 
-@pytest.mark.parametrize(
-    ("here", "by", "then"),
-    [(None, 1, "a"), (None, -1, "a"), ("a", 1, "b"), ("b", 1, "c"), ("c", 1, "a"), ("a", -1, "c"), ("c", -1, "b")],
-)
-def test_layers_follow_each_other_round(here: str | None, by: int, then: str) -> None:
+@TABLES.of(*((here, by) for by in (1, -1) for here in (None, "a", "b", "c")))
+def layers_follow_each_other_round(here, by):
     layers = {id: layer(id, "stub") for id in "abc"}
     view = SimpleNamespace(sides=[side("request", layers["a"], layers["b"]), side("response", layers["c"])])
     stubs = Stubs(view=view)
     stubs.tree.shown = [SimpleNamespace(layer=layers["b"]), SimpleNamespace(layer=layers.get(here or ""))]
     stubs.tree.current, stubs.tree.to_layer = 1, stubs.noted("to")
     stubs.app.action_layer(by)
-    assert stubs.told == [("to", then)]
-    stubs.tree.view = None
-    stubs.app.action_layer(by)
-    stubs.app.analysis = None
-    stubs.app.action_layer(by)
-    assert len(stubs.told) == 1
+    told = [*stubs.told]
+    for missing in (stubs.tree, stubs.app):
+        vars(missing).update(view=None, analysis=None)
+        stubs.app.action_layer(by)
+    assert stubs.told == told
+    return told
 
 
 def test_a_filter_that_was_replaced_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -370,26 +350,16 @@ def test_a_filter_that_was_replaced_changes_nothing(monkeypatch: pytest.MonkeyPa
         assert told == expected
 
 
-@pytest.mark.parametrize(
-    ("value", "then"),
-    [
-        ("opn", "opnum"),
-        ("status == 0 and lat", "status == 0 and latency"),
-        ("opnum", None),
-        ("nosuchfield", None),
-        ("", None),
-    ],
-)
-def test_tab_completes_a_field_or_leads_on(value: str, then: str | None) -> None:
+@TABLES.of("opn", "status == 0 and lat", "opnum", "nosuchfield", "")
+def tab_completes_a_field_or_leads_on(value):
+    """With what would be suggested, and where nothing suggests."""
     told: list[str] = []
     screen = SimpleNamespace(focus_next=lambda: told.append("on"))
-    for suggester, expected in ((FieldSuggester(), then), (None, None)):
+    for suggester in (FieldSuggester(), None):
         line: Any = SimpleNamespace(suggester=suggester, value=value, cursor_position=0, screen=screen)
         asyncio.run(FilterInput.action_complete(line))
-        completed = value if expected is None else expected
-        assert (line.value, line.cursor_position) == (completed, 0 if expected is None else len(completed))
-        assert told == (["on"] if expected is None else [])
-        told.clear()
+        told.append(f"{line.value!r} at {line.cursor_position}")
+    return told
 
 
 # ---------------------------------------------------------------------------------------------------------- what is seen
@@ -440,34 +410,22 @@ def test_the_frames_of_a_field_are_named_eight_at_most() -> None:
     opened(act)
 
 
-def found(call: int | None, place: str | None = None, start: int = 0, stop: int = 0) -> FindingView:
-    given: dict[str, Any] = dict.fromkeys(FindingView.__struct_fields__, "")
-    more = {"severity": "error", "rule": "PCQ1", "message": "odd", "call": call, "expected": None, "seen": None}
-    return FindingView(**{**given, **more, "layer": place, "start": start, "stop": stop})
-
-
-@pytest.mark.parametrize(
-    ("chosen", "then"),
-    [
-        (found(None), []),
-        (found(0), [("go", 0, None)]),
-        (found(5, "request.stub", 1, 4), [("go", 5, ("request.stub", 1, 4))]),
-        (found(2, None, 1, 4), [("go", 2, None)]),
-    ],
-)
-def test_a_finding_leads_to_its_call_and_its_bytes(chosen: FindingView, then: list[Any]) -> None:
+@TABLES.of({}, {"call": 0}, *({"call": 5, "layer": place, "start": 1, "stop": 4} for place in ("request.stub", None)))
+def a_finding_leads_to_its_call_and_its_bytes(**chosen):
     stubs = Stubs()
     stubs.app._go_to = stubs.noted("go")
-    stubs.tree.focus = stubs.noted("tree")
     pane = FindingList(id="findings")
-    pane.findings = [found(99), chosen]
+    pane.findings = [record_of(FindingView, call=99), record_of(FindingView, **chosen)]
     pane.set_reactive(FindingList.current, 1)
     stubs.app.on_lines_chosen(SimpleNamespace(lines=pane))
-    assert stubs.told == then
-    stubs.told.clear()
-    stubs.app.on_lines_chosen(SimpleNamespace(lines=SeriesList(id="series")))
-    assert stubs.told == []
-    stubs.app.on_lines_chosen(SimpleNamespace(lines=CallList(id="calls")))
+    return stubs.told
+
+
+def test_a_call_that_is_chosen_leads_to_its_tree_and_a_series_nowhere() -> None:
+    stubs = Stubs()
+    stubs.tree.focus = stubs.noted("tree")
+    for pane in (SeriesList(id="series"), CallList(id="calls")):
+        stubs.app.on_lines_chosen(SimpleNamespace(lines=pane))
     assert stubs.told == [("tree",)]
 
 
@@ -484,20 +442,16 @@ def test_a_line_that_became_current_is_looked_at() -> None:
 # ------------------------------------------------------------------------------------------------------- late answers
 
 
-@pytest.mark.parametrize(
-    ("shown", "wanted", "again"), [(2, 2, True), (2, 3, False), (2, None, False), (None, 2, False), (None, None, False)]
-)
-def test_packets_are_shown_of_the_call_that_is_looked_at(
-    shown: int | None, wanted: int | None, again: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    view = SimpleNamespace(row=SimpleNamespace(number=shown)) if shown is not None else None
-    stubs = Stubs(view=view)
-    stubs.app._wanted, stubs.tree.look_again = wanted, stubs.noted("again")
-    monkeypatch.setattr(module, "call_view", lambda analysis, number: (analysis, number))
+@TABLES.of((2, 2), (2, 3), (2, None), (None, 2), (None, None))
+def packets_are_shown_of_the_call_that_is_looked_at(shown, wanted):
+    stubs = Stubs(view=SimpleNamespace(row=SimpleNamespace(number=shown)) if shown is not None else None)
+    stubs.app._wanted, stubs.tree.look_again = wanted, lambda view: stubs.told.append(view)
     whole = few()
-    stubs.app._show_packets(whole)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "call_view", lambda analysis, number: ("again", analysis is whole, number))
+        stubs.app._show_packets(whole)
     assert stubs.app.analysis is whole
-    assert stubs.told == ([("again", (whole, 2))] if again else [])
+    return stubs.told
 
 
 def test_packets_are_read_once_more_behind_the_calls() -> None:
@@ -514,3 +468,6 @@ def test_packets_are_read_once_more_behind_the_calls() -> None:
     (one,) = given
     assert one.packets is not None
     assert one.packets.lacking == "they are being read"
+
+
+test_what_is_asked_of_panes_is_as_it_was_read_through = held(__file__, TABLES)
