@@ -163,7 +163,6 @@ def test_groff_finds_nothing_wrong_with_it(tmp_path: Path) -> None:
         ("audit --ignore", "served-below", "served-below-privacy"),
         ("docs", "PCQ101", "PCQ101"),
         ("docs", "out", "output"),
-        ("timeline --filter", "opnum == 6 && stat", "opnum == 6 && status"),
     ],
 )
 def test_shells_complete_what_the_program_knows(words: str, incomplete: str, completed: str) -> None:

@@ -113,18 +113,7 @@ def test_numbers_stay_where_packets_are_left_out(tmp_path: Path) -> None:
 def test_tshark_numbers_what_was_written_as_we_do(trace: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.pcapng"
     said("export", str(trace), "--frames", str(out))
-    fields = (
-        "-T",
-        "fields",
-        "-e",
-        "frame.number",
-        "-e",
-        "frame.len",
-        "-e",
-        "frame.interface_name",
-        "-e",
-        "frame.comment",
-    )
+    fields = ("-Tfields", *(f"-eframe.{name}" for name in ("number", "len", "interface_name", "comment")))
     ran = subprocess.run(["tshark", "-r", str(out), *fields], capture_output=True, text=True, check=True)
     rows = [line.split("\t") for line in ran.stdout.splitlines()]
     frames = read(trace)[0]

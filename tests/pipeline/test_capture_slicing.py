@@ -36,6 +36,9 @@ from analyzer.transport.tcp.stream_events import Connection, Direction
 from tests.build.calls import HANDLE, Calls, analysis_of
 from tests.build.rpc import CHANNEL
 from tests.build.smb import CLIENT, PENDING, READ, SERVER, smb1, smb2
+from tests.written import Tables, held
+
+TABLES = Tables()
 
 CONNECTION = Connection(0, CLIENT, SERVER, True)
 
@@ -49,22 +52,17 @@ def frames_for(needed: int, *sent: tuple[Direction, bytes]) -> set[int]:
     return packets.frames()
 
 
-@pytest.mark.parametrize(("needed", "expected"), [(1, {1, 3}), (4, {2, 4})])
-@pytest.mark.parametrize("other", [0x0102, 0x0201])
-def test_smb1_requests_differ_by_process_and_multiplex_id(needed: int, expected: set[int], other: int) -> None:
-    """[MS-CIFS] 2.2.3.1: PIDLow and MID together name a request, all bits of both."""
-    sent: list[tuple[Direction, bytes]] = [(0, smb1(0x2E, b"", pid=pid, mid=5)) for pid in (0x0101, other)]
-    sent += [(1, smb1(0x2E, b"", response=True, pid=pid, mid=5)) for pid in (0x0101, other)]
-    assert frames_for(needed, *sent) == expected
-
-
-@pytest.mark.parametrize("other", [0x0106, 0x0205])
-def test_smb1_requests_of_one_process_differ_by_all_of_their_multiplex_id(other: int) -> None:
-    """What follows the header is no part of it: a response has another number of words than its request."""
-    sent: list[tuple[Direction, bytes]] = [(0, smb1(0x2E, b"\x0c" + bytes(26), mid=mid)) for mid in (0x0105, other)]
-    sent += [(1, smb1(0x2E, b"\x01" + bytes(4), response=True, mid=mid)) for mid in (0x0105, other)]
-    assert frames_for(1, *sent) == {1, 3}
-    assert frames_for(4, *sent) == {2, 4}
+@TABLES.of(
+    *((needed, {"pid": pid, "mid": 5}) for needed in (1, 4) for pid in (0x0102, 0x0201)),
+    *((needed, {"mid": mid}) for needed in (1, 4) for mid in (0x0106, 0x0205)),
+)
+def smb1_requests_differ_by_process_and_multiplex_id(needed, other):
+    """[MS-CIFS] 2.2.3.1: PIDLow and MID together name a request, all bits of both. What follows the header is no part of it: a
+    response has another number of words than its request."""
+    both = {"pid": 0x0101, "mid": 0x0105} | ({"mid": 5} if "pid" in other else {}), other
+    sent: list[tuple[Direction, bytes]] = [(0, smb1(0x2E, b"\x0c" + bytes(26), **one)) for one in both]
+    sent += [(1, smb1(0x2E, b"\x01" + bytes(4), response=True, **one)) for one in both]
+    return sorted(frames_for(needed, *sent))
 
 
 def test_smb1_transactions_go_on_in_messages_of_both_sides() -> None:
@@ -149,43 +147,31 @@ def test_of_a_kdc_the_connection_that_issued_a_ticket_is_taken_whole() -> None:
 
 SETUP = Connection(1, CLIENT, SERVER, True)
 SAME_HOSTS = Connection(2, OTHER, SERVER, True)
-ELSEWHERE = Connection(3, STRANGER, SERVER, True)
+CONNECTIONS = {
+    "of the calls": SETUP,
+    "between the same hosts": SAME_HOSTS,
+    "of another client": Connection(3, STRANGER, SERVER, True),
+}
 
 
 def of_session(command: int, message_id: int, session: int, *, response: bool = False) -> bytes:
     return smb2(command, bytes(8), message_id, response=response, session=session)
 
 
-@pytest.mark.parametrize(
-    ("connection", "session", "is_taken"),
-    [
-        (SETUP, 0x1D, True),
-        # The connection of the calls is set up whatever session it is of.
-        (SETUP, 0x99, True),
-        # Another channel of the session between the same hosts; a session of another, and no session.
-        (SAME_HOSTS, 0x1D, True),
-        (SAME_HOSTS, 0x99, False),
-        (SAME_HOSTS, 0, False),
-        # A number that another client's session has by chance.
-        (ELSEWHERE, 0x1D, False),
-    ],
+# The connection of the calls is set up whatever session it is of. Another client's session may have its number by chance.
+@TABLES.of(
+    *(("of the calls", session) for session in (0x1D, 0x99)),
+    *(("between the same hosts", session) for session in (0x1D, 0x99, 0)),
+    ("of another client", 0x1D),
 )
-def test_setups_of_connections_that_share_a_session_are_taken(
-    connection: Connection, session: int, is_taken: bool
-) -> None:
+def setups_of_connections_that_share_a_session_are_taken(connection, session):
     """NEGOTIATE, SESSION_SETUP, TREE_CONNECT and CREATE with their answers, but no READ."""
-    sent = [
-        (
-            connection,
-            10 + number * 2 + direction,
-            direction,
-            of_session(command, number, session, response=direction == 1),
-        )
+    sent: Any = [
+        (CONNECTIONS[connection], 10 + number * 2 + to, to, of_session(command, number, session, response=to == 1))
         for number, command in enumerate((0, 1, 3, 5, 8), 1)
-        for direction in (0, 1)
+        for to in (0, 1)
     ]
-    expected = set(range(12, 20)) if is_taken else set()
-    assert taken(needs_of(sessions={0x1D, 0}), [], sent) == {2} | expected  # type: ignore[arg-type]
+    return sorted(taken(needs_of(sessions={0x1D, 0}), [], sent))
 
 
 @pytest.mark.parametrize("command", [0x72, 0x73, 0x75, 0xA2, 0x2D])
@@ -407,3 +393,6 @@ def test_what_is_written_names_hosts_and_frames_and_passes_over_problems(monkeyp
     told.clear()
     capture_slicing._written(["x"], analysis, {2}, DEFAULTS, None)
     assert [entry[0] for entry in told] == ["comment", "names", "interface", "packet"]
+
+
+test_tables_are_as_they_were_read_through = held(__file__, TABLES)

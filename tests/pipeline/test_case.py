@@ -25,7 +25,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-import analyzer as pcq
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
@@ -174,9 +173,7 @@ def test_whatever_is_saved_opens_and_prints_the_same(asked: list[tuple[int, int,
     calls = [make.exchange(opnum, data * size, data * length) for opnum, size, length, data in asked]
     before = analysis_of(*calls)
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "x.pcq"
-        with path.open("wb") as out:
-            write_case(before, out)
+        path = saved(before, Path(folder) / "x.pcq")
         check_case(path)
         after = open_case(path)
         assert b"".join(json_lines(Timeline(before))) == b"".join(json_lines(Timeline(after)))
@@ -192,9 +189,7 @@ def test_what_many_connections_and_pipes_leave_is_opened_again(shape: str, tmp_p
         many = replace(many, sessions=tuple(replace(session, number=number) for number in range(8000)))
     else:
         many = replace(many, bounds=(bound,) * 16_000)
-    with (tmp_path / "x.pcq").open("wb") as out:
-        write_case(many, out)
-    found = open_case(tmp_path / "x.pcq")
+    found = open_case(saved(many, tmp_path / "x.pcq"))
     assert sum(map(len, contents(tmp_path / "x.pcq").values())) > 2 << 20
     assert (tuple(found.sessions), tuple(found.bounds)) == (many.sessions, many.bounds)
     # Some of them are read alone.
@@ -206,9 +201,7 @@ def test_a_large_conversation_of_many_clients_is_saved_and_opened(tmp_path: Path
     size = traffic.repeated(tmp_path / "x.pcap", 4 << 20, PCQ)
     assert size > 10_000
     analysis = analyze([tmp_path / "x.pcap"], Keyring.load(SECRETS), pdus=False)
-    with (tmp_path / "x.pcq").open("wb") as out:
-        write_case(analysis, out)
-    found = open_case(tmp_path / "x.pcq")
+    found = open_case(saved(analysis, tmp_path / "x.pcq"))
     assert len(found.calls) == len(analysis.calls) > 2000
     assert [call.method for call in found.calls] == [call.method for call in analysis.calls]
 
@@ -226,17 +219,6 @@ def test_save_says_so_where_what_it_wrote_does_not_read_back(tmp_path: Path, mon
     assert (done.exit_code, list(tmp_path.iterdir())) == (1, [])
     why = "what was written does not read back (is a damaged case: tables/calls.arrow is not what was written)"
     assert why in str(done.exception)
-
-
-def test_the_notebook_saves_and_opens(tmp_path: Path) -> None:
-    cap = pcq.analyze(PCQ, secrets=SECRETS)
-    again = pcq.open(cap.save(tmp_path / "x.pcq"))
-    assert (tmp_path / "x.pcq").stat().st_mode & 0o777 == 0o600
-    assert again.calls.equals(cap.calls)
-    assert again.samples.equals(cap.samples)
-    assert again.counters().equals(cap.counters())
-    with pytest.raises(InputError):
-        pcq.open(PCQ)
 
 
 def test_the_manifest_says_what_it_was_made_of(tmp_path: Path) -> None:

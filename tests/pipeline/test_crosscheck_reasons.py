@@ -156,25 +156,16 @@ def seen(*frames: int, call_id: int = 7) -> module.SeenPdu:
 @pytest.mark.parametrize(
     ("ours", "theirs", "same"),
     [
-        ([seen(5)], [seen(5)], 1),
-        ([seen(4, 5, 6)], [seen(5)], 1),
-        # What lies in no frame of ours is looked for from frame 0 on.
-        ([seen()], [seen(64)], 1),
-        ([seen()], [seen(65)], 0),
-        # From the last frame of ours, and the nearest.
-        ([seen(1, 100)], [seen(164)], 1),
-        ([seen(1, 100)], [seen(165)], 0),
-        ([seen(100)], [seen(100, call_id=8)], 0),
+        *(([[5]], [[5]], 1), ([[4, 5, 6]], [[5]], 1)),
+        # What lies in no frame of ours is looked for from frame 0 on; else from the last frame of ours, and the nearest.
+        *(([[]], [[64]], 1), ([[]], [[65]], 0), ([[1, 100]], [[164]], 1), ([[1, 100]], [[165]], 0)),
         # Each is matched once; who shares a frame goes before who is near.
-        ([seen(5), seen(6)], [seen(6)], 1),
-        ([seen(5), seen(5)], [seen(5)], 1),
-        ([seen(5), seen(6)], [seen(6), seen(7)], 2),
+        *(([[5], [6]], [[6]], 1), ([[5], [5]], [[5]], 1), ([[5], [6]], [[6], [7]], 2)),
     ],
 )
-def test_pdus_are_matched_by_frame_and_then_near_by(
-    ours: list[module.SeenPdu], theirs: list[module.SeenPdu], same: int
-) -> None:
-    matched, only_ours, only_theirs = module._compare(ours, theirs)
+def test_pdus_are_matched_by_frame_and_then_near_by(ours: list[Any], theirs: list[Any], same: int) -> None:
+    """By the frames of each of ours and of theirs."""
+    matched, only_ours, only_theirs = module._compare(*([seen(*frames) for frames in each] for each in (ours, theirs)))
     assert (len(matched), len(only_ours), len(only_theirs)) == (same, len(ours) - same, len(theirs) - same)
 
 
@@ -182,6 +173,7 @@ def test_the_nearest_of_several_copies_is_matched() -> None:
     matched, _, left = module._compare([seen(100)], [seen(150), seen(90), seen(120)])
     assert matched == [(seen(100), seen(90))]
     assert left == [seen(120), seen(150)]
+    assert module._compare([seen(100)], [seen(100, call_id=8)])[0] == []
 
 
 def test_a_pdu_of_several_segments_is_paired_by_any_of_its_frames(analysis: Analysis) -> None:

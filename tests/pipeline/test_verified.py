@@ -6,6 +6,7 @@ import random
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from msgspec.structs import replace
@@ -29,6 +30,9 @@ from analyzer.screens.views.report import Report
 from analyzer.screens.views.sessions import Sessions
 from tests.build.calls import Calls, analysis_of
 from tests.commands.test_all_commands import CLEAR, run
+from tests.written import Tables, held
+
+TABLES = Tables()
 
 CONTENTS = {"a.pcap": b"one", "b.pcap": b"three"}
 DIGESTS = tuple(FileDigest(name, len(data), sha256(data).hexdigest()) for name, data in CONTENTS.items())
@@ -154,29 +158,17 @@ def files(folder: Path, **contents: bytes) -> list[Path]:
     return paths
 
 
-@pytest.mark.parametrize(
-    ("contents", "matched", "strangers", "missing", "belongs"),
-    [
-        ({"x": b"three", "y": b"one"}, ["b.pcap", "a.pcap"], [], [], True),
-        ({"x": b"one"}, ["a.pcap"], [], ["b.pcap"], False),
-        ({"x": b"one", "y": b"three", "z": b"four"}, ["a.pcap", "b.pcap"], ["z"], [], False),
-        ({"x": b"one", "y": b"one"}, ["a.pcap"], ["y"], ["b.pcap"], False),
-        ({}, [], [], ["a.pcap", "b.pcap"], False),
-    ],
+@TABLES.of(
+    *({"x": "three", "y": "one"}, {"x": "one"}, {"x": "one", "y": "three", "z": "four"}, {"x": "one", "y": "one"}, {}),
 )
-def test_files_are_compared_by_what_is_in_them(
-    contents: dict[str, bytes],
-    matched: list[str],
-    strangers: list[str],
-    missing: list[str],
-    belongs: bool,
-    tmp_path: Path,
-) -> None:
-    found = verify(made("jsonl", tmp_path / "result"), files(tmp_path, **contents))
-    assert [theirs.name for _, theirs in found.matched] == matched
-    assert [Path(one.name).name for one in found.strangers] == strangers
-    assert [one.name for one in found.missing] == missing
-    assert found.belongs is belongs
+def files_are_compared_by_what_is_in_them(**contents):
+    with TemporaryDirectory() as folder:
+        found = verify(
+            made("jsonl", Path(folder) / "result"),
+            files(Path(folder), **{name: text.encode() for name, text in contents.items()}),
+        )
+    names = {"strangers": found.strangers, "missing": found.missing, "matched": [theirs for _, theirs in found.matched]}
+    return {"belongs": found.belongs} | {what: [Path(one.name).name for one in each] for what, each in names.items()}
 
 
 def test_a_case_stands_for_its_captures(tmp_path: Path) -> None:
@@ -190,9 +182,4 @@ def test_a_case_stands_for_its_captures(tmp_path: Path) -> None:
         stated_by(without)[0]
 
 
-def test_the_same_analysis_gives_the_same_case(tmp_path: Path) -> None:
-    paths = tmp_path / "one.pcq", tmp_path / "two.pcq"
-    for path in paths:
-        with path.open("wb") as out:
-            write_case(ANALYSIS, out)
-    assert paths[0].read_bytes() == paths[1].read_bytes()
+test_tables_are_as_they_were_read_through = held(__file__, TABLES)

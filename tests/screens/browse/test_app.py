@@ -23,7 +23,7 @@ from tests.written import Tables, held
 
 if find_spec("textual") is not None:
     from textual.pilot import Pilot
-    from textual.widgets import Input, ProgressBar, Static, TabbedContent
+    from textual.widgets import ProgressBar, Static
 
     from analyzer.screens.browse import app as module
     from analyzer.screens.browse.app import MAX_READINGS, Browser, FieldSuggester, FilterInput
@@ -155,44 +155,6 @@ def test_times_are_counted_from_the_first_frame() -> None:
 
 
 # ----------------------------------------------------------------------------------------------------------- the filter
-
-
-def test_a_filter_leaves_calls_and_the_current_one_stays_where_it_passes() -> None:
-    async def act(app: Any, pilot: Pilot[None]) -> None:
-        calls, status = app.query_one(CallList), lambda: words(app, "#status")
-        assert app.focused is calls
-        for source, current, order, then in (
-            ("handle", 4, [1, 2, 3, 5, 6], 5),
-            ("", 3, [1, 2, 3, 4, 5, 6], 5),
-            ("opnum == 6", 0, [2, 5], 2),
-            ("   ", 1, [1, 2, 3, 4, 5, 6], 2),
-        ):
-            if source == "handle":
-                calls.current = current
-            elif source == "opnum == 6":
-                calls.current = 0
-            app.run_filter(source)
-            await settled(app, pilot)
-            assert (list(calls.order), calls.number) == (order, then), source
-            assert status() == f"{len(order)} of 6 calls"
-        app.run_filter("opnum = 6\x1b")
-        assert status().startswith("column")
-        assert "\x1b" not in status()
-        assert list(calls.order) == [1, 2, 3, 4, 5, 6]
-        # The line for it.
-        line = app.query_one("#filter", Input)
-        await pilot.press("2", "slash")
-        await pilot.pause()
-        assert (app.focused, app.query_one(TabbedContent).active) == (line, "of-calls")
-        line.value = "opnum == 6"
-        await pilot.press("enter")
-        await settled(app, pilot)
-        assert (list(calls.order), app.focused) == ([2, 5], calls)
-        await pilot.press("slash", "escape")
-        await settled(app, pilot)
-        assert (line.value, list(calls.order), app.focused) == ("", [1, 2, 3, 4, 5, 6], calls)
-
-    opened(act)
 
 
 class Stubs:

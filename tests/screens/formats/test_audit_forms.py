@@ -208,10 +208,7 @@ def test_rules_have_codes_names_and_pages_of_their_own() -> None:
         for heading in ("Looks for:", "Why it matters:", "Specification:", "Flagged:", "Accepted:", "Silent:"):
             assert heading in rule.page, (rule.code, heading)
         assert rule.requirements, rule.code
-        assert set(rule.requirements) <= set(catalogue()), rule.code
-        assert rule.looks, rule.code
         assert all([look.check, look.watch, look.at_end].count(None) == 2 for look in rule.looks), rule.code
-        assert rule.since == "0.1.0", rule.code
 
 
 def test_every_requirement_that_traffic_can_show_is_judged() -> None:

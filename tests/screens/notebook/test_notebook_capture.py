@@ -183,6 +183,7 @@ def test_a_case_is_saved_once_and_opened(tmp_path: Path) -> None:
     path = tmp_path / "x.pcq"
     whole = Capture(broken())
     assert whole.save(str(path)) == path
+    assert path.stat().st_mode & 0o777 == 0o600
     before = path.read_bytes()
     with pytest.raises(InputError, match="exists already"):
         whole.save(path)
