@@ -145,22 +145,8 @@ def smb2(data: bytes) -> dict[str, Any]:
     """An SMB2 message behind its Direct TCP header ([MS-SMB2] sections 2.1 and 2.2.1.2)."""
     assert data[:1] == b"\0"
     assert int.from_bytes(data[1:4], "big") == len(data) - 4
-    names = [
-        "mark",
-        "size",
-        "credit_charge",
-        "status",
-        "command",
-        "credits",
-        "flags",
-        "next",
-        "message_id",
-        "reserved",
-        "tree",
-        "session",
-        "signature",
-    ]
-    found = dict(zip(names, struct.unpack_from("<4sHHIHHIIQIIQ16s", data, 4), strict=True))
+    names = "mark size credit_charge status command credits flags next message_id reserved tree session signature"
+    found = dict(zip(names.split(), struct.unpack_from("<4sHHIHHIIQIIQ16s", data, 4), strict=True))
     assert (found.pop("mark"), found.pop("size"), found.pop("signature")) == (b"\xfeSMB", 64, bytes(16))
     return found | {"body": data[68:]}
 

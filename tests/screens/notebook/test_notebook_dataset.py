@@ -24,9 +24,10 @@ from analyzer.screens.formats.table_schema import reading_schema, table_schema
 from analyzer.screens.notebook.notebook_capture import Capture
 from analyzer.screens.notebook.notebook_dataset import _IN_CONVERSATION, Dataset, _asked, _in_text, _later, _lazy
 from tests.collect.sets import dataset_of_two_servers
-from tests.written import is_as_written
+from tests.written import Tables, held, is_as_written
 
 pytestmark = pytest.mark.needs("distributed")
+ROWS = Tables()
 # The first conversation has calls on keys alone, the second one on query handles.
 OLD, NEW = 1 << 32, 2 << 32
 
@@ -134,11 +135,9 @@ def test_a_case_in_other_storage_is_fetched(ds: Dataset, place: Path, monkeypatc
     assert fetched == [one.state]
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "latest"), [(None, None, None), (1, None, 1), (None, 2, 2), (1, 2, 2), (2, 1, 2), (0, -1, 0)]
-)
-def test_of_two_bounds_the_narrower_is_taken(one: int | None, other: int | None, latest: int | None) -> None:
-    assert _later(one, other, max) == latest
+@ROWS.of((None, None), (1, None), (None, 2), (1, 2), (2, 1), (0, -1))
+def of_two_bounds_the_narrower_is_taken(one, other):
+    return _later(one, other, max)
 
 
 def test_bounds_of_parts_are_those_of_all(ds: Dataset) -> None:
@@ -352,47 +351,29 @@ def pieces_made() -> list[pl.DataFrame]:
     return [pl.DataFrame({"b": [1, 2, 3], "more": 0, "a": ["x", "y", "z"]}), pl.DataFrame({"a": ["v"], "b": [4]})]
 
 
-@pytest.mark.parametrize(
-    ("columns", "predicate", "rows", "pieces", "made"),
-    [
-        (None, None, None, [[("x", 1), ("y", 2), ("z", 3)], [("v", 4)]], 2),
-        (["b"], None, None, [[(1,), (2,), (3,)], [(4,)]], 2),
-        (["b", "a"], None, 2, [[(1, "x"), (2, "y")]], 1),
-        (None, None, 3, [[("x", 1), ("y", 2), ("z", 3)]], 1),
-        (None, None, 4, [[("x", 1), ("y", 2), ("z", 3)], [("v", 4)]], 2),
-        (None, None, 9, [[("x", 1), ("y", 2), ("z", 3)], [("v", 4)]], 2),
-        (["a"], pl.col("b") > 2, None, [[("z",)], [("v",)]], 2),
-        # Rows are counted before they are chosen, as polars does.
-        (["a"], pl.col("b") > 2, 3, [[("z",)]], 1),
-    ],
+# Rows are counted before they are chosen, as polars does.
+@ROWS.of(
+    *({}, {"columns": ["b"]}, {"columns": ["b", "a"], "rows": 2}, {"rows": 3}, {"rows": 4}, {"rows": 9}),
+    *({"columns": ["a"], "least": 2}, {"columns": ["a"], "least": 2, "rows": 3}),
 )
-def test_a_table_is_made_piece_by_piece(
-    columns: list[str] | None,
-    predicate: pl.Expr | None,
-    rows: int | None,
-    pieces: list[list[tuple[Any, ...]]],
-    made: int,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def a_table_is_made_piece_by_piece(columns=None, least=None, rows=None):
+    """How many are made, and what is in each."""
     given: list[Any] = []
-    count = []
+    made: list[pl.DataFrame] = []
 
     def make() -> Iterator[pl.DataFrame]:
         for piece in pieces_made():
-            count.append(1)
+            made.append(piece)
             yield piece
 
-    def register(read: Any, *, schema: Any) -> str:
-        given.append((read, schema))
-        return "lazy"
-
-    monkeypatch.setattr("polars.io.plugins.register_io_source", register)
     schema = {"a": pl.String(), "b": pl.Int64()}
-    assert _lazy(schema, make) == "lazy"  # type: ignore[comparison-overlap]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("polars.io.plugins.register_io_source", lambda read, *, schema: given.append((read, schema)))
+        _lazy(schema, make)
     ((read, promised),) = given
     assert promised == schema
-    assert [piece.rows() for piece in read(columns, predicate, rows, None)] == pieces
-    assert len(count) == made
+    pieces = [piece.rows() for piece in read(columns, None if least is None else pl.col("b") > least, rows, None)]
+    return [len(made), *pieces]
 
 
 def test_polars_collects_what_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -403,33 +384,17 @@ def test_polars_collects_what_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     assert table.head(2).collect().rows() == [("x", 1), ("y", 2)]
 
 
-@pytest.mark.parametrize(
-    ("answers", "found"),
-    [
-        ([1, 2], [1, 2]),
-        ([None, 2], [2]),
-        ([1, None], [1]),
-        ([], []),
-        ([0, None], [0]),
-        ([None, None], "0 is none"),
-        ([None], "0 is none"),
-    ],
-)
-def test_a_question_means_nothing_where_it_does_in_no_conversation(
-    answers: list[int | None], found: list[int] | str
-) -> None:
+@ROWS.of(*(([*answers],) for answers in ((1, 2), (None, 2), (1, None), (), (0, None), (None, None), (None,))))
+def a_question_means_nothing_where_it_does_in_no_conversation(answers):
     def ask(at: Any) -> int:
-        answer = answers[at]
-        if answer is None:
+        if answers[at] is None:
             raise InputError(f"{at} is none")
-        return answer
+        return answers[at]
 
-    parts: Any = [(f"c{at}", at) for at in range(len(answers))]
-    if isinstance(found, str):
-        with pytest.raises(InputError, match=found):
-            list(_asked(parts, ask))
-    else:
-        assert list(_asked(parts, ask)) == [(f"c{answers.index(one)}", one) for one in found]
+    try:
+        return list(_asked([(f"c{at}", at) for at in range(len(answers))], ask))  # type: ignore[misc]
+    except InputError as error:
+        return str(error)
 
 
 def test_categories_are_text_where_tables_are_put_together() -> None:
@@ -470,3 +435,6 @@ def test_a_dataset_says_what_it_holds(ds: Dataset, place: Path) -> None:
     shown = ds._repr_html_().replace(str(place), ".").replace("<tr>", "\n<tr>")
     is_as_written(Path(__file__).parent / "shown" / "dataset.html.txt", f"{shown}\n")
     assert "<p>shown: handle &lt;b&gt;</p>" in ds.handle("<b>")._repr_html_()
+
+
+test_tables_are_as_they_were_read_through = held(__file__, ROWS)
