@@ -1,12 +1,15 @@
-"""Every option of every command: its names, what it takes, its default and its bounds, beside what they were."""
+"""Every option of every command: its names, what it takes, its default and its bounds, beside what they were.
+
+`options.txt` has each command with the names of its options in order, then each option with the commands that have it so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
-import pytest
 import typer.main
 
 from analyzer.commands.shared.all_commands import command_line
@@ -15,7 +18,6 @@ from tests.written import is_as_written
 # Functions that take the options: export_metadata, nt_hash_of, wireshark, keytab_of; and those that all commands share: _reading,
 # _writing, call_selection, SELECTIONS.
 ROOT: Any = typer.main.get_command(command_line())
-OPTIONS = Path(__file__).parent / "options"
 
 
 def commands() -> Iterator[tuple[str, Any]]:
@@ -26,8 +28,12 @@ def commands() -> Iterator[tuple[str, Any]]:
             yield f"{name} {inner}", found
 
 
-def described(command: Any) -> Iterator[str]:
-    yield f"{command.help} (without arguments: {'help' if command.no_args_is_help else 'it runs'})"
+def usage(command: Any) -> str:
+    return f"{command.help} (without arguments: {'help' if command.no_args_is_help else 'it runs'})"
+
+
+def options(command: Any) -> Iterator[tuple[str, str]]:
+    """Each option, with what is to be known of it."""
     for item in command.params:
         if item.name in ("help", "install_completion", "show_completion"):
             continue
@@ -49,18 +55,27 @@ def described(command: Any) -> Iterator[str]:
             if getattr(item, trait, None)
         ]
         default = item.default() if callable(item.default) else item.default
-        yield f"{names}: {kind}{bounds}, default {default!s}{''.join(f', {trait}' for trait in traits)}"
+        lines = [f"{names}: {kind}{bounds}, default {default!s}{''.join(f', {trait}' for trait in traits)}"]
         if not getattr(item, "show_default", None):
-            yield "    its default is not shown"
-        if item.help:
-            yield f"    {item.help}"
+            lines.append("its default is not shown")
+        yield item.opts[0], "\n    ".join([*lines, *filter(None, [item.help])])
 
 
-@pytest.mark.parametrize(("name", "found"), list(commands()), ids=lambda one: one if isinstance(one, str) else "")
-def test_options_are_what_they_were(name: str, found: Any) -> None:
-    is_as_written(OPTIONS / f"{name.replace(' ', '-')}.txt", "".join(f"{line}\n" for line in described(found)))
+def filled(words: Iterable[str]) -> str:
+    return "".join(
+        f"\n{line}"
+        for line in wrap(" ".join(words), 120, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
+    )
 
 
-def test_the_command_line_itself_is_what_it_was() -> None:
-    lines = [*described(ROOT), ROOT.epilog, *(f"{name}: {one.rich_help_panel}" for name, one in ROOT.commands.items())]
-    is_as_written(OPTIONS / "command-line.txt", "".join(f"{line}\n" for line in lines))
+def test_options_are_what_they_were() -> None:
+    known = {name: dict(options(command)) for name, command in commands()}
+    lines = [usage(ROOT), *(text for _, text in options(ROOT)), ROOT.epilog]
+    lines += [f"{name}: {one.rich_help_panel}" for name, one in ROOT.commands.items()]
+    lines += [f"{name}: {usage(command)}{filled(known[name])}" for name, command in commands()]
+    of_commands: dict[str, list[str]] = {}
+    for name, given in known.items():
+        for text in given.values():
+            of_commands.setdefault(text, []).append(name.replace(" ", "-"))
+    lines += [f"{text}{filled(['of', *names])}" for text, names in of_commands.items()]
+    is_as_written(Path(__file__).with_name("options.txt"), "".join(f"{line}\n" for line in lines))
