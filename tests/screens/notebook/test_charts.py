@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -58,8 +60,8 @@ def drawn_counters(table: pl.DataFrame, *paths: str, interval: Any = None) -> tu
     return plots(counters=counters).counters(*paths, interval=interval).to_dict(validate=False), asked
 
 
-def test_a_line_of_a_series_ends_at_each_reading_without_a_value() -> None:
-    table = readings(
+def of_counters() -> Iterator[tuple[str, dict[str, Any], str]]:
+    ended = readings(
         (1, "\\A", "%", None, "first-sample", False),
         (1, "\\A", "%", 2.0, None, False),
         (2, "\\B", "s", 0.0, None, False),
@@ -70,22 +72,18 @@ def test_a_line_of_a_series_ends_at_each_reading_without_a_value() -> None:
         (2, "\\B", "s", None, "text", False),
         (2, "\\B", "s", 5.0, None, False),
     )
-    drawn, asked = drawn_counters(table, "\\A", "\\B")
+    drawn, asked = drawn_counters(ended, "\\A", "\\B")
     assert asked == [(("\\A", "\\B"), None)]
-    assert [
-        (row["utc"], row["path"], row["value"], row["why_null"], row["reason"], row["part"]) for row in values_of(drawn)
-    ] == [
-        ("12:00:01.000", "\\A", 2.0, None, None, 1),
-        ("12:00:02.000", "\\B", 0.0, None, None, 0),
-        ("12:00:03.000", "\\A", None, "reset", "of reset", 2),
-        ("12:00:04.000", "\\A", 3.0, None, None, 2),
-        ("12:00:08.000", "\\B", 5.0, None, None, 2),
-    ]
-    assert [layer["encoding"]["y"] for layer in drawn["layer"]] == [
-        {"field": "value", "scale": {}, "title": "value (%, s)", "type": "quantitative"},
-        {"value": "height"},
-    ]
-    assert drawn["layer"][0]["title"] == {"text": "Counters", "subtitle": "crosses mark readings without a value"}
+    yield "a line of a series ends at each reading without a value", drawn, "utc path value why_null reason part"
+    means = ((1, "\\A", "", value, None, repeated) for value, repeated in ((1.0, 0), (2.0, 1), (3.0, 2), (None, 0)))
+    drawn, asked = drawn_counters(readings(*means, readings=[2, 2, 2, 1]), interval="5s")
+    assert asked == [((), "5s")]
+    yield "means over intervals are drawn where any reading was new", drawn, "value why_null reason part"
+    for values in ((0.0, 0.0), (0.0, None), (0.0, 0.5), (-1.0, None), (1.0, 1.0)):
+        found = ((1, "\\A", "", value, None if value is not None else "reset", False) for value in values)
+        yield f"the axis of {values}", drawn_counters(readings(*found))[0], ""
+    units = ((at, f"\\{at}", unit, 1.0, None, False) for at, unit in enumerate(("s", "%", "/s", "", "s", "ms", "B")))
+    yield "units stand in the title each once in order", drawn_counters(readings(*units))[0], ""
 
 
 def test_a_counters_chart_is_lines_with_points_and_crosses() -> None:
@@ -113,27 +111,6 @@ def test_means_over_intervals_are_drawn_where_any_reading_was_new() -> None:
         (2.0, None, None, 0),
         (None, None, None, 1),
     ]
-
-
-@pytest.mark.parametrize(
-    ("values", "scale"),
-    [
-        ((0.0, 0.0), {"domain": [0, 1]}),
-        ((0.0, None), {"domain": [0, 1]}),
-        ((0.0, 0.5), {}),
-        ((-1.0, None), {}),
-        ((1.0, 1.0), {}),
-    ],
-)
-def test_an_axis_of_nothing_but_zeros_has_a_length(values: tuple[float | None, ...], scale: dict[str, Any]) -> None:
-    table = readings(*((1, "\\A", "", value, None if value is not None else "reset", False) for value in values))
-    assert drawn_counters(table)[0]["layer"][0]["encoding"]["y"]["scale"] == scale
-
-
-def test_units_stand_in_the_title_each_once_in_order() -> None:
-    units = ("s", "%", "/s", "", "s", "ms", "B")
-    table = readings(*((at, f"\\{at}", unit, 1.0, None, False) for at, unit in enumerate(units)))
-    assert drawn_counters(table)[0]["layer"][0]["encoding"]["y"]["title"] == "value (%, /s, B, ms, s)"
 
 
 def test_nothing_to_draw_is_an_error() -> None:
@@ -166,35 +143,12 @@ def calls(*rows: tuple[Any, ...]) -> pl.DataFrame:
     )
 
 
-LOG, LINEAR_AT_ZERO = {"type": "log", "nice": True}, {"type": "symlog", "constant": 0.01}
-
-
-@pytest.mark.parametrize(
-    ("latencies", "scale"),
-    [
-        ((), LINEAR_AT_ZERO),
-        ((None,), LINEAR_AT_ZERO),
-        ((0,), LINEAR_AT_ZERO),
-        ((0, 5), LINEAR_AT_ZERO),
-        ((1,), LOG),
-        ((1, None, 2000), LOG),
-    ],
-)
-def test_response_times_are_on_a_logarithm_where_all_are_above_zero(
-    latencies: tuple[int | None, ...], scale: dict[str, Any]
-) -> None:
-    table = calls(*(("M", 6, one, "q1", "complete", 0, None) for one in latencies))
-    drawn = plots(calls=table).latency().to_dict(validate=False)
-    assert drawn["encoding"]["y"]["scale"] == scale
-    assert [row["milliseconds"] for row in values_of(drawn)] == [one / 1000 for one in latencies if one is not None]
-
-
-def test_a_call_of_no_known_method_is_shown_by_its_number() -> None:
-    drawn = plots(calls=calls(("M", 6, 5, "", "", 0, None), (None, 7, 5, "", "", 0, None))).latency().to_dict()
-    assert [row["method"] for row in values_of(drawn)] == ["M", "opnum 7"]
-
-
-def test_a_call_is_in_the_row_of_its_handle_and_the_colour_of_its_outcome() -> None:
+def of_calls() -> Iterator[tuple[str, dict[str, Any], str]]:
+    for latencies in ((), (None,), (0,), (0, 5), (1,), (1, None, 2000)):
+        table = calls(*(("M", 6, one, "q1", "complete", 0, None) for one in latencies))
+        yield f"response times of {latencies}", plots(calls=table).latency().to_dict(validate=False), "milliseconds"
+    table = calls(("M", 6, 5, "", "", 0, None), (None, 7, 5, "", "", 0, None))
+    yield "a call of no known method is shown by its number", plots(calls=table).latency().to_dict(), "method"
     table = calls(
         ("M", 6, 5, "q1", "complete", 0, None),
         ("M", 6, None, None, "complete", 8, None),
@@ -203,24 +157,27 @@ def test_a_call_is_in_the_row_of_its_handle_and_the_colour_of_its_outcome() -> N
         ("M", 6, 5, "q1", "complete", None, None),
     )
     drawn = plots(calls=table).timeline().to_dict(validate=False)
-    assert [(row["row"], row["outcome"], row["milliseconds"]) for row in values_of(drawn)] == [
-        ("q1", "answered", 0.005),
-        ("M", "failed", None),
-        ("interface", "failed", 1.5),
-        ("q1", "unanswered", 0.005),
-        ("q1", "answered", 0.005),
-    ]
-
-
-def test_polls_are_the_calls_with_samples_by_handle() -> None:
+    yield "a call is in the row of its handle and the colour of its outcome", drawn, "row outcome milliseconds"
     table = calls(*(("M", 6, 5, handle, "complete", 0, None) for handle in ("q1", "q2", "q1", "q1", "q2", "q1")))
     samples = pl.DataFrame({"call": [1, 1, 2, 3, 5, 6]})
     drawn = plots(calls=table, samples=samples).polls().to_dict(validate=False)
-    assert [(row["call"], row["handle"], row["seconds"]) for row in values_of(drawn)] == [
-        (3, "q1", 2.0),
-        (5, "q2", 3.0),
-        (6, "q1", 3.0),
-    ]
+    yield "polls are the calls with samples by handle", drawn, "call handle seconds"
+
+
+def told(name: str, drawn: dict[str, Any], columns: str) -> Iterator[str]:
+    """What is drawn: title and vertical axis, then these columns of each row."""
+    yield name
+    first = drawn.get("layer", [drawn])[0]
+    axis = first["encoding"]["y"]
+    yield f"  {first.get('title', drawn.get('title'))} {axis['title']} {axis.get('scale')}"
+    yield from (
+        f"  {', '.join(f'{name} {row[name]}' for name in columns.split())}" for row in values_of(drawn) if columns
+    )
+
+
+def test_all_that_is_drawn_is_in_one_text() -> None:
+    lines = chain.from_iterable(told(*case) for case in chain(of_counters(), of_calls()))
+    is_as_written(SHOWN / "charts.txt", "".join(f"{line}\n" for line in lines))
 
 
 # --------------------------------------------------------------------------------------------------------------- axes

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -27,7 +30,7 @@ from analyzer.screens.views.counters import (
 from tests.build.buffers import Block
 from tests.build.calls import analysis_of
 from tests.build.counters import Info, Watch, large, one, whole
-from tests.written import Tables, held
+from tests.written import Tables, held, is_as_written
 
 TABLES = Tables()
 
@@ -148,24 +151,12 @@ def test_of_a_series_some_numbers_are_kept() -> None:
     line._add([None], [9_000_000])
     kept = (line.readings, line.values, line.total, line.minimum, line.maximum, line.last)
     assert kept == (7, 4, 10.0, -2.0, 7.0, 1.0)
-    assert (line.first_ns, line.last_ns, line.times, line.shown, str(line.spark)) == (
-        7_000_000,
-        12_000_000,
-        1,
-        None,
-        "·▆▁·█▃·",
-    )
-    assert line_of([5.0]).minimum == 5.0
-    assert line_of([-5.0]).maximum == -5.0
+    assert (line.first_ns, line.last_ns, line.times, line.shown) == (7_000_000, 12_000_000, 1, None)
+    assert str(line.spark) == "·▆▁·█▃·"
+    assert (line_of([5.0]).minimum, line_of([-5.0]).maximum) == (5.0, -5.0)
     fresh = _SeriesLine(series())
-    assert (fresh.readings, fresh.values, fresh.course, fresh.first_ns, fresh.last_ns, fresh.times) == (
-        0,
-        0,
-        0,
-        0,
-        0,
-        1,
-    )
+    assert {fresh.readings, fresh.values, fresh.course, fresh.first_ns, fresh.last_ns} == {0}
+    assert fresh.times == 1
 
 
 @TABLES.of(
@@ -193,47 +184,34 @@ def one_line(
     ]
 
 
-def test_a_line_has_a_name_counts_a_unit_and_four_numbers() -> None:
-    line = line_of([None, 1.0, 2.5])
-    assert one_line(line) == ["  name        2/3 /s           1     1.750     2.500     2.500  ·▁█"]
-    whole = line_of([8.0, 4.0], unit=None)
-    assert one_line(whole) == ["  name        2/2              4         6         8         4  █▁"]
-    assert one_line(line_of([None])) == ["  name        0/1 /s                                         -"]
-    shown = line_of([5.0], kind=HEX)
-    shown.shown = "BEEF"
-    assert one_line(shown) == ["  name        1/1 /s                                      BEEF  ▄"]
-    assert one_line(line_of([5.0], attributes=ATTRIB_HEX)) == one_line(line_of([5.0], kind=HEX))
-    assert one_line(line_of([5.0], kind=HEX)) == ["  name        1/1 /s                                            ▄"]
-    word = line_of([None], kind=TEXT)
-    word.shown = "Running"
-    assert one_line(word) == ['  name        0/1 /s   "Running"']
-    assert one_line(line_of([5.0], kind=None))[0].endswith("         5         5         5         5  ▄")
+def of_lines() -> Iterator[tuple[str, list[str]]]:
+    yield "a name, counts, a unit and four numbers", one_line(line_of([None, 1.0, 2.5]))
+    yield "without a unit", one_line(line_of([8.0, 4.0], unit=None))
+    yield "without a value", one_line(line_of([None]))
+    yield "of no known type", one_line(line_of([5.0], kind=None))
+    for kind, values, shown in ((HEX, [5.0], "BEEF"), (HEX, [5.0], None), (TEXT, [None], "Running")):
+        line = line_of([*values], kind=kind)
+        line.shown = shown
+        yield f"of type {kind:#x}, shown as {shown}", one_line(line)
+    yield "hexadecimal by an attribute", one_line(line_of([5.0], attributes=ATTRIB_HEX))
+    plain, noted = line_of([5.0]), line_of([5.0])
+    noted.why["interrupted"] = 1
+    # Where there is room, notes stand behind the line.
+    for width in (None, 87, 86):
+        yield f"notes in {width}", one_line(noted, width, "\\*")
+    for width in (66, 65):
+        yield f"no notes in {width}", one_line(plain, width)
+    noted.why["a reason of many words that is folded"] = 1
+    yield "notes fold", one_line(noted, 40)
+    # A name that is too long has lines of its own; characters of two cells take the room of two.
+    for name in ("12345678", "123456789", "日本語"):
+        yield f"the name {name}", one_line(plain, name=name)
+    yield "a name folds", one_line(plain, 26, name="a name of many words that is folded twice")
 
 
-def test_notes_stand_behind_a_line_where_there_is_room() -> None:
-    line = line_of([5.0])
-    line.why["interrupted"] = 1
-    bare = "  name        1/1 /s           5         5         5         5  ▄"
-    full = f"{bare}  1 interrupted, by \\*"
-    assert one_line(line, by="\\*") == [full]
-    assert one_line(line, len(full), "\\*") == [full]
-    assert one_line(line, len(full) - 1, "\\*") == [bare, "      1 interrupted, by \\*"]
-    assert one_line(line_of([5.0]), len(bare)) == [bare]
-    assert one_line(line_of([5.0]), len(bare) - 1) == [bare]
-    line.why["a reason of many words that is folded"] = 1
-    lines = one_line(line, 40)
-    assert lines[1:] == ["      1 interrupted, 1 a reason of many", "      words that is folded"]
-
-
-def test_a_name_that_is_too_long_has_lines_of_its_own() -> None:
-    line = line_of([5.0])
-    numbers = "        1/1 /s           5         5         5         5  ▄"
-    assert one_line(line, name="12345678") == [f"12345678{numbers[2:]}"]
-    assert one_line(line, name="123456789") == ["123456789", f"        {numbers[2:]}"]
-    words = "a name of many words that is folded twice"
-    assert one_line(line, 26, name=words)[:2] == ["a name of many words that", "      is folded twice"]
-    # Characters of two cells take the room of two.
-    assert one_line(line, name="日本語") == [f"日本語  {numbers[2:]}"]
+def test_all_lines_are_in_one_text() -> None:
+    text = "".join("\n  ".join([name, *lines]) + "\n" for name, lines in of_lines())
+    is_as_written(Path(__file__).parent / "texts" / "series.txt", text)
 
 
 @TABLES.of(
