@@ -15,7 +15,9 @@ from analyzer.screens.formats.ecs import ecs_lines
 from analyzer.screens.formats.timesketch import timesketch_lines
 from analyzer.screens.formats.zeek import _written, zeek_lines
 from analyzer.screens.views.exported_entries import Entry
-from tests.written import as_json, is_as_written
+from tests.written import Tables, as_json, held, is_as_written
+
+TABLES = Tables()
 
 # 2025-11-20 12:34:56.789012345 UTC.
 THEN = 1_763_642_096_789_012_345
@@ -130,17 +132,12 @@ def with_record(entry: Entry, **changes: Any) -> Entry:
     return replace(entry, record=entry.record | changes)
 
 
-@pytest.mark.parametrize(
-    ("changes", "pipe", "endpoint"),
-    [
-        ({"pipe": None}, "-", "PerflibV2"),
-        ({"transport": "ncacn_ip_tcp", "pipe": None}, "445", "PerflibV2"),
-        ({"interface": {"uuid": "da5a86c5", "name": None}}, r"\\PIPE\\winreg", "unknown-da5a86c5"),
-        ({"interface": {"uuid": None, "name": None}}, r"\\PIPE\\winreg", "-"),
-    ],
+@TABLES.of(
+    *({"pipe": None}, {"transport": "ncacn_ip_tcp", "pipe": None}),
+    *({"interface": {"uuid": uuid, "name": None}} for uuid in ("da5a86c5", None)),
 )
-def test_a_pipe_and_an_interface_may_have_no_name(changes: dict[str, Any], pipe: str, endpoint: str) -> None:
-    assert logged(with_record(CALL, **changes))[7:9] == [pipe, endpoint]
+def a_pipe_and_an_interface_may_have_no_name(**changes):
+    return logged(with_record(CALL, **changes))[7:9]
 
 
 def test_who_is_not_known_has_no_column() -> None:
@@ -156,20 +153,9 @@ def test_who_is_not_known_has_no_column() -> None:
     assert [logged(replace(SESSION, ending=how))[10] for how in ("success", "failure", "unknown")] == ["T", "F", "-"]
 
 
-@pytest.mark.parametrize(
-    ("ns", "text"),
-    [
-        (0, "0.000000"),
-        (999, "0.000000"),
-        (1000, "0.000001"),
-        (999_999_999, "0.999999"),
-        (1_000_000_000, "1.000000"),
-        (THEN, "1763642096.789012"),
-        (-1_000, "-0.000001"),
-    ],
-)
-def test_times_have_microseconds(ns: int, text: str) -> None:
-    assert _written("time", ns) == _written("interval", ns) == text
+@TABLES.of("0", "999", "1_000", "999_999_999", "1_000_000_000", str(THEN), "-1_000")
+def times_have_microseconds(ns):
+    return list(dict.fromkeys(_written(kind, int(ns)) for kind in ("time", "interval")))
 
 
 # --------------------------------------------------------------------------------------------------------- ecs
@@ -198,34 +184,25 @@ def test_what_is_not_known_is_in_no_document() -> None:
     assert document_of(ipv6)["network"]["type"] == "ipv6"
 
 
-def test_a_severity_is_a_number() -> None:
-    for severity, number in (("error", 73), ("warning", 47), ("info", 21)):
-        assert document_of(with_record(FINDING, severity=severity))["event"]["severity"] == number
+@TABLES.of("error", "warning", "info")
+def a_severity_is_a_number(severity):
+    return document_of(with_record(FINDING, severity=severity))["event"]["severity"]
 
 
-def test_a_duration_is_never_negative() -> None:
+@TABLES.of(-1, 0, None)
+def a_duration_is_never_negative(after):
     """Clocks of several captures may disagree."""
-    for end, duration in ((THEN - 1, None), (THEN, 0), (None, None)):
-        event = document_of(replace(CALL, end_ns=end))["event"]
-        assert event.get("duration") == duration
-        assert ("end" in event) is (duration is not None)
+    event = document_of(replace(CALL, end_ns=None if after is None else THEN + after))["event"]
+    return {name: event[name] for name in ("end", "duration") if name in event}
 
 
-@pytest.mark.parametrize(
-    ("ending", "changes", "code", "kind"),
-    [
-        ("failure", {"status_name": "ERROR_MORE_DATA"}, "ERROR_MORE_DATA", ["access", "protocol"]),
-        ("success", {"status_name": "ERROR_SUCCESS"}, None, ["access", "protocol"]),
-        ("failure", {"status_name": None, "fault_name": "nca_s_unk_if"}, "nca_s_unk_if", ["access", "protocol"]),
-        ("failure", {"status_name": None}, None, ["access", "protocol"]),
-    ],
+@TABLES.of(
+    *({"status_name": "ERROR_MORE_DATA"}, {"status_name": None}, {"status_name": None, "fault_name": "nca_s_unk_if"}),
+    {"ending": "success", "status_name": "ERROR_SUCCESS"},
 )
-def test_a_failure_has_the_code_of_its_error(
-    ending: Any, changes: dict[str, Any], code: str | None, kind: list[str]
-) -> None:
+def a_failure_has_the_code_of_its_error(*, ending="failure", **changes):
     found = document_of(with_record(replace(CALL, ending=ending), **changes))
-    assert found.get("error") == ({"code": code} if code is not None else None)
-    assert found["event"]["type"] == kind
+    return {"error": found.get("error"), "type": found["event"]["type"]}
 
 
 def test_long_names_are_cut_where_they_would_not_be_searched() -> None:
@@ -258,3 +235,6 @@ def test_a_finding_is_of_the_time_it_was_recorded() -> None:
     assert (found["at_time"], found["at_tag"]) == (5, 6)
     assert not {"tag", "src_ip", "src_port", "record"} & set(found)
     assert lines_of(nested)[0]["user"] == "another"
+
+
+test_tables_are_as_they_were_read_through = held(__file__, TABLES)
