@@ -41,44 +41,18 @@ from tests.page import blocks
 CAPTURES = {capture.file: capture for capture in truth.captures()}
 KEY = "a key for tests"
 EVERY = (
-    "timeline",
-    "timeline --format jsonl",
-    "export --pcapng",
-    "triage",
-    "triage --format jsonl",
+    *(
+        f"{one}{form}"
+        for one in ("timeline", "triage", "sessions", "handles", "stats", "samples")
+        for form in ("", " --format jsonl")
+    ),
+    *(f"timeline --format {form}" for form in ("csv", "parquet", "timesketch", "ecs --tail 30", "zeek")),
+    *(f"audit{form}" for form in ("", *(f" --format {form}" for form in ("jsonl", "sarif", "junit", "zeek")))),
+    *("counters", "counters --format parquet", "samples --format parquet", "hosts", "processes"),
+    *("timeline --unfold --hash", "show --call 1", "show --call 4 --format json"),
+    *("export --pcapng", "export-metadata", "report", "save"),
     # The commands that these print repeat what was typed.
-    "triage --user perfmon --server 127.0.0.1",
-    "timeline --user perfmon",
-    "audit --filter user==perfmon",
-    "timeline --format csv",
-    "timeline --format parquet",
-    "timeline --format timesketch",
-    "timeline --format ecs --tail 30",
-    "timeline --format zeek",
-    "timeline --unfold --hash",
-    "show --call 1",
-    "show --call 4 --format json",
-    "sessions",
-    "sessions --format jsonl",
-    "hosts",
-    "audit --format jsonl",
-    "handles",
-    "processes",
-    "handles --format jsonl",
-    "stats",
-    "stats --format jsonl",
-    "counters",
-    "counters --format parquet",
-    "samples",
-    "samples --format jsonl",
-    "samples --format parquet",
-    "audit",
-    "audit --format sarif",
-    "audit --format junit",
-    "audit --format zeek",
-    "export-metadata",
-    "report",
-    "save",
+    *("triage --user perfmon --server 127.0.0.1", "timeline --user perfmon", "audit --filter user==perfmon"),
 )
 # Instances whose names are words of the program, of counters, or of help texts.
 _WORDS = frozenset(

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import Result
 
 from analyzer.core.errors import InputError
 from tests.commands.test_all_commands import CAPTURES, CLEAR, PCQ, SECRETS, VECTORS, here, records, run
@@ -63,47 +64,38 @@ def test_file_names_are_escaped_in_messages(hostile: Path, tmp_path: Path) -> No
         assert "\\x1b[" in done.stderr.decode()
 
 
-WRITERS: dict[str, list[object]] = {
-    "timeline": ["timeline", CLEAR],
-    "samples": ["samples", CLEAR, "--format", "csv"],
-    "counters": ["counters", CLEAR],
-    "handles": ["handles", CLEAR],
-    "processes": ["processes", CLEAR],
-    "stats": ["stats", CLEAR],
-    "diff": ["diff", CLEAR, CLEAR],
-    "sessions": ["sessions", CLEAR],
-    "hosts": ["hosts", CLEAR],
-    "show": ["show", CLEAR, "--call", "1"],
-    "audit": ["audit", CLEAR],
-    "audit as SARIF": ["audit", CLEAR, "--format", "sarif"],
-    "audit as JUnit": ["audit", CLEAR, "--format", "junit"],
-    "list of rules": ["audit", "--list"],
-    "docs": ["docs", "PCQ101"],
-    "export-metadata": ["export-metadata", PCQ, "--secrets", SECRETS],
-    "decode": ["decode", VECTORS / "data_empty_query.bin", "--format", "jsonl"],
-    "crosscheck": ["crosscheck", CLEAR],
-    "keys keytab": ["keys", "keytab", "host/s.example@EXAMPLE", "--password", "x", "--salt", "s"],
-    "keys wireshark": ["keys", "wireshark", PCQ, "--secrets", SECRETS],
-}
-
-
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.needs("tshark") if name == "crosscheck" else ()) for name in WRITERS],
+SEALED = f"{PCQ} --secrets {SECRETS}"
+WRITERS = (
+    *(
+        f"{name} {CLEAR}"
+        for name in ("timeline", "counters", "handles", "processes", "stats", "sessions", "hosts", "audit")
+    ),
+    *(f"audit {CLEAR} --format sarif", f"audit {CLEAR} --format junit", "audit --list", "docs PCQ101"),
+    *(f"samples {CLEAR} --format csv", f"diff {CLEAR} {CLEAR}", f"show {CLEAR} --call 1", f"export-metadata {SEALED}"),
+    *(f"decode {VECTORS / 'data_empty_query.bin'} --format jsonl", f"keys wireshark {SEALED}"),
+    "keys keytab host/s.example@EXAMPLE --password x --salt s",
+    pytest.param(f"crosscheck {CLEAR}", marks=pytest.mark.needs("tshark")),
 )
+
+
+@pytest.mark.parametrize("line", WRITERS)
 def test_minus_is_standard_output_and_a_file_gets_the_same(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    shown = run(*WRITERS[name], "-o", "-").stdout_bytes
+
+    def written(*more: str) -> Result:
+        return run(*line.split(), "-o", *more)
+
+    shown = written("-").stdout_bytes
     assert shown
     assert list(tmp_path.iterdir()) == []
-    assert run(*WRITERS[name], "-o", "x").stdout == ""
+    assert written("x").stdout == ""
     assert Path("x").read_bytes() == shown
     Path("x").write_bytes(b"mine")
-    assert isinstance(run(*WRITERS[name], "-o", "x").exception, InputError)
+    assert isinstance(written("x").exception, InputError)
     assert Path("x").read_bytes() == b"mine"
-    run(*WRITERS[name], "-o", "x", "--force")
+    written("x", "--force")
     assert Path("x").read_bytes() == shown
 
 

@@ -16,17 +16,12 @@ from analyzer.pipeline import digest_verification, loaded_metadata
 from analyzer.pipeline import packet_rereading as module
 from analyzer.pipeline.digest_verification import _FIRST_ELEMENTS, _HEAD_BYTES, _TAIL_BYTES, _xml_property
 from analyzer.pipeline.packet_rereading import MAX_PACKET_BYTES, _add_frames, _with_header, why_not
-from analyzer.results.captured_packets import Packets
 
 
 def test_what_of_a_result_is_read() -> None:
     """The record is at the beginning, at the end of text; in XML among the elements before the first test suite."""
-    assert (_HEAD_BYTES, _TAIL_BYTES, digest_verification._PIECE, _FIRST_ELEMENTS) == (
-        16_777_216,
-        4_194_304,
-        65_536,
-        16,
-    )
+    assert (_HEAD_BYTES, _TAIL_BYTES) == (16_777_216, 4_194_304)
+    assert (digest_verification._PIECE, _FIRST_ELEMENTS) == (65_536, 16)
     ours, other = (f"<property name='{name}' value='{{}}'/>" for name in (digest_verification.EVIDENCE_KEY, "other"))
     for before in (0, 14, 15):
         assert _xml_property(f"<a>{'<b/>' * before}{ours.format(5)}</a>".encode()) == "5"
@@ -118,7 +113,6 @@ def test_a_message_comes_with_its_framing_where_that_was_captured(before: bytes,
 def test_of_a_case_there_are_no_packets(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_bytes(b"{}")
     found = module.packets_of([tmp_path], None, None)  # type: ignore[arg-type]
-    assert isinstance(found, Packets)
     assert found.lacking == "a case does not hold captured packets"
 
 
@@ -137,11 +131,7 @@ def test_messages_are_followed_only_where_calls_came_over_smb(monkeypatch: pytes
     monkeypatch.setattr(module, "_add_frames", lambda *given: None)
     for smb, expected in ((None, []), (object(), [["a"]])):
         followed.clear()
-        calls = [
-            SimpleNamespace(frames=(1,), smb=None),
-            SimpleNamespace(frames=(2,), smb=smb),
-            SimpleNamespace(frames=(), smb=None),
-        ]
+        calls = [SimpleNamespace(frames=frames, smb=one) for frames, one in (((1,), None), ((2,), smb), ((), None))]
         analysis: Any = SimpleNamespace(calls=LookedAt(calls), capture=CaptureInfo())
         found = module.packets_of(["a"], analysis, None)  # type: ignore[arg-type]
         assert found.lacking == "it is beyond the first 256 MiB of packets with calls"
@@ -162,10 +152,8 @@ def test_what_a_metadata_file_may_be_long(tmp_path: Path, monkeypatch: pytest.Mo
         for head in (4096, 7):
             monkeypatch.setattr(loaded_metadata, "_HEAD", head)
             if is_read:
-                assert loaded_metadata.load_metadata(tmp_path / "x") == (
-                    (tmp_path / "x").read_bytes(),
-                    str(tmp_path / "x"),
-                )  # type: ignore[comparison-overlap]
+                found: Any = loaded_metadata.load_metadata(tmp_path / "x")
+                assert found == ((tmp_path / "x").read_bytes(), str(tmp_path / "x"))
             else:
                 with pytest.raises(InputError, match=f"larger than any metadata file \\({most} bytes\\)"):
                     loaded_metadata.load_metadata(tmp_path / "x")

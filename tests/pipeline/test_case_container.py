@@ -202,20 +202,9 @@ def read_whole(analysis: Analysis) -> None:
     """Looks at all that an analysis holds."""
     shared = analysis.calls.table.shared
     of_calls = analysis.calls, analysis.calls.states, shared.contexts, shared.smbs, shared.handles
-    for values in (
-        *of_calls,
-        analysis.problems,
-        analysis.sessions,
-        analysis.bounds,
-        analysis.pdus,
-        analysis.features,
-        analysis.marks,
-        analysis.logons,
-        analysis.flow_links,
-    ):
+    names = "problems sessions bounds pdus features marks logons flow_links catalogs name_tables"
+    for values in (*of_calls, *(getattr(analysis, name) for name in names.split())):
         list(values)  # type: ignore[call-overload]
-    list(analysis.catalogs)
-    list(analysis.name_tables)
 
 
 def test_cases_that_are_cut_or_go_on_are_refused(tmp_path: Path) -> None:
