@@ -64,7 +64,7 @@ def _ranges(places: Iterable[int]) -> str:
 
 
 def as_json(value: object) -> str:
-    """JSON to be read: what has room stands on one line; numbers and words fill lines, all else has an entry a line."""
+    """JSON to be read: what has room stands on one line; numbers, words and lists of them fill lines, all else has its own."""
     return f"{_json(value, 0)}\n"
 
 
@@ -76,7 +76,9 @@ def _json(value: Any, depth: int) -> str:
     lines: list[str] = []
     has_room = False
     for name, one in named or [("", one) for one in value]:
-        entry, fills = f"{name}{_json(one, depth + 1)}", not isinstance(one, dict | list | tuple)
+        entry = f"{name}{_json(one, depth + 1)}"
+        inner = one if name and isinstance(one, list | tuple) else [one]
+        fills = "\n" not in entry and not any(isinstance(each, dict | list | tuple) for each in inner)
         if has_room and fills and len(lines[-1]) + len(entry) + 2 <= _WIDTH:
             lines[-1] += f" {entry},"
         else:
