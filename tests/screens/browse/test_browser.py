@@ -5,14 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from importlib.util import find_spec
-from pathlib import Path
 from threading import Event
 
 import pytest
-from msgspec.structs import replace
 
-import analyzer as pcq
-from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter
@@ -22,7 +18,7 @@ from analyzer.screens.viewmodel.call_layers import call_view
 from tests.build.buffers import name_table
 from tests.build.calls import Calls, analysis_of, winreg
 from tests.build.machine import NAMES, Machine
-from tests.page import CAPTURES, THREE, analysis_named
+from tests.page import THREE, analysis_named
 
 if find_spec("textual") is not None:
     from textual.pilot import Pilot
@@ -211,34 +207,6 @@ def test_a_call_has_its_layers_as_tabs() -> None:
     browsed(analysis_named(THREE[0]), act)
 
 
-def test_packets_come_when_they_are_read_and_the_place_stays() -> None:
-    whole = analysis_named(THREE[1])
-    reading = Event()
-
-    def packets(analysis: Analysis) -> Analysis:
-        assert reading.wait(600)
-        return whole
-
-    async def run() -> None:
-        app = Browser(lambda progress: replace(whole, packets=None), "made.pcap", 0, packets)
-        async with app.run_test(size=(150, 44)) as pilot:
-            while not app.query(Tree) or app.query_one(Tree).view is None:
-                await pilot.pause()
-            tree = app.query_one(Tree)
-            await pilot.press("enter", "l", "enter", "down", "down")
-            await pilot.pause()
-            here = tree.shown[tree.current]
-            assert here.node is not None
-            plain = [one.text.plain for one in tree.shown]
-            assert "frames, TCP payload and SMB messages are not shown: they are being read" in plain
-            reading.set()
-            await settled(app, pilot)
-            assert tree.shown[tree.current].key == here.key
-            assert tree.shown[1].text.plain.startswith("Frame ")
-
-    asyncio.run(run())
-
-
 def test_a_capture_that_is_gone_when_its_packets_are_wanted() -> None:
     def packets(analysis: Analysis) -> Analysis:
         raise InputError("made.pcap: no such file")
@@ -303,29 +271,6 @@ def test_a_call_that_is_passed_by_is_not_taken_apart(monkeypatch: pytest.MonkeyP
         assert len(taken) < 28
 
     browsed(analysis, act)
-
-
-def test_a_case_is_browsed_and_says_what_it_lacks(tmp_path: Path) -> None:
-    from analyzer.pipeline.packet_rereading import packets_of
-    from analyzer.pipeline.run import analyze
-
-    case = tmp_path / "x.pcq"
-    pcq.analyze(CAPTURES[THREE[1]].path, secrets=CAPTURES[THREE[1]].secrets_path).save(case)
-
-    def packets(analysis: Analysis) -> Analysis:
-        return replace(analysis, packets=packets_of([case], analysis, Keyring()))
-
-    async def run() -> None:
-        app = Browser(lambda progress: analyze([case]), "x.pcq", 0, packets)
-        async with app.run_test(size=(150, 44)) as pilot:
-            await settled(app, pilot)
-            assert len(app.query_one(CallList).order) == 17
-            plain = [one.text.plain for one in app.query_one(Tree).shown]
-            lacking = "frames, TCP payload and SMB messages are not shown: a case does not hold captured packets"
-            assert lacking in plain
-            assert "stub" in words(app, "#tabs-of-layers")
-
-    asyncio.run(run())
 
 
 def test_a_capture_that_cannot_be_read_ends_it_with_the_reason() -> None:

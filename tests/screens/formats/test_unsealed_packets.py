@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -30,6 +31,7 @@ from analyzer.screens.formats.unsealed_packets import (
 )
 from tests.build.calls import Calls, analysis_of
 from tests.build.rpc import CHANNEL
+from tests.written import is_as_written
 
 MS = 1_000_000
 TCP_CHANNEL = Channel(4, "ncacn_ip_tcp", Endpoint("10.0.0.3", 50000), Endpoint("10.0.0.1", 49153), None, None, None)
@@ -67,29 +69,13 @@ def payload(packet: IpPacket) -> bytes:
 
 
 def test_a_call_over_tcp_is_a_connection_of_its_own() -> None:
-    make = Calls(channel=TCP_CHANNEL)
-    packets = made(make.exchange(3, b"abcdefgh", b"ijkl"))
-    client, server = 50000, 49153
-    # A bind is 72 bytes, its answer 56 (C706 sections 12.6.4.3 and 12.6.4.4), a header of a request or response 24.
-    assert [tcp_facts(packet) for packet in packets] == [
-        (client, server, 0, 0, "S", 0),
-        (server, client, 0, 1, "SA", 0),
-        (client, server, 1, 1, "A", 0),
-        (client, server, 1, 1, "PA", 72),
-        (server, client, 1, 73, "PA", 56),
-        (client, server, 73, 57, "PA", 32),
-        (server, client, 57, 105, "PA", 28),
-        (client, server, 105, 85, "FA", 0),
-        (server, client, 85, 106, "FA", 0),
+    """A bind is 72 bytes, its answer 56 (C706 sections 12.6.4.3 and 12.6.4.4), a header of a request or response 24."""
+    packets = made(Calls(channel=TCP_CHANNEL).exchange(3, b"abcdefgh", b"ijkl"))
+    lines = [
+        f"{one.time_ns // MS} ms, port {src} to {dst}, seq {seq}, ack {ack}, {flags}, {length} bytes: {one.comment}\n"
+        for one, (src, dst, seq, ack, flags, length) in zip(packets, map(tcp_facts, packets), strict=True)
     ]
-    assert [packet.time_ns // MS for packet in packets] == [1, 1, 1, 1, 1, 1, 2, 2, 2]
-    assert [packet.comment for packet in packets] == [
-        *["made by pcq-analyzer: beginning of a connection"] * 3,
-        *["made by pcq-analyzer: binding of PerflibV2, as captured"] * 2,
-        "call 1: request of PerflibV2OpenQueryHandle; from frame 1 of a.pcap",
-        "call 1: response of PerflibV2OpenQueryHandle; from frame 2 of a.pcap",
-        *["made by pcq-analyzer: end of a connection"] * 2,
-    ]
+    is_as_written(Path(__file__).parent / "forms" / "connection.txt", "".join(lines))
     ip = dissected(packets[5])
     assert (ip.version, ip.ihl, ip.tos, ip.len, ip.id, str(ip.flags), ip.frag, ip.ttl, ip.proto) == (
         *(4, 5, 0, 20 + 20 + 32, 0, "DF", 0, 64, 6),
