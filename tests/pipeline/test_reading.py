@@ -21,11 +21,9 @@ from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import CaptureFacts
 from analyzer.results.calls.call import Call
 from analyzer.results.captured_packets import Packets
-from analyzer.transport.packet.segment import SegmentBatch
 from tests import truth
 from tests.build.calls import Calls, analysis_of, winreg
 from tests.build.rpc import CHANNEL
-from tests.build.tcp import Talk
 
 NS = 1_000_000_000
 NOTE = Problem("note", "test", (), "a note")
@@ -90,22 +88,6 @@ def test_a_block_ends_before_what_waits_for_more(since: int | None, before: Mome
 
 def test_what_waits_for_order_is_given_out_when_nothing_more_is_there() -> None:
     assert read([_Block((2, 30))], is_drained=lambda: True) == ["fed 1", "flushed", BlockEnds((30, 3)), "finished"]
-
-
-def test_segments_of_another_engine_come_in_blocks_of_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segments_module, "_SEGMENTS_OF_BLOCK", 3)
-    talk = Talk()
-    segments = [SegmentBatch.of(talk.c(b"x")) for _ in range(7)]
-    ends = [BlockEnds((segments[number].time_ns, 0)) for number in (2, 5)]
-    assert list(segments_module._in_blocks(segments)) == [
-        *segments[:2],
-        ends[0],
-        *segments[2:5],
-        ends[1],
-        *segments[5:],
-    ]
-    # A problem is no segment, and no block ends at it.
-    assert list(segments_module._in_blocks([segments[0], segments[1], NOTE])) == [segments[0], segments[1], NOTE]
 
 
 # ----------------------------------------------------------------------------------------- a capture while it is read

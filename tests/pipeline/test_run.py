@@ -145,7 +145,9 @@ def test_names_of_a_file_are_filled_in_where_a_case_is_opened(tmp_path: Path) ->
 
 def test_the_other_engine_comes_in_blocks_only_where_calls_are_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(segments_module, "_SEGMENTS_OF_BLOCK", 2)
-    batches = [next(_batches()) for _ in range(4)]
+    # A problem is no segment, and no block ends at it.
+    note = Problem("note", "test", (), "a note")
+    batches = [*(next(_batches()) for _ in range(4)), note]
     info = SimpleNamespace(files=("a",), frames=1, bytes=2, first_time_ns=3, last_time_ns=4)
 
     class Engine(list[Any]):
@@ -159,7 +161,7 @@ def test_the_other_engine_comes_in_blocks_only_where_calls_are_streamed(monkeypa
     assert facts() == CaptureFacts(("a",), 1, 2, 3, 4)
     events, _ = segments_module.tshark_segments(["a"], streaming=True)
     ends = BlockEnds((batches[1].time_ns, 0))
-    assert list(events) == [batches[0], ends, batches[1], batches[2], ends, batches[3]]
+    assert list(events) == [batches[0], ends, batches[1], batches[2], ends, batches[3], note]
     found = [type(event) for event in stream([CLEAR], engine="tshark")]
     assert found.count(BlockEnds) == 2
     assert analyze([CLEAR], engine="tshark").capture == facts()

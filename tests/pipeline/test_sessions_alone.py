@@ -15,19 +15,12 @@ CAPTURES = sorted((Path(__file__).parents[2] / "captures").glob("*.pcap*"))
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
-def test_sessions_and_calls_outside_them_are_read(path: Path) -> None:
+def test_sessions_are_read_with_the_calls_outside_them_and_hosts_with_those_that_name_them(path: Path) -> None:
     secrets = path.with_name(path.name.partition(".pcap")[0] + ".secrets.json")
     keyring = Keyring.load(secrets) if secrets.exists() else None
-    whole, alone = analyze([path], keyring), analyze([path], keyring, in_sessions="none")
+    whole, alone, naming = (analyze([path], keyring, in_sessions=which) for which in ("all", "none", "naming"))
     assert alone.sessions == whole.sessions
     assert [call.frames for call in alone.calls] == [call.frames for call in whole.calls if call.session is None]
-
-
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
-def test_hosts_are_the_same_by_the_calls_that_name_them(path: Path) -> None:
-    secrets = path.with_name(path.name.partition(".pcap")[0] + ".secrets.json")
-    keyring = Keyring.load(secrets) if secrets.exists() else None
-    whole, naming = analyze([path], keyring), analyze([path], keyring, in_sessions="naming")
     assert list(host_records(naming)) == list(host_records(whole))
     assert len(naming.calls) <= len(whole.calls)
 

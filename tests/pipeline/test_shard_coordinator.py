@@ -318,18 +318,18 @@ def test_an_interrupted_reading_leaves_no_process(monkeypatch: pytest.MonkeyPatc
     assert [reader.process.is_alive() for reader in started] == [False]
 
 
-def test_a_process_that_fails_leaves_the_capture_to_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Failing(shard_coordinator.ProcessReader):
-        def __init__(self, task: ShardTask) -> None:
-            super().__init__(replace(task, files=[task.files[0].with_name("removed meanwhile")]))
-
-    monkeypatch.setattr(shard_coordinator, "ProcessReader", Failing)
-    assert case_of([CLIENTS], 2, Keyring()) == case_of([CLIENTS], 1, Keyring())
+class Failing(shard_coordinator.ProcessReader):
+    def __init__(self, task: ShardTask) -> None:
+        super().__init__(replace(task, files=[task.files[0].with_name("removed meanwhile")]))
 
 
-def test_where_no_process_can_be_started_one_reads_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object) -> shard_coordinator.ProcessReader:
-        raise OSError("no more processes")
+def refused(*_: object) -> shard_coordinator.ProcessReader:
+    raise OSError("no more processes")
 
-    monkeypatch.setattr(shard_coordinator, "ProcessReader", refused)
+
+@pytest.mark.parametrize("reader", [Failing, refused])
+def test_a_process_that_fails_or_cannot_be_started_leaves_the_capture_to_one(
+    reader: Callable[..., object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shard_coordinator, "ProcessReader", reader)
     assert case_of([CLIENTS], 2, Keyring()) == case_of([CLIENTS], 1, Keyring())
