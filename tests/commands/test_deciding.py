@@ -599,4 +599,4 @@ def test_a_collection_on_a_cluster_is_asked_for_as_the_options_say(
     assert (request.job.retries, request.job.profile) == (3, "windows")
 
 
-test_tables_are_as_they_were_read_through = held(__file__, TABLES)
+test_decisions_are_as_they_were_read_through = held(__file__, TABLES)

@@ -395,4 +395,4 @@ def test_what_is_written_names_hosts_and_frames_and_passes_over_problems(monkeyp
     assert [entry[0] for entry in told] == ["comment", "names", "interface", "packet"]
 
 
-test_tables_are_as_they_were_read_through = held(__file__, TABLES)
+test_frames_that_are_taken_are_as_they_were_read_through = held(__file__, TABLES)

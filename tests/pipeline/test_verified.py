@@ -182,4 +182,4 @@ def test_a_case_stands_for_its_captures(tmp_path: Path) -> None:
         stated_by(without)[0]
 
 
-test_tables_are_as_they_were_read_through = held(__file__, TABLES)
+test_comparisons_are_as_they_were_read_through = held(__file__, TABLES)

@@ -237,4 +237,4 @@ def test_a_finding_is_of_the_time_it_was_recorded() -> None:
     assert lines_of(nested)[0]["user"] == "another"
 
 
-test_tables_are_as_they_were_read_through = held(__file__, TABLES)
+test_cells_and_fields_are_as_they_were_read_through = held(__file__, TABLES)

@@ -437,4 +437,4 @@ def test_a_dataset_says_what_it_holds(ds: Dataset, place: Path) -> None:
     assert "<p>shown: handle &lt;b&gt;</p>" in ds.handle("<b>")._repr_html_()
 
 
-test_tables_are_as_they_were_read_through = held(__file__, ROWS)
+test_bounds_pieces_and_questions_are_as_they_were_read_through = held(__file__, ROWS)

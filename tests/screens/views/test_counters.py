@@ -237,4 +237,4 @@ def test_a_number_fits_its_column(value: float) -> None:
     assert len(compact(float(value))) <= 10
 
 
-test_tables_are_as_they_were_read_through = held(__file__, TABLES)
+test_courses_notes_and_numbers_are_as_they_were_read_through = held(__file__, TABLES)

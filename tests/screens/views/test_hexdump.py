@@ -86,4 +86,4 @@ def test_a_line_that_nothing_measures_has_sixteen_bytes_or_those_of_the_line_bef
     assert dumped_bytes(["0000  41 42  xy", "0002  43"]) == b"ABC"
 
 
-test_tables_are_as_they_were_read_through = held(__file__, TABLES)
+test_dumps_spell_what_was_read_through = held(__file__, TABLES)

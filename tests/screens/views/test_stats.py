@@ -154,4 +154,4 @@ def test_all_lines_are_in_one_text() -> None:
     is_as_written(TEXT, "".join(told))
 
 
-test_tables_are_as_they_were_read_through = held(__file__, TABLES)
+test_durations_and_lists_are_as_they_were_read_through = held(__file__, TABLES)

@@ -338,4 +338,4 @@ def test_all_lines_are_in_one_text() -> None:
     )
 
 
-test_tables_are_as_they_were_read_through = held(__file__, TABLES)
+test_times_frames_and_counts_are_as_they_were_read_through = held(__file__, TABLES)
