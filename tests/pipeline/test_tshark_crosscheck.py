@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -95,15 +94,6 @@ def test_a_wrong_pair_is_reported_with_the_frames_of_both() -> None:
     assert different.request == first.request.frames
     assert different.tshark_request in first.request.frames
     assert f"call {first.call_id}: ours" in result.to_text()
-
-
-def test_the_result_is_json() -> None:
-    _, result = checked("n_v1_reordered.pcap")
-    reported = json.loads(json.dumps(result.to_json()))
-    assert reported["same"] == result.same
-    assert (reported["agrees"], reported["contradictions"]) == (True, 0)
-    assert {entry["kind"] for entry in reported["only_ours"]} == {"lacks"}
-    assert len(reported["only_ours"]) == len(result.only_ours)
 
 
 def test_a_file_tshark_cannot_open_is_an_input_error(tmp_path: Path) -> None:
