@@ -213,24 +213,33 @@ def held(file: str, tables: Tables) -> Callable[[str], None]:
 
 
 class _Paragraphs:
-    """A text whose paragraphs begin with a name, have `heading` lines in all that say what is tried, and end in what came of it."""
+    """A text whose paragraphs begin with a name, have `heading` lines in all that say what is tried, and end in what came of it.
+
+    Names one below the other have the outcome below the last of them.
+    """
 
     def __init__(self, path: Path, heading: int) -> None:
         self._path = path
         self._headings: dict[str, str] = {}
         self._outcomes: dict[str, str] = {}
-        for part in re.split(r"^(?=\S)", path.read_text("utf-8") if path.exists() else "", flags=re.MULTILINE)[1:]:
+        parts = re.split(r"^(?=\S)", path.read_text("utf-8") if path.exists() else "", flags=re.MULTILINE)[1:]
+        for part in reversed(parts):
             lines = part.splitlines(keepends=True)
-            name = lines[0].rstrip("\n")
-            self._headings[name], self._outcomes[name] = "".join(lines[:heading]), "".join(lines[heading:])
+            outcome = "".join(lines[heading:]) or next(reversed(self._outcomes.values()), "")
+            self._headings[lines[0].rstrip("\n")], self._outcomes[lines[0].rstrip("\n")] = (
+                "".join(lines[:heading]),
+                outcome,
+            )
+        self._headings = dict(reversed(self._headings.items()))
 
     def _hold(self, name: str, found: str) -> None:
         """Holds what came of a paragraph to the text, or writes it there."""
+        found = found or "  = nothing\n"
         if IS_WRITING:
             self._outcomes[name] = found
-            self._path.write_text(
-                "".join(heading + self._outcomes.get(one, "") for one, heading in self._headings.items()), "utf-8"
-            )
+            alike = groupby(self._headings, lambda one: self._outcomes.get(one, ""))
+            text = "".join("".join(map(self._headings.__getitem__, names)) + outcome for outcome, names in alike)
+            self._path.write_text(text, "utf-8")
         assert found == self._outcomes.get(name), found
 
 
