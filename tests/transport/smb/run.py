@@ -65,19 +65,43 @@ def comparable(events: Iterable[Event]) -> list[object]:
     return out
 
 
-# What most conversations have: who it is and how many messages were opened, and which trees, pipes and hosts.
+# What most conversations have: the end of a pipe that carried something, who it is and how many messages were opened, and which
+# trees, pipes and hosts.
+_PLACES = (
+    "  trees ('\\\\\\\\FILES\\\\IPC$',) pipes ('winreg',) hosts (('10.0.0.1', 'FILES', 'tree path'),) "
+    "refused None binds False"
+)
 USUAL = (
+    "0 winreg closed, 10.0.0.2:49152 to 10.0.0.1:445, level 2",
     (
         "  unknown user: NO_HANDSHAKE (no authentication token is in the capture), opened 0 of 0, verified 0 of 1, server "
         "13121110-1514-1716-1819-1a1b1c1d1e1f"
     ),
-    "  trees ('\\\\\\\\FILES\\\\IPC$',) pipes ('winreg',) hosts (('10.0.0.1', 'FILES', 'tree path'),) refused None binds False",
+    _PLACES,
+)
+USUAL_OF_SMB1 = (
+    "0 winreg closed, 10.0.0.2:49152 to 10.0.0.1:445, level None",
+    (
+        "  LAB\\perfmon (10.0.19041 to 10.0.20348): NO_KEY (no password or NT hash given for LAB\\perfmon), opened 0 of 0, "
+        "verified 0 of 0, server 03020100-0504-0706-0809-0a0b0c0d0e0f"
+    ),
+    _PLACES,
 )
 
 
 def said(events: Iterable[Event]) -> list[str]:
-    """What the layers say of data, gaps, ends, problems and sessions, a line each."""
-    return [line for event in events for line in _lines_of(event) if line not in USUAL]
+    """What the layers say of data, gaps, ends, problems and sessions, a line each, but for what is usual."""
+    events = list(events)
+    usual = USUAL_OF_SMB1 if "1.0" in [event.dialect for event in only(events, SmbSession)] else USUAL
+    carried = dict.fromkeys(event.channel.number for event in only(events, ChannelBatch))
+    ended = [event.channel.number for event in only(events, ChannelClosed)]
+    lines = [
+        line
+        for event in events
+        for line in _lines_of(event)
+        if line not in usual or (isinstance(event, ChannelClosed) and event.channel.number not in carried)
+    ]
+    return [*lines, *(f"{one} closed {ended.count(one)} times" for one in carried if ended.count(one) != 1)]
 
 
 def _lines_of(event: Event) -> Iterator[str]:
