@@ -5,7 +5,8 @@ Most are of Ptacek and Newsham, "Insertion, Evasion, and Denial of Service" (199
 
 A word is a frame: `c@0=ask` data of the client from byte 0 on, which is the first behind its greeting, `~`, by which SMB is
 recognised; `c.fin@3`, `c.rst@3`, `c.syn@3`, `c.ack@3` segments with flags of their own, with data behind `=` or without; `open` is
-a handshake and the greeting. `^2` behind the place: it acknowledges only so much of the other end. Behind `!` stands what is odd:
+a handshake and the greeting, of which nothing is said where it comes first. `^2` behind the place: it acknowledges only so much of
+the other end. Behind `!` stands what is odd:
 
 * `sum`, `ipsum` wrong checksums; `null` no flags, `urg` the urgent flag beside the others; `ttl` hops that do not suffice;
 * `paws` a timestamp that is too old, `md5` a signature that nobody asked for, `route` strict source routing;
@@ -52,7 +53,7 @@ from tests.build.packet import (
     with_checksum,
 )
 from tests.build.tcp import Everything
-from tests.transport.tcp.test_streams import line_of
+from tests.transport.tcp.test_streams import line_of, lines_of
 from tests.written import Told
 
 _WORD = re.compile(
@@ -170,12 +171,14 @@ def said(words: str) -> str:
     scene = _Scene()
     for word in words.split():
         scene.add(word)
-    found = [list(filter(None, map(_line, _events(scene.frames, fast=fast)))) for fast in (True, False)]
-    assert found[0] == found[1]
-    return "".join(f"  = {line}\n" for line in found[0])
+    lines, plainly = (lines_of(_events(scene.frames, fast=fast), _line) for fast in (True, False))
+    assert lines == plainly
+    if words.split()[0] == "open":
+        assert lines.pop(0) == "0 > 0 '~' at 4"
+    return "".join(f"  = {line}\n" for line in lines)
 
 
-def _line(event: Event) -> str:
+def _line(event: Event | str) -> str:
     if not isinstance(event, StreamBatch):
         return line_of(event)
     data = event.data.data.replace(_GREETING, b"~").decode()

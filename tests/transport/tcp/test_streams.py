@@ -7,14 +7,14 @@ last one of the server). `~` behind the end: it acknowledges nothing new. `/6` b
 `c@-1=x` is a segment beside the conversation, one byte before the next number (`@=5`: number 5), `^+1` acknowledges one byte more
 than was sent; `.S`, `.RA`, `.FPA` are flags of such a segment. `x*9` are nine bytes, `(c=ask s.ack)*9` the same nine times (`#`
 counts). `talk=7` goes on with the client at port 7 (`talk=7,500,900`: its numbers and the server's), `t=50ms-1` is when what
-follows was captured, `held_stream=9` a limit, `idle_ns=9` a time. `|` stands for itself between what comes out.
-`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes what comes out.
+follows was captured, `held_stream=9` a limit, `idle_ns=9` a time. `|` stands for itself between what comes out. That a connection
+ends with the capture is not said, but that one does not end. `PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes what comes out.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 
@@ -145,7 +145,7 @@ def _number(given: str | None, usual: int) -> int:
 
 def said(words: str) -> str:
     """What comes out: data with connection, direction, offset and frames; gaps, ends and problems. Of many alike the ends stand."""
-    lines = [line for event in Captured(words).events() if (line := line_of(event))]
+    lines = lines_of(Captured(words).events())
     runs = (list(run) for _, run in groupby(lines, lambda line: re.sub(r"\d+", "", line)))
     shown = (one for run in runs for one in (run if len(run) < 5 else [run[0], f"... {len(run) - 2} alike", run[-1]]))
     return "".join(f"  = {line}\n" for line in shown)
@@ -168,6 +168,20 @@ def line_of(event: Event | str) -> str:
         case Problem():
             return f"{event.kind} at {event.frames}: {event.text}"
     return ""
+
+
+def lines_of(events: Iterable[Event | str], line: Callable[[Event | str], str] = line_of) -> list[str]:
+    """What each event says, but that a connection ends with the capture; a connection that does not end is said to go on."""
+    lines, going_on = list[str](), list[int]()
+    for event in events:
+        if isinstance(event, StreamBatch) and event.connection.number not in going_on:
+            going_on.append(event.connection.number)
+        if isinstance(event, StreamClosed) and event.connection.number in going_on:
+            going_on.remove(event.connection.number)
+            if event.reason == "end":
+                continue
+        lines += filter(None, [line(event)])
+    return [*lines, *(f"{number} goes on" for number in going_on)]
 
 
 TOLD = Told(Path(__file__).parent / "streams.txt", said)
