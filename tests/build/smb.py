@@ -33,6 +33,12 @@ def framed(message: bytes) -> bytes:
     return struct.pack(">I", len(message)) + message
 
 
+def netbios_name(name: str) -> bytes:
+    """RFC 1001 section 14.1: each half of a byte is a letter from A on; the sixteenth byte is a suffix."""
+    raw = name.encode().ljust(15) + b"\x20"
+    return b"\x20" + bytes(0x41 + half for byte in raw for half in (byte >> 4, byte & 15)) + b"\0"
+
+
 def noisy(
     sent: Sequence[tuple[Direction, bytes]], index: int, at: int, noise: bytes, *, insert: bool
 ) -> list[tuple[Direction, bytes]]:

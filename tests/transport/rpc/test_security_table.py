@@ -44,29 +44,6 @@ def test_a_lost_answer_to_the_bind_is_reported_to_the_handshake():
     assert keys.begun[0].missed_senders == ["acceptor"]
 
 
-def test_no_plaintext_is_shown_that_was_not_proven():
-    """A context that hands out bytes without a right checksum at PRIVACY is not believed."""
-
-    class Careless(ToyContext):
-        def open(self, sender, level, whole, body, verifier):
-            return Unprotected(b"\0" * len(whole[body]), None, Decryption.DECRYPTED)
-
-    keys, talk = ToyKeys(), Conversation()
-    ours, _ = talk.sealed()
-    begin = keys.begin
-
-    def careless(keyring, auth_type=None):
-        handshake = begin(keyring, auth_type)
-        handshake.context = lambda search: Careless(b"")
-        return handshake
-
-    keys.begin = careless
-    talk.client(request(6, b"ask me!", sealer=ours))
-    call = only_call(talk, keys)
-    assert call.request.stub is Missing.SEALED
-    assert call.auth.decryption is Decryption.WRONG_KEY
-
-
 def test_several_security_contexts_have_their_own_streams():
     talk = Conversation()
     ours, theirs = talk.sealed()
@@ -94,16 +71,17 @@ def test_bytes_that_the_provider_added_without_counting_them_stay_on_the_stub():
     assert stub(only_call(talk).request) == b"real stub 12\4\4\4\4"
 
 
-def test_an_unknown_provider_is_named_and_its_sealed_calls_stay_closed():
-    from analyzer.auth.keyring import Keyring
-    from analyzer.transport.rpc.exchange import Exchange
-    from analyzer.transport.rpc.rpc_layer import RpcLayer
-
-    talk = Conversation().client(bind(auth=Auth(b"\x16\x03\x01\0\x05hello", auth_type=14))).server(bind_ack())
-    talk.client(request(6, b"ask me!", sealer=ToySealer(b"key", "initiator", auth_type=14)))
+def call_by_real_providers(talk: Conversation) -> Exchange:
     layer = RpcLayer(Keyring())
     stated = [out for event in talk.events for out in layer.feed(event)] + list(layer.finish())
     (call,) = [event for event in stated if isinstance(event, Exchange)]
+    return call
+
+
+def test_an_unknown_provider_is_named_and_its_sealed_calls_stay_closed():
+    talk = Conversation().client(bind(auth=Auth(b"\x16\x03\x01\0\x05hello", auth_type=14))).server(bind_ack())
+    talk.client(request(6, b"ask me!", sealer=ToySealer(b"key", "initiator", auth_type=14)))
+    call = call_by_real_providers(talk)
     assert (call.auth.mechanism, call.auth.decryption) == ("schannel", Decryption.UNSUPPORTED)
     assert call.reason.startswith(("algorithm unsupported", "the answer", "the capture"))
     assert call.request.stub is Missing.SEALED
@@ -159,6 +137,16 @@ def test_what_could_not_be_checked_is_wrong_only_where_there_are_keys_and_nothin
     assert (stub(call.request), call.auth.verified) == (b"ask me!", verified)
 
 
+def test_no_plaintext_is_shown_that_was_not_proven():
+    """A context that hands out bytes without a right checksum at PRIVACY is not believed."""
+    talk = Conversation()
+    ours, _ = talk.sealed()
+    talk.client(request(6, b"ask me!", sealer=ours))
+    call = only_call(talk, handing_out(ToyKeys(), Unprotected(bytes(16), None, Decryption.DECRYPTED)))
+    assert call.request.stub is Missing.SEALED
+    assert call.auth.decryption is Decryption.WRONG_KEY
+
+
 def test_a_provider_goes_by_what_its_tokens_say_and_else_by_its_number():
     talk = Conversation()
     talk.client(bind(auth=Auth(TOY_FIRST + b"key", auth_type=9))).server(bind_ack(auth=Auth(TOY_ANSWER, auth_type=9)))
@@ -166,10 +154,7 @@ def test_a_provider_goes_by_what_its_tokens_say_and_else_by_its_number():
     assert only_call(talk).auth.mechanism == "ntlm"
     for auth_type, name in ((16, "krb5"), (9, "spnego"), (0x33, "0x33?")):
         talk = Conversation().client(request(6, b"ask", sealer=ToySealer(b"key", "initiator", auth_type=auth_type)))
-        layer = RpcLayer(Keyring())
-        stated = [out for event in talk.events for out in layer.feed(event)] + list(layer.finish())
-        (call,) = [event for event in stated if isinstance(event, Exchange)]
-        assert call.auth.mechanism == name
+        assert call_by_real_providers(talk).auth.mechanism == name
 
 
 @pytest.mark.parametrize(("key", "level"), [(b"key", AuthLevel.INTEGRITY), (b"unknown", AuthLevel.PRIVACY)])

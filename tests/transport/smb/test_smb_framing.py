@@ -8,7 +8,7 @@ from analyzer.core.events import Problem
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.transport.smb.smb_framing import Framed, Framing, Hole, LostMessages, Message, NetbiosNames
 from analyzer.transport.tcp.stream_events import Connection, Gap
-from tests.build.smb import CLIENT, SERVER, framed
+from tests.build.smb import CLIENT, SERVER, framed, netbios_name
 
 ASK = framed(b"\xfeSMB\x40\0" + bytes(range(20)))
 CONNECTION = Connection(0, CLIENT, SERVER, True)
@@ -90,12 +90,7 @@ def test_a_message_of_the_magic_alone_is_one() -> None:
 
 @pytest.mark.parametrize(("length", "names"), [(34 + 34, ("FILES", "CLIENT1")), (34 + 33, ("FILES", "")), (33, None)])
 def test_a_session_request_names_both_ends(length: int, names: tuple[str, str] | None) -> None:
-    def encoded(name: str) -> bytes:
-        """RFC 1001 section 14.1: each half of a byte is a letter from A on; the sixteenth byte is a suffix."""
-        raw = name.encode().ljust(15) + b"\x20"
-        return b"\x20" + bytes(0x41 + half for byte in raw for half in (byte >> 4, byte & 15)) + b"\0"
-
-    body = (encoded("FILES") + encoded("CLIENT1"))[:length]
+    body = (netbios_name("FILES") + netbios_name("CLIENT1"))[:length]
     out = Wire().take(b"\x81\0" + length.to_bytes(2, "big") + body)
     assert out == ([NetbiosNames(*names)] if names else [])
     damaged = body[:1] + b"\x51" + body[2:]
