@@ -118,7 +118,7 @@ def test_a_file_that_fails_in_its_middle_is_hashed_as_far_as_it_goes() -> None:
 @pytest.mark.parametrize(
     ("head", "words"),
     [
-        (b"\0" * 257 + b"ustar", "nothing but zero bytes and a tar archive"),
+        (b"\0" * 257 + b"ustar", "no format we know"),
         (b"a" * 257 + b"ustar\0", "a tar archive"),
         (b"a" * 257 + b"ustar", "text"),
         (b"a" * 256 + b"ustar\0", "no format we know"),
@@ -136,8 +136,7 @@ def test_a_file_that_fails_in_its_middle_is_hashed_as_far_as_it_goes() -> None:
     ],
 )
 def test_what_is_no_capture_is_named_by_its_first_bytes(head: bytes, words: str) -> None:
-    expected = "no format we know" if words.startswith("nothing but zero bytes and") else words
-    assert looks_like(head) == expected
+    assert looks_like(head) == words
 
 
 @pytest.mark.parametrize("order", ["<", ">"])

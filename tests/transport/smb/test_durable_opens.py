@@ -72,16 +72,25 @@ def carriers(out: Iterable[Event]) -> list[tuple[int, int | None]]:
     return [(one.channel.number, one.smb.session if one.smb else None) for one in only(out, ChannelBatch)]
 
 
+def used(kind: str = "durable") -> Talk:
+    asked, granted, _ = DURABLE[kind]
+    return opened(Talk().begin().tree(), asked, granted).transceive(ASK, SAY)
+
+
+def used_again(kind: str = "durable", connection: Connection = OTHER) -> Talk:
+    """Another session opens the pipe again."""
+    _, granted, again = DURABLE[kind]
+    talk = opened(Talk(session=77, connection=connection).begin().tree(tree=5), again, granted, AGAIN)
+    return talk.transceive(ASK, SAY, AGAIN)
+
+
 @pytest.mark.parametrize("kind", DURABLE)
 @pytest.mark.parametrize("ends", ["connection", "logoff", "not seen"])
 def test_a_durable_pipe_that_is_opened_again_is_the_same_pipe(kind: str, ends: str) -> None:
-    asked, granted, again = DURABLE[kind]
-    first = opened(Talk().begin().tree(), asked, granted).transceive(ASK, SAY)
+    first, second = used(kind), used_again(kind).close(AGAIN)
     if ends == "logoff":
         first.answer(first.ask(LOGOFF, b"\4\0\0\0"), LOGOFF, b"\4\0\0\0")
-    second = opened(Talk(session=77, connection=OTHER).begin().tree(tree=5), again, granted, AGAIN)
-    second.transceive(ASK, SAY, AGAIN)
-    out = read([*stream(first.sent, closed=ends != "not seen"), *stream(second.close(AGAIN).sent, OTHER)])
+    out = read([*stream(first.sent, closed=ends != "not seen"), *stream(second.sent, OTHER)])
     assert stated(out) == [(0, True, ASK), (0, False, SAY)] * 2
     assert carriers(out) == [(0, 0), (0, 0), (0, 1), (0, 1)]
     # It is closed once, by the second session.
@@ -90,44 +99,28 @@ def test_a_durable_pipe_that_is_opened_again_is_the_same_pipe(kind: str, ends: s
     assert kinds[-1] is ChannelClosed
 
 
-def test_an_open_that_the_server_did_not_make_durable_ends_with_its_connection() -> None:
+def not_granted() -> Talk:
     """[MS-SMB2] 3.3.5.9.6: a server that does not grant it leaves its context out of the answer."""
-    asked, granted, again = DURABLE["durable"]
-    first = Talk().begin().tree()
-    first.answer(first.ask(CREATE, create_request("winreg", asked)), CREATE, create_response())
-    second = opened(Talk(session=77, connection=OTHER).begin().tree(), again, granted, AGAIN).transceive(
-        ASK, SAY, AGAIN
-    )
-    out = read([*stream(first.transceive(ASK, SAY).sent), *stream(second.sent, OTHER)])
+    talk = Talk().begin().tree()
+    talk.answer(talk.ask(CREATE, create_request("winreg", DURABLE["durable"][0])), CREATE, create_response())
+    return talk.transceive(ASK, SAY)
+
+
+@pytest.mark.parametrize("first", [not_granted(), used().close()], ids=["not made durable", "closed"])
+def test_an_open_that_is_not_durable_or_was_closed_is_not_opened_again(first: Talk) -> None:
+    out = read([*stream(first.sent), *stream(used_again().sent, OTHER)])
     assert carriers(out) == [(0, 0), (0, 0), (1, 1), (1, 1)]
 
 
 @pytest.mark.parametrize("other", [Endpoint("10.0.0.9", 445), SERVER])
 def test_a_file_id_is_that_of_one_server(other: Endpoint) -> None:
-    asked, granted, again = DURABLE["durable"]
-    first = opened(Talk().begin().tree(), asked, granted).transceive(ASK, SAY)
     connection = Connection(1, Endpoint("10.0.0.2", 50001), other, True)
-    second = opened(Talk(session=77, connection=connection).begin().tree(), again, granted, AGAIN)
-    second.transceive(ASK, SAY, AGAIN)
+    second = used_again(connection=connection)
     if other != SERVER:
         at = 4 + 64 + 8
         second.sent[1] = 1, second.sent[1][1][:at] + b"\x99" * 16 + second.sent[1][1][at + 16 :]
-    out = read([*stream(first.sent), *stream(second.sent, connection)])
+    out = read([*stream(used().sent), *stream(second.sent, connection)])
     assert len({channel for channel, _ in carriers(out)}) == (1 if other == SERVER else 2)
-
-
-def test_a_durable_pipe_that_was_closed_is_not_opened_again() -> None:
-    asked, granted, again = DURABLE["durable"]
-    first = opened(Talk().begin().tree(), asked, granted).transceive(ASK, SAY).close()
-    second = opened(Talk(session=77, connection=OTHER).begin().tree(), again, granted, AGAIN).transceive(
-        ASK, SAY, AGAIN
-    )
-    assert [channel for channel, _ in carriers(read([*stream(first.sent), *stream(second.sent, OTHER)]))] == [
-        0,
-        0,
-        1,
-        1,
-    ]
 
 
 def test_durable_pipes_that_nobody_opens_again_are_bounded_and_closed_at_the_end() -> None:
@@ -217,8 +210,7 @@ def test_what_is_not_sent_again_is_a_request_of_its_own(flags: int, sent: bytes)
 def test_a_create_that_is_sent_again_opens_nothing_new() -> None:
     """[MS-SMB2] 3.3.5.9.10: the server answers it with the open that it has made already."""
     asked, granted, _ = DURABLE["durable-2"]
-    first = opened(Talk().begin().tree(), asked, granted).transceive(ASK, SAY)
-    second = Talk(connection=OTHER).begin(binding=True)
+    first, second = used("durable-2"), Talk(connection=OTHER).begin(binding=True)
     number = second.ask(CREATE, create_request("winreg", asked), flags=REPLAY)
     second.answer(number, CREATE, create_response(FILE_ID, granted))
     out = read(both(first, second.transceive(ASK, SAY)))

@@ -204,17 +204,11 @@ def test_an_smb1_header_is_read_field_by_field() -> None:
 @pytest.mark.parametrize(
     ("status", "flags2", "failed"),
     [
-        (0, 0x4000, False),
-        (0x80000005, 0x4000, False),
-        (0xBFFFFFFF, 0x4000, False),
+        *((status, 0x4000, False) for status in (0, 0x80000005, 0xBFFFFFFF)),
         (0xC0000022, 0x4000, True),
         # Without NT status codes, class and code of a DOS error.
-        (0, 0, False),
-        (0x00050001, 0, True),
-        (0x00EA0001, 0, False),
-        (0x00EA0002, 0, True),
-        (0x80000005, 0, False),
-        (0x80000006, 0, True),
+        *((status, 0, False) for status in (0, 0x00EA0001, 0x80000005)),
+        *((status, 0, True) for status in (0x00050001, 0x00EA0002, 0x80000006)),
     ],
 )
 def test_which_smb1_statuses_are_failures(status: int, flags2: int, failed: bool) -> None:

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from analyzer.core.byte_cursor import Cursor
 from analyzer.core.events import Event
@@ -23,7 +21,6 @@ from tests.build.smb import (
     CLIENT,
     SERVER,
     framed,
-    noisy,
     smb1,
     smb1_raw,
     stream,
@@ -32,7 +29,7 @@ from tests.build.smb import (
     trans_secondary,
     with_hole,
 )
-from tests.transport.smb.run import ASK, NAMED, SAY, comparable, run, said
+from tests.transport.smb.run import ASK, NAMED, SAY, run, said
 from tests.written import Outcomes
 
 FID = 0x4000
@@ -391,17 +388,3 @@ def test_a_text_of_utf16_begins_at_an_even_place_and_ends_with_its_nul(
 
 
 GOOD = connected(TRANSACT, TRANSACTED, WRITTEN, READING, WAS_READ)
-
-
-@settings(max_examples=30)
-@given(st.lists(st.integers(1, 90), min_size=1, max_size=20))
-def test_cutting_never_changes_the_events(cuts: list[int]) -> None:
-    assert comparable(run(stream(GOOD, cuts=cuts))) == comparable(run(stream(GOOD)))
-
-
-@settings(max_examples=200)
-@given(st.integers(0, len(GOOD) - 1), st.integers(0, 300), st.binary(min_size=1, max_size=12), st.booleans())
-def test_random_bytes_in_a_good_message_give_events_and_nothing_else(
-    index: int, at: int, noise: bytes, insert: bool
-) -> None:
-    assert all(isinstance(event, Event) for event in run(stream(noisy(GOOD, index, at, noise, insert=insert))))

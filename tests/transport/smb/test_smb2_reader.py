@@ -61,6 +61,7 @@ from tests.build.smb import (
     write_response,
 )
 from tests.transport.smb.run import ASK, NO_KEYS, SAY, WITH_KEY, comparable, only, recognised, run, said, stated
+from tests.transport.smb.test_smb1_reader import GOOD as GOOD_SMB1
 from tests.written import Outcomes
 
 ANY_FILE = b"\xff" * 16
@@ -473,12 +474,14 @@ def good_talk() -> Talk:
 
 
 GOOD = good_talk().sent
+EITHER = pytest.mark.parametrize("good", [GOOD, GOOD_SMB1], ids=["SMB2", "SMB1"])
 
 
+@EITHER
 @settings(max_examples=40)
 @given(st.lists(st.integers(1, 90), min_size=1, max_size=20))
-def test_cutting_never_changes_the_events(cuts: list[int]) -> None:
-    assert comparable(run(stream(GOOD, cuts=cuts), WITH_KEY)) == comparable(run(stream(GOOD), WITH_KEY))
+def test_cutting_never_changes_the_events(good: list[Said], cuts: list[int]) -> None:
+    assert comparable(run(stream(good, cuts=cuts), WITH_KEY)) == comparable(run(stream(good), WITH_KEY))
 
 
 def test_origins_lead_back_to_the_same_bytes() -> None:
@@ -491,14 +494,14 @@ def test_origins_lead_back_to_the_same_bytes() -> None:
             assert found == item.data.data
 
 
-@settings(max_examples=150)
+@EITHER
+@settings(max_examples=175)
 @given(st.integers(0, len(GOOD) - 1), st.integers(0, 400), st.binary(min_size=1, max_size=30), st.booleans())
 def test_random_bytes_in_a_good_message_give_events_and_nothing_else(
-    index: int, at: int, noise: bytes, insert: bool
+    good: list[Said], index: int, at: int, noise: bytes, insert: bool
 ) -> None:
-    sent = noisy(GOOD, index, at, noise, insert=insert)
-    out = run(stream(sent), WITH_KEY)
-    assert all(isinstance(event, Event) for event in out)
+    sent = noisy(good, index % len(good), at, noise, insert=insert)
+    assert all(isinstance(event, Event) for event in run(stream(sent), WITH_KEY))
 
 
 @settings(max_examples=80)
@@ -549,13 +552,9 @@ def test_the_log_of_messages_gets_them_as_sent_and_as_read() -> None:
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        (b"", True),
-        (b"\5", True),
-        (b"\5\0\x0b", True),
-        (b"\5\1\x13\3", True),  # [C706] 12.6.3.1: minor versions 0 and 1; [MS-RPCE] 2.2.2: types up to 19
-        (b"\4", False),
-        (b"\5\2", False),
-        (b"\5\0\x14", False),
+        # [C706] 12.6.3.1: minor versions 0 and 1; [MS-RPCE] 2.2.2: types up to 19.
+        *((data, True) for data in (b"", b"\5", b"\5\0\x0b", b"\5\1\x13\3")),
+        *((data, False) for data in (b"\4", b"\5\2", b"\5\0\x14")),
     ],
 )
 def test_few_bytes_may_begin_a_pdu(data: bytes, expected: bool) -> None:

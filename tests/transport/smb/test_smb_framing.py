@@ -51,18 +51,14 @@ def test_a_message_is_whole_with_its_last_byte_however_it_is_cut(first: int) -> 
 @pytest.mark.parametrize(
     ("header", "is_taken"),
     [
-        (b"\0\0\0\0", True),  # an empty session message says nothing
-        (b"\x85\0\0\0", True),  # a keep-alive (RFC 1002 section 4.3.7)
-        (b"\x82\0\0\0", True),
-        (b"\x83\0\0\x01\x8f", True),
+        # An empty session message, a keep-alive (RFC 1002 section 4.3.7), and what says more.
+        *((header, True) for header in (b"\0\0\0\0", b"\x85\0\0\0", b"\x82\0\0\0", b"\x83\0\0\x01\x8f")),
         (b"\x84\0\0\x06" + bytes(6), True),
-        (b"\x81\0\x04\0" + bytes(1024), True),  # the longest session request with scopes
+        # The longest session request with scopes.
+        (b"\x81\0\x04\0" + bytes(1024), True),
         (b"\x81\0\x04\x01" + bytes(1025), False),
-        (b"\x80\0\0\0", False),
-        (b"\x86\0\0\0", False),
-        (b"\0\0\0\x03abc", False),
-        (b"\0\0\0\x04\xfbSMB", False),
-        (b"\x01\0\0\0", False),
+        *((kind + b"\0\0\0", False) for kind in (b"\x80", b"\x86", b"\x01")),
+        *((header, False) for header in (b"\0\0\0\x03abc", b"\0\0\0\x04\xfbSMB")),
     ],
 )
 @pytest.mark.parametrize("cut", [1, 4, 100])

@@ -172,27 +172,12 @@ def test_of_connections_nobody_misses_the_closed_ones_go_first() -> None:
     assert foreign.forgotten == [5]
 
 
-@pytest.mark.parametrize(
-    ("one", "two", "before"),
-    [
-        (5, 6, True),
-        (6, 5, False),
-        (5, 5, False),
-        (0xFFFFFFFF, 0, True),
-        (0, 0xFFFFFFFF, False),
-        (0, 0x7FFFFFFF, True),
-        (0x7FFFFFFF, 0, False),
-        (0, 0x80000001, False),
-        (0x80000001, 0, True),
-    ],
-)
-def test_sequence_numbers_are_compared_round_the_circle(one: int, two: int, before: bool) -> None:
+@pytest.mark.parametrize(("one", "two"), [(5, 6), (0xFFFFFFFF, 0), (0, 0x7FFFFFFF), (0x80000001, 0)])
+def test_sequence_numbers_are_compared_round_the_circle(one: int, two: int) -> None:
     """RFC 1982 section 3.2."""
-    assert is_before(one, two) is before
-    if one != two:
-        assert lowest([one, two]) == lowest([two, one]) == (one if before else two)
-        assert highest([one, two]) == highest([two, one]) == (two if before else one)
-    assert lowest([one]) == highest([one]) == one
+    assert (is_before(one, two), is_before(two, one), is_before(one, one)) == (True, False, False)
+    assert lowest([one, two]) == lowest([two, one]) == lowest([one]) == one
+    assert highest([one, two]) == highest([two, one]) == highest([two]) == two
 
 
 def rounds(talk: Talk, count: int) -> list[Segment]:
