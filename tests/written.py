@@ -117,6 +117,12 @@ def by_outcome(said: Iterable[tuple[str, str]]) -> Iterator[str]:
         yield line.rstrip(";")
 
 
+def counted(lines: Iterable[str]) -> str:
+    """Lines of an outcome; of those alike that follow each other one, with how many they are."""
+    runs = ((line, len([*each])) for line, each in groupby(lines))
+    return "".join(f"  = {f'{count} times ' if count > 1 else ''}{line}\n" for line, count in runs)
+
+
 def told(value: object, depth: int = 0) -> Iterator[str]:
     """A record with all its fields on a line, and records that are among them indented below it."""
     assert isinstance(value, Struct)

@@ -36,7 +36,7 @@ from tests.build.auth import (
     ntlm_handshake,
     protected_pdu,
 )
-from tests.written import Told
+from tests.written import Told, counted
 
 PASSWORD = "correct horse"
 RING = Keyring.build(passwords=[PASSWORD])
@@ -361,7 +361,7 @@ def said(words: str) -> str:
                 assert word in BOUNDS or what.partition("=")[0] in given, word
     if search.given_up:
         lines.append(f"given up {search.given_up}")
-    return "".join(f"  = {line}\n" for line in lines)
+    return counted(lines)
 
 
 TOLD = Told(Path(__file__).with_name("contexts.txt"), said)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given
@@ -16,12 +16,10 @@ from analyzer.core.events import Event
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Decryption, Identity
-from analyzer.transport.packet.block_dissector import Dissector
 from analyzer.transport.packet.segment import UdpPayload
 from analyzer.transport.tcp.stream_events import Connection, Gap, StreamBatch, StreamClosed
 from tests.build.auth import KerberosConversation, kdc_reply, kerberos_handshake
 from tests.build.chain import through
-from tests.build.packet import block, both, ethernet, ipv4, ipv6, udp
 from tests.transport.smb.run import recognised
 
 CLIENT, KDC = Endpoint("10.0.0.2", 50000), Endpoint("10.0.0.9", 88)
@@ -131,16 +129,3 @@ def test_the_table_of_tickets_is_bounded() -> None:
     assert len(tickets) == 2
     assert tickets.find(b"\0") is None
     assert tickets.find(b"\2") is not None
-
-
-@pytest.mark.parametrize(("network", "kind"), [(ipv4, 0x0800), (ipv6, 0x86DD)], ids=["ipv4", "ipv6"])
-def test_datagrams_of_the_kdc_leave_the_dissector_on_both_ways(network: Callable[..., bytes], kind: int) -> None:
-    reply = ethernet(network(udp(b"reply", sport=88, dport=50000), protocol=17), kind)
-    other = ethernet(network(udp(b"other", sport=53, dport=50000), protocol=17), kind)
-    frames = [reply, *[other] * 20]
-    for fast in (True, False):
-        dissector = Dissector(fast=fast)
-        found = [*dissector.feed(block(frames)), *dissector.finish()]
-        assert [item.payload.data for item in found if isinstance(item, UdpPayload)] == [b"reply"]
-        assert [item.payload.frames for item in found if isinstance(item, UdpPayload)] == [(1,)]
-    assert both(block(frames)) == ([], [])

@@ -25,7 +25,7 @@ from analyzer.auth.keys_for_other_tools import (
 from analyzer.auth.keytab import KerberosKey, parse_keytab, write_keytab
 from analyzer.auth.ntlm import nt_hash
 from analyzer.auth.secrets import _LONG_KEY, document_of, embedded_keyring, parse_seskey_line
-from analyzer.core.errors import DecodeError, InputError
+from analyzer.core.errors import InputError
 from tests.truth import CAPTURES
 from tests.written import Told
 
@@ -202,21 +202,6 @@ def test_random_files_are_input_errors_or_keyrings(tmp_path_factory: pytest.Temp
     except InputError:
         return
     assert isinstance(ring, Keyring)
-
-
-def test_keytabs_with_holes_and_of_version_one_are_read() -> None:
-    modern = write_keytab(KEYS)
-    hole = (-20 & 0xFFFFFFFF).to_bytes(4, "big") + bytes(20)
-    assert parse_keytab(modern[:2] + hole + modern[2:]) == KEYS
-    for order in ("little", "big"):
-        entry = (3).to_bytes(2, order)
-        for text in (b"LAB.TEST", b"host", b"srv"):
-            entry += len(text).to_bytes(2, order) + text
-        entry += bytes(4) + b"\x07" + (18).to_bytes(2, order) + (32).to_bytes(2, order) + bytes(32)
-        old = b"\x05\x01" + len(entry).to_bytes(4, order) + entry
-        assert parse_keytab(old) == (KerberosKey("host/srv", "LAB.TEST", 18, 7, bytes(32)),)
-    with pytest.raises(DecodeError):
-        parse_keytab(b"PK\x03\x04")
 
 
 def test_keytabs_from_passwords() -> None:

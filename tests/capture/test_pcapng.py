@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from io import BytesIO
+from itertools import groupby
 from pathlib import Path
 from struct import pack
 
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analyzer.capture.frame_blocks import Frame
 from analyzer.capture.partitioned_walk import SpeculativeScan
 from analyzer.capture.pcapng import time_ns
 from analyzer.core.limits import Limits
@@ -291,6 +293,10 @@ CASES: dict[str, Callable[[str], Pcapng]] = {
 }
 
 
+def of_frame(one: Frame) -> str:
+    return f"{one.time_ns} ns link {one.link_type} {one.data[:1]!r}*{len(one.data)} of {one.original_length}"
+
+
 def said(name: str) -> list[str]:
     """What is read and said of a file, which is the same in both byte orders and by both walks."""
     limits = Limits(**LIMITED.get(name, {}))
@@ -298,10 +304,10 @@ def said(name: str) -> list[str]:
     for order in "<>":
         for fast in (True, False):
             frames, problems, reader = read(BytesIO(CASES[name](order).data), fast=fast, limits=limits)
-            lines = [
-                f"{one.frame} {one.time_ns} ns link {one.link_type} {one.data[:1]!r}*{len(one.data)} of {one.original_length}"
-                for one in frames
-            ]
+            lines = []
+            for (_, what), run in groupby(enumerate(frames), lambda one: (one[1].frame - one[0], of_frame(one[1]))):
+                numbers = [one.frame for _, one in run]
+                lines.append(f"{numbers[0]}{f' to {numbers[-1]}' * (len(numbers) > 1)} {what}")
             lines += [f"{ip} is {called[:20]} ({len(called)})" for ip, called in reader.info.names.items()]
             found.append([*lines, *(f"{one.kind} at {one.frames}: {one.text}" for one in problems)])
     assert all(one == found[0] for one in found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.tcp.protocol_recognition import Recognition, begins_kerberos, find_header, looks_like_dcerpc
 from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, Recognised, StreamBatch, StreamClosed
-from tests.written import Outcomes, Told
+from tests.written import Outcomes, Told, counted
 
 # A bind of C706 section 12.6.4.3 up to its length: version 5.0, type 11, both fragments, little-endian, 72 bytes.
 BIND = bytes.fromhex("05000b03 10000000 4800")
@@ -200,11 +199,7 @@ def said(words: str) -> str:
             assert not others or others == [which]
             lines += [f"{word}: {shown(one)}" for one in out] + [f"{word}: of others"] * len(others)
     lines.append("one of ours" if recognition.is_ours(which) else "none of ours")
-    return "".join(f"  = {f'{count} times ' if count > 1 else ''}{line}\n" for line, count in counted(lines))
-
-
-def counted(lines: list[str]) -> list[tuple[str, int]]:
-    return [(line, len([*each])) for line, each in groupby(lines)]
+    return counted(lines)
 
 
 def shown(event: Event) -> str:
