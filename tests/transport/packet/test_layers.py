@@ -167,16 +167,21 @@ def check(link_type: int, frame: bytes) -> None:
         assert frame[part.start : part.start + 20] == PAYLOAD[8:28]
 
 
-@pytest.mark.parametrize("name", LINKS)
-def test_every_link_layer(name):
-    check(*LINKS[name])
+def on_ethernet(packet: bytes) -> tuple[int, bytes]:
+    return 1, ethernet(packet, 0x0800 if packet[0] >> 4 == 4 else 0x86DD)
 
 
-@pytest.mark.parametrize("name", TUNNELS)
-@pytest.mark.parametrize("link_type", [1, 101])
-def test_every_tunnel(name, link_type):
-    packet = TUNNELS[name]
-    check(link_type, packet if link_type == 101 else ethernet(packet, 0x0800 if packet[0] >> 4 == 4 else 0x86DD))
+@pytest.mark.parametrize(
+    ("link_type", "frame"),
+    [
+        *(pytest.param(*LINKS[name], id=name) for name in LINKS),
+        *(pytest.param(101, TUNNELS[name], id=f"{name} alone") for name in TUNNELS),
+        *(pytest.param(*on_ethernet(TUNNELS[name]), id=f"{name} on Ethernet") for name in TUNNELS),
+        *(pytest.param(*on_ethernet(EXTENDED[name]), id=f"extended by {name}") for name in EXTENDED),
+    ],
+)
+def test_every_link_layer_tunnel_and_extension_header_leads_to_the_segment(link_type: int, frame: bytes) -> None:
+    check(link_type, frame)
 
 
 # Whose address frames have that tests build, and those of scapy by default.
@@ -190,15 +195,10 @@ MACS = {
 }
 
 
-@pytest.mark.parametrize("name", [*LINKS, *TUNNELS])
+# What scapy takes for its own address is the machine's.
+@pytest.mark.parametrize("name", [name for name in (*LINKS, *TUNNELS) if not name.startswith("scapy")])
 def test_the_address_of_a_sender_is_that_of_the_link_layer_and_never_of_what_carries_a_tunnel(name: str) -> None:
-    if name in LINKS:
-        link_type, frame = LINKS[name]
-    else:
-        packet = TUNNELS[name]
-        link_type, frame = 1, ethernet(packet, 0x0800 if packet[0] >> 4 == 4 else 0x86DD)
-    if name.startswith("scapy"):
-        return  # what scapy takes for its own address is the machine's
+    link_type, frame = LINKS[name] if name in LINKS else on_ethernet(TUNNELS[name])
     for count in (1, 40):
         (link,) = flow_links(block([frame] * count, link_type=link_type))
         assert (link.mac, link.hops, link.frames) == (MACS.get(name), 64, tuple(sorted({1, count})))
@@ -241,11 +241,6 @@ def test_senders_beyond_the_limit_are_counted_once_each() -> None:
         limited = [item.text for item in items if isinstance(item, Problem) and item.kind == "limit"]
         words = "link-layer addresses and hop limits of senders were met than are noted"
         assert limited == ([f"{text} {words}"] if text else [])
-
-
-@pytest.mark.parametrize("name", EXTENDED)
-def test_every_extension_header(name):
-    check(1, ethernet(EXTENDED[name], 0x86DD))
 
 
 def test_segments_of_length_zero_are_as_long_as_their_frame():

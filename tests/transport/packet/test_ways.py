@@ -30,7 +30,7 @@ from analyzer.transport.packet.common_frame_shapes import (
 from analyzer.transport.packet.frame_dissector import Found, FrameDissector, LostSegment
 from analyzer.transport.packet.tunnels import Views
 from tests.build.packet import T0, ethernet, gre, ipv4, ipv6, tcp, udp
-from tests.transport.packet.test_layers import EXTENDED, LINKS, PAYLOAD, TUNNELS
+from tests.transport.packet.test_layers import EXTENDED, LINKS, PAYLOAD, TUNNELS, on_ethernet
 
 HTTP = b"GET / HTTP/1.1\r\n"
 SMB = b"\0\0\0\x40\xfeSMB" + bytes(8)
@@ -53,8 +53,8 @@ OTHER = {
 }
 FRAMES: dict[str, tuple[int, bytes]] = {
     **{name: LINKS[name] for name in LINKS if LINKS[name][0] in (1, 113, 276, 101, 228, 229, 0, 108)},
-    **{f"tunnel {name}": (1, ethernet(one, 0x0800 if one[0] >> 4 == 4 else 0x86DD)) for name, one in TUNNELS.items()},
-    **{f"extended {name}": (1, ethernet(one, 0x86DD)) for name, one in EXTENDED.items()},
+    **{f"tunnel {name}": on_ethernet(one) for name, one in TUNNELS.items()},
+    **{f"extended {name}": on_ethernet(one) for name, one in EXTENDED.items()},
     **OTHER,
 }
 # Of these each byte is replaced as well.
@@ -71,17 +71,12 @@ EACH_BYTE = (
         "ipv4 options",
         "smb on another port",
     ),
+    *("bare smb with options", "dcerpc", "dns"),
     *(
-        "bare smb with options",
-        "dcerpc",
-        "dns",
-        "tunnel ip-in-ip",
-        "tunnel 6in6",
-        "tunnel gre-all",
-        "tunnel gre-bridged",
+        f"tunnel {name}"
+        for name in ("ip-in-ip", "6in6", "gre-all", "gre-bridged", "erspan-2", "erspan-3-more", "vxlan")
     ),
-    *("tunnel erspan-2", "tunnel erspan-3-more", "tunnel vxlan", "tunnel geneve", "tunnel geneve-ip", "tunnel gtp-u"),
-    *("tunnel gtp-u-6", "tunnel gtp-u-extended"),
+    *(f"tunnel {name}" for name in ("geneve", "geneve-ip", "gtp-u", "gtp-u-6", "gtp-u-extended")),
 )
 
 

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.core.events import Event, Problem
-from analyzer.core.traced_bytes import TracedBytes, untraced
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.records.record_types import Endpoint
-from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap
+from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed
 from analyzer.transport.smb.smb_framing import Framing, Hole, Message
 from analyzer.transport.smb.trees_and_opens import pipe_name
 from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, StreamBatch
@@ -26,25 +26,6 @@ def test_dcerpc_on_tcp_is_one_channel() -> None:
     channel = only(out, ChannelBatch)[0].channel
     assert (channel.transport, channel.client, channel.pipe) == ("ncacn_ip_tcp", RPC.a, None)
     assert only(out, ChannelClosed) == [ChannelClosed(channel)]
-
-
-def test_who_answers_is_the_server_even_if_it_is_seen_first() -> None:
-    turned = Connection(3, RPC.b, RPC.a, False)
-    out = run(stream([(0, BIND_ACK), (1, ASK)], turned))
-    assert only(out, ChannelBatch)[0].channel.client == RPC.a
-    assert [client for _, client, _ in stated(out)] == [False, True]
-
-
-def test_a_gap_in_dcerpc_on_tcp_is_a_channel_gap() -> None:
-    items: list[Event] = [
-        StreamBatch.of(RPC, 0, 0, untraced(BIND)),
-        Gap(RPC, 0, len(BIND), 100, (4, 5), "not captured"),
-        StreamBatch.of(RPC, 0, len(BIND) + 100, untraced(ASK)),
-    ]
-    out = run(items)
-    (gap,) = only(out, ChannelGap)
-    assert (gap.length, gap.frames, gap.from_client) == (100, (4, 5), True)
-    assert [item.fresh for item in only(out, ChannelBatch)] == [True, True]
 
 
 def test_a_stream_taken_up_inside_a_message_is_found() -> None:

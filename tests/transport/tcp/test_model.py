@@ -18,6 +18,7 @@ from tests.build.tcp import CLIENT, PAYLOAD_AT, SERVER, Streams, Talk
 from tests.transport.tcp.test_reassembler import run
 
 RELAXED = settings(max_examples=40)
+Case = tuple[list[Segment], dict[int, bytes]]
 
 
 def renumbered(segments: list[Segment]) -> list[Segment]:
@@ -30,8 +31,8 @@ def renumbered(segments: list[Segment]) -> list[Segment]:
 
 
 @st.composite
-def conversations(draw: st.DrawFn) -> tuple[list[Segment], dict[int, bytes], int]:
-    """Segments in true order, the two streams, and the number of segments of the handshake."""
+def conversations(draw: st.DrawFn) -> Case:
+    """Segments in true order, and the two streams."""
     isns = st.one_of(st.integers(0, 0xFFFFFFFF), st.integers(0xFFFFFFF0, 0xFFFFFFFF))
     talk = Talk(client_isn=draw(isns), server_isn=draw(isns))
     segments = talk.open()
@@ -46,14 +47,14 @@ def conversations(draw: st.DrawFn) -> tuple[list[Segment], dict[int, bytes], int
             segments.append(talk.ack((SERVER, CLIENT)[direction]))
     if draw(st.booleans()):
         segments += [talk.fin(CLIENT), talk.fin(SERVER), talk.ack(CLIENT)]
-    return segments, {0: bytes(streams[0]), 1: bytes(streams[1])}, 3
+    return segments, {0: bytes(streams[0]), 1: bytes(streams[1])}
 
 
 @st.composite
-def disturbed(draw: st.DrawFn, *, loss: bool, copies: bool) -> tuple[list[Segment], dict[int, bytes], list[bool]]:
-    """A conversation as a bad capture holds it; the flags state which segments are copies of another."""
-    segments, streams, _ = draw(conversations())
-    tagged = [(segment, False) for segment in segments]
+def disturbed(draw: st.DrawFn, *, loss: bool, copies: bool) -> Case:
+    """A conversation as a bad capture holds it."""
+    segments, streams = draw(conversations())
+    captured = [*segments]
     if copies:
         for segment in draw(st.lists(st.sampled_from(segments), max_size=6)):
             low = draw(st.integers(0, len(segment.payload)))
@@ -64,15 +65,15 @@ def disturbed(draw: st.DrawFn, *, loss: bool, copies: bool) -> tuple[list[Segmen
                 seq = (segment.seq + low) & 0xFFFFFFFF
                 copy = replace(segment, seq=seq, payload=segment.payload[low:high], flags=ACK | PSH)
             at = draw(st.integers(segments.index(segment) + 1, len(segments)))
-            tagged.insert(min(at, len(tagged)), (copy, True))
-    for at in draw(st.lists(st.integers(0, len(tagged) - 2), max_size=8)):
-        tagged[at], tagged[at + 1] = tagged[at + 1], tagged[at]
+            captured.insert(min(at, len(captured)), copy)
+    for at in draw(st.lists(st.integers(0, len(captured) - 2), max_size=8)):
+        captured[at], captured[at + 1] = captured[at + 1], captured[at]
     if loss:
         # The model needs the SYNs; everything else may go.
-        may_go = [at for at, (segment, _) in enumerate(tagged) if not segment.flags & SYN]
+        may_go = [at for at, segment in enumerate(captured) if not segment.flags & SYN]
         lost = set(draw(st.lists(st.sampled_from(may_go), max_size=3)))
-        tagged = [entry for at, entry in enumerate(tagged) if at not in lost]
-    return renumbered([segment for segment, _ in tagged]), streams, [copy for _, copy in tagged]
+        captured = [segment for at, segment in enumerate(captured) if at not in lost]
+    return renumbered(captured), streams
 
 
 def model(segments: list[Segment]) -> dict[int, dict[int, int]]:
@@ -104,8 +105,8 @@ def delivered(events: list[Event]) -> dict[int, dict[int, int]]:
 
 @RELAXED
 @given(disturbed(loss=False, copies=True))
-def test_swaps_copies_and_overlaps_change_nothing(case: tuple[list[Segment], dict[int, bytes], list[bool]]) -> None:
-    segments, streams, _ = case
+def test_swaps_copies_and_overlaps_change_nothing(case: Case) -> None:
+    segments, streams = case
     events = run(segments)
     assert not [event for event in events if isinstance(event, Gap | Problem)]
     chunks = [event for event in events if isinstance(event, StreamBatch)]
@@ -115,19 +116,15 @@ def test_swaps_copies_and_overlaps_change_nothing(case: tuple[list[Segment], dic
 
 @RELAXED
 @given(disturbed(loss=True, copies=True))
-def test_every_captured_byte_arrives_once_and_every_lost_one_is_in_a_gap(
-    case: tuple[list[Segment], dict[int, bytes], list[bool]],
-) -> None:
-    segments, _, _ = case
+def test_every_captured_byte_arrives_once_and_every_lost_one_is_in_a_gap(case: Case) -> None:
+    segments, _ = case
     assert delivered(run(segments)) == model(segments)
 
 
 @RELAXED
 @given(disturbed(loss=True, copies=False))
-def test_no_byte_comes_before_those_it_acknowledges(
-    case: tuple[list[Segment], dict[int, bytes], list[bool]],
-) -> None:
-    segments, _, _ = case
+def test_no_byte_comes_before_those_it_acknowledges(case: Case) -> None:
+    segments, _ = case
     isn = {segment.src: segment.seq for segment in segments if segment.flags & SYN}
     by_frame = {segment.frame: segment for segment in segments}
     reached: dict[Endpoint, int] = {CLIENT: 0, SERVER: 0}
@@ -147,10 +144,8 @@ def test_no_byte_comes_before_those_it_acknowledges(
 
 @RELAXED
 @given(disturbed(loss=True, copies=True))
-def test_the_origin_of_any_slice_leads_back_to_the_same_bytes(
-    case: tuple[list[Segment], dict[int, bytes], list[bool]],
-) -> None:
-    segments, _, _ = case
+def test_the_origin_of_any_slice_leads_back_to_the_same_bytes(case: Case) -> None:
+    segments, _ = case
     by_frame = {segment.frame: segment.payload.data for segment in segments}
     for event in run(segments):
         if isinstance(event, StreamBatch):
@@ -162,10 +157,8 @@ def test_the_origin_of_any_slice_leads_back_to_the_same_bytes(
 
 @RELAXED
 @given(conversations(), st.lists(st.integers(1, 9), min_size=1, max_size=5))
-def test_cutting_never_changes_the_streams(
-    conversation: tuple[list[Segment], dict[int, bytes], int], cuts: list[int]
-) -> None:
-    segments, streams, _ = conversation
+def test_cutting_never_changes_the_streams(case: Case, cuts: list[int]) -> None:
+    segments, streams = case
     pieces: list[Segment] = []
     for segment in segments:
         data, at, part = segment.payload, 0, 0
