@@ -15,6 +15,7 @@ from analyzer.results.buffer_kinds import BufferKind
 from tests.build.buffers import Block, Ndr, Order, perf_data
 from tests.interfaces.buffers.strategies import any_buffer, blocks
 from tests.interfaces.buffers.test_vectors import BUFFERS, STUBS, data_of, kind_of, stub_kind
+from tests.written import is_as_written
 
 NUMBER = {"u1": (1, False), "u2": (2, False), "u4": (4, False), "u8": (8, False), "s4": (4, True), "s8": (8, True)}
 
@@ -72,27 +73,64 @@ def test_every_byte_belongs_to_a_leaf(name: str) -> None:
     assert [at for at, byte in enumerate(covered) if not byte] == []
 
 
-def lines(field: Field, depth: int = 0) -> Iterator[str]:
-    """A field and all in it, a line each."""
-    value = f" = {field.value}" if field.value is not None else ""
-    meaning = f" ({field.meaning})" if field.meaning is not None else ""
+def lines(field: Field, known: set[object], depth: int = 0) -> Iterator[str]:
+    """A field and all in it, a line each; of a structure that was shown with these fields before, only their values."""
     where = f" [{field.doc_ref}]" if field.doc_ref else ""
-    yield f"{' ' * depth}{field.name} {field.spelling} {field.type} {field.start}+{field.length}{value}{meaning}{where}"
+    value = f" = {field.value}" if field.value is not None else ""
+    head = (
+        f"{' ' * depth}{field.name} {field.spelling} {field.type} {field.start}+{field.length}{value}{meaning(field)}"
+    )
+    leaves = [child for child in field.children if not child.children]
+    shape = (
+        field.type,
+        field.doc_ref,
+        *dict.fromkeys((one.name.split("[")[0], one.spelling, one.type) for one in leaves),
+    )
+    is_known = bool(field.children) and shape in known
+    known.add(shape)
+    values = f": {', '.join(map(short, leaves))}" if leaves else ""
+    yield f"{head}{values if is_known else where}\n"
     for child in field.children:
-        yield from lines(child, depth + 1)
+        if not is_known or child.children:
+            yield from lines(child, known, depth + 1)
+
+
+def meaning(field: Field) -> str:
+    return f" ({field.meaning})" if field.meaning is not None else ""
+
+
+def short(leaf: Field) -> str:
+    """The value of a field; numbers follow each other, and what is no number has its place."""
+    return f"{'' if leaf.type in NUMBER else f'{leaf.start}+{leaf.length} '}{leaf.value}{meaning(leaf)}"
 
 
 def any_kind(name: str) -> BufferKind | StubKind:
     return stub_kind(name) if name in STUBS else kind_of(name)
 
 
-def test_every_field_of_every_vector() -> None:
-    """`field_map.txt` has names, types, places, values, meanings and sections of all of them."""
-    found = "".join(
-        f"{name}\n" + "".join(f" {line}\n" for line in lines(map_fields(any_kind(name), data_of(name)).root))
-        for name in [*BUFFERS, *STUBS]
+def value_stubs(order: Order) -> dict[str, Field]:
+    """[MS-RRP] section 3.1.5.17: lpType, lpData, lpcbData and lpcbLen behind unique pointers, and the status of the answer."""
+    answer = Ndr(order=order).pointer(0).uint(3).pointer(1).array(b"abc", 8).pointer(2).uint(8).pointer(3).uint(3)
+    question = Ndr(order=order).handle("5e0c6a4e-9b1d-4f3c-8a55-0d2b7c9e1f10", 2).unicode_string("Counter 009")
+    question = question.null().null().pointer(2).uint(8).pointer(3).uint(0)
+    found = {}
+    for side, stub in (("response", answer.uint(0xEA)), ("request", question)):
+        kind = StubKind("winreg", 17, side, big_endian=order == "big")  # type: ignore[arg-type]
+        mapped = map_fields(kind, stub.data, status_name=lambda code: f"code {code:#x}")
+        assert (mapped.problem, mapped.notes) == (None, ())
+        found[f"winreg 17 {side}"] = mapped.root
+    return found
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_every_field_of_every_vector_and_of_the_value_of_a_registry(order: Order) -> None:
+    """`fields.txt` has names, types, places, values, meanings and sections of all of them."""
+    roots = {name: map_fields(any_kind(name), data_of(name)).root for name in [*BUFFERS, *STUBS]} | value_stubs(order)
+    known = set[object]()
+    is_as_written(
+        Path(__file__).parent / "fields.txt",
+        "".join(f"{name}\n{''.join(lines(root, known, 1))}" for name, root in roots.items()),
     )
-    assert found == (Path(__file__).parent / "field_map.txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -119,87 +157,6 @@ def test_a_cut_shows_the_fields_before_it(name: str) -> None:
         if mapped.problem is not None:
             assert mapped.problem.start is not None
             assert 0 <= mapped.problem.start <= length
-
-
-# [MS-RRP] section 3.1.5.17: lpType, lpData, lpcbData and lpcbLen behind unique pointers, and the status of the answer.
-VALUE_ANSWER = """\
-response (response) 0+48
- value_type lpType 0+8
-  pointer (referent) 0+4
-   referent referent_id 0+4 = 131072
-  value DWORD 4+4 = 3 (REG_BINARY)
- data lpData 8+19
-  pointer (referent) 8+4
-   referent referent_id 8+4 = 131076
-  array (bytes) 12+15
-   max_count max_count 12+4 = 8
-   offset offset 16+4 = 0
-   actual_count actual_count 20+4 = 3
-   data (elements) 24+3 = 616263
- data_size lpcbData 27+9
-  pointer (referent) 27+5
-   align_referent (alignment) 27+1 = aa
-   referent referent_id 28+4 = 131080
-  value DWORD 32+4 = 8
- data_len lpcbLen 36+8
-  pointer (referent) 36+4
-   referent referent_id 36+4 = 131084
-  value DWORD 40+4 = 3
- status (return value) 44+4 = 234 (code 0xea)
-"""
-VALUE_QUESTION = """\
-request (request) 0+88
- key hKey 0+20
-  attributes context_handle_attributes 0+4 = 2
-  uuid context_handle_uuid 4+16 = 5e0c6a4e-9b1d-4f3c-8a55-0d2b7c9e1f10
- value_name lpValueName 20+44
-  length Length 20+2 = 24
-  maximum_length MaximumLength 22+2 = 24
-  pointer Buffer 24+4
-   referent referent_id 24+4 = 131076
-  string (string) 28+36
-   max_count max_count 28+4 = 12
-   offset offset 32+4 = 0
-   actual_count actual_count 36+4 = 12
-   data (elements) 40+24 = Counter 009
- value_type lpType 64+4
-  pointer (referent) 64+4
-   referent referent_id 64+4 = 0
- data lpData 68+4
-  pointer (referent) 68+4
-   referent referent_id 68+4 = 0
- data_size lpcbData 72+8
-  pointer (referent) 72+4
-   referent referent_id 72+4 = 131080
-  value DWORD 76+4 = 8
- data_len lpcbLen 80+8
-  pointer (referent) 80+4
-   referent referent_id 80+4 = 131084
-  value DWORD 84+4 = 0
-"""
-
-
-def shown(field: Field, depth: int = 0) -> Iterator[str]:
-    """A field and all in it, without types and sections."""
-    value = f" = {field.value}" if field.value is not None else ""
-    meaning = f" ({field.meaning})" if field.meaning is not None else ""
-    yield f"{' ' * depth}{field.name} {field.spelling} {field.start}+{field.length}{value}{meaning}\n"
-    for child in field.children:
-        yield from shown(child, depth + 1)
-
-
-@pytest.mark.parametrize("order", ["little", "big"])
-def test_the_stubs_that_read_a_value_of_the_registry(order: Order) -> None:
-    answer = (
-        Ndr(order=order).pointer(0).uint(3).pointer(1).array(b"abc", 8).pointer(2).uint(8).pointer(3).uint(3).uint(0xEA)
-    )
-    question = Ndr(order=order).handle("5e0c6a4e-9b1d-4f3c-8a55-0d2b7c9e1f10", 2).unicode_string("Counter 009")
-    question = question.null().null().pointer(2).uint(8).pointer(3).uint(0)
-    for side, stub, expected in (("response", answer, VALUE_ANSWER), ("request", question, VALUE_QUESTION)):
-        kind = StubKind("winreg", 17, side, big_endian=order == "big")  # type: ignore[arg-type]
-        mapped = map_fields(kind, stub.data, status_name=lambda code: f"code {code:#x}")
-        assert (mapped.problem, mapped.notes) == (None, ())
-        assert "".join(shown(mapped.root)) == expected
 
 
 def test_a_stub_that_is_not_described_has_no_fields() -> None:

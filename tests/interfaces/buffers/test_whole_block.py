@@ -34,6 +34,7 @@ from tests.build.buffers import Counter, Instance, Order, PerfObject, wide, winp
 from tests.interfaces.buffers.strategies import objects
 from tests.interfaces.buffers.test_field_map import encodes, lines
 from tests.interfaces.buffers.test_vectors import assert_tree_has_fields
+from tests.written import is_as_written
 
 ASCII_TEXT, TEXT = 0x10B00, 0xB00
 COUNTERS = (
@@ -110,8 +111,7 @@ def test_the_fields_of_a_block_are_where_the_header_file_has_them() -> None:
     data = winperf([MIXED, ALONE])
     mapped = map_fields("winperf", data)
     assert (mapped.problem, mapped.notes) == (None, ())
-    found = "".join(f"{line}\n" for line in lines(mapped.root))
-    assert found == (Path(__file__).parent / "tables" / "winperf.txt").read_text(encoding="utf-8")
+    is_as_written(Path(__file__).parent / "tables" / "winperf.txt", "".join(lines(mapped.root, set())))
     leaves = list(mapped.root.leaves())
     assert all(encodes(leaf, ("little",)) for leaf in leaves)
     assert [leaf.start for leaf in leaves] == [0, *(leaf.stop for leaf in leaves[:-1])]
