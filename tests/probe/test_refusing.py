@@ -1,15 +1,18 @@
 """The script of the probe against servers that refuse, lose or lack something: it goes on, and does not send what makes no sense.
 
-What it did then is held to `refusing/`: how many calls each step had, a digest of their words and triggers, and all failures.
+`refusing.txt` has what it did then: of each step that was not as usual how many calls it had and a digest of their words and
+triggers, and all failures. `PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
 from struct import pack
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -21,13 +24,13 @@ from analyzer.probe.probe_run import Rehearsal
 from analyzer.probe.probe_script import Options, Script
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import Calls
-from tests.written import is_as_written
+from tests.written import Outcomes, by_outcome
 
-PAGES = Path(__file__).parent / "refusing"
 CALLER, OTHER = Credentials("user", "domain", "password"), Credentials("other", "domain", "password")
 OPTIONS = Options(other=OTHER, polls=2, interval=0.25)
 WINREG = 1 << 8  # added to the opnums of winreg
 Wrong = Callable[[int, Reply], Reply]
+Done = tuple[dict[str, str], list[str]]
 
 
 class Refusing(Rehearsal):
@@ -62,15 +65,35 @@ class Refusing(Rehearsal):
         return association
 
 
-def done(connector: Rehearsal) -> str:
-    """What the whole script does."""
+def done(connector: Rehearsal) -> Done:
+    """What the whole script does in each step, and its failures."""
     lab, waits = Lab(connector, CALLER, lambda: None), list[float]()
     Script(lab, OPTIONS, waits.append).run()
-    lines = [f"waits {waits}"]
+    steps = {"waits": f"{waits}"}
     for step, entries in groupby(lab.log, key=lambda entry: entry.step):
         sent = [f"{one.association} {one.level} {one.words} {one.triggers}" for one in entries]
-        lines.append(f"{step}: {len(sent)} {sha256(repr(sent).encode()).hexdigest()[:12]}")
-    return "".join(f"{line}\n" for line in [*lines, *lab.failures])
+        steps[step] = f"{len(sent)} {sha256(repr(sent).encode()).hexdigest()[:8]}"
+    return steps, lab.failures
+
+
+def refusing(**what: Any) -> Done:
+    return done(Refusing(**what))
+
+
+@cache
+def answered() -> Done:
+    """By a server that answers everything."""
+    return done(Rehearsal())
+
+
+def unusual(server: Callable[[], Done]) -> Iterator[str]:
+    """What is not done as with a server that answers everything."""
+    steps, failures = server()
+    usual = answered()[0] if server is not answered else {}
+    different = [(f"{step} {found}", "not as usual") for step, found in steps.items() if usual.get(step) != found]
+    different += [(step, "not done") for step in usual if step not in steps]
+    different += [(step, words) for step, _, words in (failure.partition(": ") for failure in failures)]
+    yield from by_outcome(different) if different else ["as usual"]
 
 
 def of(opnum: int, answer: Reply) -> Wrong:
@@ -88,26 +111,26 @@ ANSWERS = {
 METHODS = (0, 1, 2, 3, 4, 5, 6, 7, 3 | WINREG, 5 | WINREG, 17 | WINREG)
 
 
-def are_as_written(name: str, cases: Iterable[tuple[str, Rehearsal]]) -> None:
-    is_as_written(PAGES / f"{name}.txt", "".join(f"--- {words}\n{done(connector)}" for words, connector in cases))
+def cases() -> Iterator[tuple[str, Callable[[], Done]]]:
+    yield "everything is answered", answered
+    for name, answer in ANSWERS.items():
+        for opnum in METHODS:
+            method = f"opnum {opnum % WINREG}{' of winreg' if opnum > WINREG else ''}"
+            yield f"{method}: {name}", partial(refusing, wrong=of(opnum, answer))
+    yield "data with blocks of every type, at the first poll and later", partial(refusing, wrong=every_type)
+    for number in range(1, 43):
+        yield f"association {number} is lost", partial(refusing, lost=(number,))
+    yield "all associations are lost", partial(refusing, lost=range(1000))
+    for level in range(1, 7):
+        yield f"level {level} is refused", partial(refusing, bind=level)
+    for kinds in ((0,), (2,), (2, 2), (0, 0), (2, 0, 2), (4, 0, 2, 2, 2)):
+        yield f"countersets {kinds}", partial(having, kinds)
+    # ERROR_MORE_DATA is answered with four times the room, up to 4 MiB.
+    for size in (0, 1, 1 << 14, 1 << 16, (1 << 16) + 1, 1 << 20, 1 << 22, 1 << 23):
+        yield f"a registry value of {size} bytes", partial(needing, size)
 
 
-@pytest.mark.parametrize("name", ANSWERS)
-def test_a_method_that_does_not_succeed(name: str) -> None:
-    are_as_written(
-        f"methods-{name}",
-        (
-            (
-                f"opnum {opnum % WINREG}{' of winreg' if opnum > WINREG else ''}",
-                Refusing(wrong=of(opnum, ANSWERS[name])),
-            )
-            for opnum in METHODS
-        ),
-    )
-
-
-def test_data_with_blocks_of_every_type() -> None:
-    """What each is a trigger of, at the first poll and later."""
+def every_type(opnum: int, usual: Reply) -> Reply:
     blocks = [
         Block(1, values=((b"1234",),)),
         Block(0, status=5),
@@ -115,46 +138,39 @@ def test_data_with_blocks_of_every_type() -> None:
         Block(4, instances=(("a", 1),), values=((b"1234",),)),
         Block(6, ids=(1,), instances=(("a", 1),), values=((b"1234",),)),
     ]
-    made = {ndr64: Calls(ndr64=ndr64).sized(perf_data(blocks)).data for ndr64 in (False, True)}
+    stub = Calls(ndr64=usual.ndr64).sized(perf_data(blocks)).data
+    return Reply(stub, opnum=opnum, ndr64=usual.ndr64) if opnum == 6 else usual
+
+
+def needing(size: int) -> Done:
+    sizes = iter([1 << 16, 1 << 18, 1 << 20, 1 << 22] * 2)
 
     def wrong(opnum: int, usual: Reply) -> Reply:
-        return Reply(made[usual.ndr64], opnum=opnum, ndr64=usual.ndr64) if opnum == 6 else usual
+        if opnum != 17 | WINREG:
+            return usual
+        return Reply(pack("<IIIIII", 0, 0, 0, 0, 0, 234 if next(sizes, 0) < size else 0))
 
-    are_as_written("data", [("blocks", Refusing(wrong=wrong))])
+    return done(Refusing(wrong=wrong))
 
 
-def test_associations_that_are_lost() -> None:
-    """Each by itself, then all."""
+def having(kinds: tuple[int, ...]) -> Done:
+    """With countersets of these kinds."""
+    sets = tuple((f"00000000-0000-4000-8000-{number:012}", kind) for number, kind in enumerate(kinds))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(probe_run, "_SETS", sets)
+        return done(Rehearsal())
+
+
+OUTCOMES = Outcomes(Path(__file__).with_name("refusing.txt"), dict(cases()), unusual)
+
+
+@pytest.mark.parametrize("name", OUTCOMES.cases)
+def test_the_script_goes_on_without_what_makes_no_sense(name: str) -> None:
+    OUTCOMES.holds(name)
+
+
+def test_the_text_has_these_cases() -> None:
+    OUTCOMES.is_as_written()
     lab = Lab(Rehearsal(), CALLER, lambda: None)
     Script(lab, OPTIONS, lambda _: None).run()
-    each = [(f"association {number}", frozenset({number})) for number in range(1, lab.associations + 1)]
-    all_of_them = ("all", frozenset(range(1000)))
-    are_as_written("associations", ((words, Refusing(lost=lost)) for words, lost in [*each, all_of_them]))
-
-
-def test_levels_that_are_refused() -> None:
-    are_as_written("levels", ((f"level {level}", Refusing(bind=level)) for level in range(1, 7)))
-
-
-@pytest.mark.parametrize("kinds", [(0,), (2,), (2, 2), (0, 0), (2, 0, 2), (4, 0, 2, 2, 2)])
-def test_a_server_with_so_many_countersets(kinds: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    sets = tuple((f"00000000-0000-4000-8000-{number:012}", kind) for number, kind in enumerate(kinds))
-    monkeypatch.setattr(probe_run, "_SETS", sets)
-    are_as_written(f"sets-{''.join(map(str, kinds))}", [(f"kinds {kinds}", Rehearsal())])
-
-
-def test_a_registry_value_that_needs_more_room() -> None:
-    """ERROR_MORE_DATA is answered with four times the room, up to 4 MiB."""
-
-    def needing(size: int) -> Refusing:
-        sizes = iter([1 << 16, 1 << 18, 1 << 20, 1 << 22] * 2)
-
-        def wrong(opnum: int, usual: Reply) -> Reply:
-            if opnum != 17 | WINREG:
-                return usual
-            return Reply(pack("<IIIIII", 0, 0, 0, 0, 0, 234 if next(sizes, 0) < size else 0))
-
-        return Refusing(wrong=wrong)
-
-    needed = (0, 1, 1 << 14, 1 << 16, (1 << 16) + 1, 1 << 20, 1 << 22, 1 << 23)
-    are_as_written("sizes", ((f"{size} bytes", needing(size)) for size in needed))
+    assert lab.associations == 42
