@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from hashlib import sha256
+from itertools import groupby
 from pathlib import Path
 from struct import pack
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -37,72 +37,73 @@ from analyzer.results.security import AuthLevel
 from tests.build import buffers, calls, rpc
 from tests.build.buffers import Block, Ndr, instance_header, perf_data
 from tests.interfaces.pcq.test_perflib_layer import counterset_info
+from tests.written import is_as_written
 
 HANDLE = "5e0c6a4e-9b1d-4f3c-8a55-0d2b7c9e1f10"
 GUID = "383487a6-3676-4870-a4e7-d45b30c35629"
 CALLER, OTHER = Credentials("user", "domain", "password"), Credentials("other", "domain", "password")
-CALLS = json.loads((Path(__file__).parent / "script.json").read_text(encoding="utf-8"))
 
 
-class Recording:
-    """Opens associations to nobody, and notes each call: context, opnum and stub."""
+class Recording(Rehearsal):
+    """Opens associations to nobody, and notes what is sent: who opens which pipe, and each call."""
 
     def __init__(self) -> None:
-        self.opened: list[tuple[str, str, str]] = []
-        self.stubs: list[str] = []
+        self.opened: list[str] = []
+        self.calls: list[str] = []
 
     def open(self, credentials: Credentials, pipe: str, impersonation: Impersonation) -> BoundStream:
-        self.opened.append((credentials.username, pipe, impersonation))
-        association = Rehearsal().open(credentials, pipe, impersonation)
+        self.opened.append(f"{credentials.username} {pipe} {impersonation}")
+        association = super().open(credentials, pipe, impersonation)
         original = association.call
 
         def call(context: int, opnum: int, stub: bytes) -> Reply:
-            self.stubs.append(f"{context} {opnum} {len(stub)} {sha256(stub).hexdigest()[:12]}")
+            self.calls.append(f"context {context}, opnum {opnum}, {len(stub)} {sha256(stub).hexdigest()[:12]}")
             return original(context, opnum, stub)
 
         association.call = call  # type: ignore[method-assign]
         return association
 
 
-def made(options: Options) -> dict[str, Any]:
-    """All that the script does: who opens which pipe, each entry of the log, each stub, each wait."""
-    recording, waits, paused = Recording(), list[float](), [0]
+def ran(options: Options) -> tuple[Lab, Recording, list[str]]:
+    """The whole script, and where it paused and waited."""
+    recording, rests = Recording(), list[str]()
+    lab = Lab(recording, CALLER, lambda: rests.append("pause"))
+    Script(lab, options, lambda seconds: rests.append(f"wait {seconds}")).run()
+    assert lab.failures == []
+    return lab, recording, rests
 
-    def pause() -> None:
-        paused[0] += 1
 
-    lab = Lab(recording, CALLER, pause)
-    Script(lab, options, waits.append).run()
+WHOLE = Options(other=OTHER, large=True, polls=3, interval=0.5)
+
+
+def told() -> Iterator[str]:
+    lab, recording, rests = ran(WHOLE)
+    sent = iter(recording.calls)
     triggers = list(dict.fromkeys(entry.triggers for entry in lab.log))
-    return {
-        "opened": [" ".join(one) for one in recording.opened],
-        "stubs": recording.stubs,
-        "waits": waits,
-        "pauses": paused[0],
-        "failures": lab.failures,
-        "triggers": [list(each) for each in triggers],
-        "log": [
-            f"{entry.step}|{entry.association}|{entry.level}|{triggers.index(entry.triggers)}|{entry.words}"
-            for entry in lab.log
-        ],
-    }
+    for (step, association), entries in groupby(lab.log, key=lambda entry: (entry.step, entry.association)):
+        yield f"{step}, association {association}: {recording.opened[association - 1]}"
+        for entry in entries:
+            call = f"; {next(sent)}" if entry.answer.opnum >= 0 else ""
+            yield f" level {entry.level}, {entry.words} ({triggers.index(entry.triggers)}){call}"
+    assert list(sent) == []
+    yield ", ".join(f"{len(list(same))} {rest}" for rest, same in groupby(rests))
+    for number, each in enumerate(triggers):
+        yield f"{number}: {' '.join(each)}"
 
 
 def test_the_whole_script() -> None:
-    """`script.json` holds what a client with a second account sends: a stub by its length and the beginning of its SHA-256."""
-    found = made(Options(other=OTHER, large=True, polls=3, interval=0.5))
-    for name, column in found.items():
-        assert column == CALLS[name], name
+    """`script.txt` holds what a client with a second account sends: a call by its words, the number of its triggers (listed at
+    the end), and its stub's length and beginning of its SHA-256."""
+    is_as_written(Path(__file__).with_name("script.txt"), "".join(f"{line}\n" for line in told()))
 
 
 def test_a_client_of_one_account_sends_what_is_in_range() -> None:
-    found = made(Options(polls=1))
-    whole = [line.split("|", 4)[4] for line in CALLS["log"]]
-    sent = [line.split("|", 4)[4] for line in found["log"]]
-    assert found["waits"] == []
-    assert found["failures"] == []
-    assert not [one for one in found["opened"] if one.startswith("other")]
-    assert len(set(whole) - set(sent)) == len(set(whole)) - len(set(sent)) == CALLS["in_range"]
+    lab, recording, rests = ran(Options(polls=1))
+    whole = {entry.words for entry in ran(WHOLE)[0].log}
+    sent = {entry.words for entry in lab.log}
+    assert set(rests) == {"pause"}
+    assert not [one for one in recording.opened if one.startswith("other")]
+    assert len(whole - sent) == len(whole) - len(sent) == 5
 
 
 @pytest.mark.parametrize(
