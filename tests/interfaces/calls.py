@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from analyzer.core.absence import Missing
@@ -46,3 +47,8 @@ def _short(value: object) -> str:
         return f"<{value['uuid'][:8]}>"
     shown = repr(value)
     return shown if len(shown) < 50 else f"{shown[:40]}...{len(shown)}"
+
+
+def without_lengths(lines: Iterable[str]) -> list[str]:
+    """What is said of calls, without the lengths of their stubs, which differ between transfer syntaxes."""
+    return [re.sub(r"\d+ bytes", "bytes", line) for line in lines]
