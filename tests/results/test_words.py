@@ -32,7 +32,7 @@ from analyzer.results.service_of_call import service_facts
 from analyzer.screens.viewmodel.call_summary_words import service_answer_words, service_request_words
 from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.calls import Calls
-from tests.written import Told
+from tests.written import Told, by_outcome
 
 
 def number(word: str) -> int:
@@ -141,11 +141,14 @@ READERS: dict[str, Callable[[str], object]] = {
 
 
 def said(words: str) -> str:
-    """What comes of each word by the reader that the first names; names of a server are read in turn."""
+    """What comes of the words by the reader that the first names, and behind it these; names of a server are read in turn."""
     kind, *each = shlex.split(words)
-    names = NameTable()
-    found = ((one, known(one, names) if kind == "names" else READERS[kind](one)) for one in each)
-    return "".join(f"  = {one}: {words}\n" for one, words in found if words != "" or kind != "names")
+    if kind == "names":
+        names = NameTable()
+        lines = [f"{one}: {found}" for one in each if (found := known(one, names))]
+    else:
+        lines = list(by_outcome((one, str(READERS[kind](one))) for one in each))
+    return "".join(f"  = {line}\n" for line in lines)
 
 
 TOLD = Told(Path(__file__).with_name("words.txt"), said)
