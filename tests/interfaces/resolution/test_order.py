@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from msgspec.structs import replace
 
 from analyzer.interfaces.resolution.whole_capture_resolution import call_order
-from analyzer.pipeline.run import analyze
-from analyzer.questions.statistics.decryption_counts import Decrypted, decrypted_by_account
 from analyzer.questions.statistics.hosts import host_records
-from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call_table import CallTable
 from analyzer.results.connection import SmbSession
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Decryption, Identity
 from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.undecoded_call import plain_call
-from tests import truth
-from tests.analyses import analysis_of_file
 from tests.build.calls import NO_SECURITY, Calls, analysis_of, smb_session
-from tests.build.capture import pcap, read
-from tests.build.rpc import CHANNEL
-from tests.interfaces.pcq.test_handle_following import CONVERSATION, conversation, facts
 from tests.records import plains
 
 WHO = Identity(
@@ -66,10 +56,6 @@ def as_user(
     )
 
 
-def with_secrets(analysis: Analysis) -> list[Decrypted]:
-    return list(decrypted_by_account(replace(analysis, secrets_given=True)))
-
-
 def test_calls_stand_in_the_order_of_their_requests() -> None:
     make = Calls()
     first, second, third = make.open_query(), make.open_query(), make.exchange(None, None, b"abc")
@@ -98,64 +84,6 @@ def test_a_call_of_a_foreign_interface_has_names_and_what_it_returned() -> None:
     assert (unknown.interface.name, unknown.method, unknown.status) == (None, None, None)
 
 
-def test_what_keys_opened_is_counted_by_account_and_kind() -> None:
-    make = Calls()
-    other = replace(CHANNEL, number=1)
-    analysis = analysis_of(
-        as_user(make.open_query()),
-        as_user(make.open_query(), Decryption.WRONG_KEY),
-        as_user(replace(make.open_query(), channel=other), Decryption.WRONG_KEY),
-        as_user(make.open_query(), level=2),
-        session(0),
-        session(1, decryption=Decryption.NO_KEY),
-        session(2, identity=Identity()),
-    )
-    assert with_secrets(analysis) == [
-        Decrypted("LAB\\perfmon", "SMB sessions", 1, 2),
-        Decrypted("LAB\\perfmon", "RPC security contexts", 1, 2),
-    ]
-    assert list(decrypted_by_account(analysis)) == []
-
-
-def test_a_context_whose_calls_are_not_protected_or_of_nobody_has_no_key() -> None:
-    make = Calls()
-    nobody = Identity(mechanism="ntlm", is_anonymous=True)
-    calls = as_user(make.open_query(), level=2), as_user(make.open_query(), identity=None)
-    assert with_secrets(analysis_of(*calls, as_user(make.open_query(), identity=nobody))) == []
-
-
-def test_every_name_of_a_host_says_where_it_was_stated() -> None:
-    analysis = analysis_of(session(), as_user(Calls().open_query()))
-    analysis = replace(analysis, capture=replace(analysis.capture, names={"10.0.0.9": "elsewhere"}))
-    server, client, other = plains(host_records(analysis))
-    assert client["ip"] == "10.0.0.2"
-    assert client["roles"] == ["SMB client", "DCERPC client"]
-    assert client["users"] == ["LAB\\perfmon"]
-    assert client["names"] == [{"name": "CLIENT7", "source": "NTLM workstation"}]
-    assert client["os_versions"] == ["10.0.19041"]
-    assert server["roles"] == ["SMB server", "DCERPC server"]
-    assert server["dialects"] == ["3.1.1"]
-    assert server["names"] == [
-        {"name": "SRV1", "source": "NTLM target information, NetBIOS name"},
-        {"name": "srv1.lab.test", "source": "NTLM target information, DNS name"},
-        {"name": "FILESRV", "source": "tree path"},
-        {"name": "SRV1", "source": "szMachine of a PerflibV2 call"},
-    ]
-    assert other["names"] == [{"name": "elsewhere", "source": "name resolution in the capture file"}]
-    assert other["roles"] == []
-
-
-def test_a_capture_that_ends_before_an_answer_says_so(tmp_path: Path) -> None:
-    capture = next(one for one in truth.captures() if one.file.startswith("v1_samba_impacket_smb311_noauth"))
-    whole = analysis_of_file(capture.file, is_keyed=False)
-    last = whole.calls[5].request
-    assert last is not None
-    frames = [frame for frame in read([capture.path])[0] if frame.frame <= max(last.frames)]
-    (tmp_path / "cut.pcap").write_bytes(pcap([(frame.time_ns, frame.data) for frame in frames]))
-    call = analyze([tmp_path / "cut.pcap"]).calls[-1]
-    assert (call.state, call.reason) == ("request-only", "the capture ends before the answer")
-
-
 @pytest.mark.parametrize("service", ["cifs/srv1.lab.test", "host/srv1.lab.test", "LDAP/srv1.lab.test:389/lab.test"])
 def test_a_kerberos_service_names_its_host(service: str) -> None:
     (_, server) = sorted(
@@ -163,7 +91,3 @@ def test_a_kerberos_service_names_its_host(service: str) -> None:
         key=lambda host: "SMB server" in host["roles"],
     )
     assert {"name": "srv1.lab.test", "source": "Kerberos service principal"} in server["names"]
-
-
-def test_calls_of_a_whole_capture_have_the_states_of_their_handles() -> None:
-    assert [facts(call.query) for call in analysis_of(*conversation()).calls] == CONVERSATION

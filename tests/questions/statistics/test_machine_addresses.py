@@ -147,15 +147,17 @@ def test_a_machine_is_known_again_however_many_were_at_its_address_meanwhile(mon
 
 
 def test_keys_are_counted_for_what_they_were_tried_on() -> None:
-    def with_level(level: int, number: int, decryption: Decryption) -> object:
+    def with_level(level: int, number: int, decryption: Decryption, identity: Identity | None = None) -> object:
         call = as_user(Calls(first_frame=10 * number).open_query(), "LAB\\one")
-        auth = replace(call.auth, level=level, decryption=decryption)
+        auth = replace(call.auth, level=level, decryption=decryption, identity=identity or call.auth.identity)
         return replace(call, auth=auth, channel=replace(call.channel, number=number))
 
     levels = [
         with_level(AuthLevel.CALL, 1, Decryption.DECRYPTED),
         with_level(AuthLevel.PKT, 2, Decryption.DECRYPTED),
         with_level(AuthLevel.PRIVACY, 3, Decryption.NO_KEY),
+        with_level(AuthLevel.CONNECT, 4, Decryption.DECRYPTED),
+        with_level(AuthLevel.PRIVACY, 5, Decryption.DECRYPTED, Identity(is_anonymous=True)),
     ]
     sessions = [
         replace(smb_session(1), decryption=Decryption.DECRYPTED),
