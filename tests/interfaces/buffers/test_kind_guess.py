@@ -63,42 +63,8 @@ def counterset(count: int, level: int = 100, instances: int = 2, length: int | N
     return UUID(GUID).bytes_le + pack("<4I", 0, level, number, instances) + counter * count
 
 
-@pytest.mark.parametrize(
-    ("data", "is_one"),
-    [
-        (counterset(0), True),
-        (counterset(3), True),
-        (counterset(3, 200), True),
-        (counterset(3, 101), False),
-        (counterset(3, instances=0x1F), True),
-        (counterset(3, instances=0x20), False),
-        (counterset(3, length=2), False),
-        (counterset(3, length=4), False),
-        (counterset(1)[:-1], False),
-        (counterset(0)[:-1], False),
-        (counterset(1) + b"\0", False),
-    ],
-)
-def test_a_counterset_is_as_long_as_its_counters(data: bytes, is_one: bool) -> None:
-    found = kinds(data)
-    assert ("counterset-info" in found) == is_one
-    assert found.get("counterset-info", "likely") == "likely"
-
-
-@pytest.mark.parametrize(
-    ("kind", "level", "length", "is_one"),
-    [
-        (0x10000, 100, 48, True),
-        (0x10410400, 400, 48, True),
-        (0x12345678, 100, 48, False),
-        (0x10000, 99, 48, False),
-        (0x10000, 100, 49, False),
-        (0x10000, 100, 47, False),
-    ],
-)
-def test_a_counter_has_a_known_type_and_level(kind: int, level: int, length: int, is_one: bool) -> None:
-    data = pack("<IIQIiIIIIII", 1, kind, 0, level, 0, 0, 0, 0, 0, 0, 0).ljust(length, b"\0")[:length]
-    assert ("counter-info" in kinds(data)) == is_one
+def counter(kind: int, level: int) -> bytes:
+    return pack("<IIQIiIIIIII", 1, kind, 0, level, 0, 0, 0, 0, 0, 0, 0)
 
 
 def strings(total: int, count: int, *offsets: int, more: int = 0) -> bytes:
@@ -106,100 +72,118 @@ def strings(total: int, count: int, *offsets: int, more: int = 0) -> bytes:
     return pack("<II", total, count) + head + wide("text") + bytes(more)
 
 
+ONE, NAMED = identifier(GUID, counter=3, name="a"), instance_header("idle", 3)
+# Of each kind, what may be one and how sure that is, and what is none.
+GUESSED: list[tuple[BufferKind, dict[str, list[bytes]]]] = [
+    # A counterset is as long as its counters.
+    (
+        "counterset-info",
+        {
+            "likely": [counterset(0), counterset(3), counterset(3, 200), counterset(3, instances=0x1F)],
+            "none": [
+                *(counterset(3, 101), counterset(3, instances=0x20), counterset(3, length=2), counterset(3, length=4)),
+                *(counterset(1)[:-1], counterset(0)[:-1], counterset(1) + b"\0"),
+            ],
+        },
+    ),
+    # A counter has a known type and level.
+    (
+        "counter-info",
+        {
+            "likely": [counter(0x10000, 100), counter(0x10410400, 400)],
+            "none": [
+                *(counter(0x12345678, 100), counter(0x10000, 99), counter(0x10000, 100) + b"\0"),
+                counter(0x10000, 100)[:-1],
+            ],
+        },
+    ),
+    # A table of strings has them within its size.
+    (
+        "string-table",
+        {
+            "likely": [
+                string_table([(1, "a"), (2, None)], from_start=True),
+                *(strings(26, 1, offset) for offset in (16, 0xFFFFFFFF, 24)),
+                strings(18, 1, 16),
+            ],
+            "none": [
+                *(strings(27, 1, 16), strings(17, 1, 16), strings(26, 0), strings(18, 0)),
+                *(strings(26, 1, 26), strings(26, 1, 17)),
+                *(pack("<II", 8, 0), pack("<II", 8, 1), pack("<II", 16, 1)[:7]),
+            ],
+        },
+    ),
+    # Identifiers use up what there is.
+    (
+        "identifiers",
+        {
+            "likely": [ONE, ONE * 3],
+            "none": [
+                *(ONE[:-1], ONE + bytes(8), ONE[:36] + pack("<I", 1) + ONE[40:], b""),
+                *(ONE[:20] + pack("<I", size) + ONE[24:] for size in (39, 41)),
+            ],
+        },
+    ),
+    # Instances have readable names.
+    (
+        "instances",
+        {
+            "likely": [NAMED, NAMED * 2, instance_header("", 3)],
+            "none": [
+                *(NAMED[:-1], NAMED + bytes(4), pack("<II", 8, 3), pack("<II", 12, 3) + bytes(4)),
+                *(pack("<II", 20, 3) + bytes(12), pack("<II", 16, 3) + b"\1\0" + bytes(6)),
+            ],
+        },
+    ),
+    # Text and numbers are known by little.
+    (
+        "name-table",
+        {
+            "certain": [name_table([("2", "System")])],
+            "none": [wide("System") + b"\0\0", wide("2") + b"x", wide("\u0662") + b"\0\0"],
+        },
+    ),
+    (
+        "string",
+        {
+            "possible": [wide("System") + b"\0\0", wide("a\tb\r\n"), wide("a") + bytes(8)],
+            "none": [
+                *(name_table([("2", "System")]), wide("a\x01b"), wide("a") + bytes(9), b"a\0b\0", wide("")),
+                *(b"\x00\xd8\0\0", b""),
+            ],
+        },
+    ),
+    ("guid", {"possible": [bytes(16)], "none": [bytes(length) for length in (0, 15, 17, 32)]}),
+    ("guids", {"possible": [bytes(16), bytes(32)], "none": [bytes(length) for length in (0, 15, 17)]}),
+    (
+        "winperf",
+        {
+            "certain": [winperf([]), winperf([], "big")],
+            "likely": [b"P\0E\0R\0F\0"],
+            "none": [b"P\0E\0R\0F"],
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "guessed"), GUESSED, ids=[kind for kind, _ in GUESSED])
+def test_a_buffer_may_be_what_its_bytes_allow(kind: BufferKind, guessed: dict[str, list[bytes]]) -> None:
+    for confidence, buffers in guessed.items():
+        assert [kinds(data).get(kind, "none") for data in buffers] == [confidence] * len(buffers)
+
+
 @pytest.mark.parametrize(
-    ("data", "is_one"),
+    ("data", "why"),
     [
-        (string_table([(1, "a"), (2, None)], from_start=True), True),
-        (strings(26, 1, 16), True),
-        (strings(27, 1, 16), False),
-        (strings(18, 1, 16), True),
-        (strings(17, 1, 16), False),
-        (strings(26, 0), False),
-        (strings(18, 0), False),
-        (strings(26, 1, 0xFFFFFFFF), True),
-        (strings(26, 1, 24), True),
-        (strings(26, 1, 26), False),
-        (strings(26, 1, 17), False),
-        (pack("<II", 8, 0), False),
-        (pack("<II", 8, 1), False),
-        (pack("<II", 16, 1)[:7], False),
+        (ONE, "1 identifiers"),
+        (ONE * 3, "3 identifiers"),
+        (NAMED, "1 instances"),
+        (NAMED * 2, "2 instances"),
+        (instance_header("", 3), "1 instances"),
     ],
 )
-def test_a_table_of_strings_has_them_within_its_size(data: bytes, is_one: bool) -> None:
-    assert ("string-table" in kinds(data)) == is_one
-
-
-ONE = identifier(GUID, counter=3, name="a")
-
-
-@pytest.mark.parametrize(
-    ("data", "is_one"),
-    [
-        (ONE, True),
-        (ONE * 3, True),
-        (ONE[:-1], False),
-        (ONE + bytes(8), False),
-        (ONE[:20] + pack("<I", 39) + ONE[24:], False),
-        (ONE[:20] + pack("<I", 41) + ONE[24:], False),
-        (ONE[:36] + pack("<I", 1) + ONE[40:], False),
-        (b"", False),
-    ],
-)
-def test_identifiers_use_up_what_there_is(data: bytes, is_one: bool) -> None:
-    found = [one.why for one in guess_kind(data) if one.kind == "identifiers"]
-    assert found == ([f"{len(data) // len(ONE)} identifiers, whose sizes use it up"] if is_one else [])
-
-
-NAMED = instance_header("idle", 3)
-
-
-@pytest.mark.parametrize(
-    ("data", "is_one"),
-    [
-        (NAMED, True),
-        (NAMED * 2, True),
-        (instance_header("", 3), True),
-        (NAMED[:-1], False),
-        (NAMED + bytes(4), False),
-        (pack("<II", 8, 3), False),
-        (pack("<II", 12, 3) + bytes(4), False),
-        (pack("<II", 20, 3) + bytes(12), False),
-        (pack("<II", 16, 3) + b"\1\0" + bytes(6), False),
-    ],
-)
-def test_instances_have_readable_names(data: bytes, is_one: bool) -> None:
-    found = [one.why for one in guess_kind(data) if one.kind == "instances"]
-    assert found == ([f"{len(data) // len(NAMED) or 1} instances, whose sizes use it up"] if is_one else [])
-
-
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [
-        (name_table([("2", "System")]), {"name-table": "certain", "string": None}),
-        (wide("System") + b"\0\0", {"name-table": None, "string": "possible"}),
-        (wide("a\tb\r\n"), {"string": "possible"}),
-        (wide("a\x01b"), {"string": None}),
-        (wide("a") + bytes(8), {"string": "possible"}),
-        (wide("a") + bytes(9), {"string": None}),
-        (b"a\0b\0", {"string": None}),
-        (wide(""), {"string": None}),
-        (b"\x00\xd8\0\0", {"string": None}),
-        (wide("2") + b"x", {"name-table": None}),
-        (wide("\u0662") + b"\0\0", {"name-table": None}),
-        (bytes(16), {"guid": "possible", "guids": "possible"}),
-        (bytes(32), {"guid": None, "guids": "possible"}),
-        (bytes(15), {"guid": None, "guids": None}),
-        (bytes(17), {"guid": None, "guids": None}),
-        (b"", {"guid": None, "guids": None, "string": None}),
-        (winperf([]), {"winperf": "certain"}),
-        (winperf([], "big"), {"winperf": "certain"}),
-        (b"P\0E\0R\0F\0", {"winperf": "likely"}),
-        (b"P\0E\0R\0F", {"winperf": None}),
-    ],
-)
-def test_text_and_numbers_are_known_by_little(data: bytes, expected: dict[BufferKind, str | None]) -> None:
-    found = kinds(data)
-    assert {kind: found.get(kind) for kind in expected} == expected
+def test_why_a_buffer_is_a_list_is_how_many_use_it_up(data: bytes, why: str) -> None:
+    assert f"{why}, whose sizes use it up" in [one.why for one in guess_kind(data)]
 
 
 def test_the_surest_come_first() -> None:
