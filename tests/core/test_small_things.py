@@ -1,8 +1,7 @@
-"""Times, frame ids, labels."""
+"""Frame ids, labels, names, and what is kept."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from enum import IntEnum
 
 import numpy as np
@@ -17,22 +16,11 @@ from analyzer.core.memory_budget import MemoryBudget
 from analyzer.core.names_of_numbers import label
 from analyzer.core.ntstatus import known_nt_status_name, nt_status_name, nt_status_numbers
 from analyzer.core.server_names import Name, Named, SampleNames, Texts
-from analyzer.core.times import earliest, iso_time, parse_duration, parse_time, shown_time, systemtime_moment
 from analyzer.core.win32_errors import win32_name, win32_numbers
 
 
 class Colour(IntEnum):
     RED = 1
-
-
-def test_iso_time_has_nine_decimals_and_never_a_float() -> None:
-    assert iso_time(1_795_213_816_245_428_601) == "2026-11-20T22:30:16.245428601Z"
-    assert iso_time(0) == "1970-01-01T00:00:00.000000000Z"
-    assert shown_time(0) == "1970-01-01T00:00:00.000000Z"
-    assert shown_time(10**30) == f"{10**30} ns after 1970"
-    assert shown_time(1_000_000_001) == "1970-01-01T00:00:01.000000001Z"
-    assert iso_time(-1) == "1969-12-31T23:59:59.999999999Z"
-    assert iso_time(10**30) == f"{10**30} ns after 1970"
 
 
 def test_frame_ids_of_the_first_file_are_the_numbers() -> None:
@@ -44,60 +32,6 @@ def test_frame_ids_of_the_first_file_are_the_numbers() -> None:
 def test_an_unknown_number_is_labelled_as_such() -> None:
     assert label(Colour, 1) == "RED"
     assert label(Colour, 0x2A) == "0x2a?"
-
-
-@pytest.mark.parametrize(
-    ("text", "time_ns"),
-    [
-        ("1970-01-01", 0),
-        ("1970-01-02T00:00Z", 86_400 * 10**9),
-        ("1970-01-01 00:00:01", 10**9),
-        ("1970-01-01T00:00:01.5", 1_500_000_000),
-        ("1970-01-01T00:00:00.000000001z", 1),
-        ("1970-01-01T02:30+02:30", 0),
-        ("1969-12-31T22:00:00-0200", 0),
-        ("1969-12-31T23:59:59.25Z", -750_000_000),
-        ("1970-13-01", None),
-        ("1970-01-01T25:00", None),
-        ("1970-01-01T00:00+99:00", None),
-        ("yesterday", None),
-    ],
-)
-def test_times_are_read_in_the_forms_of_iso_8601(text: str, time_ns: int | None) -> None:
-    assert parse_time(text) == time_ns
-
-
-@pytest.mark.parametrize(
-    ("text", "ns"),
-    [
-        ("3", 3 * 10**9),
-        ("1.5m", 90 * 10**9),
-        (" 500 MS ", 500_000_000),
-        ("7ns", 7),
-        ("2us", 2000),
-        ("2µs", 2000),
-        ("2min", 120 * 10**9),
-        ("1h", 3600 * 10**9),
-        ("1d", 86_400 * 10**9),
-        ("1w", None),
-        ("-1s", None),
-        ("", None),
-    ],
-)
-def test_durations_have_a_unit_or_are_seconds(text: str, ns: int | None) -> None:
-    assert parse_duration(text) == ns
-
-
-def test_the_earliest_time_is_one_that_is_known_and_not_before_the_bound() -> None:
-    assert earliest([None, 5, 3, 9], 4) == 5
-    assert earliest([None, 5, 4], 4) == 4
-    assert earliest([None, 3], 4) is None
-
-
-def test_the_moment_of_a_systemtime_is_one_that_exists() -> None:
-    assert systemtime_moment(2024, 2, 29, 23, 59, 58, 999) == datetime(2024, 2, 29, 23, 59, 58, 999_000, tzinfo=UTC)
-    assert systemtime_moment(2024, 2, 29, 23, 59, 58, 1000) is None
-    assert systemtime_moment(2023, 2, 29, 0, 0, 0, 0) is None
 
 
 def test_a_text_is_learnt_of_the_capture_before_that_of_a_file() -> None:

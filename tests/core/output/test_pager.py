@@ -8,9 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from analyzer.core.output.pager import pager_command
 from tests.commands.test_all_commands import CLEAR
 
 PAGER = """sh -c 'echo "<paged $LESS>"; cat; echo "<end>"'"""
@@ -74,17 +71,3 @@ def test_a_pipe_is_not_paged(tmp_path: Path) -> None:
     )
     assert done.returncode == 0
     assert "<paged" not in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("environment", "command"),
-    [
-        ({"PAGER": "sh -c 'a b'"}, ["sh", "-c", "a b"]),
-        ({"PAGER": "sh", "PCQ_PAGER": ""}, None),
-        ({"PAGER": ""}, None),
-        ({"PAGER": "'"}, None),
-        ({"PAGER": "cat"}, None),
-    ],
-)
-def test_what_the_user_says(environment: dict[str, str], command: list[str] | None) -> None:
-    assert pager_command({"PATH": os.environ["PATH"], **environment}) == command

@@ -258,6 +258,7 @@ def test_the_pager_is_the_one_of_the_first_variable(monkeypatch: pytest.MonkeyPa
     assert pager_command({}) == ["less"]
     assert pager_command({"PAGER": "more -d"}) == ["more", "-d"]
     assert pager_command({"PAGER": "more", "PCQ_PAGER": "most"}) == ["most"]
+    assert pager_command({"PAGER": "sh -c 'a b'"}) == ["sh", "-c", "a b"]
     assert pager_command({"PAGER": "cat -n"}) == ["cat", "-n"]
     for none in ("", "cat", " cat ", "missing", "'open"):
         assert pager_command({"PAGER": none}) is None
