@@ -24,7 +24,9 @@ from analyzer.collect.capture_pieces import PiecePlace, PieceWriter, pack, unpac
 from analyzer.collect.capture_sources import RetriedFile, SourceFile, find_sources, is_capture_name, shown
 from analyzer.collect.cut_stage import _inside
 from analyzer.collect.dataset_manifest import Facts, Manifest, packed_facts, read_facts, read_manifest
-from analyzer.collect.stage_tasks_and_facts import (
+from analyzer.collect.dataset_schemas import STORED
+from analyzer.collect.shared_tables import coverage_of, hosts_of, merged_hosts, problems_of
+from analyzer.collect.stage_results import (
     ConversationFacts,
     FileFacts,
     FilePart,
@@ -38,6 +40,7 @@ from analyzer.collect.work_plan import Groups, PieceIndex, grouped, hull, readin
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
+from analyzer.core.limits import DEFAULTS
 from analyzer.core.output.file_store import Store
 from analyzer.results.records.capture_records import HostMark, HostName, HostRecord
 from analyzer.transport.packet.host_pair_sorter import FrameKind
@@ -574,6 +577,11 @@ def without_chance(manifest: Manifest, directory: Path) -> str:
     plain = msgspec.to_builtins(replace(manifest, stages=stages, versions={}, program="this"))
     for entry in plain["sources"]:
         entry["url"] = os.path.relpath(entry["url"], directory)
+    assert plain["limits"] == msgspec.to_builtins(DEFAULTS)
+    plain["limits"] = "the defaults"
+    for name, table in plain["tables"].items():
+        assert table["columns"] == {column: str(kind) for column, kind in STORED[name].items()}
+        table["columns"] = f"the {len(STORED[name])} that are stored"
     return _KEY.sub("DIGEST", json.dumps(plain, indent=1).replace(str(directory), ".")) + "\n"
 
 
