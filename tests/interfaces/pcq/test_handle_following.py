@@ -320,11 +320,7 @@ CONVERSATION: list[Facts] = [
 ]
 
 
-def test_a_conversation_of_two_handles() -> None:
-    assert [facts(view) for view in views(*conversation())] == CONVERSATION
-
-
-@pytest.mark.parametrize("at_once", [1, 2, 3, 7])
+@pytest.mark.parametrize("at_once", [1, 2, 3, 7, follow_module._AT_ONCE])
 def test_windows_of_time_change_nothing(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What happens is put in order some calls at a time; frames that are not in the order of their times cross these windows."""
     monkeypatch.setattr(follow_module, "_AT_ONCE", at_once)

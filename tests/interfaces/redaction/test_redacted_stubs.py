@@ -44,31 +44,25 @@ def value(name: str, kind: int, data: bytes) -> Call:
     return plain_call(winreg().query_value(name, data, kind=kind))
 
 
+ALICE = wide("alice\0")
+
+
 @pytest.mark.parametrize(
-    ("kind", "data"),
-    [(REG_DWORD, b"\1\2\3\4"), (REG_DWORD_BIG_ENDIAN, b"\1\2\3\4"), (REG_QWORD, b"\1\2\3\4\5\6\7\x08")],
+    ("name", "kinds", "data", "expected"),
+    [
+        ("Updates", (REG_DWORD, REG_DWORD_BIG_ENDIAN), b"\1\2\3\4", b"\1\2\3\4"),
+        ("Updates", (REG_QWORD,), b"\1\2\3\4\5\6\7\x08", b"\1\2\3\4\5\6\7\x08"),
+        ("Owner", (REG_SZ, REG_EXPAND_SZ, REG_LINK, REG_MULTI_SZ), ALICE, wide(Pseudonyms(b"k").name("alice") + "\0")),
+        ("Owner", (REG_BINARY, 0, 99), b"alice!", bytes(6)),
+        ("Owner", (REG_SZ,), b"alice", bytes(5)),
+        *((table, (REG_MULTI_SZ,), TABLE, TABLE) for table in ("Counter", "Counter 009", "Explain 407", "help")),
+    ],
+    ids=["numbers", "numbers of 8 bytes", "texts", "other values", "half characters", *["tables of counters"] * 4],
 )
-def test_numbers_stay(kind: int, data: bytes) -> None:
-    assert answered(value("Updates", kind, data)) == data
-
-
-@pytest.mark.parametrize("kind", [REG_SZ, REG_EXPAND_SZ, REG_LINK, REG_MULTI_SZ])
-def test_texts_become_pseudonyms_of_their_length(kind: int) -> None:
-    assert answered(value("Owner", kind, wide("alice\0"))) == wide(Pseudonyms(b"k").name("alice") + "\0")
-
-
-@pytest.mark.parametrize("kind", [REG_BINARY, 0, 99])
-def test_other_values_become_zeros(kind: int) -> None:
-    assert answered(value("Owner", kind, b"alice!")) == bytes(6)
-
-
-def test_a_text_of_half_characters_becomes_zeros() -> None:
-    assert answered(value("Owner", REG_SZ, b"alice")) == bytes(5)
-
-
-@pytest.mark.parametrize("name", ["Counter", "Counter 009", "Explain 407", "help"])
-def test_tables_of_names_of_counters_stay(name: str) -> None:
-    assert answered(value(name, REG_MULTI_SZ, TABLE)) == TABLE
+def test_numbers_and_tables_stay_and_texts_become_pseudonyms_and_other_values_zeros(
+    name: str, kinds: tuple[int, ...], data: bytes, expected: bytes
+) -> None:
+    assert [answered(value(name, kind, data)) for kind in kinds] == [expected] * len(kinds)
 
 
 def test_a_table_under_another_name_and_other_texts_under_the_name_of_a_table_do_not_stay() -> None:
