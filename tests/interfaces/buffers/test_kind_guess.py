@@ -172,18 +172,10 @@ def test_a_buffer_may_be_what_its_bytes_allow(kind: BufferKind, guessed: dict[st
         assert [kinds(data).get(kind, "none") for data in buffers] == [confidence] * len(buffers)
 
 
-@pytest.mark.parametrize(
-    ("data", "why"),
-    [
-        (ONE, "1 identifiers"),
-        (ONE * 3, "3 identifiers"),
-        (NAMED, "1 instances"),
-        (NAMED * 2, "2 instances"),
-        (instance_header("", 3), "1 instances"),
-    ],
-)
-def test_why_a_buffer_is_a_list_is_how_many_use_it_up(data: bytes, why: str) -> None:
-    assert f"{why}, whose sizes use it up" in [one.why for one in guess_kind(data)]
+def test_why_a_buffer_is_a_list_is_how_many_use_it_up() -> None:
+    whys = ("1 identifiers", "3 identifiers", "1 instances", "2 instances", "1 instances")
+    for data, why in zip((ONE, ONE * 3, NAMED, NAMED * 2, instance_header("", 3)), whys, strict=True):
+        assert f"{why}, whose sizes use it up" in [one.why for one in guess_kind(data)]
 
 
 def test_the_surest_come_first() -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from msgspec.structs import replace
 
 from analyzer.interfaces.resolution.whole_capture_resolution import call_order
-from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.calls.call_table import CallTable
 from analyzer.results.connection import SmbSession
 from analyzer.results.records.record_types import Endpoint
@@ -14,7 +12,6 @@ from analyzer.results.security import Decryption, Identity
 from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.calls import NO_SECURITY, Calls, analysis_of, smb_session
-from tests.records import plains
 
 WHO = Identity(
     mechanism="ntlm",
@@ -82,12 +79,3 @@ def test_a_call_of_a_foreign_interface_has_names_and_what_it_returned() -> None:
     assert (call.interface.name, call.method, call.status) == ("srvsvc", "NetrShareEnum", 0)
     unknown = plain_call(replace(exchange, interface=None, version=None, opnum=None))
     assert (unknown.interface.name, unknown.method, unknown.status) == (None, None, None)
-
-
-@pytest.mark.parametrize("service", ["cifs/srv1.lab.test", "host/srv1.lab.test", "LDAP/srv1.lab.test:389/lab.test"])
-def test_a_kerberos_service_names_its_host(service: str) -> None:
-    (_, server) = sorted(
-        plains(host_records(analysis_of(session(identity=Identity(mechanism="krb5", service=service))))),
-        key=lambda host: "SMB server" in host["roles"],
-    )
-    assert {"name": "srv1.lab.test", "source": "Kerberos service principal"} in server["names"]
