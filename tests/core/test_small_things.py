@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.core.array_functions import distinct, first_places
+from analyzer.core.array_functions import distinct, first_places, narrowed
 from analyzer.core.bounded_cache import Kept
 from analyzer.core.frame_ids import file_of, frame_id, number_of
 from analyzer.core.memory_budget import MemoryBudget
@@ -108,6 +108,13 @@ def test_distinct_values_are_those_of_a_set_in_order(values: list[int]) -> None:
 def test_first_places_are_where_each_value_stands_first(values: list[int]) -> None:
     places = first_places(np.array(values, np.int64))
     assert places.tolist() == [at for at, value in enumerate(values) if value not in values[:at]]
+
+
+@pytest.mark.parametrize("most", [0, (1 << 31) - 1, 1 << 31, -(1 << 31), -(1 << 31) - 1, 1 << 62])
+def test_numbers_take_32_bits_where_all_fit(most: int) -> None:
+    found = narrowed([5, most])
+    assert found.tolist() == [5, most]
+    assert found.dtype == (np.int32 if -(1 << 31) <= most < 1 << 31 else np.int64)
 
 
 # What is kept, and what goes when there is no room.

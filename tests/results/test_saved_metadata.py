@@ -53,17 +53,17 @@ DATA = perf_data([Block(1, values=((pack("<I", 7),),))])
 INFO = pack("<IIQIi6I", 1, 0x10410400, 0, 100, -2, 2, *[0xFFFFFFFF] * 3, 1, 0)
 
 
-def reported(name: str = "Processor", counter: str = "% Idle", german: str = "Prozessor") -> list[Event]:
+def reported() -> list[Event]:
     make = Calls()
     return [
         make.registration(1, UUID(COUNTERSET).bytes_le + pack("<4I", 0, 100, 1, 6) + INFO),
-        make.registration(3, wide(german), lcid=0x407),
+        make.registration(3, wide("Prozessor"), lcid=0x407),
         make.registration(4, wide("Hilfe"), lcid=0x407),
         make.registration(5, string_table([(1, "% Leerlauf")], from_start=True), lcid=0x407),
         make.registration(7, wide("A.Provider")),
         make.registration(8, UUID(OTHER_COUNTERSET).bytes_le),
-        make.registration(9, wide(name)),
-        make.registration(10, string_table([(1, counter)], from_start=True)),
+        make.registration(9, wide("Processor")),
+        make.registration(10, string_table([(1, "% Idle")], from_start=True)),
         winreg(first_frame=50).query_value(
             "Counter 009", name_table([("1", "2"), ("238", "Processor"), ("6", "% Time")]), kind=7
         ),
@@ -127,44 +127,12 @@ def test_names_from_a_file_are_those_of_the_capture_that_reported_them() -> None
     assert metadata_record(bare.catalogs, bare.name_tables).servers == ()
 
 
-def test_the_capture_stands_and_a_contradiction_is_reported() -> None:
-    analysis = analysis_of(*reported(name="CPU"), *polled())
-    (note,) = filled(analysis, saved(analysis_of(*reported(counter="Idle", german="Rechenwerk"))))
-    assert note.kind == "note"
-    assert all(words in note.text for words in ("saved.json contradicts", "'CPU'", "'Processor'", "2 more"))
-    assert samples(analysis)[0]["counterset_name"] == "CPU"
-    assert samples(analysis)[0]["counter_name"] == "% Idle"
-    other = analysis_of(*reported(), *polled())
-    changed = json.loads(dumps(metadata_record(other.catalogs, other.name_tables)))
-    changed["servers"][0]["countersets"][0]["counters"][0]["info"]["default_scale"] = 3
-    changed["servers"][0]["countersets"][0]["instance_type"] = 2
-    changed["servers"][0]["name_tables"]["009"]["238"] = "CPU"
-    (note,) = filled(other, metadata_from_json(json.dumps(changed).encode(), "x.json"))
-    assert "2 more" in note.text
-    assert other.catalogs.at(SERVER).countersets[COUNTERSET].instance_type == 6
-
-
-def test_an_earlier_file_comes_first() -> None:
-    bare = analysis_of(*polled())
-    assert not filled(bare, saved(analysis_of(*reported(name="First"))), saved(analysis_of(*reported(name="Second"))))
-    assert samples(bare)[0]["counterset_name"] == "First"
-
-
-def test_another_server_s_names_are_used_only_when_asked_for() -> None:
-    whole = saved(analysis_of(*reported()))
-    strange = Metadata("other.json", {"192.0.2.9": whole.servers[SERVER]})
-    bare = analysis_of(*polled())
-    (note,) = filled(bare, strange)
-    assert "--metadata-from" in note.text
-    assert samples(bare)[0]["counter_name"] is None
-    (note,) = filled(bare, strange, instead="192.0.2.9")
-    assert note.text == f"names of {SERVER} are taken from other.json, where they are those of 192.0.2.9"
-    assert samples(bare)[0]["counter_name"] == "% Idle"
-    (note,) = filled(bare, Metadata("empty.json"))
-    assert "no names" in note.text
-    # A server that the file does know keeps its own part.
-    both = Metadata("both.json", {SERVER: whole.servers[SERVER], **strange.servers})
+def test_a_server_that_a_file_knows_keeps_its_own_part_also_where_those_of_another_are_asked_for() -> None:
+    known = saved(analysis_of(*reported())).servers[SERVER]
+    both = Metadata("both.json", {SERVER: known, "192.0.2.9": known})
     assert not filled(analysis_of(*polled()), both, instead="192.0.2.9")
+    (note,) = filled(analysis_of(*polled()), Metadata("other.json", {"192.0.2.9": known}), instead="192.0.2.9")
+    assert note.text == f"names of {SERVER} are taken from other.json, where they are those of 192.0.2.9"
 
 
 GUID = {"guid": COUNTERSET}

@@ -20,7 +20,6 @@ from analyzer.results.records.record_types import Endpoint
 from analyzer.results.registry_values import RegistryValue
 from analyzer.results.reported_names.counter_name_tables import (
     ENGLISH,
-    WELL_KNOWN,
     NameTable,
     NameTables,
     is_index,
@@ -252,10 +251,6 @@ def test_each_server_has_a_table_of_its_own() -> None:
     tables.at("10.0.0.3").give(ENGLISH, {2: "S"})
     assert [ip for ip, _ in tables] == ["10.0.0.2"]
     assert [ip for ip, _ in tables.all()] == ["10.0.0.1", "10.0.0.2", "10.0.0.3"]
-
-
-def test_objects_and_counters_have_even_numbers() -> None:
-    assert all(index % 2 == 0 for index in WELL_KNOWN if NameTable().name(index) is not None)
 
 
 def test_ends_are_in_the_order_of_their_addresses_and_ports() -> None:
