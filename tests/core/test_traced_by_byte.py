@@ -8,7 +8,7 @@ from __future__ import annotations
 import pickle
 from array import array
 from collections.abc import Callable, Iterable
-from itertools import accumulate, groupby
+from itertools import accumulate, combinations_with_replacement, groupby
 from typing import NamedTuple
 
 import pytest
@@ -55,6 +55,11 @@ def table(pieces: list[tuple[bytes, int, int, int]], *, ordered: bool = False) -
     datas, frames, offsets, times = zip(*pieces, strict=True)
     starts = array("q", [0, *accumulate(map(len, datas))])
     return TracedBytes(b"".join(datas), FrameTable(starts, list(frames), list(offsets), list(times), ordered=ordered))
+
+
+def parts(length: int) -> Iterable[tuple[int, int]]:
+    """Where each part of so many bytes begins and ends."""
+    return combinations_with_replacement(range(length + 1), 2)
 
 
 def single(pieces: list[tuple[bytes, int, int, int]]) -> list[TracedBytes]:
@@ -163,20 +168,19 @@ def test_any_part_is_where_and_when_each_of_its_bytes_was_captured(
     make: Callable[[list[tuple[bytes, int, int, int]]], TracedBytes], pieces: list[tuple[bytes, int, int, int]]
 ) -> None:
     expected = plain(pieces)
-    for start in range(len(expected) + 1):
-        for stop in range(start, len(expected) + 1):
-            whole = make(pieces)
-            assert whole.lead(stop)[:stop] == b"abcdefghijk"[:stop]
-            for item in (whole[start:stop], whole.view(start, stop)):
-                check(item, expected[start:stop])
-                check_times(item, expected[start:stop])
-                assert item.steps == whole.steps
-            assert whole.part(start, stop) == bytes(byte.value for byte in expected[start:stop])
-            packed, times = whole.settled(start, stop)
-            check(packed, expected[start:stop])
-            assert times == whole[start:stop].times
-            assert isinstance(packed.source, PackedOrigins)
-            assert packed.source.length == stop - start
+    for start, stop in parts(len(expected)):
+        whole = make(pieces)
+        assert whole.lead(stop)[:stop] == b"abcdefghijk"[:stop]
+        for item in (whole[start:stop], whole.view(start, stop)):
+            check(item, expected[start:stop])
+            check_times(item, expected[start:stop])
+            assert item.steps == whole.steps
+        assert whole.part(start, stop) == bytes(byte.value for byte in expected[start:stop])
+        packed, times = whole.settled(start, stop)
+        check(packed, expected[start:stop])
+        assert times == whole[start:stop].times
+        assert isinstance(packed.source, PackedOrigins)
+        assert packed.source.length == stop - start
     check_times(make(pieces), expected)
 
 
@@ -188,10 +192,9 @@ def test_a_table_that_is_ordered_says_what_one_says_that_is_not() -> None:
         ranges = list(zip(cuts[::2], cuts[1::2], strict=True))
         chosen = [byte for start, stop in ranges for byte in expected[start:stop]]
         for joined in (TracedBytes.join([whole[start:stop] for start, stop in ranges]) for whole in (one, other)):
-            for start in range(len(chosen) + 1):
-                for stop in range(start, len(chosen) + 1):
-                    check(joined[start:stop], chosen[start:stop])
-                    check_times(joined[start:stop], chosen[start:stop])
+            for start, stop in parts(len(chosen)):
+                check(joined[start:stop], chosen[start:stop])
+                check_times(joined[start:stop], chosen[start:stop])
 
 
 def test_parts_of_two_ordered_tables_are_those_of_both() -> None:
@@ -242,12 +245,11 @@ def test_a_mixture_of_shared_and_own_origins_is_packed_and_read() -> None:
     assert packed_length(packed) == 9
     source = PackedOrigins(packed, 9)
     kept = TracedBytes(whole.data, source)
-    for start in range(10):
-        for stop in range(start, 10):
-            assert list(kept[start:stop].extents()) == list(whole[start:stop].extents())
-            assert kept[start:stop].frames == whole[start:stop].frames
-            assert kept[start:stop].frame_range == whole[start:stop].frame_range
-            assert kept[start:stop].packed_origins == whole[start:stop].packed_origins
+    for start, stop in parts(9):
+        assert list(kept[start:stop].extents()) == list(whole[start:stop].extents())
+        assert kept[start:stop].frames == whole[start:stop].frames
+        assert kept[start:stop].frame_range == whole[start:stop].frame_range
+        assert kept[start:stop].packed_origins == whole[start:stop].packed_origins
     assert source.located(0, 9)[0] is packed
 
 
@@ -372,15 +374,14 @@ def test_logged_bytes_are_those_of_their_source() -> None:
     log = Log(5)
     log.append(b"????")
     held = StoredBytes.of(log, log.append(b"abcdefghijk"), 11, table(PIECES).source, 0, ("unseal",))
-    for start in range(12):
-        for stop in range(start, 12):
-            for part in (held[start:stop], held.view(start, stop), pickle.loads(pickle.dumps(held))[start:stop]):
-                check(part, plain(PIECES)[start:stop])
-                check_times(part, plain(PIECES)[start:stop])
-                assert part.steps == ("unseal",)
-            moved = held.moved(start, stop, FrameTable.of_one(stop - start, 50, 7, 3))
-            assert (moved.data, moved.start, moved.steps) == (b"abcdefghijk"[start:stop], 0, ("unseal",))
-            assert moved.frames == ((50,) if start < stop else ())
+    for start, stop in parts(11):
+        for part in (held[start:stop], held.view(start, stop), pickle.loads(pickle.dumps(held))[start:stop]):
+            check(part, plain(PIECES)[start:stop])
+            check_times(part, plain(PIECES)[start:stop])
+            assert part.steps == ("unseal",)
+        moved = held.moved(start, stop, FrameTable.of_one(stop - start, 50, 7, 3))
+        assert (moved.data, moved.start, moved.steps) == (b"abcdefghijk"[start:stop], 0, ("unseal",))
+        assert moved.frames == ((50,) if start < stop else ())
     assert (held.part(-3, 99), held.part(5, 2), held.part(-99, -9)) == (b"ijk", b"", b"ab")
 
 
@@ -390,15 +391,14 @@ def test_bytes_in_several_places_of_a_log_are_read_by_place() -> None:
     held = TracedBytes.rejoined(
         [StoredBytes.of(log, 7, 6, source, 0, ("unseal",)), StoredBytes.of(log, 1, 5, source, 6, ("unseal",))]
     )
-    for start in range(12):
-        for stop in range(start, 12):
-            assert held.part(start, stop) == b"abcdefghijk"[start:stop]
-            check(held[start:stop], plain(PIECES)[start:stop])
-            moved = held.moved(start, stop, FrameTable.of_one(stop - start, 50, 7, 3))
-            assert (moved.data, moved.start, moved.steps) == (b"abcdefghijk"[start:stop], 0, ("unseal",))
-            assert moved.frames == ((50,) if start < stop else ())
-            # They stay where they are.
-            assert type(moved) is StoredBytes
+    for start, stop in parts(11):
+        assert held.part(start, stop) == b"abcdefghijk"[start:stop]
+        check(held[start:stop], plain(PIECES)[start:stop])
+        moved = held.moved(start, stop, FrameTable.of_one(stop - start, 50, 7, 3))
+        assert (moved.data, moved.start, moved.steps) == (b"abcdefghijk"[start:stop], 0, ("unseal",))
+        assert moved.frames == ((50,) if start < stop else ())
+        # They stay where they are.
+        assert type(moved) is StoredBytes
     assert (len(held), held.part(-3, 99), held.part(5, 2)) == (11, b"ijk", b"")
 
 
@@ -413,39 +413,26 @@ class _Counting(Source):
 
 def test_a_source_that_states_extents_alone_answers_everything() -> None:
     whole = TracedBytes(b"abcdefghijk", _Counting())
-    for start in range(12):
-        for stop in range(start, 12):
-            check(whole[start:stop], plain(PIECES)[start:stop])
-            check_times(whole[start:stop], plain(PIECES)[start:stop])
+    for start, stop in parts(11):
+        check(whole[start:stop], plain(PIECES)[start:stop])
+        check_times(whole[start:stop], plain(PIECES)[start:stop])
 
 
 # Packed origins say of any part of bytes what the source says that was packed.
 
-_FRAMES = st.tuples(st.binary(min_size=1, max_size=9), st.integers(1, 1 << 45), st.integers(0, 1 << 31))
+_FRAMES = st.tuples(st.binary(min_size=1, max_size=9), st.integers(1, 1 << 45), st.integers(0, 1 << 31), st.just(0))
 
 
-def _of_frames(pieces: list[tuple[bytes, int, int]]) -> TracedBytes:
-    return TracedBytes.join([TracedBytes.of_frame(*piece) for piece in pieces])
-
-
-def _of_table(pieces: list[tuple[bytes, int, int]]) -> TracedBytes:
-    starts = [0]
-    for data, _, _ in pieces:
-        starts.append(starts[-1] + len(data))
-    table = FrameTable(starts, [frame for _, frame, _ in pieces], [at for _, _, at in pieces], [0] * len(pieces))
-    return TracedBytes(b"".join(data for data, _, _ in pieces), table)
-
-
-def _remade(pieces: list[tuple[bytes, int, int]]) -> TracedBytes:
+def remade(pieces: list[tuple[bytes, int, int, int]]) -> TracedBytes:
     """Bytes of another length, as decompression makes them."""
-    origin = _of_frames(pieces)
+    origin = TracedBytes.join(single(pieces))
     return origin.replaced(b"x" * (2 * len(origin) + 1), "lz77")
 
 
 _DATA = st.lists(
     st.builds(
         lambda make, pieces: make(pieces),
-        st.sampled_from([_of_frames, _of_table, _remade]),
+        st.sampled_from([table, remade, lambda pieces: TracedBytes.join(single(pieces))]),
         st.lists(_FRAMES, min_size=1, max_size=4),
     ),
     min_size=1,
@@ -470,15 +457,15 @@ def test_any_part_has_the_origin_it_had(data: TracedBytes, draw: st.DataObject) 
 # Bytes keep their address through slicing, joining and replacing.
 
 
-def frames(*texts: bytes) -> list[TracedBytes]:
+def of_frames(*texts: bytes) -> list[tuple[bytes, int, int, int]]:
     """One piece of bytes a frame; frame n holds its piece from offset 10n on."""
-    return [TracedBytes.of_frame(text, number, 10 * number, number * 1000) for number, text in enumerate(texts, 1)]
+    return [(text, number, 10 * number, number * 1000) for number, text in enumerate(texts, 1)]
 
 
 def test_bytes_are_shown_by_their_first_frames_and_not_by_what_they_are() -> None:
-    whole = TracedBytes.join(frames(b"secret ", b"words"))
+    whole = TracedBytes.join(single(of_frames(b"secret ", b"words")))
     assert repr(whole) == "TracedBytes(12 bytes, frames=1,2, steps=[])"
-    more = TracedBytes.join(frames(b"a", b"b", b"c", b"d")).replaced(b"ABCD", "unseal")
+    more = TracedBytes.join(single(of_frames(b"a", b"b", b"c", b"d"))).replaced(b"ABCD", "unseal")
     assert repr(more[:3]) == "TracedBytes(3 bytes, frames=1,2,3, steps=['unseal'])"
     assert repr(more) == "TracedBytes(4 bytes, frames=1,2,3,..., steps=['unseal'])"
     assert repr(untraced(b"")) == "TracedBytes(0 bytes, frames=-, steps=[])"
@@ -486,60 +473,29 @@ def test_bytes_are_shown_by_their_first_frames_and_not_by_what_they_are() -> Non
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.data())
 def test_the_frames_of_ranges_of_a_table_come_once_and_in_order(sizes: list[int], data: st.DataObject) -> None:
-    whole = made_table([bytes(size) for size in sizes], ordered=True)
+    whole = table(of_frames(*map(bytes, sizes)), ordered=True)
     cuts = sorted(data.draw(st.sets(st.integers(0, len(whole)), min_size=2, max_size=8)))
     ranges = list(zip(cuts[::2], cuts[1::2], strict=False))
     found = whole.source.frames_of(*zip(*ranges, strict=True))  # type: ignore[attr-defined]
     assert found == tuple(dict.fromkeys(frame for begin, end in ranges for frame in whole[begin:end].frames))
 
 
-def made_table(pieces: list[bytes], *, ordered: bool = False) -> TracedBytes:
-    """What `join(frames(*pieces))` gives, made by the table."""
-    kept = [(number, piece) for number, piece in enumerate(pieces, 1) if piece]
-    source = FrameTable(
-        array("q", [0, *accumulate(len(piece) for _, piece in kept)]),
-        array("q", [number for number, _ in kept]),
-        [10 * number for number, _ in kept],
-        [number * 1000 for number, _ in kept],
-        ordered=ordered,
-    )
-    return TracedBytes(b"".join(pieces), source)
-
-
-def reported(item: TracedBytes) -> tuple[object, ...]:
-    """Everything bytes say of themselves."""
-    times = (
-        item.times,
-        item.frame_range,
-        item.first_time_ns,
-        item.last_time_ns,
-        [item.time_ns_at(at) for at in range(len(item) + 1)],
-    )
-    extents = list(item.extents())
-    for most in range(1, len(extents) + 2):
-        assert list(item.last_extents(most)) == extents[::-1][:most]
-    noted, packed, stop = {99}, bytearray(), item.start + len(item)
-    item.note_frames(noted)
-    assert noted == {99, *item.frames}
-    item.source.pack(item.start, stop, packed)
-    located = item.source.located(item.start, stop)
-    assert located == (bytes(packed), item.times)
-    return item.data, len(item), item.steps, extents, item.frames, located, *times
-
-
 @given(
-    st.lists(st.binary(max_size=9), max_size=6), st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60))), st.data()
+    st.lists(st.binary(min_size=1, max_size=9), min_size=1, max_size=6),
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60))),
+    st.data(),
 )
-def test_what_is_joined_of_an_ordered_table(
-    pieces: list[bytes], spans: list[tuple[int, int]], data: st.DataObject
+def test_what_is_joined_of_a_table_is_of_its_bytes(
+    texts: list[bytes], spans: list[tuple[int, int]], data: st.DataObject
 ) -> None:
     """Also out of order, and over again."""
     spans = data.draw(st.permutations(spans)) if data.draw(st.booleans()) else sorted(spans)
-    one, other = (
-        TracedBytes.join([whole[a:b] for whole in [made_table(pieces, ordered=o)] for a, b in spans])
-        for o in (True, False)
-    )
-    start = data.draw(st.integers(0, len(one)))
-    stop = data.draw(st.integers(start, len(one)))
-    assert reported(one) == reported(other)
-    assert reported(one[start:stop]) == reported(other[start:stop])
+    expected = [byte for begin, end in spans for byte in plain(of_frames(*texts))[begin:end]]
+    start = data.draw(st.integers(0, len(expected)))
+    stop = data.draw(st.integers(start, len(expected)))
+    for whole in (table(of_frames(*texts), ordered=ordered) for ordered in (True, False)):
+        joined = TracedBytes.join([whole[begin:end] for begin, end in spans])
+        for begin, end in ((0, len(expected)), (start, stop)):
+            check(joined[begin:end], expected[begin:end])
+            check_times(joined[begin:end], expected[begin:end])
+            assert joined[begin:end].steps == ()
