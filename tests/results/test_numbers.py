@@ -5,6 +5,7 @@ One test for all of them: a number that changes shows here, whatever else it doe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
 
 from analyzer.results.methods import perflib, scmr, winreg
@@ -39,6 +40,24 @@ SVCCTL = """
 """
 
 
+# [MS-RRP] section 3.1.1.5.
+VALUE_TYPES = (
+    "0 REG_NONE, 1 REG_SZ, 2 REG_EXPAND_SZ, 3 REG_BINARY, 4 REG_DWORD, 5 REG_DWORD_BIG_ENDIAN, 6 REG_LINK, 7 REG_MULTI_SZ, "
+    "11 REG_QWORD"
+)
+PERFORMANCE_KEYS = "3 HKEY_PERFORMANCE_DATA, 32 HKEY_PERFORMANCE_TEXT, 33 HKEY_PERFORMANCE_NLSTEXT"
+STATES = "1 stopped, 2 start pending, 3 stop pending, 4 running, 5 continue pending, 6 pause pending, 7 paused"
+AUTH_TYPES = "0 NONE, 9 GSS_NEGOTIATE, 10 WINNT, 14 GSS_SCHANNEL, 16 GSS_KERBEROS, 68 NETLOGON, 255 DEFAULT"
+
+
+def listed(names: Mapping[int, str]) -> str:
+    return ", ".join(f"{number} {name}" for number, name in sorted(names.items()))
+
+
+def named(kinds: type[IntEnum]) -> str:
+    return listed({kind.value: kind.name for kind in kinds})
+
+
 def by_number(table: str) -> dict[int, str]:
     """Without case and underscores, as specifications and we spell names differently."""
     rows = (row.split() for row in table.split(","))
@@ -56,65 +75,21 @@ def test_numbers_mean_what_their_specifications_say() -> None:
     assert ours(winreg.WinregOpnum) == by_number(WINREG)
     assert ours(scmr.ScmrOpnum) == by_number(SVCCTL)
     assert set(scmr.DECODED) == set(by_number(SVCCTL))
-    # [MS-RRP] section 3.1.1.5.
-    assert {kind.value: kind.name for kind in winreg.ValueType} == {
-        0: "REG_NONE",
-        1: "REG_SZ",
-        2: "REG_EXPAND_SZ",
-        3: "REG_BINARY",
-        4: "REG_DWORD",
-        5: "REG_DWORD_BIG_ENDIAN",
-        6: "REG_LINK",
-        7: "REG_MULTI_SZ",
-        11: "REG_QWORD",
-    }
+    assert named(winreg.ValueType) == VALUE_TYPES
     assert (winreg.ERROR_SUCCESS, winreg.ERROR_MORE_DATA, winreg.REG_MULTI_SZ) == (0, 234, 7)
-    assert dict(winreg.PREDEFINED_KEYS) == {
-        0: "HKCR",
-        1: "HKCU",
-        2: "HKLM",
-        4: "HKU",
-        27: "HKCC",
-    }
-    assert dict(winreg.PERFORMANCE_KEYS) == {
-        3: "HKEY_PERFORMANCE_DATA",
-        32: "HKEY_PERFORMANCE_TEXT",
-        33: "HKEY_PERFORMANCE_NLSTEXT",
-    }
+    assert listed(winreg.PREDEFINED_KEYS) == "0 HKCR, 1 HKCU, 2 HKLM, 4 HKU, 27 HKCC"
+    assert listed(winreg.PERFORMANCE_KEYS) == PERFORMANCE_KEYS
     assert winreg.SIGNATURES == (b"P\0E\0R\0F\0", b"\0P\0E\0R\0F")
     # [MS-SCMR] sections 2.2.47 (states), 2.2.15 (start types), 3.1.4.2 (controls) and 3.1.4.12.
     assert (scmr.ERROR_SUCCESS, scmr.SERVICE_NO_CHANGE) == (0, 2**32 - 1)
-    assert scmr.STATES == {
-        1: "stopped",
-        2: "start pending",
-        3: "stop pending",
-        4: "running",
-        5: "continue pending",
-        6: "pause pending",
-        7: "paused",
-    }
-    assert scmr.START_TYPES == {0: "boot", 1: "system", 2: "automatic", 3: "on demand", 4: "disabled"}
-    assert scmr.CONTROLS == {1: "stop", 2: "pause", 3: "continue", 4: "interrogate", 6: "parameters changed"}
+    assert listed(scmr.STATES) == STATES
+    assert listed(scmr.START_TYPES) == "0 boot, 1 system, 2 automatic, 3 on demand, 4 disabled"
+    assert listed(scmr.CONTROLS) == "1 stop, 2 pause, 3 continue, 4 interrogate, 6 parameters changed"
     assert {12, 24, 44, 45, 60} == scmr.CREATING
     assert ({11, 23}, {16, 28}, {15, 27}) == (scmr.CHANGING, scmr.OPENING, scmr.OPENING_MANAGER)
     assert ({19, 31}, {17, 29}) == (scmr.STARTING, scmr.QUERYING)
     # [MS-RPCE] sections 2.2.1.1.7 and 2.2.1.1.8.
-    assert {kind.value: kind.name for kind in AuthType} == {
-        0: "NONE",
-        9: "GSS_NEGOTIATE",
-        10: "WINNT",
-        14: "GSS_SCHANNEL",
-        16: "GSS_KERBEROS",
-        68: "NETLOGON",
-        255: "DEFAULT",
-    }
-    assert {level.value: level.name for level in AuthLevel} == {
-        1: "NONE",
-        2: "CONNECT",
-        3: "CALL",
-        4: "PKT",
-        5: "INTEGRITY",
-        6: "PRIVACY",
-    }
+    assert named(AuthType) == AUTH_TYPES
+    assert named(AuthLevel) == "1 NONE, 2 CONNECT, 3 CALL, 4 PKT, 5 INTEGRITY, 6 PRIVACY"
     # Names have even indices, the odd ones are those of their help texts; 1846 is the last one of the base system.
     assert all(index % 2 == 0 and 2 <= index <= 1846 for index in WELL_KNOWN)
