@@ -201,43 +201,28 @@ def test_a_summary_leaves_out_what_was_not_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("numbers", "frames"),
-    [((2, 3), {3, 4, 5, 6}), ((2, 4), {3, 4, 7, 8}), ((1,), {1, 2}), ((), set())],
-    ids=["calls that follow each other", "calls apart", "one call", "none"],
-)
-def test_problems_shown_are_those_of_the_frames_of_the_calls(numbers: tuple[int, ...], frames: set[int]) -> None:
-    """Calls 1 to 4 are in frames 1 to 8; between calls that follow each other, what no call has belongs to them too."""
-    analysis = polls(*[SOUND] * 4)
-    problems = tuple(Problem("note", "test", (frame,), f"at {frame}") for frame in range(12))
-    part = Part(numbers, (), "a test")
-    made = list(shown_problems(replace(analysis, problems=problems, part=part)))
-    assert {frame for problem in made for frame in problem.frames} == frames
-    assert list(shown_problems(replace(analysis, problems=problems))) == list(problems)
-
-
-@pytest.mark.parametrize(
-    ("numbers", "frames"),
+    ("firsts", "numbers", "frames"),
     [
-        ((1, 2), {1, 2, 3, 4, 5, 6}),
-        ((1, 3), {1, 2, 9, 10}),
-        ((2, 3), {5, 6, 7, 8, 9, 10}),
-        ((1,), {1, 2}),
-        ((4,), set()),
+        *(((1, 3, 5, 7), numbers, frames) for numbers, frames in (((2, 3), {3, 4, 5, 6}), ((2, 4), {3, 4, 7, 8}))),
+        *(((1, 5, 9), numbers, frames) for numbers, frames in (((1, 2), {*range(1, 7)}), ((1, 3), {1, 2, 9, 10}))),
+        *(((1, 5, 9), numbers, frames) for numbers, frames in (((2, 3), {*range(5, 11)}), ((1,), {1, 2}), ((), set()))),
+        # Of this call no frame is there.
+        ((1, 5, 9), (4,), set()),
     ],
 )
-def test_frames_between_calls_are_of_a_stretch_of_calls_alone(numbers: tuple[int, ...], frames: set[int]) -> None:
-    """Calls are in frames 1 and 2, 5 and 6, 9 and 10; of a fourth call no frame is there."""
-    made = [Calls(first_frame=first).counter_data(SOUND) for first in (1, 5, 9)]
-    analysis = analysis_of(*made)
+def test_problems_shown_are_those_of_the_frames_of_the_calls(
+    firsts: tuple[int, ...], numbers: tuple[int, ...], frames: set[int]
+) -> None:
+    """Each call is in two frames, from the first on; between calls that follow each other, what no call has is theirs too."""
+    analysis = analysis_of(*(Calls(first_frame=first).counter_data(SOUND) for first in firsts))
     table = CallTable()
-    for call in analysis.calls:
+    for call in (*analysis.calls, replace(analysis.calls[0], request=None, response=None)):
         table.append(call)
-    table.append(replace(analysis.calls[2], request=None, response=None))
     problems = tuple(Problem("note", "test", (frame,), f"at {frame}") for frame in range(-1, 25))
-    analysis = replace(
-        analysis, calls=OrderedCalls(table, range(4)), problems=problems, part=Part(numbers, (), "a test")
-    )
-    assert {frame for problem in shown_problems(analysis) for frame in problem.frames} == frames
+    analysis = replace(analysis, calls=OrderedCalls(table, range(len(firsts) + 1)), problems=problems)
+    made = shown_problems(replace(analysis, part=Part(numbers, (), "a test")))
+    assert {frame for problem in made for frame in problem.frames} == frames
+    assert list(shown_problems(analysis)) == list(problems)
 
 
 @pytest.mark.parametrize(
