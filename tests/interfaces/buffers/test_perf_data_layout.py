@@ -104,33 +104,19 @@ def test_answers_of_one_layout_share_it() -> None:
     assert third.perf_time_stamp == 3
 
 
-def test_layouts_of_one_size_that_are_polled_in_turn_are_all_remembered() -> None:
-    reader = PerfDataReader()
-    polled = [replace(counterset([(number(1),)] * 30), ids=(counter,)) for counter in range(SameLayout.MAX_OF_A_SIZE)]
-    answers = [perf_data([block]) for block in polled]
-    assert len({len(answer) for answer in answers}) == 1
-    first, second = ([reader.read(answer) for answer in answers] for _ in range(2))
-    for one, other, answer in zip(first, second, answers, strict=True):
-        assert one is not None
-        assert other is not None
-        assert one.layout is other.layout
-        assert_parts(other, answer)
-
-
-def test_of_many_layouts_of_one_size_the_first_is_forgotten() -> None:
-    reader = PerfDataReader()
-    blocks = [
-        replace(counterset([(number(1),)] * 30), ids=(counter,)) for counter in range(SameLayout.MAX_OF_A_SIZE + 1)
-    ]
+@pytest.mark.parametrize("more", [0, 1])
+def test_layouts_of_one_size_that_are_polled_in_turn_are_remembered_up_to_a_number(more: int) -> None:
+    reader, most = PerfDataReader(), SameLayout.MAX_OF_A_SIZE
+    blocks = [replace(counterset([(number(1),)] * 30), ids=(counter,)) for counter in range(most + more)]
     first, *others = [perf_data([block]) for block in blocks]
     read = {data: reader.read(data) for data in (first, *others)}
     for data in (*others, first):
         earlier, later = read[data], reader.read(data)
         assert earlier is not None
         assert later is not None
-        assert (earlier.layout is later.layout) == (data is not first)
-    assert len(reader._known) == SameLayout.MAX_OF_A_SIZE
-    assert reader._known._bytes == SameLayout.MAX_OF_A_SIZE * len(first)
+        assert (earlier.layout is later.layout) == (data is not first or not more)
+        assert_parts(later, data)
+    assert (len(reader._known), reader._known._bytes) == (most, most * len(first))
 
 
 def test_what_a_reader_remembers_is_bounded() -> None:

@@ -39,7 +39,7 @@ THREAD = PerfObject(
     (
         Instance("0", 7, (230, 0), (1,)),
         Instance("0", NONE, (230, 1), (2,)),
-        Instance("1", NONE, (230, 9), (3,)),
+        Instance("1", NONE, (230, 2), (3,)),
         Instance("1", NONE, (999, 0), (4,)),
     ),
 )
@@ -74,7 +74,7 @@ def test_an_index_without_name_is_a_number() -> None:
     assert (found["object_name"], found["counter_name"], found["name_source"]) == (None, None, None)
 
 
-def test_parents_are_resolved_or_left_open() -> None:
+def test_parents_are_counted_from_the_first_instance_of_their_object_or_left_open() -> None:
     keys = ("instance", "instance_id", "parent_index", "parent_instance")
     assert values([one for one in samples([PROCESS, THREAD]) if one["object_index"] == 232], *keys) == [
         ("0", 7, 230, "Idle"),
@@ -135,9 +135,3 @@ def test_a_damaged_block_gives_what_stands_before_the_damage() -> None:
     found = list(plains(sample_records(analysis_of(make.open_key(), make.query_value("Global", data[:-40])))))
     assert {one["object_index"] for one in found} == {230}
     assert len(found) == 4
-
-
-@pytest.mark.parametrize(("number", "name"), [(0, "Idle"), (1, "smss"), (2, None), (3, None)])
-def test_a_parent_is_counted_from_the_first_instance_of_its_object(number: int, name: str | None) -> None:
-    thread = PerfObject(232, (Counter(6, TIMER, 8),), (Instance("0", NONE, (230, number), (1,)),))
-    assert values(samples([PROCESS, thread])[-1:], "parent_index", "parent_instance") == [(230, name)]
