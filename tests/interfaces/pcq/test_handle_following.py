@@ -11,6 +11,7 @@ sealed, `%` an unknown method, `&` an unknown interface, `<` it comes out before
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from pathlib import Path
 from struct import pack
 
@@ -142,18 +143,17 @@ def changed(call: Exchange, odd: str) -> Exchange:
     return call
 
 
+def known_at(view: QueryView | None) -> str:
+    if view is None:
+        return "nothing"
+    number, blocks, held, source, unknown = facts(view)  # type: ignore[misc]
+    return f"handle {number}, blocks {blocks}, held {held}, by {source}{f' ({unknown})' if unknown else ''}"
+
+
 def said(words: str) -> str:
-    """Of each call what was known of its handle, and its method."""
-    lines = []
-    for call in analysis_of(*spoken(words)).calls:
-        found = facts(call.query)
-        if found is None:
-            lines.append(f"{call.opnum}: nothing")
-            continue
-        number, blocks, held, source, unknown = found
-        why = f" ({unknown})" if unknown else ""
-        lines.append(f"{call.opnum}: handle {number}, blocks {blocks}, held {held}, by {source}{why}")
-    return "".join(f"  = {line}\n" for line in lines)
+    """Of each call its method, and what was known of its handle; of calls in a row with the same knowledge at once."""
+    lines = groupby(analysis_of(*spoken(words)).calls, lambda call: known_at(call.query))
+    return "".join(f"  = {', '.join(f'{call.opnum}' for call in calls)}: {known}\n" for known, calls in lines)
 
 
 TOLD = Told(Path(__file__).parent / "handle_following.txt", said)
