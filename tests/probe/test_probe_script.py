@@ -92,9 +92,9 @@ def told() -> Iterator[str]:
 
 
 def test_the_whole_script() -> None:
-    """`script.txt` holds what a client with a second account sends: a call by its words, the number of its triggers (listed at
-    the end), and its stub's length and beginning of its SHA-256."""
-    is_as_written(Path(__file__).with_name("script.txt"), "".join(f"{line}\n" for line in told()))
+    """`probe_script.txt` holds what a client with a second account sends: a call by its words, the number of its triggers, which
+    the end lists, and its stub's length and beginning of its SHA-256."""
+    is_as_written(Path(__file__).with_name("probe_script.txt"), "".join(f"{line}\n" for line in told()))
 
 
 def test_a_client_of_one_account_sends_what_is_in_range() -> None:

@@ -416,9 +416,9 @@ def said(make: Callable[[], Analysis]) -> str:
 
 
 def test_a_case_that_is_damaged_says_so_where_it_is_read() -> None:
-    """`damage.txt` has what is said, and behind it the cases that it is said of; what is not named there is read."""
+    """`state.txt` has what is said, and behind it the cases that it is said of; what is not named there is read."""
     lines = by_outcome((name, said(make)) for name, make in CASES.items())
-    is_as_written(Path(__file__).with_name("damage.txt"), "".join(f"{line}\n" for line in lines))
+    is_as_written(Path(__file__).with_name("state.txt"), "".join(f"{line}\n" for line in lines))
 
 
 @pytest.mark.parametrize("name", ["context", "smb", "method", "state"])

@@ -124,11 +124,11 @@ def value_stubs(order: Order) -> dict[str, Field]:
 
 @pytest.mark.parametrize("order", ["little", "big"])
 def test_every_field_of_every_vector_and_of_the_value_of_a_registry(order: Order) -> None:
-    """`fields.txt` has names, types, places, values, meanings and sections of all of them."""
+    """`field_map.txt` has names, types, places, values, meanings and sections of all of them."""
     roots = {name: map_fields(any_kind(name), data_of(name)).root for name in [*BUFFERS, *STUBS]} | value_stubs(order)
     known = set[object]()
     is_as_written(
-        Path(__file__).parent / "fields.txt",
+        Path(__file__).parent / "field_map.txt",
         "".join(f"{name}\n{''.join(lines(root, known, 1))}" for name, root in roots.items()),
     )
 
