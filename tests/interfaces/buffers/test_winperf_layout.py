@@ -21,8 +21,8 @@ from analyzer.interfaces.buffers.winperf_layout import (
 )
 from analyzer.interfaces.buffers.winperf_trees import winperf_tree
 from tests.build.buffers import Counter, Instance, PerfObject, winperf
-from tests.interfaces.buffers.strategies import objects
-from tests.interfaces.buffers.test_perf_data_layout import assert_ready, damaged
+from tests.interfaces.buffers.strategies import objects, u32
+from tests.interfaces.buffers.test_perf_data_layout import assert_ready
 
 
 def rebuilt(data: bytes, block: WinperfParts) -> WinPerf:
@@ -66,6 +66,14 @@ def assert_block(block: WinperfParts | None, data: bytes) -> None:
     assert rebuilt(data, block) == bare
 
 
+def damaged(data: bytes, draw: st.DataObject) -> bytes:
+    out = bytearray(data)
+    for _ in range(draw.draw(st.integers(0, 3))):
+        at = 4 * draw.draw(st.integers(0, len(out) // 4 - 1))
+        out[at : at + 4] = draw.draw(st.one_of(st.integers(0, 64), u32)).to_bytes(4, "little")
+    return bytes(out[: draw.draw(st.sampled_from([len(out), len(out), len(out) - 1]))])
+
+
 @settings(max_examples=150)
 @given(st.lists(objects(), max_size=3), st.data())
 def test_blocks_whole_and_damaged_one_after_the_other(made: list[PerfObject], draw: st.DataObject) -> None:
@@ -77,7 +85,6 @@ def test_blocks_whole_and_damaged_one_after_the_other(made: list[PerfObject], dr
     assert_ready(trees, "winperf", whole)
     for _ in range(3):
         data = damaged(whole, draw)
-        data = data[: draw.draw(st.sampled_from([len(data), len(data), len(data) - 1]))]
         read = reader.read(data)
         assert (read is None) == (read_winperf(data) is None)
         assert_block(read, data)
