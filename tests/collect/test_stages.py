@@ -25,7 +25,7 @@ from analyzer.collect.capture_sources import RetriedFile, SourceFile, find_sourc
 from analyzer.collect.cut_stage import _inside
 from analyzer.collect.dataset_manifest import Facts, Manifest, packed_facts, read_facts, read_manifest
 from analyzer.collect.dataset_schemas import STORED
-from analyzer.collect.stage_results import (
+from analyzer.collect.stage_tasks_and_facts import (
     ConversationFacts,
     FileFacts,
     FilePart,
