@@ -71,12 +71,13 @@ def bad_tcp_checksums(
 
 
 def _halves(words: _U64) -> IntArray:
-    """The upper and the lower half of each word of a checksum added up."""
+    """The upper and the lower half of each 64-bit word added up, for a checksum."""
     return (words & np.uint64(0xFFFFFFFF)).astype(np.int64) + (words >> np.uint64(32)).astype(np.int64)
 
 
 def word_sums(data: bytes, starts: IntArray, lengths: IntArray) -> _U64:
-    """The checksum sums of runs of at least sixteen bytes: of 16-bit words by 0xFFFF; an odd last byte counts as a word."""
+    """The sums for checksums of runs of at least sixteen bytes: their 16-bit words modulo 0xFFFF; an odd last byte counts as a
+    word."""
     if int(lengths.sum()) * _DENSE < len(data):
         pieces = [data[start : start + length] for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
         data = b"".join(pieces)
@@ -107,7 +108,7 @@ def word_sums(data: bytes, starts: IntArray, lengths: IntArray) -> _U64:
 
 
 def _bytes_at(data: bytes, starts: IntArray, counts: IntArray) -> _U64:
-    """Fewer than eight bytes of a checksum at each place, as a little-endian number."""
+    """Fewer than eight of the bytes to be summed at each place, as a little-endian number."""
     words: _U64 = np.ndarray((len(data) - 7,), np.dtype(np.uint64).newbyteorder("<"), data, strides=(1,))
     # A place near the end of the data is read from a little before it.
     at = np.minimum(starts, len(data) - 8)

@@ -68,7 +68,7 @@ Selection = Callable[[Channel, SmbInfo | None, AuthInfo, PendingCall], bool]
 
 
 def numbers(frames: tuple[int, ...]) -> str:
-    """Frame numbers of an exchange for people, the first few of them."""
+    """Frame numbers for people, the first four of them."""
     shown = ", ".join(str(number_of(frame)) for frame in frames[:4])
     return shown + (", ..." if len(frames) > 4 else "")
 

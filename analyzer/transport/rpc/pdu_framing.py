@@ -81,7 +81,7 @@ class Framer:
 
     @property
     def since_ns(self) -> int | None:
-        """When the PDU began that PDU framing holds; None where none is, or none is in sight."""
+        """When the PDU that is held began; None where none is, or none is in sight."""
         return None if self._seeking else self.held.since_ns
 
     def feed(self, batch: ChannelBatch | ChannelGap) -> list[RawPdu | CutPdu | LostPdus]:
@@ -129,7 +129,7 @@ class Framer:
         return looks_like_header(head, 0, strict=True) and read_header(head).frag_length == stop - at
 
     def _cut_short(self) -> list[CutPdu | LostPdus]:
-        """Ends a PDU cut short: the message of the pipe ended before the PDU that is held did: it is all there will be of it."""
+        """Gives up the PDU that is held: the message of the pipe ended before the PDU did, so no more of it will come."""
         header = read_header(self.held.peek(HEADER_LEN)) if len(self.held) >= HEADER_LEN else None
         promised = f", its header promises {header.frag_length}" if header is not None else ""
         self._lose(f"a message of the pipe ends {len(self.held)} bytes into a PDU{promised}", captured=True)

@@ -94,8 +94,7 @@ class Security:
 
     @property
     def step(self) -> str:
-        """The step that opening a PDU in the security context is called among the steps of its bytes; it changes with tokens
-        only."""
+        """The name that a PDU's bytes give, among their steps, to opening it; it changes with tokens only."""
         if self._step is None:
             self._step = f"rpc-{self.mechanism}-seal"
         return self._step

@@ -140,7 +140,7 @@ def _note_undecrypted(session: Session, message: Message, decryption: Decryption
 
 
 def report(session: Session, out: Emitter) -> None:
-    """The problem for all SMB messages of the session that stayed encrypted, naming what would decrypt them."""
+    """Emits one problem for all SMB messages of the session that stayed encrypted, naming what would decrypt them."""
     undecrypted = session.undecrypted
     if not undecrypted.count:
         return

@@ -24,7 +24,7 @@ class KnownSessions:
         self._over: dict[int, list[_Traits]] = {}
 
     def register(self, session: Session) -> None:
-        """Registers that a connection has an SMB session, which may be another than before with its id."""
+        """Registers an SMB session by its id: a connection has it, which may be another than before."""
         known = self._by_id.setdefault(session.session_id, [])
         if session not in known:
             known.append(session)

@@ -60,7 +60,7 @@ class Smb1Sessions:
         return _SETUP_COST * len(self._setups)
 
     def finish(self) -> None:
-        """Makes SMB1 setups whose end was not captured sessions, so that what they carried is not lost."""
+        """Makes sessions of SMB1 setups whose end was not captured, so that what they carried is not lost."""
         for uid, setup in self._setups.items():
             self._ends_unanswered(uid, setup)
         self._setups.clear()

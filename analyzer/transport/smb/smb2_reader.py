@@ -339,7 +339,7 @@ class Smb2Reader:
         self.memory += size
 
     def _pop(self, message_id: int) -> None:
-        """Takes out the SMB2 request of a response: none is waited for any more."""
+        """Takes an SMB2 request out of those that wait for a response."""
         self.memory -= self._pending.pop(message_id).size
 
     def _response(self, operation: Operation) -> None:

@@ -82,7 +82,7 @@ class Smb2Sessions:
         self.times = SessionTimes()
 
     def finish(self) -> None:
-        """Makes SMB2 setups whose end was not captured sessions, so that what they carried is not lost."""
+        """Makes sessions of SMB2 setups whose end was not captured, so that what they carried is not lost."""
         for session_id, setup in self.setups.items():
             self._ends_unanswered(session_id, setup)
         self.setups.clear()
@@ -308,7 +308,7 @@ class Smb2Sessions:
             self.check_signature(header, part, session)
 
     def _refuse(self, header: Smb2Header, setup: Smb2Setup, part: Message) -> None:
-        """Refuses an SMB2 logon as the server did: the session, if there is one, is left unchanged."""
+        """Notes an SMB2 logon that the server refused: the session, if there is one, is left unchanged."""
         session = self._state.sessions.get(header.session_id)
         if setup.binding and session is None:
             session = self._state.shared.sessions.bound(header.session_id, self._state)

@@ -36,7 +36,7 @@ _SIGNATURE_AT = slice(48, 64)
 
 
 class SessionKeys(Discreet, frozen=True):
-    """The keys of an SMB 3 session: to check signatures, and to open what each side encrypted with `cipher`."""
+    """The keys of an SMB2 or SMB3 session: to check signatures, and to open what each side encrypted with `cipher`."""
 
     hidden = ("signing_key", "client_to_server", "server_to_client")
     cipher: int | None
@@ -66,7 +66,7 @@ def kdf(key: bytes, label: bytes, context: bytes, length: int) -> bytes:
 
 
 def derive_keys(dialect: int, session_key: bytes, preauth_hash: bytes | None, cipher: int | None) -> SessionKeys | None:
-    """Derives the keys of an SMB session by dialect; None where 3.1.1 lacks the hash of its negotiation."""
+    """Derives the keys of an SMB2 or SMB3 session by dialect; None where 3.1.1 lacks the hash of its negotiation."""
     # [MS-SMB2] 3.2.5.3.1: the first 16 bytes, padded with zeros where the mechanism gave fewer.
     key = session_key[:16].ljust(16, b"\0")
     if dialect < DIALECT_300:

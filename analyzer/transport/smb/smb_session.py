@@ -462,7 +462,8 @@ class Session:
     def lost(
         self, from_client: bool, asked: set[bytes] | None, what: Message | LostMessages, reason: str, out: Emitter
     ) -> None:
-        """Gaps for the SMB session's pipes (of the FileIds `asked`, or all) that may have lost data; once until data comes."""
+        """Emits gaps for the SMB session's pipes (of the FileIds `asked`, or all) that may have lost data; once until data
+        comes."""
         intact = self._intact[from_client]
         if not intact:
             return

@@ -73,7 +73,7 @@ def find_header(data: bytes) -> int:
 
 
 def looks_like_dcerpc(data: bytes) -> bool:
-    """Whether bytes of a TCP stream begin like a connection-oriented DCERPC PDU (C706 section 12.6.3.1)."""
+    """Whether bytes of a TCP stream or a pipe begin like a connection-oriented DCERPC PDU (C706 section 12.6.3.1)."""
     if len(data) < 10 or data[0] != 5 or data[1] > 1 or data[2] > 19 or data[4] & 0xEF or data[5] > 3:
         return False
     return int.from_bytes(data[8:10], "little" if data[4] else "big") >= 16
@@ -123,7 +123,7 @@ class Recognition:
         return out, others
 
     def is_ours(self, connection: Connection) -> bool:
-        """Whether a TCP connection is known to carry SMB or DCERPC."""
+        """Whether a TCP connection is known to carry SMB, DCERPC or Kerberos."""
         return isinstance(self._states.get(connection.number), str)
 
     def forget(self, connection: Connection) -> None:

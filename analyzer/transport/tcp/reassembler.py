@@ -202,7 +202,8 @@ class Reassembler:
         return out
 
     def _limit_undecided(self, flow: Flow, out: list[Event]) -> None:
-        """Counts the memory of a TCP connection of undecided protocol; above the limit for all of them, decides the oldest."""
+        """Counts the memory of a TCP connection that waits until it is known where it begins, or whether it is another; above
+        the limit for all of them, decides the oldest."""
         size = sum(SEGMENT_COST + len(item.payload) for item in (*flow.first_segments, *flow.out_of_window))
         leaving = self._undecided.holds(flow.connection.number, size)
         for number in leaving:

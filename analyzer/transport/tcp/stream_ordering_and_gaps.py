@@ -494,7 +494,7 @@ class Ordering:
             self.report(half, "note", (item.frame,), "data after the end of this stream was ignored", out)
 
     def drop(self, flow: Flow) -> None:
-        """Drops all TCP data held of this connection; none of its segments is in sequence."""
+        """Drops all TCP data held of this connection; none of its directions stays in sequence."""
         flow.first_segments = []
         self._holding.pop(flow.connection.number, None)
         self.resets.pop(flow.connection.number, None)

@@ -200,7 +200,7 @@ class FileOpens:
         self._no_files.add(key)
 
     def close(self, key: Hashable, carried: Carried, size: int | None) -> None:
-        """Closes the open of a file of this size where that is known."""
+        """Closes the open with this key; `size` is that of its file, where it is known."""
         self._no_files.discard(key)
         opened = self._open.get(key)
         if opened is None:
@@ -223,7 +223,7 @@ class FileOpens:
         opened.take(opened.written, message, span, offset, is_new=True)
 
     def finish(self, opened: FileOpen) -> None:
-        """Keeps the record of a file that is closed, or will not be opened."""
+        """Keeps what is known of a file whose open has ended or was refused, or which was deleted or renamed without an open."""
         for content in (opened.read, opened.written):
             if content is not None:
                 content.release()

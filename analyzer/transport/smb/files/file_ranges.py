@@ -145,8 +145,8 @@ class Content:
             self._at += len(data)
 
     def _overflow(self, start: int, data: bytes) -> None:
-        """Gives up a file's order of content: too much of it waits. Where nothing was hashed yet, the run begins with the first
-        byte that waits."""
+        """Takes a piece beyond what may wait of a file. Where nothing was hashed yet, the run begins with the first byte that
+        waits; else the hash is given up."""
         if self._begin is None:
             self._settle()
             if start == self._at:
