@@ -35,8 +35,8 @@ class Handshake(Protocol):
 
     @property
     def decrypted_by(self) -> str | None:
-        """Which password, hash or key of the keyring opened the exchange, in words (`the password of a user`); None
-        while nothing has."""
+        """Which password, hash or key of the keyring opened the exchange, in words (`password of LAB\\perfmon`); None while
+        nothing has."""
         ...
 
     @property

@@ -59,8 +59,8 @@ class SmbKeys(Discreet, frozen=True):
 
 
 class Keyring:
-    """All passwords, hashes, tickets' keys and session keys that the user gave. Immutable; `merged` makes a larger one. `files` are
-    those it was read from."""
+    """All passwords, NT hashes, Kerberos keys and SMB session keys that are known. Immutable; `merged` makes a larger one.
+    `files` are those it was read from."""
 
     __slots__ = ("_kerberos", "_smb", "_users", "files")
 

@@ -36,8 +36,8 @@ def etype_name(etype: int) -> str:
 
 
 class KerberosKey(Discreet, frozen=True):
-    """One long-term Kerberos key of a keytab. `principal` is `service/host` without the realm; empty where the key was given
-    without one."""
+    """One long-term Kerberos key, as a keytab holds it. `principal` is `service/host` without the realm; empty where the key
+    was given without one."""
 
     hidden = ("key",)
     principal: str
@@ -48,7 +48,7 @@ class KerberosKey(Discreet, frozen=True):
 
     @property
     def name(self) -> str:
-        """The keytab entry as `principal@REALM (etype, kvno)`."""
+        """The Kerberos key as `principal@REALM (etype, kvno)`, for people."""
         who = f"{self.principal}@{self.realm}" if self.realm else self.principal
         version = f", kvno {self.kvno}" if self.kvno is not None else ""
         return f"{who} ({etype_name(self.etype)}{version})"

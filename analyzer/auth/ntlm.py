@@ -46,7 +46,7 @@ class Flag(IntFlag):
 
 
 class TargetInfo(Struct, frozen=True):
-    """What the AV pairs of an NTLM challenge say ([MS-NLMP] section 2.2.2.1). None where a pair is absent."""
+    """What the AV pairs of an NTLM challenge or NTLMv2 response say ([MS-NLMP] section 2.2.2.1). None where a pair is absent."""
 
     computer: str | None = None
     domain: str | None = None
@@ -241,7 +241,7 @@ def lm_hash(password: str) -> bytes:
 
 
 def upper(text: str) -> str:
-    """Upper case of a user name as Windows makes it for NTLM, one code unit for one: no `SS` for a sharp s."""
+    """Upper case of a user or domain name as Windows makes it for NTLM, one code unit for one: no `SS` for a sharp s."""
     return "".join(big if len(big := char.upper()) == 1 else char for char in text)
 
 
@@ -277,7 +277,8 @@ def _desl(key16: bytes, block: bytes) -> bytes:
 
 
 class Proof(Discreet, frozen=True):
-    """The NTLM key that reproduces the captured response, and the session key. `session_key` is the ExportedSessionKey."""
+    """What a key that made the captured NTLM response gives: `session_key` is the ExportedSessionKey, `domain` the name that
+    was hashed."""
 
     hidden = ("session_key", "domain")
     session_key: bytes

@@ -186,7 +186,8 @@ class _StreamPosition:
         self.keystream.forget(self.position)
 
     def _recover(self, was_searched: bool) -> None:
-        """The RC4 keystream is back in sequence: nothing is missing any more, and the next loss may cost something again."""
+        """Notes that the RC4 keystream is back in sequence: nothing is missing any more, and the next loss may cost something
+        again."""
         self.failed_length = self.failed_count = self.lost_length = 0
         self.has_lost = False
         self.in_vain = 0 if was_searched else self.in_vain + self.searched

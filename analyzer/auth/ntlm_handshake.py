@@ -148,7 +148,7 @@ class NtlmExchange:
 
     @property
     def mic_is_right(self) -> bool | None:
-        """Whether NTLM's MIC shows that the exchange was changed on its way; None where that is not known."""
+        """Whether NTLM's MIC shows that the exchange was not changed on its way; None where that is not known."""
         parts = (self._negotiate, self._challenge, self._authenticate, self._proof)
         negotiate, challenge, answer, proof = parts
         if negotiate is None or challenge is None or answer is None or proof is None:

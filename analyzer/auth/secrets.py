@@ -103,7 +103,8 @@ _SMB_KEYS = ("session_key", "client_to_server_key", "server_to_client_key")
 
 
 def read_document(document: Mapping[str, Any], path: Path, note: Callable[[str], None]) -> Keyring:
-    """The parsed document of the secrets file at `path`."""
+    """Reads the parsed document of the secrets file at `path` into a keyring; `note` gets a sentence for each word that is
+    probably misspelt."""
     keyring = _FileReader(path).read(document)
     for place, word, meant in islice(_near_misses(document), _MOST_NOTES):
         note(f'the secrets file {path}: {place}"{word}" is not used; "{meant}" was probably meant')
