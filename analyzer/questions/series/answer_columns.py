@@ -355,7 +355,7 @@ def _identity_words(identity: Identity) -> str:
 
 
 def grown(array: npt.NDArray[Any], count: int, *, fill: int) -> npt.NDArray[Any]:
-    """An array of readings with room for `count` entries at least."""
+    """An array with room for `count` entries at least, the new ones filled with `fill`."""
     if count <= len(array):
         return array
     more = np.full(max(count, 2 * len(array)) - len(array), fill, array.dtype)

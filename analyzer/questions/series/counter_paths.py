@@ -58,8 +58,7 @@ class PathSelection:
         self._seen: dict[str, None] = {}
 
     def takes_counter(self, objects: Sequence[str], counters: Sequence[str]) -> bool:
-        """Whether the counter paths may mean series of a counter: series are numbered whether they are selected or not, and unknown
-        paths are compared with all of them."""
+        """Always true: series are numbered whether they are selected or not, and unknown paths are compared with all of them."""
         return True
 
     def __call__(self, series: Series) -> bool:

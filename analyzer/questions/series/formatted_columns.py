@@ -242,8 +242,8 @@ def _same_boot(formula: Formula, older: Readings, newer: Readings) -> Bools:
 def _ratio(
     formula: Formula, numerator: Ints, denominator: Ints, newer: Readings, usual: Bools, made: _Made
 ) -> Quotients:
-    """The formatted values as numerator over denominator, with all that the type's bits put around them; doubles show first what
-    stays exact."""
+    """Numerators over denominators, with all that the bits of the counter type put around them; doubles show first what stays
+    exact."""
     top, bottom = numerator.astype(np.float64), denominator.astype(np.float64)
     if formula.in_seconds or formula.per_second:
         freq: Ints | int = TICKS_PER_S_100NS

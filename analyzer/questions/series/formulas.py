@@ -281,7 +281,7 @@ def _change(counter_type: int, formula: Formula, older: Reading, newer: Reading,
 def _ratio(
     formula: Formula, numerator: int, denominator: int | None, newer: Reading, flags: tuple[Flag, ...]
 ) -> Formatted:
-    """A counter's formula as numerator over denominator, with all that the type's bits put around them."""
+    """Numerator over denominator, with all that the bits of the counter type put around them."""
     if denominator is None:
         return Formatted(None, Why.NO_BASE, flags=flags)
     if formula.in_seconds or formula.per_second:

@@ -390,7 +390,7 @@ class _Pairing:
 
 
 def _between(work: _Work, calls: Ints, interval_ns: Ints, missed: Ints) -> None:
-    """The earlier call of each pair of readings, the time and the answers between them, for types that need two."""
+    """Sets the earlier call of each pair of readings, the time and the answers between them, for types that need two."""
     batch = work.batch
     pairs = work.paired & work.is_delta & work.live
     batch.previous_call = np.where(pairs, calls, 0)
@@ -525,7 +525,7 @@ def _settle(
 
 
 def _fixed(work: _Work) -> None:
-    """Rows of a batch whose outcome does not depend on the reading."""
+    """Sets the rows of a batch whose outcome does not depend on the reading."""
     batch = work.batch
     for plan, first in work.firsts:
         if not plan.fixed:

@@ -222,7 +222,8 @@ class Registry:
         return state
 
     def what(self, call: Call, sample: PerflibSample) -> int:
-        """The number of the counter that a reading shows, whichever handle it was read through; -1 where that is not known."""
+        """The number of the counter and instance that a reading shows, whichever handle it was read through; -1 where that is
+        not known."""
         if sample.counterset is None or sample.counter_id is None:
             return NONE
         shown = (sample.counterset, sample.counter_id, folded(sample.instance), sample.instance_id)
@@ -429,7 +430,7 @@ def winperf_plan(
     places: Sequence[SeriesPlace],
     table: NameTable,
 ) -> PlanRows:
-    """The value plan of a PERF_DATA_BLOCK: the rows of its instances."""
+    """The rows of a value plan for the instances of a PERF_DATA_BLOCK."""
     rows = PlanRows()
     for row, place in zip(instances, places, strict=True):
         seen: dict[int, int] = {}
