@@ -138,7 +138,7 @@ def page_parts(
 
 
 def opening(title: str, policy: str, style: bytes) -> Iterator[bytes]:
-    """The beginning of a report page up to its style; `policy` is its Content-Security-Policy, and the title is HTML already."""
+    """The beginning of an HTML page up to its style; `policy` is its Content-Security-Policy, and the title is HTML already."""
     yield f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -205,10 +205,10 @@ def _harmless(text: bytes) -> bytes:
 
 
 def hash_of(text: bytes) -> str:
-    """The digest by which the report page's Content-Security-Policy allows a script or a style."""
+    """The digest by which a page's Content-Security-Policy allows a script or a style."""
     return f"sha256-{b64encode(sha256(text).digest()).decode()}"
 
 
 def asset(name: str) -> bytes:
-    """A built file (script, style) of the report page."""
+    """A built file (script, style) of an HTML page."""
     return (Path(__file__).with_name("page_assets") / name).read_bytes()

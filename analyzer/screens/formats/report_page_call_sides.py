@@ -142,8 +142,8 @@ class PageSides:
         alike.templates[int.from_bytes(laid.data[:stop], "little") & mask] = laid.template
 
     def _found(self, call: Call, name: SideName, side: Side) -> _KnownSide | None:
-        """A call's side found by its template; None of a side that is not one PDU in one frame, or long: it is taken apart by
-        itself."""
+        """What is known of a call's side before it is taken apart; None of one that is not one PDU in one frame, or long: it is
+        taken apart by itself."""
         pdus = side.pdus
         if not isinstance(pdus, Pdus) or len(pdus) != 1:
             return None
@@ -199,7 +199,7 @@ class PageSides:
 
 
 def _taken_apart(view: SideView) -> tuple[LaidSide, list[int]]:
-    """A call's side for the report page that was made, and where each of its layers lies in `data`."""
+    """Lays out the view of a call's side for the report page; gives where each of its layers lies in `data`, too."""
     frames = {_id_of(layer.runs[0]): layer.data for layer in view.layers if layer.kind == "frame"}
     ids = tuple(dict.fromkeys([*frames, *(_id_of(run) for layer in view.layers for run in layer.runs)]))
     kinds = [

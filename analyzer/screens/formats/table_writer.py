@@ -736,7 +736,7 @@ def _exact(batch: Batch) -> pl.Series:
 
 
 def _by_series(batch: Batch, of: str, make: Any) -> npt.NDArray[np.int64]:
-    """A table column of a number of the series of each row."""
+    """A number of the series of each row of the table."""
     out = np.empty(len(batch), np.int64)
     for plan, rows in batch.plans:
         if (entries := plan.made.get(of)) is None:

@@ -42,7 +42,7 @@ _NAMED_FRAMES = 8
 
 
 class IpPacket(Struct, frozen=True):
-    """An unsealed IP packet that is written, when it was captured, and what it is."""
+    """An IP packet of the unsealed conversation: when it was captured, its bytes, and what it is."""
 
     time_ns: int
     data: bytes
@@ -236,7 +236,7 @@ class _Connection:
     def transceive(
         self, call: Call, number: int, from_client: bool, data: bytes, time_ns: int, comment: str
     ) -> Iterator[IpPacket]:
-        """Writes PDUs in an FSCTL_PIPE_TRANSCEIVE ([MS-SMB2] sections 2.2.31 and 2.2.32)."""
+        """The packets of PDUs in an FSCTL_PIPE_TRANSCEIVE ([MS-SMB2] sections 2.2.31 and 2.2.32)."""
         if from_client:
             self._waiting[number] = message_id = self._next_id()
             body = struct.pack(
@@ -263,7 +263,7 @@ class _Connection:
         yield from self._smb2(call, _IOCTL, message_id, from_client, body + data, time_ns, comment)
 
     def _pipe_opened(self, call: Call, time_ns: int) -> Iterator[IpPacket]:
-        """Writes the packets that open the tree and the pipe of a connection."""
+        """The packets that connect the tree, if it is not yet, and open the pipe of a call."""
         session = _session_id(call)
         if session not in self._trees:
             self._trees[session] = len(self._trees) + 1
@@ -288,7 +288,7 @@ class _Connection:
     def _smb2(
         self, call: Call, command: int, message_id: int, from_client: bool, body: bytes, time_ns: int, comment: str
     ) -> Iterator[IpPacket]:
-        """Writes one SMB2 message behind its Direct TCP header ([MS-SMB2] sections 2.1 and 2.2.1.2)."""
+        """The packets of one SMB2 message behind its Direct TCP header ([MS-SMB2] sections 2.1 and 2.2.1.2)."""
         session = _session_id(call)
         tree = 0 if command == _TREE_CONNECT and from_client else self._trees[session]
         head = struct.pack(
@@ -328,7 +328,8 @@ def _file_id(call: Call) -> bytes:
 
 
 def _bind(call: Call, *, is_first: bool) -> bytes:
-    """Writes a bind ([C706] sections 12.6.4.3 and 12.6.4.1) of one context with the transfer syntax that was agreed on."""
+    """Makes a bind, or an alter_context where it is not the first, of one context with the transfer syntax that was agreed on
+    ([C706] sections 12.6.4.3 and 12.6.4.1)."""
     assert call.interface.uuid is not None
     major, _, minor = (call.interface.version or "1.0").partition(".")
     interface = dcerpc.syntax(call.interface.uuid, int(major), int(minor or 0))
@@ -337,7 +338,7 @@ def _bind(call: Call, *, is_first: bool) -> bytes:
 
 
 def _bind_answer(call: Call, *, is_first: bool) -> bytes:
-    """Writes a bind_ack ([C706] sections 12.6.4.4 and 12.6.4.2) that accepts."""
+    """Makes the answer to a bind or alter_context ([C706] sections 12.6.4.4 and 12.6.4.2) that accepts."""
     name = b"".join((b"\\PIPE\\", (call.pipe or "").encode("ascii", "replace"), b"\0")) if call.pipe else b"\0"
     body = dcerpc.bind_ack_body([(0, 0, _transfer(call))], name, most=_MOST_FRAGMENT, group=1)
     return dcerpc.pdu(dcerpc.BIND_ACK if is_first else dcerpc.ALTER_RESP, body, call_id=call.call_id)
