@@ -162,7 +162,7 @@ RawRow = tuple[int, int, int, int | None, str | None, int | None, bytes | None]
 
 
 def rows_of(data: bytes, layout: PerfDataLayout) -> Iterator[RawRow]:
-    """The rows (`PerfRow`) of performance data, value by value."""
+    """What the rows (`PerfRow`) of performance data consist of, value by value."""
     for part in layout.parts:
         if isinstance(part, Grid):
             yield from _grid_rows(data, part)

@@ -164,7 +164,7 @@ def _unmarked_parts(binding: Binding) -> Iterator[ChunkPart]:
 
 
 def _cut_columns(part: Part) -> Iterator[Part]:
-    """A part of a sample chunk, or the pieces of one of very many blocks."""
+    """A part of a data answer, or the pieces of one of very many blocks."""
     if isinstance(part, Grid):
         yield part
         return

@@ -225,7 +225,7 @@ class Following:
                 yield zip(kinds[some].tolist(), places[some].tolist(), *stated.tolist(), strict=True)
 
     def _is(self, at: int, view: QueryView) -> None:
-        """The query handle of a call, from the number that stood in its column."""
+        """Notes the state of the query handle that a call works on."""
         latest = self._latest.get(view.number)
         if latest is None or self.states[latest] is not view:
             latest = self._latest[view.number] = len(self.states)

@@ -38,7 +38,7 @@ _BEFORE_ALL: Moment = (-1, -1)
 
 
 class Loss(Struct, frozen=True):
-    """The event that requests may have been lost on a channel, after the end of the call that `after` describes."""
+    """A loss: requests may have been lost on a channel, after the end of the call that `after` describes."""
 
     after: Moment
     channel: int

@@ -98,8 +98,8 @@ def samples_of(answer: PerfData, query: QueryView | None, catalog: Catalog) -> I
 def shown(
     counterset: str | None, counter_id: int | None, instance: str | None, instance_id: int | None, catalog: Catalog
 ) -> Shown | None:
-    """The counter that a PerflibV2 value belongs to, whichever block it stands in; None where the capture does not state it. The
-    instance of a set that has one only means nothing."""
+    """The counter and instance that a PerflibV2 value belongs to, whichever block it stands in; None where the capture does not
+    state it. The instance of a set that has one only means nothing."""
     if counterset is None or counter_id is None:
         return None
     if catalog.is_single(counterset):

@@ -38,8 +38,8 @@ UNKNOWN = "?"
 
 
 class KeyPaths:
-    """The paths of the registry key handles that are open, by server and handle, such as `HKLM/SOFTWARE` for the handle given out
-    for it."""
+    """The paths of the registry key handles that are open, by server and handle: `HKLM\\SOFTWARE` for the handle given out for
+    it."""
 
     def __init__(self) -> None:
         self._paths: dict[tuple[str, str], str] = {}
