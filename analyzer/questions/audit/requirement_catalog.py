@@ -16,7 +16,7 @@ from msgspec.json import decode
 
 
 class Requirement(Struct, frozen=True):
-    """One requirement of [MS-PCQ] that audit rules judge.
+    """One requirement of a specification that audit rules judge.
 
     - `level` is the text's own word, or IMPLIED where the text describes without such a word.
     - `observable` says whether traffic can show it: `wire` (decoded directly), `partially` (only in some histories), or `no`.

@@ -34,7 +34,7 @@ class RootCauses:
         return bool(self._roots)
 
     def of_call(self, call: CallEvidence, judged: list[tuple[Rule, Judgement]]) -> Iterator[tuple[Rule, Judgement]]:
-        """The root-cause judgements of one call."""
+        """The judgements of one call; violations that follow from a root cause are inconclusive."""
         root = next((one for one in judged if one[1].displaces), None)
         if root is None:
             yield from self.afterwards(judged)
@@ -74,7 +74,7 @@ class RootCauses:
 
 
 def _handles(call: CallEvidence) -> Iterator[str]:
-    """The query handles of a call, in its request or response, that a root cause may displace."""
+    """The query handles of a call, in its request or response."""
     for params in (call.asked, call.answered):
         for name in ("hQuery", "phQuery"):
             handle = params.get(name)

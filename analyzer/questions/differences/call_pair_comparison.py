@@ -84,13 +84,13 @@ class PairComparison:
         return None
 
     def _damages(self, name: SideName, a: object, b: object) -> None:
-        """Differences in damage of two calls: what only one side has, or other damage."""
+        """Notes a difference in the damage of two calls: what only one side has, or other damage."""
         words = [str(problem) if problem is not None else None for problem in (a, b)]
         if words[0] != words[1]:
             self._fields.found.append(_difference(name, "damage", words[0], words[1], ""))
 
     def _outcomes(self, a: Call, b: Call) -> None:
-        """Differences in the outcome of two calls: a fault in place of an answer, or another one."""
+        """Notes a difference in the outcome of two calls: a fault in place of an answer, or another one."""
         if a.fault != b.fault:
             words = [
                 f"fault {fault_name(call.fault) or hex(call.fault)}"

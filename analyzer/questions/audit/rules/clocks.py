@@ -207,7 +207,7 @@ def _place(name: str | None) -> At:
 
 
 def _is_date(date: tuple[int, ...]) -> bool:
-    """Whether there is a date like that in a data answer's header, whatever the day of the week."""
+    """Whether a date of a data answer's header exists, whatever the day of the week."""
     year, month, _, *rest = date
     return systemtime_moment(year, month, *rest) is not None
 

@@ -524,7 +524,7 @@ def _wildcards(call: CallEvidence, known: Identifier) -> Iterator[str]:
 
 
 def _has_several(call: CallEvidence, known: Identifier) -> bool:
-    """Whether a wildcard instance stands for more than one counter, as far as is known."""
+    """Whether a wildcard for counters stands for more than one counter, as far as is known."""
     registered = counters_of_set(call, known.counterset)
     return registered is None or len(registered) != 1
 

@@ -157,7 +157,7 @@ def inconsistent_stub_served(call: CallEvidence) -> Iterator[Judgement]:
 
 
 def _inconsistency(call: CallEvidence) -> tuple[str, At, str] | None:
-    """How a request stub that demands another contradicts the IDL; None where it does not."""
+    """The requirement by which a request contradicts the IDL, where, and how; None where it does not."""
     problem = call.sent.side.problem
     if problem is not None:
         # A null pointer, of which the IDL has none, may stand for the name, and the other parameters follow at once.
