@@ -14,7 +14,7 @@ _MOST_BYTES = 9
 
 
 def deflated(parts: Iterable[bytes], level: int = 6) -> bytes:
-    """Deflates parts of a film's block to one text (RFC 1951)."""
+    """Deflates parts of a text to one (RFC 1951)."""
     squeeze = zlib.compressobj(level, zlib.DEFLATED, -15)
     return b"".join([*map(squeeze.compress, parts), squeeze.flush()])
 

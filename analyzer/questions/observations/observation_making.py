@@ -88,7 +88,7 @@ class Scene:
 
     @cached_property
     def processes(self) -> ProcessTable:
-        """The processes that observations were to see, machine by machine."""
+        """The processes that were to be seen, machine by machine, for observations."""
         return process_table(self.analysis, self.found)
 
     @cached_property

@@ -24,8 +24,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 
 class ShownCalls:
-    """The columns of the calls that are shown, or of those with these numbers, in their order, for statistics. Each is read when
-    asked for."""
+    """The columns of the calls that are shown, or of those with these numbers, in their order. Each is read when asked for."""
 
     def __init__(self, analysis: Analysis, numbers: Sequence[int] | None = None) -> None:
         self._calls = analysis.calls
@@ -161,7 +160,7 @@ class ShownCalls:
         return found
 
     def is_of(self, interface: str) -> Mask:
-        """Which shown calls are of an interface, for statistics."""
+        """Which shown calls are of an interface."""
         return self.in_context(lambda context: context.interface.uuid == interface)
 
     def is_one(self, name: str, *values: Any) -> Mask:

@@ -66,7 +66,7 @@ def spread_of(values: npt.ArrayLike) -> Spread:
 
 
 def frames_of_calls(analysis: Analysis, calls: Iterable[int]) -> tuple[tuple[int, ...], tuple[int, ...] | UnsetType]:
-    """The frames of some calls, ascending, and the file of each where there are several, for statistics."""
+    """The frames of some calls, ascending, and the file of each where there are several."""
     ids = tuple(sorted({frame for number in calls for frame in analysis.calls[number - 1].frames}))
     return analysis.capture.numbered(ids)
 
@@ -76,7 +76,7 @@ def interface_label(interface: InterfaceFacts) -> str:
 
 
 def method_label(method: str | None, opnum: int | None) -> str:
-    """The method of a statistics record in the form that is shown."""
+    """A method in the form that is shown: its name, else its opnum."""
     return method or (f"opnum {opnum}" if opnum is not None else "unknown")
 
 
@@ -248,8 +248,8 @@ Caller = tuple[str | None, str, str, str | None, str | None]
 
 
 def who_of(call: Call | Context) -> Caller:
-    """Who made a call, for statistics: the account where it is known, and the addresses of client and server. Also the account that
-    it claimed to be where the server granted another, and the one that logged on later where the server may have served it as that.
+    """Who made a call: the account where it is known, and the addresses of client and server. Also the account that it claimed
+    to be where the server granted another, and the one that logged on later where the server may have served it as that.
     Whatever tells callers apart asks here."""
     auth = call.auth
     return auth.user, call.client.ip, call.server.ip, auth.claimed_user, auth.later_user

@@ -245,7 +245,7 @@ class _ObjectBlock(Struct, frozen=True):
     is_damaged: bool = False
 
     def has_values(self, item: WinPerfObject) -> bool:
-        """Whether an object of a PERF_DATA_BLOCK has an instance with a value, for activity."""
+        """Whether an object of a PERF_DATA_BLOCK has an instance with a value."""
         if self.layout is not None:
             return bool(item.instances and item.definitions)
         return any(instance.values for instance in item.instances)
@@ -629,7 +629,7 @@ def _has_bytes(call: Call) -> bool:
 
 
 def _blocks_with_values(layout: PerfDataLayout) -> Iterator[int]:
-    """The blocks of an answer's layout that have a value, for activity."""
+    """The blocks of an answer's layout that have a value."""
     for part in layout.parts:
         if not isinstance(part, Grid):
             yield from np.unique(part.block[part.data_size >= 0]).tolist()
@@ -757,8 +757,8 @@ def _process_ids(guid: str, catalog: Catalog) -> Iterator[int]:
 
 
 def _telling(columns: PerfColumns, process_ids: frozenset[int]) -> npt.NDArray[np.int64]:
-    """The rows that may state a process or its id, for activity: the first value of each instance in a block, values of counters
-    that state process ids, and values whose block does not name their counter. Errors in the place of a value are none."""
+    """The rows that may state a process or its id: the first value of each instance in a block, values of counters that state
+    process ids, and values whose block does not name their counter. Errors in the place of a value are none."""
     rows = np.flatnonzero(columns.data_size >= 0)
     counters = columns.counter_id[rows]
     is_telling = (counters < 0) | np.isin(counters, list(process_ids))
