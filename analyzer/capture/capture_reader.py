@@ -64,7 +64,7 @@ _GLOB_CHARACTERS = "*?["
 
 
 class CaptureInfo(Struct, frozen=True):
-    """What was read of the capture files: frames, times, problems. `bytes` counts captured bytes of frames, `names` is what the
+    """What was read of the capture files: frames, bytes, times. `bytes` counts captured bytes of frames, `names` is what the
     files say of addresses."""
 
     files: tuple[str, ...] = ()

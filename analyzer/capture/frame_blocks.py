@@ -101,7 +101,7 @@ def heads_of(data: bytes, starts: npt.NDArray[np.int64]) -> Heads:
 
 
 def rows_at(data: bytes, at: npt.NDArray[np.int64], size: int) -> Heads:
-    """So many bytes of frames from each of some places on, which ascend; zero where the data does not reach."""
+    """So many bytes of the data from each of some places on, which ascend; zero where the data does not reach."""
     last = len(data) - size
     low, high = np.searchsorted(at, (0, last + 1)).tolist()
     if low < high:
