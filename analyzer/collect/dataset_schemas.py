@@ -68,7 +68,7 @@ def _changed(get: Get, name: str, kind: Any, change: Change) -> list[pl.Expr]:
 
 
 def _value(value: pl.Expr, kind: Any, change: Change) -> pl.Expr | None:
-    """The type of a column with several parts after a change; None where it stays the same."""
+    """The expression for a value of several parts after a change; None where it stays the same."""
     if isinstance(kind, pl.List):
         inner = _value(pl.element(), kind.inner, change)
         return None if inner is None else value.list.eval(inner)

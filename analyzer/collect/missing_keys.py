@@ -51,8 +51,8 @@ def names_given(keyring: Keyring, files: Iterable[str]) -> str:
 
 
 def may_open(lacking: Sequence[str], keyring: Keyring) -> bool:
-    """Whether a key is given by the very name of an account or session that stayed sealed: a key that was wrong may be right
-    now."""
+    """Whether a key is given by the very name of something that stayed sealed (account, service, session): a key that was wrong
+    may be right now."""
     return any(_fits(name, keyring) for name in lacking if name != _SERVICE)
 
 

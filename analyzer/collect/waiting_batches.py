@@ -10,7 +10,7 @@ Item = TypeVar("Item")
 
 
 class WaitingBatches(Generic[Key, Item]):
-    """Gathers items to be written (rows of a dataset) by key, until the batch of a key is large enough. Those of a key are written,
+    """Gathers items to be written (frames, rows) by key, until the batch of a key is large enough. Those of a key are written,
     in their order, when they have the size `enough`; the largest are, as long as all that wait have more than `most`."""
 
     def __init__(self, write: Callable[[Key, list[Item]], None], enough: int, most: int) -> None:

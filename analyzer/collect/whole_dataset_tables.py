@@ -133,7 +133,7 @@ def _shown_by_both(one: HostMark, other: HostMark) -> HostMark:
 
 
 def coverage_of(counted: Iterable[Mapping[str, Judged]]) -> Iterator[CoverageRecord]:
-    """The coverage table: every requirement of the audit, with what was counted of it here and there."""
+    """The records of coverage: every requirement of the audit, with what was counted of it here and there."""
     judged: dict[str, Judged] = {}
     for one in counted:
         for requirement, found in one.items():
@@ -157,7 +157,7 @@ def coverage_of(counted: Iterable[Mapping[str, Judged]]) -> Iterator[CoverageRec
 
 
 def problems_of(files: Sequence[FileFacts], conversations: Iterable[ConversationFacts]) -> Iterator[Problem]:
-    """The problems table: what is wrong with files, then what is counted over the whole."""
+    """The problems of a dataset: what is wrong with files, then what is counted over the whole."""
     whole = Tallies()
     for file in files:
         yield from file.problems

@@ -32,7 +32,7 @@ def reading(
 
 
 def hull(one: Window, other: Window) -> Window:
-    """The window of time that holds both windows (of two capture files)."""
+    """The window of time that holds both windows."""
     since = None if one[0] is None or other[0] is None else min(one[0], other[0])
     until = None if one[1] is None or other[1] is None else max(one[1], other[1])
     return since, until

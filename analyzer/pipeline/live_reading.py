@@ -129,8 +129,8 @@ class Stream:
             self._collected.take(event)
 
     def _before(self, read: Moment) -> Moment:
-        """The moment before which no call is open, now that everything of the capture before another was read. What is open is not
-        waited for longer than the limit."""
+        """The moment before which nothing of the capture is open, now that everything before another was read. What is open is
+        not waited for longer than the limit."""
         since = read[0] - self._limits.order_time * NS_PER_S
         first_open = self._open_since(since)
         return read if first_open is None else min(read, (first_open, 0))

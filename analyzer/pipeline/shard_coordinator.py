@@ -100,7 +100,7 @@ class ProcessReader(StartedProcess):
 
 
 def cores() -> int:
-    """How many processes can share a capture at the same time."""
+    """How many processes can work at the same time."""
     with suppress(AttributeError):  # not everywhere
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -298,7 +298,7 @@ def _together(
 
 
 def _meet(one: ShardFacts, other: ShardFacts) -> bool:
-    """Whether two shards of a capture have something in common (sessions, connections)."""
+    """Whether two shards of a capture have something in common (SMB sessions, opens, handles)."""
     ids = {session_id for session_id, _, _ in other.shared.sessions}
     return bool(
         one.shared.sessions & other.shared.sessions
