@@ -12,7 +12,7 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 def bytes_at(data: bytes, at: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.uint8]:
-    """Returns so many bytes of an array from each of some places on, a row each. All of them are within the data."""
+    """Returns so many bytes of the data from each of some places on, a row each. All of them are within the data."""
     places = np.ndarray((len(data) - size + 1,), f"V{size}", data, strides=(1,))
     return places[at].view(np.uint8).reshape(-1, size)
 
@@ -36,7 +36,7 @@ def first_places(values: npt.NDArray[_Scalar]) -> npt.NDArray[np.int64]:
 
 
 def narrowed(numbers: Sequence[int]) -> npt.NDArray[np.signedinteger[Any]]:
-    """Returns an array's numbers in 32 bits where all fit, else in 64: of a million, this is 4 MB less."""
+    """Returns numbers as an array of 32 bits where all fit, else of 64: of a million, this is 4 MB less."""
     found = np.array(numbers, np.int64)
     short = found.astype(np.int32)
     return short if (short == found).all() else found

@@ -161,7 +161,7 @@ class Log:
 
 
 class Readable(Protocol):
-    """Bytes of a saved log that lie elsewhere, and say so where some of them are not there."""
+    """Bytes that lie elsewhere, and say so where some of them are not there."""
 
     @property
     def size(self) -> int: ...

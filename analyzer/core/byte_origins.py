@@ -426,7 +426,7 @@ def packed_length(packed: bytes) -> int:
 
 
 def spanned(ranges: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
-    """The time range from the lowest beginning to the highest end of two."""
+    """The range from the lowest beginning to the highest end of those that are there; None where none is."""
     found = [each for each in ranges if each is not None]
     return (min(found)[0], max([last for _, last in found])) if found else None
 

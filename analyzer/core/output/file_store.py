@@ -148,7 +148,7 @@ class Store:
         return {}
 
     def digest(self, name: str) -> str:
-        """The digest in the name of a stored file that is named by its content."""
+        """The digest of a stored file's content, which is in the name of one that is named by its content."""
         with self._asked(), self._fs.open(self._path(name), "rb") as file:
             return file_digest(file, "sha256").hexdigest()[:_DIGEST]
 

@@ -244,7 +244,7 @@ class PartFile:
         return writer(os.dup(self._descriptor))
 
     def close(self) -> None:
-        """Closes the output file: it takes its place, or is removed."""
+        """Closes the output file, once it has taken its place or is removed."""
         os.close(self._descriptor)
 
 
