@@ -388,7 +388,7 @@ def _check_address(end: Endpoint) -> None:
 
 
 def _check_uuid(text: str) -> None:
-    """Raises `ValueError` where a case has no UUID as we write them."""
+    """Raises `ValueError` where a text of a case is no UUID as we write them."""
     if not _UUID.fullmatch(text):
         raise ValueError(f"{text} is no UUID")
 

@@ -150,7 +150,7 @@ def pieces_of(
 
 
 class SavedTable(Struct, frozen=True, eq=False):
-    """A table of records that is to be written: how many rows, how wide its numbers are, and its bytes in pieces."""
+    """A table of records or calls that is to be written: how many rows, how wide its numbers are, and its bytes in pieces."""
 
     rows: int
     widths: str
