@@ -573,7 +573,7 @@ class _FileInReading:
         return taken
 
     def rest(self) -> Iterator[FrameBlock | Problem]:
-        """All frames left in the capture file's block, where nothing else is to come between."""
+        """All that is left of the capture file, frames and problems, where nothing else is to come between."""
         if self._block is not None:
             yield self._block
         yield from self._items
