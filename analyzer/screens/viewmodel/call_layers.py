@@ -39,7 +39,7 @@ NOT_READ = "the captured packets were not read for it"
 
 
 def the_call(analysis: Analysis, number: int) -> Call:
-    """Call `number` of the timeline, to be taken apart; raises `InputError` where there is none."""
+    """Call `number` of the timeline; raises `InputError` where there is none."""
     if not 1 <= number <= len(analysis.calls):
         raise InputError(
             f"there is no call {number}: the capture has {len(analysis.calls)} calls",

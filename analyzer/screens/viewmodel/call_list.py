@@ -45,7 +45,7 @@ class _AlikeRows:
         self._rows: Kept[Row] = Kept(self._MOST_BYTES)
 
     def row(self, number: int, held: HeldCall | None) -> Row:
-        """The row of a call in the call list, and what is stated of it; None where it has to be looked at."""
+        """The row of a call in the call list; `held` is what is stated of it, None where it has to be looked at."""
         view = self._calls.views[number - 1]
         query = self._calls.states[view] if view >= 0 else None
         key = self._alike(number, held, query) if held is not None else None

@@ -252,7 +252,7 @@ def _perflib_buffer_words(call: Call, side: Side, catalog: Catalog) -> _Said:
 def _known_words(
     call: Call, side: Side, damages: Damages, known: KnownAnswers | None, make: Callable[[], _Said]
 ) -> str:
-    """The words for the buffer of an answer that is known; what is wrong with it is noted."""
+    """The words for the buffer of an answer; what is wrong with it is noted."""
     words = known.of_layout(call, side, lambda: make()[0]) if known is not None else None
     problem = None
     if words is None:

@@ -46,7 +46,7 @@ def carrier_layers(
 
 
 def messages_of(packets: Packets, frames: Iterable[int], pdus: Fragments) -> list[SmbMessage]:
-    """The SMB messages that carried bytes of these PDUs, as layers."""
+    """The SMB messages that carried bytes of these PDUs."""
     carried: dict[int, list[tuple[int, int]]] = {}
     for one in (pdus.whole,) if isinstance(pdus, Pdus) else [each.pdu for each in pdus]:
         for extent in one.extents():

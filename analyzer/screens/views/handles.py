@@ -183,7 +183,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _head(name: str, hosts: str, width: int | None) -> Iterator[str]:
-    """The head of a query handle in `handles`, and who used it at which server."""
+    """The head of a handle in `handles`, with who used it at which server."""
     first, *others = folded(f"{name}  {hosts}", 4, width)
     yield styled("bold", first[: len(name)]) + safe(first[len(name) :])
     yield from map(safe, others)
