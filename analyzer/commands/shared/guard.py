@@ -129,7 +129,8 @@ class _Signals:
 
 
 def _unraisable(found: sys.UnraisableHookArgs) -> None:
-    """Says of memory that ran out in a finalizer, where nothing can be raised, that it did."""
+    """Passes over memory that ran out where nothing can be raised (in a finalizer): it runs out elsewhere too, and is said
+    there."""
     if not issubclass(found.exc_type, MemoryError):
         sys.__unraisablehook__(found)
 

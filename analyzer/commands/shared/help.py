@@ -114,7 +114,7 @@ class SubGroup(Group):
     """Commands below a command, with examples."""
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Writes the examples of a command below a command."""
+        """Writes the examples of a command that has commands below it."""
         _write_examples(self.epilog, formatter, explained=False)
 
 

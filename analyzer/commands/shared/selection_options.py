@@ -38,7 +38,8 @@ class TimeColumn(StrEnum):
 
 
 def checked(make: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Checks a selection before any capture is read, so that mistakes of the user are reported at once."""
+    """Makes of `make` a function that reads the user's words before any capture is read, so that mistakes in them are reported
+    at once."""
 
     def checked(text: str) -> Any:
         try:
@@ -53,7 +54,7 @@ def checked(make: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def later(where: str, **given: Any) -> Callable[..., Any]:
-    """Loads a maker of selections, named `module:name`, when it is called; `given` goes to every call."""
+    """A function or class, as `module:name`, whose module is loaded when it is called; `given` goes to every call."""
     module, name = where.split(":")
     return lambda *values: attrgetter(name)(import_module(f"analyzer.{module}"))(*values, **given)
 
