@@ -19,7 +19,7 @@ class Handshake(Protocol):
     def feed(self, sender: Sender, token: bytes) -> None: ...
 
     def missed(self, sender: Sender) -> None:
-        """An authentication token of this sender is known to exist and was not captured."""
+        """Notes that a token of this sender exists and was not captured."""
         ...
 
     @property

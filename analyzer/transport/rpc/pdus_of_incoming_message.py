@@ -132,7 +132,7 @@ class PduList:
 def _logged(
     log: Log, places: Iterable[tuple[int, int]], source: Source, start: int, steps: tuple[str, ...]
 ) -> TracedBytes:
-    """The bytes of PDUs at some places of a log, one behind the other; neighbours are read as one."""
+    """The bytes at some places of a log, of PDUs or of unsealed stubs, one behind the other; neighbours are read as one."""
     parts = list[StoredBytes]()
     for position, length in places:
         last = parts[-1] if parts else None
