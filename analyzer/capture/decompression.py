@@ -432,8 +432,9 @@ class _Decompressed:
 
     def _of_member(self, size: int) -> bytes:
         """What the member gives next, perhaps nothing yet."""
-        data = self._next_input() if self._member.needs_input else b""
-        if not data and self._member.needs_input:
+        needs_input = self._member.needs_input
+        data = self._next_input() if needs_input else b""
+        if needs_input and not data:
             self._ended = True
             self.is_limited = self._stream.is_limited
             self.damage = self._stream.damage or f"the {self._kind} data ends in the middle"

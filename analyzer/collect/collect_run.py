@@ -92,8 +92,8 @@ class CollectRequest(Struct, frozen=True):
     metadata: tuple[Metadata, ...] = ()
     metadata_from: str | None = None
     keyring: Keyring = Keyring()
-    # Where the sources were captured (`sites`), None for where it was said before; whether rows may be lost; whether all files of
-    # the dataset are compared with their digests.
+    # Where the sources were captured (`capture_sites`), None for where it was said before; whether rows may be lost; whether all
+    # files of the dataset are compared with their digests.
     site: str | None = None
     fewer_rows: bool = False
     repair: bool = False

@@ -73,8 +73,8 @@ class FileFacts(Struct):
     `pieces` is the name of the object with its pieces, `met` where in it the numbers of the TCP flows lie that are not ours by
     port, `recognised` those that are ours by content. `opens_ns` is the time of its first frame. `flows` are the numbers of its
     flows that are ours, `begun` those whose first segment is among its frames, `known_as` is what machines state of themselves.
-    These three show whether two files have the same machines (`sites`). `set_back` are the numbers of the frames before which
-    the clock went back.
+    These three show whether two files have the same machines (`capture_sites`). `set_back` are the numbers of the frames before
+    which the clock went back.
     """
 
     number: int
@@ -162,7 +162,7 @@ class ConversationFacts(Struct):
     pairs of hosts may share (`analyse_stage`): those that share one are one conversation. `sessions` are numbers of the SMB
     sessions it has, `bound` of those that its channels asked for and that it has not: with the conversations that have them it is
     one. `readable` counts the requests and responses whose stubs are not sealed, `lacking` says what no key opened, and `tried`
-    whose keys there were (module `lacking`). `known_as` is what servers state of themselves, by the number of the file. `rows` is
+    whose keys there were (`missing_keys`). `known_as` is what servers state of themselves, by the number of the file. `rows` is
     what was written of it in the tables, None until it is."""
 
     number: int

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from pathlib import Path
 from zoneinfo import ZoneInfo
-
-import pytest
 
 from analyzer.core.times import (
     FILETIME_EPOCH_NS,
@@ -23,7 +20,7 @@ from analyzer.core.times import (
     systemtime_culprit,
     systemtime_moment,
 )
-from tests.written import Outcomes, Tables, of_rows
+from tests.written import Tables, held
 
 # [MS-DTYP] section 2.3.13, field by field.
 SYSTEMTIME = {
@@ -140,14 +137,4 @@ def people_are_shown_times_of_the_zone_that_was_asked_for_and_programs_never(zon
         show_times_in(UTC)
 
 
-HELD = Outcomes(Path(__file__).with_name("times.txt"), TABLES, of_rows)
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_times_are_what_was_read_through(name: str) -> None:
-    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
-    HELD.holds(name)
-
-
-def test_the_text_has_these_tables() -> None:
-    HELD.is_as_written()
+test_times_are_what_was_read_through = held(__file__, TABLES)

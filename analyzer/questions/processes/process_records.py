@@ -1,8 +1,8 @@
 """The processes of machines: an analysis in, a `ProcessRecord` for each process that was to be seen in any answer out.
 
-That a process was there, and when, is what `activity.findings` sees in answers about Process; that it started or ended between
-two of them is what answers say that list processes without it. Parent, start, processor time and memory are displayed values of
-the instance (`series.reading_batches`) in the answers in which its process id is the same.
+That a process was there, and when, is what `who_looked_at_what.findings` sees in answers about Process; that it started or ended
+between two of them is what answers say that list processes without it. Parent, start, processor time and memory are displayed
+values of the instance (`series.reading_batches`) in the answers in which its process id is the same.
 """
 
 from __future__ import annotations

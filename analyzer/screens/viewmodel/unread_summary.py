@@ -14,9 +14,7 @@ from analyzer.questions.statistics.decryption_counts import decrypted_by_account
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import CallState
 from analyzer.results.calls.call_row_columns import STATES
-from analyzer.results.records.display_records import (
-    IncompleteView,
-)
+from analyzer.results.records.display_records import IncompleteView
 
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 

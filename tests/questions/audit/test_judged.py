@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from struct import pack
 from types import SimpleNamespace
 from typing import Any
@@ -38,7 +37,7 @@ from analyzer.results.methods.perflib import Opnum
 from tests.build.buffers import identifier, perf_data, wide
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, analysis_of, winreg
 from tests.build.rpc import PCQ, WINREG
-from tests.written import Outcomes, Tables, of_rows
+from tests.written import Tables, held
 
 TABLES = Tables()
 
@@ -507,14 +506,4 @@ def test_a_name_without_a_nul_has_room_up_to_its_end():
     assert (block.name, block.has_nul, block.room) == ("ab", False, b"a\0b\0")
 
 
-HELD = Outcomes(Path(__file__).with_name("judged.txt"), TABLES, of_rows)
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_what_decides_on_a_call_is_as_was_read_through(name):
-    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
-    HELD.holds(name)
-
-
-def test_the_text_has_what_decides():
-    HELD.is_as_written()
+test_what_decides_on_a_call_is_as_was_read_through = held(__file__, TABLES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 from struct import pack
 from types import SimpleNamespace
 from unittest.mock import patch
@@ -32,7 +31,7 @@ from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, analysis_of
 from tests.questions.audit.judging import ANY, checked, judged, judgement_words
 from tests.questions.audit.registered import countersets
 from tests.questions.statistics.test_summary import as_user
-from tests.written import Outcomes, Tables, of_rows
+from tests.written import Tables, held
 
 TABLES = Tables()
 EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
@@ -473,15 +472,8 @@ def test_names_of_counters_without_instances_are_counted():
     assert (len(found.findings), found.count("PL-QCD-R11")) == (1, 2)
 
 
-HELD = Outcomes(Path(__file__).with_name("rule_bounds.txt"), TABLES, of_rows)
+test_each_side_of_a_bound_is_judged_as_was_read_through = held(__file__, TABLES)
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_each_side_of_a_bound_is_judged_as_was_read_through(name):
-    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
-    HELD.holds(name)
-
-
-def test_the_text_has_the_bounds_that_there_are():
-    HELD.is_as_written()
+def test_the_bounds_are_those_that_are_judged():
     assert (counter_values._ENOUGH, counter_values._MOST) == (3, 100_000)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,7 +24,7 @@ from analyzer.questions.audit.violation_places import At
 from analyzer.results.methods.perflib import NONE_ID
 from tests.build.buffers import identifier
 from tests.build.calls import COUNTERSET, Calls, analysis_of
-from tests.written import Outcomes, Tables, of_rows
+from tests.written import Tables, held
 
 # Two that bind the server, one the client, and one that contradicts another.
 SERVERS, OTHERS, CLIENTS = "PCQ-2.2.4.7-R02", "PCQ-2.2.4.7-R03", "PCQ-2.1-R04"
@@ -333,8 +332,8 @@ ADDED = SimpleNamespace(asked={"dwAdd": 1})
 def what_a_query_may_hold_under_another_name(*block):
     one = asked(*block)
     found = set()
-    for held, added, is_held in ((None, set(), False), (frozenset({one.key}), set(), True), (None, {one.key}, True)):
-        case = _Case(ADDED, one, 0, None, held, added, COVERING)
+    for has, added, is_held in ((None, set(), False), (frozenset({one.key}), set(), True), (None, {one.key}, True)):
+        case = _Case(ADDED, one, 0, None, has, added, COVERING)
         assert (case.is_held, case.adds, case.unknown) == (is_held, True, NO_HANDLE)
         found.add(case.may_be_held_otherwise)
     return list(found)
@@ -350,14 +349,4 @@ def why_it_is_not_known_what_a_query_holds(unknown):
     return _Case(ADDED, asked("g", 1, "a"), 0, SimpleNamespace(unknown=unknown), None, set(), COVERING).unknown
 
 
-HELD = Outcomes(Path(__file__).with_name("rule_verdicts.txt"), TABLES, of_rows)
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_what_becomes_of_a_judgement_is_as_was_read_through(name: str) -> None:
-    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
-    HELD.holds(name)
-
-
-def test_the_text_has_what_becomes_of_judgements() -> None:
-    HELD.is_as_written()
+test_what_becomes_of_a_judgement_is_as_was_read_through = held(__file__, TABLES)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime
-from pathlib import Path
 from struct import pack
 from types import SimpleNamespace
 from unittest.mock import patch
-
-import pytest
 
 from analyzer.questions.audit.rule_verdicts import Outcome
 from analyzer.questions.audit.rules import winperf_header, winperf_objects
@@ -17,7 +14,7 @@ from analyzer.questions.audit.rules.winperf_objects import INSTANCE, NAME
 from tests.build.buffers import wide
 from tests.questions.audit.judging import ANY, judgement_words
 from tests.questions.audit.test_rule_bounds import ticks_of
-from tests.written import Outcomes, Tables, of_rows
+from tests.written import Tables, held
 
 TABLES = Tables()
 
@@ -242,15 +239,8 @@ def the_name_of_an_instance_ends_in_a_nul(name, code_page):
     return judgement_words(found) + ["pass"] * kept[NAME]
 
 
-HELD = Outcomes(Path(__file__).with_name("winperf_bounds.txt"), TABLES, of_rows)
+test_each_side_of_a_bound_is_judged_as_was_read_through = held(__file__, TABLES)
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_each_side_of_a_bound_is_judged_as_was_read_through(name):
-    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
-    HELD.holds(name)
-
-
-def test_the_text_has_the_bounds_that_there_are():
-    HELD.is_as_written()
+def test_the_bounds_are_those_that_are_judged():
     assert (winperf_header._FIRST, winperf_header._LAST) == (315_532_800 * 10**9, 7_258_118_400 * 10**9)

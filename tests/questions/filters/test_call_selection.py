@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ from tests.build.buffers import Block, perf_data
 from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, analysis_of, winreg
 from tests.build.rpc import CHANNEL, SMB
 from tests.interfaces.resolution.test_order import session
-from tests.written import Outcomes, Tables, of_rows
+from tests.written import Tables, held
 
 TABLES = Tables()
 OTHER_SESSION = replace(CHANNEL, number=1, session=1)
@@ -236,14 +235,4 @@ def what_cannot_be_selected_before_the_whole_capture_was_read(**selection):
     return selected(**selection).needs_all
 
 
-HELD = Outcomes(Path(__file__).with_name("call_selection.txt"), TABLES, of_rows)
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_what_selects_is_as_was_read_through(name: str) -> None:
-    """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
-    HELD.holds(name)
-
-
-def test_the_text_has_what_selects() -> None:
-    HELD.is_as_written()
+test_what_selects_is_as_was_read_through = held(__file__, TABLES)
