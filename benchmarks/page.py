@@ -487,6 +487,7 @@ _IN_THE_WAY: Mapping[str, str] = {
     "`handles`: `audit`": "four findings a call, which take 45 % of its time",
     "`handles`: `hosts`": "38 % is the start of Python and its libraries, 19 % SMB, 18 % PDUs and pairing",
     "`handles`: `triage`": "19 % are handles, polls and what was looked at, 3 % files: `timeline` follows none of these",
+    "`recorded`: `triage`": "20 % is what was looked at, 7 % files, 4 % what could not be read: `timeline` follows none of these",
     "`files, twice`": "every frame is found and looked at twice before the second one is left out",
     "`large`: a packet": "the file came from the disk (from memory, `cat` takes 0.5 s of processor time and ours 6 to 7 s)",
     "`recorded`: `hosts`": "three of four calls name a machine, which is decoded; a quarter is SMB, a tenth unsealing (RC4 "
