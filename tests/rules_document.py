@@ -31,8 +31,9 @@ _ABOUT_PROGRAMS = """
 something that programs do differently and that their users do not choose, such as the order of the dialects. Marks belong to one
 TCP connection. The table below is the data that the program itself reads. It comes from captures of the programs alone.
 
-A likeness is no proof. Programs that are not in this table may leave the same marks, and everybody can imitate them. Another
-version of a program may leave other marks.
+A likeness is no proof. Programs that are not in this table may leave the same marks, and everybody can imitate them. The version
+in a name is the one that was recorded, which need not be the one that the client has. Another version may leave the same marks, or
+other ones: a client of 2023 had 11 marks of 11 of impacket 0.13, which is younger.
 """
 _WHEN_NAMED = """
 A program is named if three things are true. At least four marks of the connection are marks of the program. They are at least two
