@@ -214,6 +214,9 @@ _ABOUT_SOMETHING: Mapping[int, ActivityKind] = {
     Opnum.QUERY_COUNTER_DATA: "poll",
 }
 
+# Names of the request codes.
+_CODES: Mapping[int, str] = {code: code.name for code in RequestCode}
+
 _Target = str | int | None
 # A target with its category and its name; that of calls about no single one.
 _What = tuple[_Target, Category | None, str | None]
@@ -281,6 +284,7 @@ class _ActivitySearch:
     def found(self) -> ActivityFindings:
         calls, shown = self._analysis.calls, ShownCalls(self._analysis)
         is_perflib = shown.is_of(perflib.INTERFACE)
+        is_perflib &= shown.is_one("opnum", Opnum.ENUMERATE_COUNTER_SET, *_ABOUT_SOMETHING)
         is_winreg = shown.is_of(winreg.INTERFACE)
         is_wanted = is_perflib | (is_winreg & (shown.column("rare") > 0))
         (places, lengths), views = shown.buffers("response"), shown.views
@@ -625,7 +629,8 @@ def _object(index: int, table: NameTable) -> _What:
 
 def _has_bytes(call: Call) -> bool:
     """Whether the answer to a call of an activity carries any data."""
-    return call.response is not None and bool(call.response.buffer_data)
+    start, stop = (call.response.buffer_span if call.response is not None else None) or (0, 0)
+    return stop > start
 
 
 def _blocks_with_values(layout: PerfDataLayout) -> Iterator[int]:
@@ -663,9 +668,7 @@ def _countersets_enumerated(call: Call) -> int | None:
 
 
 def _code_words(code: int | None) -> str | None:
-    if code is None:
-        return None
-    return RequestCode(code).name if code in frozenset(RequestCode) else f"code {code}"
+    return _CODES.get(code, f"code {code}") if code is not None else None
 
 
 def _listed(call: Call, guid: str) -> Iterator[_Seen]:
