@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from analyzer.core.errors import DecodeError
 from analyzer.interfaces.buffers import BufferDecode, decode_buffer, find_damage
 from analyzer.results.calls.call import Call, Side, SideName
 from analyzer.results.calls.held_calls import HeldCall, HeldSide
 from analyzer.results.calls.ordered_calls import OrderedCalls
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def decoded_buffer(side: Side | None) -> BufferDecode | None:
@@ -74,18 +78,35 @@ class Damages:
         if sound:
             self._note(number, sound)
 
-    def note_without_buffers(self, calls: OrderedCalls) -> None:
-        """Notes which calls have no damaged buffers, from the columns of all calls: with a side without a buffer, and without a
-        problem, nothing is wrong."""
+    def note_buffers(self, calls: OrderedCalls, numbers: npt.ArrayLike) -> None:
+        """Notes what columns show of damage: that calls without a buffer and without a problem have none, and for those with these
+        numbers what is wrong with buffers that lie in one piece."""
         import numpy as np
 
-        count = len(calls)
+        count, table = len(calls), calls.table
         self._sound.extend(bytes(max(count + 1 - len(self._sound), 0)))
-        sound = np.frombuffer(self._sound, np.uint8)[1 : count + 1]
+        sound = np.frombuffer(self._sound, np.uint8)[: count + 1]
         # A problem is among what few calls have.
         is_plain = calls.column("rare") == 0
         for name, bit in _BITS.items():
-            sound[is_plain & (calls.column(f"{name}_buffer_kind") < 0)] |= bit
+            kinds, kind_of = calls.column(f"{name}_buffer_kind"), table.meaning("buffer_kind")
+            sound[1:][is_plain & (kinds < 0)] |= bit
+            unknown = np.asarray(numbers, np.int64)
+            unknown = unknown[sound[unknown] & bit == 0]
+            if not len(unknown):
+                continue
+            places, lengths = table.buffers(name)
+            for number in map(int, unknown):
+                at = calls.order[number - 1]
+                kind = kind_of(int(kinds[number - 1]))
+                # The order of bytes in an array of GUIDs is that of its call.
+                if places[at] < 0 or kind == "guids" or (number, name) in self._buffers:
+                    continue
+                damage = find_damage(kind, table.log.read(int(places[at]), int(lengths[at])))
+                if damage is None:
+                    sound[number] |= bit
+                else:
+                    self._buffers[number, name] = damage
 
     def sound_between(self, first: int, last: int) -> bytes:
         """What is known of damage in the calls with these numbers and those between, for `note_known`."""
@@ -113,7 +134,7 @@ class Damages:
         """The numbers of the calls whose buffers have to be looked at to know whether anything is wrong, of all there are."""
         import numpy as np
 
-        self.note_without_buffers(calls)
+        self.note_buffers(calls, range(1, len(calls) + 1))
         sound = np.frombuffer(self._sound, np.uint8)[1 : len(calls) + 1]
         return map(int, np.flatnonzero(sound != 3) + 1)
 

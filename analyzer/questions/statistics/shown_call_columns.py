@@ -153,7 +153,7 @@ class ShownCalls:
         itself."""
         found = self.is_one("state", "partial", "sealed", "malformed", "response-only")
         may_be = ~found & ((self.column("request_buffer_kind") >= 0) | (self.column("response_buffer_kind") >= 0))
-        damages.note_without_buffers(self._calls)
+        damages.note_buffers(self._calls, self.numbers[may_be])
         for at, number in zip(np.flatnonzero(may_be).tolist(), self.numbers[may_be].tolist(), strict=True):
             if not damages.is_sound(number):
                 found[at] = any(damage is not None for damage in damages.of_call(self._calls[number - 1]))
