@@ -86,11 +86,11 @@ class Damages:
         count, table = len(calls), calls.table
         self._sound.extend(bytes(max(count + 1 - len(self._sound), 0)))
         sound = np.frombuffer(self._sound, np.uint8)[: count + 1]
-        # A problem is among what few calls have.
+        # A problem is among what few calls have, and only of what was captured and unsealed.
         is_plain = calls.column("rare") == 0
         for name, bit in _BITS.items():
             kinds, kind_of = calls.column(f"{name}_buffer_kind"), table.meaning("buffer_kind")
-            sound[1:][is_plain & (kinds < 0)] |= bit
+            sound[1:][(is_plain | (calls.column(f"{name}_side") != 0)) & (kinds < 0)] |= bit
             unknown = np.asarray(numbers, np.int64)
             unknown = unknown[sound[unknown] & bit == 0]
             if not len(unknown):

@@ -204,7 +204,7 @@ def _encrypted(scene: Scene) -> Iterator[Draft]:
     calls = scene.calls
     for who, places in calls.by(who_in, scene.performance & calls.is_one("state", "sealed")).items():
         numbers = calls.numbers[places].tolist()
-        reasons = listed(call.reason or "no key" for call in scene.looked_at(places))
+        reasons = listed(scene.analysis.calls.rare(number).reason or "no key" for number in numbers)
         text = f"{counted(len(numbers), 'performance call')} of {scene.caller(who)} stayed encrypted: {reasons}"
         command = scene.command("timeline", filter="state == sealed")
         made = scene.of_calls("medium", "encrypted", text, command, numbers, who)

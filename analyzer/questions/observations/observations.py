@@ -106,7 +106,7 @@ def _observation(item: Draft, rank: int, file: str, scene: Scene) -> Observation
     calls = tuple(item.calls[:_MOST_NUMBERS])
     frames = item.frames
     if frames is None:
-        frames = [frame for number in calls for frame in scene.analysis.calls[number - 1].frames]
+        frames = [frame for number in calls for frame in scene.analysis.calls.frames(number)]
     return Observation(
         file=file,
         rank=rank,

@@ -72,7 +72,7 @@ def _processes(scene: Scene, file: str) -> Iterator[TriageProcess]:
     ):
         ends = first.first_call, last.last_call
         if ends not in frames:
-            frames[ends] = _numbers(calls[ends[0] - 1].frames[:1] + calls[ends[1] - 1].frames[-1:])
+            frames[ends] = _numbers(calls.frames(ends[0])[:1] + calls.frames(ends[1])[-1:])
         yield TriageProcess(
             file=file,
             server_ip=server,

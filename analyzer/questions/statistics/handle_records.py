@@ -73,7 +73,7 @@ def handle_record(lifetime: HandleLifetime, analysis: Analysis) -> HandleRecord:
 def _event_record(event: HandleCall, holding: int | None, analysis: Analysis, catalog: Catalog) -> HandleEvent:
     is_answered = event.identifiers is not None
     identifiers = event.identifiers if event.identifiers is not None else event.asked
-    frames, files = analysis.capture.numbered(analysis.calls[event.call - 1].frames)
+    frames, files = analysis.capture.numbered(analysis.calls.frames(event.call))
     counters = None
     if identifiers is not None:
         counters = tuple(

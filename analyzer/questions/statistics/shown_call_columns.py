@@ -180,8 +180,9 @@ class ShownCalls:
         unread = of_winreg & (self.column("request_side") != 0)
         may_be = of_winreg & ~unread & (self.column("rare") > 0)
         found |= unread
-        for at, (_, call) in zip(np.flatnonzero(may_be), self.looked_at(may_be), strict=True):
-            found[at] = call.key is not None or call.read is not None
+        for at in np.flatnonzero(may_be).tolist():
+            rare = self._calls.rare(int(self.numbers[at]))
+            found[at] = rare.key is not None or rare.read is not None
         return found
 
 

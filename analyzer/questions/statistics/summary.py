@@ -67,7 +67,7 @@ def spread_of(values: npt.ArrayLike) -> Spread:
 
 def frames_of_calls(analysis: Analysis, calls: Iterable[int]) -> tuple[tuple[int, ...], tuple[int, ...] | UnsetType]:
     """The frames of some calls, ascending, and the file of each where there are several."""
-    ids = tuple(sorted({frame for number in calls for frame in analysis.calls[number - 1].frames}))
+    ids = tuple(sorted({frame for number in calls for frame in analysis.calls.frames(number)}))
     return analysis.capture.numbered(ids)
 
 

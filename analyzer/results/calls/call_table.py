@@ -17,6 +17,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from msgspec import msgpack
@@ -52,6 +53,7 @@ from analyzer.results.calls.call_row_columns import (
     Context,
     PackedPlains,
     PdusRow,
+    RareOfCall,
     RareOfSide,
     SharedValues,
     context_of,
@@ -96,6 +98,8 @@ def tally_of(call: Call) -> Tally:
 NO_HANDLE = -2
 # The method of polls, as a plain number.
 _POLL = int(Opnum.QUERY_COUNTER_DATA)
+# The columns that state where what few calls have lies, and how long it is.
+_RARE_AT = itemgetter(*map(list(FORMATS).index, ("place", "rare", "request_params", "response_params")))
 # Methods of PerflibV2 that name no query handle.
 _WITHOUT_HANDLE = frozenset(
     {
@@ -155,8 +159,7 @@ class CallTable:
         return table
 
     def kind_of(self, state: int, context: int, method: int, opnum: int) -> Tally:
-        """Where a row of the table of calls with these numbers is counted in the tally. Raises `LookupError` where they stand for
-        nothing."""
+        """How the tally of the table counts a row with these numbers. Raises `LookupError` where they stand for nothing."""
         interface, name = self.shared.contexts[context].interface, self.shared.texts[method]
         return STATES[state], interface.name or interface.uuid or "unknown", name or (opnum if opnum >= 0 else None)
 
@@ -236,8 +239,7 @@ class CallTable:
 
     def buffers(self, side: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """For all rows of calls: where in the log the content of `lpData` of a side lies, and how long it is. The place is -1 where
-        there is none, or it does not lie there in one piece.
-        """
+        there is none, or it does not lie there in one piece."""
         import numpy as np
 
         start, unsealed = self.column(f"{side}_buffer_start"), self.column(f"{side}_unsealed")
@@ -389,9 +391,21 @@ class CallTable:
         return row, tuple([MISSING_NUMBERS[one] if isinstance(one, Missing) else one for one in plains]), frame, place
 
     def held(self, places: Sequence[int], *, pdus: bool = False) -> Iterator[HeldCall | None]:
-        """What the calls at these positions of the table state, for those who go through many, with the `pdus` of their sides or
-        without; None for one that has to be looked at."""
+        """What calls at positions of the table state, by blocks, with the `pdus` of sides or without; None for one to look at."""
         return chain.from_iterable(HeldCalls(self, pdus=pdus).stretches(places))
+
+    def rare(self, at: int) -> RareOfCall:
+        """What only few calls have, of the call at a position of the table; that of its sides is for who looks at it."""
+        place, length, *params = _RARE_AT(self._columns.row(at))
+        return RARE_DECODER.decode(self.log.read(place + sum(params), length)) if length else NOTHING_RARE
+
+    def frames(self, at: int) -> tuple[int, ...]:
+        """The ids of the frames of the call at a position of the table, as `Call.frames` has them."""
+        if self.number("rare", at):
+            return self[at].frames
+        columns = self._columns.row(at)[OWN_OF_CALL:]
+        rows = [side[OWN_OF_SIDE:SIDE_COLUMNS] for side in (columns, columns[SIDE_COLUMNS:]) if side[0] >= 0]
+        return tuple(sorted({frame for row in rows for frame in self._stored(PdusRow._make(row), None).frames}))
 
     def __getitem__(self, at: int) -> Call:
         """The call at a position of the table, without number and query handle."""
@@ -405,25 +419,13 @@ class CallTable:
         ]
         _, first_time, _, begin_time, _, end_time, _, last_time, place, rare_length = rest
         shared, values = self.shared.contexts[context], self.shared
-        response_end = rare_length + columns[OWN_OF_CALL + PARAMS_AT] + columns[OWN_OF_CALL + SIDE_COLUMNS + PARAMS_AT]
-        bytes_of_call = self.log.read(place, response_end)
-        request_end = columns[OWN_OF_CALL + PARAMS_AT]
-        response_end -= rare_length
-        rare = RARE_DECODER.decode(bytes_of_call[response_end:]) if rare_length else NOTHING_RARE
-        request = self._side(
-            columns[OWN_OF_CALL : OWN_OF_CALL + SIDE_COLUMNS],
-            first_time,
-            begin_time,
-            bytes_of_call[:request_end],
-            rare.request,
-        )
-        response = self._side(
-            columns[OWN_OF_CALL + SIDE_COLUMNS :],
-            end_time,
-            last_time,
-            bytes_of_call[request_end:response_end],
-            rare.response,
-        )
+        asked, answered = columns[OWN_OF_CALL:][:SIDE_COLUMNS], columns[OWN_OF_CALL + SIDE_COLUMNS :]
+        middle = asked[PARAMS_AT]
+        end = middle + answered[PARAMS_AT]
+        data = self.log.read(place, end + rare_length)
+        rare = RARE_DECODER.decode(data[end:]) if rare_length else NOTHING_RARE
+        request = self._side(asked, first_time, begin_time, data[:middle], rare.request)
+        response = self._side(answered, end_time, last_time, data[middle:end], rare.response)
         return Call(
             number=number,
             time_ns=first_time,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from analyzer.core.errors import CONTRADICTIONS
 from analyzer.results.calls.call import Call
-from analyzer.results.calls.call_row_columns import KIND_NUMBERS, PARAMS_DECODER, STATES, Context
+from analyzer.results.calls.call_row_columns import KIND_NUMBERS, PARAMS_DECODER, STATES, Context, RareOfCall
 from analyzer.results.calls.call_table import CallTable, Tally
 from analyzer.results.calls.held_calls import HeldCall
 from analyzer.results.calls.query_state import QueryView
@@ -115,6 +115,14 @@ class OrderedCalls(Sequence[Call]):
         """What calls with these numbers state, by blocks; None for one that has to be looked at."""
         order = self.order
         return self.table.held([order[number - 1] for number in numbers], pdus=pdus)
+
+    def rare(self, number: int) -> RareOfCall:
+        """What only few calls have, of the call with this number."""
+        return self.table.rare(self.order[number - 1])
+
+    def frames(self, number: int) -> tuple[int, ...]:
+        """The ids of the frames of a call, as `Call.frames` has them."""
+        return self.table.frames(self.order[number - 1])
 
     def with_values(self, numbers: Sequence[int]) -> list[int]:
         """Which of these calls were answered with performance data."""

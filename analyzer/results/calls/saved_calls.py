@@ -37,6 +37,7 @@ from analyzer.results.calls.call_row_columns import (
     CallRow,
     Context,
     PdusRow,
+    RareOfCall,
     RareOfSide,
 )
 from analyzer.results.calls.call_table import CallTable, Tally, together
@@ -119,6 +120,12 @@ class SavedCalls(CallTable):
         if known[at] == _ORDERLY:
             known[at] = _SOUND if self._row_fits(self._columns.row(at)) else _ODD
         return known[at] == _SOUND
+
+    def _seems_sound(self, at: int) -> bool:
+        try:
+            return self._is_sound(at)
+        except (CaseError, *CONTRADICTIONS):
+            return False  # who looks at it says why
 
     def _columns_fit(self, rows: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Whether the numbers in rows of a case's calls stand for something, and what they say of the log is in its order."""
@@ -205,13 +212,33 @@ class SavedCalls(CallTable):
         except CONTRADICTIONS as error:
             raise CaseError(f"the case is damaged: call {at + 1} cannot be read ({error})") from None
 
+    def rare(self, at: int) -> RareOfCall:
+        if self._seems_sound(at):
+            return super().rare(at)
+        call = self[at]
+        return RareOfCall(call.reason, call.read, call.key, call.path)
+
+    def frames(self, at: int) -> tuple[int, ...]:
+        return super().frames(at) if self._seems_sound(at) else self[at].frames
+
+    def buffers(self, side: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        try:
+            self._check_lengths()
+        except ValueError as error:
+            raise CaseError(f"the case is damaged: {error}") from None
+        places, lengths = super().buffers(side)
+        whole, start, unsealed, stop = (
+            self.column(f"{side}_{name}").astype(np.int64)
+            for name in ("whole", "stub_start", "unsealed", "buffer_stop")
+        )
+        # What does not lie in bytes of its own call is nobody's buffer.
+        places[(lengths < 0) | (stop > np.where(unsealed >= 0, unsealed, whole - start))] = -1
+        return places, lengths
+
     def held(self, places: Sequence[int], *, pdus: bool = False) -> Iterator[HeldCall | None]:
         for start in range(0, len(places), _BLOCK):
             block = places[start : start + _BLOCK]
-            try:
-                are_sound = list(map(self._is_sound, block))
-            except (CaseError, *CONTRADICTIONS):
-                are_sound = [False] * len(block)  # who looks at the first of them says why
+            are_sound = list(map(self._seems_sound, block))
             found = super().held([at for at, is_sound in zip(block, are_sound, strict=True) if is_sound], pdus=pdus)
             yield from (next(found) if is_sound else None for is_sound in are_sound)
 

@@ -297,7 +297,7 @@ def _image_lines(found: ActivityFindings, analysis: Analysis, width: int | None)
 def _ends(one: ImageRecord, analysis: Analysis) -> tuple[str, str]:
     """The calls and the frames of the first and the last sighting, in `stats`."""
     if len(analysis.capture.files) > 1:
-        first, last = analysis.calls[one.first_call - 1].frames, analysis.calls[one.last_call - 1].frames
+        first, last = (analysis.calls.frames(number) for number in (one.first_call, one.last_call))
         frames = f"{frames_words(first[:1], analysis.capture)}…{frames_words(last[-1:], analysis.capture)}"
     else:
         frames = f"{one.frames[0]}…{one.frames[-1]}"
