@@ -208,16 +208,18 @@ def may_answer_validate_counters(call: Call) -> bool:
     return decode_buffer("identifiers", decoded.data or b"").problem is None
 
 
-def identifiers_of(side: Side | None) -> Sequence[Identifier] | None:
+def identifiers_of(side: Side | None) -> tuple[Identifier, ...] | None:
     """The counter identifiers (PERF_COUNTER_IDENTIFIER) of a call's side; None where its buffer is damaged, so that they may be
     others or more."""
-    if side is None or side.buffer is None:
-        return ()
-    data = side.buffer.data
+    return identifiers_in(side.buffer_data) if side is not None and side.buffer_span is not None else ()
+
+
+def identifiers_in(data: bytes) -> tuple[Identifier, ...] | None:
+    """The counter identifiers in a buffer, as `identifiers_of` has them."""
     return _known_identifiers(data) if len(data) <= _SHORT_LIST else _identifiers(data)
 
 
-def _identifiers(data: bytes) -> Sequence[Identifier] | None:
+def _identifiers(data: bytes) -> tuple[Identifier, ...] | None:
     decoded = decode_buffer("identifiers", data)
     if decoded.problem is not None:
         return None

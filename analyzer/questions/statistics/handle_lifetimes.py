@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from analyzer.core.cached_properties import once_for_each
 from analyzer.interfaces.buffers.struct_layouts import DATA_HEADER
-from analyzer.interfaces.pcq.perflib_layer import identifiers_of
+from analyzer.interfaces.pcq.perflib_layer import identifiers_in, identifiers_of
 from analyzer.interfaces.pcq.query_handles import promised_blocks
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.results.analysis import Analysis
@@ -206,8 +206,8 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
             if not is_stated:
                 lifetime.take(number)
                 continue
-            blocks = promised_blocks(log.read(place, length)) if length else None
-            lifetime.take_stated(number, time_ns, (opnum, context, state, status, fault, view), blocks)
+            data = log.read(place, length) if length else b""
+            lifetime.take_stated(number, time_ns, (opnum, context, state, status, fault, view), data)
     evidence = _Evidence(analysis, unread)
     return tuple(lifetimes[number].lifetime(evidence) for number in sorted(lifetimes))
 
@@ -226,13 +226,15 @@ def shown_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
 
 
 def _stated(calls: ShownCalls) -> tuple[Numbers, Numbers, Numbers]:
-    """Which calls on query handles columns state in full, for they have no list of counters; where the header of a data answer
-    lies, and how long it is."""
+    """Which calls on query handles columns state in full, for their requests have no list of counters; where the list of an answer
+    lies or the header of a data answer, and how long it is."""
     places, lengths = calls.buffers("response")
-    has_blocks = calls.is_one("response_buffer_kind", "perf-data") & (calls.column("response_buffer_start") >= 0)
+    is_poll, has_buffer = calls.column("opnum") == Opnum.QUERY_COUNTER_DATA, calls.column("response_buffer_kind") >= 0
     is_stated = (calls.column("opnum") != Opnum.VALIDATE_COUNTERS) & (calls.column("request_buffer_kind") < 0)
-    is_stated &= calls.is_one("response_buffer_kind", "perf-data", None) & (~has_blocks | (places >= 0))
-    return is_stated, places, np.where(has_blocks, np.minimum(lengths, DATA_HEADER.size), 0)
+    is_data, is_list = (calls.is_one("response_buffer_kind", kind) for kind in ("perf-data", "identifiers"))
+    is_stated &= ~has_buffer | (np.where(is_poll, is_data, is_list) & (places >= 0))
+    lengths = np.where(is_poll, np.minimum(lengths, DATA_HEADER.size), lengths)
+    return is_stated, places, np.where(has_buffer, lengths, 0)
 
 
 class _Evidence:
@@ -290,13 +292,14 @@ class _Lifetime:
                 violations.append("other-association")
         self._violations = tuple(violations)
 
-    def take_stated(self, number: int, time_ns: int, what: _Stated, blocks: int | None) -> None:
-        """Takes a call on the query handle of which columns state everything; polls of which the same is stated are alike."""
+    def take_stated(self, number: int, time_ns: int, what: _Stated, data: bytes) -> None:
+        """Takes a call on the query handle of which columns state everything but the list in its answer, or the header of a data
+        answer; polls of which the same is stated are alike."""
         if what[0] == Opnum.QUERY_COUNTER_DATA:
-            key = (*what, blocks, self._violations)
-            self._events.append_alike(number, time_ns, key, lambda: self._stated(number, time_ns, what, blocks))
+            key = (*what, promised_blocks(data), self._violations)
+            self._events.append_alike(number, time_ns, key, lambda: self._stated(number, time_ns, what, data))
         else:
-            self._append(self._stated(number, time_ns, what, blocks))
+            self._append(self._stated(number, time_ns, what, data))
 
     def take(self, number: int) -> None:
         """Takes a call on the query handle that columns do not state in full."""
@@ -311,9 +314,9 @@ class _Lifetime:
                 self._closed = event.call
             self._tried_to_close |= event.state != "complete"
 
-    def _stated(self, number: int, time_ns: int, what: _Stated, blocks: int | None) -> HandleCall:
+    def _stated(self, number: int, time_ns: int, what: _Stated, data: bytes) -> HandleCall:
         opnum, context, state, status, fault, view = what
-        shared = self._calls.table.contexts[context]
+        shared, is_poll = self._calls.table.contexts[context], opnum == Opnum.QUERY_COUNTER_DATA
         return HandleCall(
             _KINDS[opnum],
             number,
@@ -324,7 +327,8 @@ class _Lifetime:
             None if status < 0 else status,
             None if fault < 0 else fault,
             self._calls.states[view],
-            blocks=blocks,
+            identifiers=identifiers_in(data) if data and not is_poll else None,
+            blocks=promised_blocks(data) if is_poll else None,
             violations=self._violations,
         )
 
@@ -407,10 +411,7 @@ def _kind(call: Call) -> EventKind:
 
 
 def _identifiers(side: Side | None) -> tuple[Identifier, ...] | None:
-    if side is None or side.buffer_kind != "identifiers":
-        return None
-    found = identifiers_of(side)
-    return tuple(found) if found is not None else None
+    return identifiers_of(side) if side is not None and side.buffer_kind == "identifiers" else None
 
 
 def _blocks(side: Side | None) -> int | None:
