@@ -376,6 +376,16 @@ def test_calls_that_were_saved_are_read_as_rows_where_those_of_the_capture_are(n
     as_rows = [one is not None for one in before.calls.held(numbers)]
     assert [one is not None for one in after.calls.held(numbers)] == as_rows
     assert any(as_rows) or not before.calls
+    for calls in (before.calls, after.calls):
+        stated = [(calls.frames(number), calls.rare(number).reason, calls.rare(number).key) for number in numbers]
+        assert stated == [(call.frames, call.reason, call.key) for call in before.calls]
+
+
+def test_buffers_lie_in_the_bytes_of_their_calls() -> None:
+    beyond = np.full(103, 1 << 30, SAVED["response_buffer_stop"].form)
+    facts, entries = kept(with_columns(dump(open_case(KEPT)), {"response_buffer_stop": beyond}))
+    assert (load(facts, entries).calls.table.buffers("response")[0] == -1).all()
+    assert (open_case(KEPT).calls.table.buffers("response")[0] >= 0).any()
 
 
 @cache

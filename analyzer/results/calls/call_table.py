@@ -419,7 +419,7 @@ class CallTable:
         ]
         _, first_time, _, begin_time, _, end_time, _, last_time, place, rare_length = rest
         shared, values = self.shared.contexts[context], self.shared
-        asked, answered = columns[OWN_OF_CALL:][:SIDE_COLUMNS], columns[OWN_OF_CALL + SIDE_COLUMNS :]
+        asked, answered = columns[OWN_OF_CALL:], columns[OWN_OF_CALL + SIDE_COLUMNS :]
         middle = asked[PARAMS_AT]
         end = middle + answered[PARAMS_AT]
         data = self.log.read(place, end + rare_length)

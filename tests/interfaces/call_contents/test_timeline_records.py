@@ -25,6 +25,7 @@ from analyzer.interfaces.call_contents.damaged_buffers import Damages, buffer_da
 from analyzer.interfaces.call_contents.session_records import session_record
 from analyzer.interfaces.call_contents.timeline_records import (
     all_problems,
+    call_problems,
     place_extents,
     shown_problems,
     summary_record,
@@ -344,6 +345,8 @@ def test_a_row_has_the_record_that_its_call_has_when_it_is_looked_at(name: str) 
     assert records == [looked_at.after_the_last(call, of_calls) for call in analysis.calls]
     assert records
     assert [of_rows.is_sound(number) for number in numbers] == [of_calls.is_sound(number) for number in numbers]
+    by_itself = [problem for call in analysis.calls for problem in call_problems(call, Damages())]
+    assert list(all_problems(analysis)) == [*analysis.problems, *by_itself]
     heads = [looked_at.head(call) for call in analysis.calls]
     assert list(CallRecords(analysis).heads(numbers)) == heads
     assert heads == [replace(record, request=None, response=None, time_delta_ns=UNSET) for record in records]
