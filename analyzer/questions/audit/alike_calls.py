@@ -6,7 +6,7 @@ looks at. So the engine asks such rules about the first of calls that are alike,
 What a rule may depend on is all here: the server, the interface, the security of the call, the outcome, the headers of the PDUs
 and of their security trailers, and the stubs. Where the layout of a data answer was met before, this layout stands for
 everything in the stub except clocks and values. Only the place of the query handle in a call counts, for the layout does not
-depend on the handle itself. `rule_plans.py` compares what a handle holds.
+depend on the handle itself. `rule_plans.py` compares what a handle holds, and whether something was added to it twice.
 """
 
 from __future__ import annotations

@@ -101,7 +101,8 @@ class Plans:
         likeness, query = likeness_of(call), call.view
         if likeness is None:
             return self._made(call)
-        key = likeness, self._held_of(query)
+        is_doubled = query is not None and call.knowledge.is_doubled(query.number, call.number)
+        key = likeness, self._held_of(query), is_doubled
         of_handle = (*key, query.handle if query is not None else None)
         plan = self._known.get(key)
         if plan is not None and plan.names_handle:

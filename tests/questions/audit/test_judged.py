@@ -143,7 +143,8 @@ def test_a_verdict_on_a_call_is_one_on_calls_that_are_alike() -> None:
 
 
 def test_so_many_plans_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one that was made first goes first; a plan is no other's whose handle held something else, or whose answer names it."""
+    """The one that was made first goes first; a plan is no other's whose handle held something else, or something twice, or whose
+    answer names it."""
     assert (_MOST_PLANS, module._MOST_BYTES) == (1024, 4_194_304)
     monkeypatch.setattr(module, "_MOST_PLANS", 2)
     monkeypatch.setattr(module, "_MOST_BYTES", 30)
@@ -155,9 +156,12 @@ def test_so_many_plans_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
             made.append(call.likeness)
             return Plan((), (), (), call.likeness == "names", {}, {}, call.size, is_displaced=False)
 
+    doubled: set[int] = set()
+    knowledge = SimpleNamespace(is_doubled=lambda handle, call: handle in doubled)
+
     def ask(plans: Plans, likeness: str | None, size: int = 10, query: Any = None) -> bool:
         before = len(made)
-        call: Any = SimpleNamespace(likeness=likeness, size=size, view=query, shared={})
+        call: Any = SimpleNamespace(likeness=likeness, size=size, view=query, shared={}, number=1, knowledge=knowledge)
         plans.of(call)
         return len(made) > before
 
@@ -168,6 +172,8 @@ def test_so_many_plans_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     first, other = (QueryView(name, number, {}, None, held=()) for number, name in enumerate((HANDLE, OTHER_HANDLE), 1))
     assert [ask(plans, "a", query=one) for one in (first, other, None)] == [True, False, False]
     assert ask(plans, "a", query=replace(first, held=None))
+    doubled.add(other.number)
+    assert [ask(plans, "a", query=one) for one in (other, other)] == [True, False]
     plans = Some((), {})
     assert [ask(plans, "names", query=one) for one in (first, other, other)] == [True, True, False]
     # Thirty bytes are kept, thirty-one are not.

@@ -283,7 +283,7 @@ def _held(query: QueryView | None) -> frozenset[Key] | None:
 
 
 @rule("PCQ445", Level.SEQUENCES, Severity.ERROR)
-@of_calls(("PCQ-3.1.4.1.5-R11", "PCQ-3.1.1.5-R02"), INFO, of_each=True)
+@of_calls(("PCQ-3.1.4.1.5-R11", "PCQ-3.1.1.5-R02"), INFO)
 def counters_of_handle_misreported(call: CallEvidence) -> Iterator[Judgement]:
     """QueryCounterInfo reports other counters than were added to the handle.
 
@@ -416,7 +416,7 @@ def _indices_answered(call: CallEvidence) -> Iterator[Judgement]:
 
 
 @rule("PCQ546", Level.SEQUENCES, Severity.ERROR, "blocks-unlike-the-query")
-@of_calls("PCQ-3.1.1.5-R03", DATA, of_each=True)
+@of_calls("PCQ-3.1.1.5-R03", DATA)
 def block_count_not_of_query(call: CallEvidence) -> Iterator[Judgement]:
     """A data answer has more or fewer blocks than the query holds counters.
 
