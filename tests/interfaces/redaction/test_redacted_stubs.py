@@ -119,6 +119,8 @@ def test_of_a_fault_nothing_is_copied() -> None:
 def test_names_of_counters_stay_and_names_of_instances_do_not() -> None:
     names = Pseudonyms(b"k")
     assert redacted_buffer("string", wide("Processor Time\0"), names) == wide("Processor Time\0")
+    # What lies behind the name is none.
+    assert redacted_buffer("string", wide("Processor Time\0") + b"alice!", names) == wide("Processor Time\0") + bytes(6)
     table = string_table([(1, "alice"), (2, "bob")], from_start=True)
     assert redacted_buffer("string-table", table, names) == table
     made = redacted_buffer("identifiers", identifier(COUNTERSET, name="alice"), names)

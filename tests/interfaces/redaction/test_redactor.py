@@ -95,16 +95,18 @@ def test_a_stub_in_pieces_is_the_redacted_stub_in_pieces(joined: bool) -> None:
     assert decode_stub("svcctl", 12, "request", made.stub.data).params["dwStartType"] == 3  # type: ignore[union-attr]
 
 
-def test_of_pieces_that_were_decrypted_in_part_the_others_stay_sealed() -> None:
+def test_of_pieces_that_were_decrypted_in_part_the_others_stay_sealed_or_in_clear() -> None:
     exchange = Calls(UNKNOWN).exchange(7, STUB, STUB)
     head = side_of(exchange.request).pdus[0].pdu.data[:24]
-    source = TracedBytes.of_frame((head + bytes(16)) * 2, 1, 100, 1)
-    pdus = Pdus.of(source, (40, 40), array("I", (24, 40, 24, 40)), (STUB[:16], Missing.SEALED), "a key")
+    source = TracedBytes.of_frame((head + bytes(16)) * 3, 1, 100, 1)
+    pdus = Pdus.of(source, (40,) * 3, array("I", (24, 40) * 3), (STUB[:16], Missing.SEALED, None), "a key")
     request = replace(side_of(exchange.request), pdus=pdus, missing=Missing.SEALED, stub_length=0)
     made = side_of(redacted(replace(exchange, request=request)).request)
-    opened, sealed = (piece.plain for piece in made.pdus)
+    opened, sealed, clear = (piece.plain for piece in made.pdus)
     assert isinstance(opened, TracedBytes)
-    assert opened.data == bytes(16)
+    assert isinstance(clear, TracedBytes)
+    assert (opened.data, clear.data) == (bytes(16), bytes(16))
+    assert (opened.steps, clear.steps) == (("a key",), ())
     assert sealed is Missing.SEALED
     assert made.stub_length == 0
 
@@ -138,6 +140,21 @@ def test_the_ends_of_a_connection_lose_their_address_and_keep_their_port() -> No
     assert made.smb != smb
     for carried in (None, replace(smb, client=None, server=None)):
         assert redacted(replace(exchange, smb=carried)).smb == carried
+
+
+def test_who_called_has_the_same_pseudonyms_on_the_channel_in_the_authentication_and_in_smb() -> None:
+    names = Pseudonyms(b"k")
+    exchange = Calls(UNKNOWN).exchange(7, STUB, STUB)
+    assert exchange.smb is not None
+    called = replace(
+        exchange,
+        channel=replace(exchange.channel, identity=WHO),
+        auth=replace(exchange.auth, identity=WHO),
+        smb=replace(exchange.smb, identity=WHO),
+    )
+    made = redacted(called)
+    who = replace(WHO, **{name: names.name(value) for name in NAMES if (value := getattr(WHO, name))})
+    assert [one.identity for one in (made.channel, made.auth, made.smb) if one is not None] == [who] * 3
 
 
 def test_of_a_session_every_name_becomes_a_pseudonym_and_pipes_of_rpc_stay() -> None:
