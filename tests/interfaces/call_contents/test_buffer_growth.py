@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from analyzer.interfaces.call_contents.buffer_growth import growth_marks
 from analyzer.interfaces.call_contents.client_programs import client_programs, learnt, recognized
 from analyzer.results.analysis import Analysis
 from analyzer.results.methods.winreg import ERROR_MORE_DATA
+from analyzer.results.records.record_types import Endpoint
 from tests.build.calls import analysis_of, winreg
+from tests.build.rpc import CHANNEL
 
 
 def polled(*rooms: Sequence[int], needed: int | None = None) -> Analysis:
@@ -69,6 +72,18 @@ def test_reads_of_different_values_in_turn_are_no_steps_of_one() -> None:
         for name, room in zip(("230", "238", "4"), rooms, strict=True)
     ]
     assert list(growth_marks(analysis_of(*events).calls)) == []
+
+
+def test_steps_of_a_connection_are_found_between_calls_of_others() -> None:
+    make, events = winreg(), []
+    channels = CHANNEL, replace(CHANNEL, number=1, client=Endpoint("10.0.0.3", 50000))
+    for room in (4096, 8192, 12288):
+        for make.channel in channels:
+            events.append(make.query_value("Global", b"", status=ERROR_MORE_DATA, room=room))
+    found = growth_marks(analysis_of(*events).calls)
+    assert [(one.client, one.marks) for one in found] == [
+        (channel.client, ("calls.growth=winreg +4096",)) for channel in channels
+    ]
 
 
 def test_it_shows_in_the_frames_of_the_first_call_that_was_refused() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from hashlib import sha256
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from msgspec import UNSET, Raw
@@ -22,7 +22,7 @@ from analyzer.interfaces.call_contents.call_field_maps import buffer_fields, sta
 from analyzer.interfaces.call_contents.call_records import CallRecords, call_record
 from analyzer.interfaces.call_contents.client_programs import client_programs
 from analyzer.interfaces.call_contents.damaged_buffers import Damages, buffer_damage, decoded_buffer
-from analyzer.interfaces.call_contents.session_records import session_record
+from analyzer.interfaces.call_contents.session_records import logon_record, session_record
 from analyzer.interfaces.call_contents.timeline_records import (
     all_problems,
     call_problems,
@@ -39,9 +39,10 @@ from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.methods import perflib, scmr
 from analyzer.results.methods import winreg as winreg_methods
 from analyzer.results.records.capture_records import ProblemRecord, SummaryRecord
+from analyzer.results.security import RefusedBy
 from tests import truth
-from tests.build.buffers import Block, perf_data
-from tests.build.calls import COUNTERSET, HANDLE, MACHINE, MS, OTHER_HANDLE, Calls, analysis_of, winreg
+from tests.build.buffers import Block, name_table, perf_data
+from tests.build.calls import COUNTERSET, HANDLE, MACHINE, MS, OTHER_HANDLE, Calls, analysis_of, logon_of, winreg
 from tests.interfaces.resolution.test_order import session
 
 SOUND = perf_data([Block(1, values=((b"\1\0\0\0",),))])
@@ -140,11 +141,18 @@ def test_a_long_stub_has_the_hash_and_length_of_its_bytes(monkeypatch: pytest.Mo
     assert (whole.stub_length, whole.stub_sha256) == (len(stub), sha256(stub.data).hexdigest())
 
 
-def test_of_a_missing_stub_the_reason_is_stated_in_place_of_length_and_hash() -> None:
-    analysis = analysis_of(Calls().exchange(6, Missing.SEALED, Missing.SEALED, reason="no key"))
+@pytest.mark.parametrize(
+    ("opnum", "stub", "why"),
+    [(6, Missing.SEALED, "sealed"), (None, b"an answer alone", "undecodable")],
+    ids=["sealed", "of an unknown method"],
+)
+def test_of_a_missing_stub_the_reason_is_stated_in_place_of_length_and_hash(
+    opnum: int | None, stub: bytes | Missing, why: str
+) -> None:
+    analysis = analysis_of(Calls().exchange(opnum, None, stub, reason="no key"))
     made = call_record(analysis.calls[0], analysis).response
     assert made is not None
-    assert (made.stub_length, made.stub_sha256, made.why_missing) == (None, None, "sealed")
+    assert (made.stub_length, made.stub_sha256, made.why_missing) == (None, None, why)
 
 
 def test_times_between_calls_are_those_of_the_calls_shown() -> None:
@@ -307,16 +315,23 @@ def test_fields_of_a_stub_are_read_in_its_transfer_syntax(ndr64: bool) -> None:
 
 
 def test_the_key_and_the_value_of_a_registry_call_are_named() -> None:
-    make = winreg()
+    make, tables = winreg(), "SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion\\Perflib\\009"
+    below = make.stub().handle(HANDLE).unicode_string(tables).uint(0).uint(0x20019)
     analysis = analysis_of(
         make.open_key(2),
         make.query_value("Owner", b"\1\0\0\0", kind=4),
         make.open_key(3, OTHER_HANDLE),
+        # Of a key that was opened before the capture began, the value alone is known.
+        make.query_value("Owner", b"\1\0\0\0", "bbbb" + HANDLE[4:], kind=4),
+        make.exchange(15, below, make.stub().handle("cccc" + HANDLE[4:]).uint(0)),
+        make.query_value("Counter 009", name_table([("4", "Memory")]), "cccc" + HANDLE[4:], kind=7),
         Calls(first_frame=50).open_query(),
     )
-    opened, asked, performance, other = (call_record(call, analysis) for call in analysis.calls)
+    opened, asked, performance, alone, _, names, other = (call_record(call, analysis) for call in analysis.calls)
     assert opened.registry == RegistryFacts("HKLM", None, None, None)
     assert asked.registry == RegistryFacts("HKLM", "Owner", "REG_DWORD", 1)
+    assert alone.registry == RegistryFacts(None, "Owner", "REG_DWORD", 1)
+    assert names.registry == RegistryFacts(f"HKLM\\{tables}", None, None, None)
     # A value that is no performance data is a buffer of no kind.
     assert asked.response is not None
     assert (asked.response.buffer_kind, asked.response.buffer) == (None, None)
@@ -374,6 +389,24 @@ def test_a_session_is_described_by_its_handshake() -> None:
     )
     assert (made.refused_name, made.decryption) == ("STATUS_LOGON_FAILURE", "decrypted")
     assert session_record(session(), analysis.capture, client_programs(analysis)).refused_name is None
+
+
+@pytest.mark.parametrize(
+    ("by", "refused_by", "refused", "name"),
+    [
+        ("smb", "session setup", 0xC000006D, "STATUS_LOGON_FAILURE"),
+        # C706 section 12.6.3.1 and [MS-RPCE] section 2.2.2.5.
+        ("rpc", "bind_nak", 8, "authentication type not recognized"),
+        ("rpc", "fault", 5, "nca_s_fault_access_denied"),
+        ("rpc", None, None, None),
+    ],
+)
+def test_a_refused_logon_has_the_name_that_the_message_of_its_refusal_gives_the_number(
+    by: Literal["smb", "rpc"], refused_by: RefusedBy | None, refused: int | None, name: str | None
+) -> None:
+    logon = replace(logon_of(session()), by=by, refused_by=refused_by, refused=refused)
+    made = logon_record(logon, polls(SOUND).capture)
+    assert (made.by, made.refused_by, made.refused, made.refused_name) == (by, refused_by, refused, name)
 
 
 def test_a_buffer_of_no_kind_is_not_looked_through() -> None:
