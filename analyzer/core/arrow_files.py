@@ -395,7 +395,7 @@ class ArrowTable:
         place, before, size = self._places[number]
         rows = min(self.rows_of_batch, self.rows - number * self.rows_of_batch)
         found = self._source.read(place, before)
-        nodes, buffers = self.nodes[-1].end if self.nodes else (0, 0)
+        nodes, buffers = self.nodes[-1].end
         stated = _stated(found, nodes, buffers)
         layout = _Layout(self.columns, self._counts(self.nodes, *stated), rows)
         if (

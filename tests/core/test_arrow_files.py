@@ -34,6 +34,7 @@ COLUMNS: dict[str, tuple[ArrowColumn, ArrowValues, list[Any]]] = {
         STRUCTS,
         [{"n": 1, "t": "ab"}, {"n": 2, "t": ""}, None],
     ),
+    "none lacking": (ArrowColumn("a", "number", "u2", nullable=True), NUMBERS, [1, 2, 3]),
 }
 
 
@@ -70,7 +71,7 @@ def test_times_are_in_utc() -> None:
     assert whole["a"].cast(pl.Int64).to_list() == [1, 2, 3]
 
 
-def test_a_table_without_rows_or_columns_is_one() -> None:
+def test_a_table_without_rows_is_one() -> None:
     column = COLUMNS["structs"][0]
     assert pl.read_ipc(io.BytesIO(file_of(column))).height == 0
     assert ArrowTable([column], Kept(file_of(column)), 0, 8).rows == 0
@@ -119,9 +120,12 @@ def read(table: ArrowTable, node: ColumnNode, number: int, start: int, stop: int
 
 def test_nodes_and_buffers_are_counted_as_the_format_has_them() -> None:
     columns = [column for column, _, _ in COLUMNS.values()]
-    nodes = nodes_of(columns)
-    assert [(node.number, node.buffer) for node in nodes] == [(0, 0), (1, 2), (2, 4), (3, 7), (4, 10), (5, 12), (7, 16)]
-    assert nodes[-1].end == (10, 22)
+    # A struct of nothing has bits of what is there, like any other.
+    nodes = nodes_of([*columns, ArrowColumn("b", "struct"), ArrowColumn("c", "flag")])
+    assert [(node.number, node.buffer) for node in nodes] == [
+        *((0, 0), (1, 2), (2, 4), (3, 7), (4, 10), (5, 12), (7, 16), (10, 22), (11, 24), (12, 25))
+    ]
+    assert nodes[-1].end == (13, 27)
 
 
 @pytest.mark.parametrize("name", COLUMNS)

@@ -34,7 +34,9 @@ def test_rows_and_columns_are_what_was_appended_across_groups() -> None:
     assert table.row(count) == (1, 2)
 
 
-def test_whoever_goes_to_and_fro_between_groups_reads_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whoever_goes_to_and_fro_between_groups_reads_each_once_and_few_are_held(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Calls of four captures of the same time lie in as many groups."""
     monkeypatch.setattr(growing_columns, "GROUP", 8)
     table = GrowingColumns({"number": "I"}, Log(0))
@@ -46,6 +48,9 @@ def test_whoever_goes_to_and_fro_between_groups_reads_each_once(monkeypatch: pyt
     places = [8 * group + at for at in range(8) for group in range(4)]
     assert [table.row(at) for at in places] == [(at,) for at in places]
     assert read == [0, 1, 2, 3]
+    read.clear()
+    assert [table.row(8 * group) for group in (4, 3, 0)] == [(32,), (24,), (0,)]
+    assert read == [4, 0]
 
 
 def test_columns_have_a_length_where_there_is_no_row() -> None:

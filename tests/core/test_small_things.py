@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from analyzer.core.array_functions import distinct, first_places, narrowed
 from analyzer.core.bounded_cache import Kept
+from analyzer.core.dcerpc import NDR, bind_ack_body
 from analyzer.core.frame_ids import file_of, frame_id, number_of
 from analyzer.core.memory_budget import MemoryBudget
 from analyzer.core.names_of_numbers import label
@@ -173,3 +174,11 @@ def test_nt_statuses_have_the_names_of_the_specification() -> None:
     assert {nt_status_name(status) for status in ours.values()} == set(ours)
     assert (nt_status_name(0xC0000124), known_nt_status_name(0xC0000124)) == ("0xc0000124", None)
     assert nt_status_name(0x104) == "0x00000104"
+
+
+def test_an_answer_to_a_bind_is_laid_out_as_its_specification_says() -> None:
+    """C706 section 12.6.4.4: sizes, group, the address with its padding, then results behind their number and reserved zeros."""
+    ndr = "045d888aeb1cc9119fe808002b104860 02000000"
+    assert bind_ack_body([(2, 1, NDR), (0, 0, NDR)], b"135\0", most=4280, group=7) == bytes.fromhex(
+        f"b810 b810 07000000 0400 31333500 0000 02 00 0000 0200 0100 {ndr} 0000 0000 {ndr}"
+    )

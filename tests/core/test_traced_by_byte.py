@@ -313,13 +313,16 @@ def test_steps_are_kept_in_their_order_and_once() -> None:
     assert TracedBytes.pick([(part, 0, 2) for part in parts]).steps == ("first", "second")
 
 
-def test_what_is_joined_of_one_is_that_one() -> None:
+def test_what_is_joined_of_one_is_of_that_one() -> None:
     one = TracedBytes.of_frame(b"abc", 1, 10)
     assert TracedBytes.join([EMPTY, one, EMPTY]) is one
     assert TracedBytes.rejoined([EMPTY, one]) is one
     assert TracedBytes.pick([(one, 0, 3)]) is one
     assert TracedBytes.pick([(one, 1, 3)]) == one[1:3]
     assert TracedBytes.pick([(one, 0, 2)]) == one[:2]
+    for make in (TracedBytes.join, TracedBytes.rejoined):
+        # Neighbours lead back to what they were cut from, and to no list of parts.
+        assert make([one[:1], one[1:2], one[2:]]).source is one.source
     for make in (TracedBytes.join, TracedBytes.rejoined):
         nothing = make([EMPTY])
         assert (nothing.data, len(nothing), nothing.times, nothing.frames) == (b"", 0, None, ())
