@@ -89,7 +89,7 @@ class LocalWorkers:
         keys: str = "",
         workers: int | None = None,
         memory: str | None = None,
-        retries: int = 3,
+        retries: int,
     ) -> None:
         """Raises `InputError` where `memory` is no size, or one with which no worker could work."""
         self._most = workers or os.cpu_count() or 1

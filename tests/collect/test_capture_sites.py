@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
+from analyzer.collect.analyse_stage import _known_as
 from analyzer.collect.capture_sites import PAUSE_NS, site_names, sites_of
 from analyzer.collect.stage_tasks_and_facts import ConversationFacts, FileFacts
+from analyzer.core.frame_ids import frame_id
 from analyzer.core.times import NS_PER_S
+from tests.build.calls import analysis_of
 from tests.collect.sets import (
     CAPTURES,
     collected,
@@ -26,6 +30,7 @@ from tests.collect.sets import (
     tables_of,
 )
 from tests.collect.test_stages import A, file_facts
+from tests.interfaces.resolution.test_order import WHO, session
 
 pytestmark = pytest.mark.needs("fsspec")
 CLEAR = "v1_samba_impacket_smb311_noauth.pcap"
@@ -189,3 +194,11 @@ def test_each_sample_capture_has_what_it_has_alone(tmp_path: Path) -> None:
     keyring = keyring_of("pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap")
     collected(tmp_path / "in", tmp_path / "out", keyring, site="capture")
     assert not unlike_one_run_each(tmp_path / "in", tmp_path / "out", keyring)
+
+
+def test_what_a_server_states_of_itself_is_known_by_each_file_that_shows_it() -> None:
+    guid = "5e0c6a4e-9b1d-4f3c-8a55-0d2b7c9e1f10"
+    seen = replace(session(), server_guid=guid, frames=(frame_id(0, 1), frame_id(1, 7), frame_id(1, 8)))
+    silent = replace(session(1), server_guid=None, identity=replace(WHO, server_name=None))
+    stated = {"guid 10.0.0.1": [guid], "name 10.0.0.1": ["SRV1"]}
+    assert _known_as(replace(analysis_of(), sessions=(seen, silent)), [4, 9]) == {4: stated, 9: stated}

@@ -13,8 +13,12 @@ import pytest
 import analyzer as pcq
 from analyzer.auth.keyring import Keyring
 from analyzer.collect.dataset_manifest import read_dataset
-from analyzer.collect.joined_dataset import joined
+from analyzer.collect.joined_dataset import _Places, joined
+from analyzer.collect.stage_tasks_and_facts import ConversationFacts
+from analyzer.core.byte_origins import FrameExtent
 from analyzer.core.errors import InputError
+from analyzer.core.frame_ids import frame_id
+from analyzer.core.traced_bytes import TracedBytes
 from analyzer.pipeline.run import analyze
 from tests.build.calls import write_capture
 from tests.collect.sets import (
@@ -82,6 +86,18 @@ def test_joined_conversations_are_one_run(name: str, tmp_path: Path) -> None:
         for one in (one_run, found)
     ]
     assert not difference(*rows)
+
+
+def test_bytes_that_were_compressed_lead_to_the_frames_of_the_dataset() -> None:
+    """All of them to each frame that carried some; what stands around them was captured as it is."""
+    frames = [frame_id(0, 3), frame_id(1, 4)]
+    head, *parts, tail = (TracedBytes.of_frame(bytes(8), frame, 60) for frame in (frames[0], *frames, frames[1]))
+    data = TracedBytes.join([head, TracedBytes.join(parts).replaced(bytes(99), "smb-lz77"), tail])
+    moved = _Places(ConversationFacts(1, (("a", "b"),), [5, 2]))._moved(data)
+    first, second = (FrameExtent(frame, 60, 8) for frame in (frame_id(5, 3), frame_id(2, 4)))
+    assert moved.data == data.data
+    assert [moved.origin(at, at + 1) for at in (8, 106)] == [(first, second)] * 2
+    assert list(moved.extents()) == [first, first, second, second]
 
 
 def test_conversations_of_servers_are_in_the_order_of_time(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def _sleeps(task: str) -> None:
 
 
 def test_each_task_has_its_result_and_the_first_begins_first() -> None:
-    with LocalWorkers(Keyring(), workers=1) as workers:
+    with LocalWorkers(Keyring(), workers=1, retries=3) as workers:
         assert list(workers.run("cut", _twice, [3, 1, 2])) == [(3, 6), (1, 2), (2, 4)]
         assert len(workers._workers) == 1
         assert list(workers.run("flows", _twice, [])) == []
@@ -132,7 +132,10 @@ def test_a_task_that_takes_more_memory_than_there_is_fails(workers: LocalWorkers
 def test_workers_that_cannot_start_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_work", _dies)
     monkeypatch.setattr(module, "_MOST_STARTS", 2)
-    with LocalWorkers(Keyring(), workers=1) as workers, pytest.raises(InputError, match="no worker could be started"):
+    with (
+        LocalWorkers(Keyring(), workers=1, retries=3) as workers,
+        pytest.raises(InputError, match="no worker could be started"),
+    ):
         list(workers.run("cut", _twice, [1]))
 
 
@@ -163,7 +166,7 @@ def test_a_system_that_starts_no_further_process_is_told_of_or_done_without(
         start(process)
 
     monkeypatch.setattr(SpawnProcess, "start", refused)
-    with LocalWorkers(Keyring(), workers=2) as workers:
+    with LocalWorkers(Keyring(), workers=2, retries=3) as workers:
         if started:
             assert sorted(results(workers, _twice, [1, 2, 3])) == [2, 4, 6]
         else:
@@ -299,7 +302,7 @@ def test_workers_end_with_the_command_however_that_ends(tmp_path: Path) -> None:
         "from analyzer.auth.keyring import Keyring\n"
         "from analyzer.collect.local_workers import LocalWorkers\n"
         "from tests.collect.test_local_workers import _sleeps\n"
-        f"list(LocalWorkers(Keyring(), workers=1).run('cut', _sleeps, [{str(tmp_path / 'pid')!r}]))\n"
+        f"list(LocalWorkers(Keyring(), workers=1, retries=0).run('cut', _sleeps, [{str(tmp_path / 'pid')!r}]))\n"
     )
     path = tmp_path / "pid"
     with subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parents[2]) as command:
