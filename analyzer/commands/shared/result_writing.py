@@ -34,10 +34,10 @@ class Writing:
         path: Path | None,
         destination: Destination,
         *,
-        raw_cells: bool = False,
-        force: bool = False,
-        pager: list[str] | None = None,
-        columns: tuple[str, ...] = (),
+        raw_cells: bool,
+        force: bool,
+        pager: list[str] | None,
+        columns: tuple[str, ...],
     ) -> None:
         self.path = path
         self.destination = destination
@@ -113,7 +113,7 @@ def result_writing(
 
 
 def destination_of(
-    path: Path | None, files: list[str], reading: CaptureReading, *, force: bool, private: bool = False
+    path: Path | None, files: list[str], reading: CaptureReading, *, force: bool, private: bool
 ) -> Destination:
     """A file that a command writes beside its result, checked at once: it takes the place of nothing that is read."""
     destination = Destination(path, force=force, private=private).sparing(
