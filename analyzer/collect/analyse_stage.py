@@ -71,7 +71,6 @@ def analyse(task: AnalyseTask) -> ConversationFacts:
         task.pairs,
         numbers,
         frames=capture.frames,
-        bytes=capture.bytes,
         inputs=task.inputs,
         calls=len(analysis.calls),
         readable=calls.readable,

@@ -169,7 +169,6 @@ class ConversationFacts(Struct):
     pairs: tuple[Pair, ...]
     files: list[int]
     frames: int = 0
-    bytes: int = 0
     inputs: str = ""
     calls: int = 0
     readable: int = 0

@@ -450,7 +450,6 @@ def test_a_conversation_is_analysed_of_its_pieces(tmp_path: Path, monkeypatch: p
         ]
         times = blocks(3).times_ns.tolist()
         assert (facts.number, facts.pairs, facts.files, facts.frames, facts.calls) == (6, (A,), [4, 7], 5, 0)
-        assert facts.bytes == sum(len(frame[1]) for count in (3, 2) for frame in frames_of(count))
         assert (facts.first_time_ns, facts.last_time_ns, facts.server) == (times[0], times[2], "10.0.0.2")
         assert sorted(facts.tallies.bad_checksums.frames) == [
             *(frame_id(4, at) for at in (1, 2, 3)),
