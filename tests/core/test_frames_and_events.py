@@ -41,6 +41,11 @@ def test_an_error_is_a_problem_of_its_kind_at_the_frames_of_its_bytes(error: Dec
     assert Problem.of("rpc", error, [9, 2]) == Problem(kind, "rpc", (9, 2), str(error))  # type: ignore[arg-type]
 
 
+def test_a_problem_is_of_a_file_where_reading_broke_off_and_not_where_something_is_noted() -> None:
+    problems = [Problem(kind, layer, (), "") for layer in ("capture", "rpc") for kind in ("truncated", "note")]
+    assert [problem.is_of_file for problem in problems] == [True, False, False, False]
+
+
 def failing() -> None:
     try:
         raise KeyError("inner")

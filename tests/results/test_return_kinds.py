@@ -90,11 +90,12 @@ def test_hresults_have_the_names_of_the_specifications():
     assert {name: theirs[code] for name, code in ours.items() if name not in own} == {
         name: name for name in ours.keys() - own
     }
-    assert (hresult_name(0x80070002), hresult_name(0x8007FFFF), hresult_name(0x80001234)) == (
+    assert [hresult_name(code) for code in (0x80070002, 0x80070003, 0x8007FFFF, 0x80001234)] == [
         "ERROR_FILE_NOT_FOUND",
+        "ERROR_PATH_NOT_FOUND",
         None,
         None,
-    )
+    ]
 
 
 @pytest.mark.parametrize(
