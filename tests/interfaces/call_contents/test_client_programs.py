@@ -96,6 +96,12 @@ def test_marks_that_many_programs_have_name_none() -> None:
     assert recognized(plain, [learnt("only", [plain], ())]) is None
 
 
+@pytest.mark.parametrize(("values", "known"), [("aabb", ("a", "b")), ("aab", None), ("aabbc", None), ("a", ("a",))])
+def test_the_values_of_a_mark_come_twice_on_average_or_are_one(values: str, known: tuple[str, ...] | None) -> None:
+    found = learnt("any", [{"rpc.auth_context": value} for value in values], ())
+    assert found.marks.get("rpc.auth_context") == known
+
+
 def test_what_differs_on_every_connection_is_no_mark() -> None:
     connections = [{"rpc.auth_context": str(number), "smb2.client_guid": "bytes"} for number in range(3)]
     assert learnt("random", connections, ()).marks == {}
