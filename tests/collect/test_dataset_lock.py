@@ -203,6 +203,19 @@ def test_when_this_machine_was_started_is_known() -> None:
     assert 0 < module._started_ns() < module._now_ns()
 
 
+def test_a_lock_that_is_renewed_outlives_its_first_lease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(str(tmp_path))
+    with locked(store, "mine") as lock:
+        with as_another(monkeypatch, LEASE_S - 1):
+            lock.renew()
+        with (
+            as_another(monkeypatch, LEASE_S + 1),
+            pytest.raises(InputError, match="is being written by process"),
+            locked(store, "other"),
+        ):
+            pytest.fail("two have it")
+
+
 def test_who_was_taken_for_dead_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(str(tmp_path))
     with locked(store, "mine") as lock:
