@@ -66,8 +66,8 @@ lint: setup-tests
 	$(BIN)/python -m wireshark.generate --check
 	@mkdir -p build && $(BIN)/python -m tools.prose.help_texts > build/help.md
 	@sh .ci/with-compiler.sh sh tools/prose/check.sh $(PLAIN) build/help.md
-	@$(BIN)/python -m tools.prose.docstrings > build/docstrings.md
-	@PROSE_CONFIG=docstrings.config.js sh .ci/with-compiler.sh sh tools/prose/check.sh build/docstrings.md
+	@$(BIN)/python -m tools.prose.docstrings build/docstrings
+	@PROSE_CONFIG=docstrings.config.js sh .ci/with-compiler.sh sh tools/prose/check.sh build/docstrings/*.md
 
 # Tests start the program hundreds of times: where the environment says that nothing compiled is kept, each start compiles it again.
 pytest: setup-tests

@@ -6,6 +6,7 @@ Run from the root of the repository: `python -m tools.prose.help_texts > build/h
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ import typer.main
 
 from analyzer.commands.shared.about import ABOUT
 from analyzer.commands.shared.all_commands import command_line
-from tools.prose.markdown import ROOT, print_once
+from tools.prose.markdown import ROOT, once
 
 # What says a message: classes of errors, and functions that print on standard error.
 _SAYING = frozenset(("BadParameter", "DecodeError", "InputError", "Problem", "say"))
@@ -22,7 +23,8 @@ _SAYING = frozenset(("BadParameter", "DecodeError", "InputError", "Problem", "sa
 def main() -> None:
     """Prints every text of more than one word, below the command or module that has it first."""
     sections = (*_help_texts(), *_messages())
-    print_once((f"# {heading}", [text for text in texts if " " in text.strip()]) for heading, texts in sections)
+    places = ((f"# {heading}", [text for text in texts if " " in text.strip()]) for heading, texts in sections)
+    sys.stdout.writelines(once(places))
 
 
 def _help_texts() -> Iterator[tuple[str, list[str]]]:

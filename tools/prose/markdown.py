@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from textwrap import fill
 
@@ -13,17 +12,17 @@ _CODE = re.compile(r"(`[^`]*`)")
 _SIGN = re.compile(r"[*<_\[]")
 
 
-def print_once(places: Iterable[tuple[str, Iterable[str]]]) -> None:
-    """Prints each text once, below the line that says where it stands first."""
+def once(places: Iterable[tuple[str, Iterable[str]]]) -> Iterator[str]:
+    """Yields each text once, behind the line that says where it stands first."""
     seen: set[str] = set()
     for place, texts in places:
         new = dict.fromkeys(" ".join(text.split()) for text in texts)
         words = [one for one in new if one not in seen]
         if words:
             seen.update(words)
-            sys.stdout.write(f"{place}\n\n")
+            yield f"{place}\n\n"
             for one in words:
-                sys.stdout.write(fill(_escaped(one), 98, break_long_words=False, break_on_hyphens=False) + "\n\n")
+                yield fill(_escaped(one), 98, break_long_words=False, break_on_hyphens=False) + "\n\n"
 
 
 def _escaped(words: str) -> str:
