@@ -220,8 +220,7 @@ def _is_table(read: PerformanceRead) -> bool:
 
 def _polls(handle: str, polled: _Polled, analysis: Analysis) -> PollStatsRecord:
     (first, first_ns), (last, last_ns) = polled.first, polled.last
-    done = np.sort(np.array(polled.done, np.int64))
-    gaps = (done[1:] - done[:-1]).tolist()
+    gaps = np.diff(np.sort(np.array(polled.done, np.int64))).tolist()
     spread = spread_of(gaps)
     middle = spread.median
     jitter = sum(abs(gap - middle) for gap in gaps) // len(gaps) if middle is not None else None

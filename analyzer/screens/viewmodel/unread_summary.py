@@ -29,7 +29,7 @@ def incomplete(analysis: Analysis) -> tuple[IncompleteView, ...]:
         if (state := STATES[code]) != "complete":
             reasons[state, None] += int(((states == code) & (rare == 0)).sum())
     for at in np.flatnonzero((states != STATES.index("complete")) & (rare > 0)).tolist():
-        reasons[calls[at].state, calls[at].reason] += 1
+        reasons[STATES[states[at]], calls.rare(at + 1).reason] += 1
     ordered = sorted(reasons.items(), key=lambda item: (item[0][0], str(item[0][1])))
     return tuple(IncompleteView(state, reason, count) for (state, reason), count in ordered if count)
 
