@@ -15,9 +15,9 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from analyzer.auth.kerberos import KDC_REPLIES, KdcReply, parse_kdc_reply
+from analyzer.auth.kerberos import KDC_REPLIES, parse_kdc_reply
 from analyzer.core.errors import DecodeError
-from analyzer.core.events import Event
+from analyzer.core.events import Event, StandsAlone
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.transport.packet.segment import UdpPayload
 from analyzer.transport.tcp.protocol_recognition import KERBEROS_PREFIX_LEN, begins_kerberos
@@ -50,36 +50,37 @@ class Tickets:
     def __len__(self) -> int:
         return len(self._issued)
 
-    def add(self, reply: KdcReply, frames: tuple[int, ...]) -> None:
-        """Notes the ticket of a KDC's reply; beyond the limit the ticket noted first is forgotten."""
-        key = sha256(reply.ticket_raw).digest()
-        self.note(key, Issued(f"{reply.client}@{reply.realm}", reply.ticket_etype, reply.reply_etype, frames))
-
-    def note(self, key: bytes, issued: Issued) -> None:
-        """Notes a Kerberos ticket by the digest of its bytes."""
-        if key not in self._issued and len(self._issued) >= self._most:
+    def note(self, digest: bytes, issued: Issued) -> None:
+        """Notes a Kerberos ticket by the digest of its bytes; beyond the limit the ticket noted first is forgotten."""
+        if digest not in self._issued and len(self._issued) >= self._most:
             del self._issued[next(iter(self._issued))]
-        self._issued[key] = issued
+        self._issued[digest] = issued
 
     def find(self, ticket_raw: bytes) -> Issued | None:
         """To whom exactly the KDC issued this ticket."""
         return self._issued.get(sha256(ticket_raw).digest())
 
 
+class TicketIssued(StandsAlone, frozen=True):
+    """The event that a KDC issued a ticket, by the digest of the ticket's bytes. The logons that come after it may know the client
+    by it."""
+
+    digest: bytes
+    issued: Issued
+
+
 class KdcLayer:
-    """Reads KDC traffic into `tickets`; everything else passes unchanged."""
+    """Reads KDC traffic, and yields the tickets that are issued in it; everything else passes unchanged."""
 
     takes: ClassVar[frozenset[type[Event]]] = frozenset({UdpPayload, Recognised, StreamBatch, Gap, StreamClosed})
 
-    def __init__(self, tickets: Tickets | None = None) -> None:
-        self.tickets = tickets if tickets is not None else Tickets()
+    def __init__(self) -> None:
         self._streams: dict[int, _KdcStream] = {}
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Takes one event; learns tickets from the replies of a KDC, and gives all other events back."""
+        """Takes one event; gives the tickets that replies of a KDC issue, and all other events back."""
         if isinstance(event, UdpPayload):
-            self._message(event.payload)
-            return ()
+            return _issued(event.payload)
         if isinstance(event, Recognised) and event.protocol == "kerberos":
             if len(self._streams) >= _MAX_CONNECTIONS:
                 del self._streams[next(iter(self._streams))]
@@ -92,25 +93,27 @@ class KdcLayer:
             return (event,)
         if isinstance(event, StreamClosed):
             del self._streams[event.connection.number]
-        else:
-            for part in (event,) if isinstance(event, Gap) else event:
-                for message in stream.feed(part):
-                    self._message(message)
-        return ()
+            return ()
+        parts = (event,) if isinstance(event, Gap) else event
+        return [issued for part in parts for message in stream.feed(part) for issued in _issued(message)]
 
     def finish(self) -> Sequence[Event]:
         return ()
 
-    def _message(self, message: TracedBytes) -> None:
-        if message.lead(1)[:1] not in KDC_REPLIES:
-            return
-        try:
-            reply = parse_kdc_reply(message.data)
-        except DecodeError:
-            # A reply that cannot be read names nobody; nothing that is analysed depends on it.
-            return
-        if reply.client != HIDDEN_CLIENT:
-            self.tickets.add(reply, message.frames)
+
+def _issued(message: TracedBytes) -> tuple[TicketIssued, ...]:
+    """The ticket that a message of a KDC issues, if it is such a reply and names the client."""
+    if message.lead(1)[:1] not in KDC_REPLIES:
+        return ()
+    try:
+        reply = parse_kdc_reply(message.data)
+    except DecodeError:
+        # A reply that cannot be read names nobody; nothing that is analysed depends on it.
+        return ()
+    if reply.client == HIDDEN_CLIENT:
+        return ()
+    issued = Issued(f"{reply.client}@{reply.realm}", reply.ticket_etype, reply.reply_etype, message.frames)
+    return (TicketIssued(sha256(reply.ticket_raw).digest(), issued),)
 
 
 class _KdcStream:

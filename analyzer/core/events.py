@@ -20,6 +20,10 @@ class Event(Struct, frozen=True):
     """An event: something that a layer emits to the one above."""
 
 
+class StandsAlone(Event, frozen=True):
+    """An event that changes what several layers share: each of them sees all before it first, and only then what comes after it."""
+
+
 # A time in ns since 1970, then a frame: what has the same time is in the order of its frames.
 Moment = tuple[int, int]
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing, nullcontext
 from typing import ClassVar, Protocol, runtime_checkable
 
-from analyzer.core.events import CaptureEnds, Event
+from analyzer.core.events import BlockEnds, CaptureEnds, Event, StandsAlone
 from analyzer.core.times import earliest
+from analyzer.transport.packet.segment import SegmentBatch
+
+# So many events, or so many bytes of segments, climb together. Then the code of a layer stays in the caches of the processor, and
+# so does what the events hold. Tiny calls of eight clients take a quarter more time with one event alone, a tenth more with 4,000.
+_MOST_EVENTS, _MOST_BYTES = 64, 1 << 15
+
+
+Feed = Callable[[Event], Iterable[Event]]
 
 
 class Layer(Protocol):
@@ -41,24 +49,33 @@ class LayerChain:
         """When the first event that began at this time or later, and is not complete in some layer, began."""
         return earliest((layer.open_since(since_ns) for layer in self._layers if isinstance(layer, Waiting)), since_ns)
 
-    def climb(self, events: Collection[Event], first: int = 0) -> Collection[Event]:
-        """Feeds events to the layer `first`, and gives what comes out on top of the chain. A layer sees all that it takes of what
-        the one below yields, in the order of one by one."""
-        for feed, takes in self._feeds[first:] if first else self._feeds:
-            if takes.isdisjoint(map(type, events)):
+    def climb(self, events: Sequence[Event], first: int = 0) -> Sequence[Event]:
+        """Feeds a group of events to the layer `first`, and gives what comes out on top of the chain. A layer sees all that it
+        takes of what the one below yields, in order; then the next one does. What stands alone climbs alone."""
+        kinds = set(map(type, events))
+        for at in range(first, len(self._feeds)):
+            feed, takes = self._feeds[at]
+            if takes.isdisjoint(kinds):
                 continue
-            higher = list[Event]()
-            for event in events:
-                if type(event) in takes:
-                    higher += feed(event)
-                else:
-                    higher.append(event)
-            events = higher
+            if len(events) > 1 and any(issubclass(kind, StandsAlone) for kind in kinds):
+                return [higher for part in _parted(events) for higher in self.climb(part, at)]
+            events = self._through(feed, takes, events)
             if not events:
                 break
+            kinds = set(map(type, events))
         return events
 
-    def finish(self) -> Generator[Collection[Event]]:
+    def _through(self, feed: Feed, takes: frozenset[type[Event]], events: Sequence[Event]) -> Sequence[Event]:
+        """Feeds a layer the events of a group that it takes; gives what it yields, and the others, in order."""
+        higher = list[Event]()
+        for event in events:
+            if type(event) in takes:
+                higher += feed(event)
+            else:
+                higher.append(event)
+        return higher
+
+    def finish(self) -> Generator[Sequence[Event]]:
         """Finishes all layers of the chain: what comes out on top at the end of the capture, together what one layer completes."""
         for at, layer in enumerate(self._layers, 1):
             yield self.climb(list(layer.finish()), at)
@@ -68,19 +85,49 @@ class LayerChain:
         for group in self.groups(events):
             yield from group
 
-    def groups(self, events: Iterable[Event]) -> Generator[Collection[Event]]:
-        """Groups of events on top of the layer chain, together what comes of one event. The events are closed when no more of them
-        are taken. The files that they are read from are then closed, whatever holds on to the error that ended it."""
+    def groups(self, events: Iterable[Event]) -> Generator[Sequence[Event]]:
+        """Groups of events on top of the layer chain, together what comes of a group below. The events are closed when no more of
+        them are taken. The files that they are read from are then closed, whatever holds on to the error that ended it."""
         with closing(events) if isinstance(events, Generator) else nullcontext():
-            for event in events:
-                yield self.climb((event,))
+            for group in _grouped(events):
+                yield self.climb(group)
             yield self.climb((CaptureEnds(),))
             yield from self.finish()
 
-    def above(self, groups: Iterable[Collection[Event]]) -> Generator[Event]:
+    def above(self, groups: Iterable[Sequence[Event]]) -> Generator[Event]:
         """Chains these layers on top of another chain, and gives what comes out on top."""
         with closing(groups) if isinstance(groups, Generator) else nullcontext():
             for group in groups:
                 yield from self.climb(group)
             for group in self.finish():
                 yield from group
+
+
+def _parted(events: Sequence[Event]) -> Generator[Sequence[Event]]:
+    """Parts a group before and behind each event that stands alone."""
+    begin = 0
+    for at, event in enumerate(events):
+        if isinstance(event, StandsAlone):
+            if begin < at:
+                yield events[begin:at]
+            yield events[at : at + 1]
+            begin = at + 1
+    if begin < len(events):
+        yield events[begin:]
+
+
+def _grouped(events: Iterable[Event]) -> Generator[Sequence[Event]]:
+    """Groups of events, of which none waits for what is not read yet: a block of a capture that streams ends a group."""
+    group, size = list[Event](), 0
+    try:
+        for event in events:
+            group.append(event)
+            if isinstance(event, SegmentBatch):
+                size += len(event.payload)
+            if len(group) >= _MOST_EVENTS or size >= _MOST_BYTES or type(event) is BlockEnds:
+                yield group
+                group, size = [], 0
+    except Exception:
+        yield group
+        raise
+    yield group

@@ -21,13 +21,12 @@ if TYPE_CHECKING:
     from analyzer.transport.smb.smb_connection_state import KeyLog, MessageLog
 
 
-def stream_layers(limits: Limits, tickets: Tickets | None = None) -> tuple[list[Layer], Tickets]:
-    """The layers from segments to streams, and the tickets whose issue they see, or which is known already."""
+def stream_layers(limits: Limits) -> list[Layer]:
+    """The layers from segments to streams, and to the tickets that are issued."""
     from analyzer.auth.kdc_replies import KdcLayer
     from analyzer.transport.tcp.reassembler import Reassembler
 
-    kdc = KdcLayer(tickets)
-    return [Reassembler(limits), kdc], kdc.tickets
+    return [Reassembler(limits), KdcLayer()]
 
 
 def call_layers(
@@ -40,7 +39,7 @@ def call_layers(
     selected: Selection | None = None,
 ) -> tuple[list[Layer], RpcLayer]:
     """The layers of a reading from streams to channels, and the one from there to exchanges: in SMB sessions, of the calls that are
-    selected."""
+    selected. Both know the `tickets`, and the first of them notes those that are issued."""
     from analyzer.auth import token_handshake
     from analyzer.transport.rpc.rpc_layer import RpcLayer
 

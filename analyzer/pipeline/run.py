@@ -131,13 +131,15 @@ def analyze_frames(
 
 def tickets_in(frames: Iterable[FrameBlock | Problem], limits: Limits) -> Tickets:
     """The Kerberos tickets whose issue is seen in frames with the traffic of KDCs."""
+    from analyzer.auth.kdc_replies import TicketIssued, Tickets
     from analyzer.transport.packet.block_dissector import Dissector
     from analyzer.transport.packet.frame_tallies import Tallies
 
-    layers, tickets = stream_layers(limits)
+    tickets = Tickets()
     segments = segments_of(frames, Dissector(limits=limits, tallies=Tallies()))
-    for _ in LayerChain(layers).run(segments):
-        pass
+    for event in LayerChain(stream_layers(limits)).run(segments):
+        if isinstance(event, TicketIssued):
+            tickets.note(event.digest, event.issued)
     return tickets
 
 
@@ -157,6 +159,7 @@ def _read(
 ) -> Analysis | None:
     """Takes the segments that are waiting through all layers and resolves what only the whole capture states. With `sharing`,
     several processes do that, where it pays; None where it then turns out that one process has to."""
+    from analyzer.auth.kdc_replies import Tickets
     from analyzer.interfaces.pcq.naming_calls import NamingCalls
     from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
     from analyzer.interfaces.resolution.whole_capture_resolution import resolved
@@ -168,7 +171,7 @@ def _read(
     above = (*redactor, *decoding_layers(pcq, follower))
     file_log = _file_log(limits) if with_files else None
     message_log = file_log.take if file_log is not None else None
-    below, known = stream_layers(limits, tickets)
+    below, known = stream_layers(limits), tickets if tickets is not None else Tickets()
     selected = NamingCalls() if in_sessions == "naming" else None
     channels, rpc = call_layers(keyring, limits, known, pdus=pdus, message_log=message_log, selected=selected)
     before_rpc = [MarksInSessions()] if in_sessions == "none" else []
@@ -179,7 +182,7 @@ def _read(
         from analyzer.pipeline.shard_coordinator import FoundInShards
 
         try:
-            shared = sharing.read(LayerChain(below).groups(waiting.pop()), known, facts, learner, follower)
+            shared = sharing.read(LayerChain(below).groups(waiting.pop()), facts, learner, follower)
         except Exception as error:
             if isinstance(error, InputError):
                 raise
@@ -245,6 +248,7 @@ def stream(
     for too long. It is named by what the calls before it state. Memory does not grow with the calls. Captures are read in blocks of
     `block_bytes` at first. A case is no capture.
     """
+    from analyzer.auth.kdc_replies import Tickets
     from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
     from analyzer.interfaces.resolution.streamed_calls import CallStream
     from analyzer.interfaces.winperf.winreg_layer import KeyFollower
@@ -258,9 +262,8 @@ def stream(
     )
     learner, follower = CatalogLearner(), KeyFollower(learning=False)
     pcq = PerflibLayer(learner, learning=False)
-    below, tickets = stream_layers(limits)
-    channels, rpc = call_layers(keyring, limits, tickets, pdus=False)
-    chain = LayerChain([*below, *channels, rpc, *decoding_layers(pcq, follower)])
+    channels, rpc = call_layers(keyring, limits, Tickets(), pdus=False)
+    chain = LayerChain([*stream_layers(limits), *channels, rpc, *decoding_layers(pcq, follower)])
     return Stream(
         chain.run(segments),
         chain.open_since,

@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import combinations
 from pathlib import Path
@@ -29,7 +29,6 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.auth.kdc_replies import Tickets
 from analyzer.auth.keyring import Keyring
 from analyzer.core.child_processes import ONE_THREAD, StartedProcess
 from analyzer.core.errors import InputError
@@ -47,7 +46,7 @@ from analyzer.transport.tcp.stream_events import StreamBatch
 if TYPE_CHECKING:
     from analyzer.capture.capture_reader import ReadBound
 
-Group = Collection[Event]
+Group = Sequence[Event]
 _Numbers = npt.NDArray[np.int64]
 # What costs time is PDUs of DCERPC, some 60 us each to the end, and with keys twice as much, and messages to be decrypted; the
 # contents of files cost next to nothing. A process that is no copy takes a quarter of a second to start. Of captures that show so
@@ -172,7 +171,6 @@ class Sharing:
     def read(
         self,
         groups: Generator[Group],
-        tickets: Tickets,
         facts: Callable[[], CaptureFacts],
         learner: CatalogLearner,
         follower: KeyFollower,
@@ -190,7 +188,7 @@ class Sharing:
             ]
             with Shards() as shards:
                 if shards.start(tasks):
-                    own = Shard(keyring, limits, count, tickets)
+                    own = Shard(keyring, limits, count)
                     dealer = Dealer(count, by_connection=seen.by_connection)
                     with closing(groups):
                         events = list(dealer.deal(seen.then(groups), 0, own))

@@ -13,6 +13,7 @@ from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
+from itertools import count, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,19 +22,19 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.auth import token_handshake
-from analyzer.auth.kdc_replies import Tickets
+from analyzer.auth.kdc_replies import TicketIssued, Tickets
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.security_context_type import SearchBudget
 from analyzer.capture.capture_reader import ReadBound
 from analyzer.core.absence import Missing
-from analyzer.core.events import CaptureEnds, ClockSetBack, Event
+from analyzer.core.events import CaptureEnds, ClockSetBack, Event, StandsAlone
 from analyzer.core.guid import guid_text
 from analyzer.core.limits import Limits
 from analyzer.core.session_and_handle_numbers import Numbers
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Lesson, Loss, PerflibLayer, lesson_of
 from analyzer.interfaces.svcctl.service_layer import ServiceLayer
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, WinregLayer, holds_names
-from analyzer.pipeline.layer_chain import LayerChain
+from analyzer.pipeline.layer_chain import Feed, Layer, LayerChain
 from analyzer.pipeline.reading_layers import stream_layers
 from analyzer.pipeline.segment_sources import own_segments
 from analyzer.results.calls.call import Call, handle_of
@@ -84,27 +85,34 @@ class Dealer:
 
     def deal(self, groups: Iterable[Collection[Event]], number: int, shard: Shard) -> Iterator[tuple[int, Event]]:
         """Feeds the shard of that number the events that belong to it; gives those that belong to no shard, with their moments."""
-        moment = 0
+        counted = count(1)
         for group in groups:
-            for event in group:
-                moment += 1
+            dealt = Dealt()
+            for event, moment in zip(group, counted, strict=False):
                 match event:
                     case StreamBatch(connection=connection, data=data, replies=replies):
                         taker = self._shard_of(connection)
                         self._loads[taker] += len(data) + 100 * len(replies)
-                        if taker == number:
-                            shard.feed(moment, event)
+                        is_own = taker == number
                     case (
                         Gap(connection=connection)
                         | Recognised(connection=connection)
                         | StreamClosed(connection=connection)
                     ):
-                        if self._shard_of(connection) == number:
-                            shard.feed(moment, event)
-                    case ClockSetBack() | CaptureEnds():
-                        shard.feed(moment, event)
+                        is_own = self._shard_of(connection) == number
+                    case ClockSetBack() | CaptureEnds() | TicketIssued():
+                        is_own = True
                     case _:
                         yield moment, event
+                        is_own = False
+                if is_own:
+                    if dealt and (isinstance(event, StandsAlone) or isinstance(dealt[-1], StandsAlone)):
+                        shard.feed(dealt)
+                        dealt = Dealt()
+                    dealt.append(event)
+                    dealt.moments.append(moment)
+            if dealt:
+                shard.feed(dealt)
 
     def _shard_of(self, connection: Connection) -> int:
         """The shard of a connection: of a new one the shard that had the fewest bytes."""
@@ -138,6 +146,35 @@ class NotedNumbers(Iterator[int]):
     def __next__(self) -> int:
         self.moments.append(self._clock.now)
         return self._first + len(self.moments) - 1
+
+
+class Dealt(list[Event]):
+    """Events that were dealt to a shard, and the moment of each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.moments: list[int] = []
+
+
+class _ClockedChain(LayerChain):
+    """The layers of a shard, which take each event at its moment."""
+
+    def __init__(self, layers: Sequence[Layer], clock: EventClock) -> None:
+        super().__init__(layers)
+        self._clock = clock
+
+    def _through(self, feed: Feed, takes: frozenset[type[Event]], events: Sequence[Event]) -> Sequence[Event]:
+        if not isinstance(events, Dealt):  # what the end of the capture completes
+            return super()._through(feed, takes, events)
+        higher = Dealt()
+        for moment, event in zip(events.moments, events, strict=True):
+            if type(event) in takes:
+                self._clock.now = moment
+                higher += feed(event)
+            else:
+                higher.append(event)
+            higher.moments += repeat(moment, len(higher) - len(higher.moments))
+        return higher
 
 
 class SharedMatter(Struct, frozen=True):
@@ -238,8 +275,8 @@ class ShardFacts(Struct, frozen=True):
 class Shard:
     """Reads the streams of a shard. So many shards share the limits of the analysis."""
 
-    def __init__(self, keyring: Keyring, limits: Limits, shares: int, tickets: Tickets) -> None:
-        of_each = limits_of_shard(limits, shares)
+    def __init__(self, keyring: Keyring, limits: Limits, shares: int) -> None:
+        of_each, tickets = limits_of_shard(limits, shares), Tickets()
         self._clock = EventClock()
         self._noted = {name: NotedNumbers(self._clock, first) for name, first in FIRST_NUMBERS.items()}
         numbers = Numbers(**self._noted)
@@ -265,7 +302,7 @@ class Shard:
             shares=shares,
         )
         self._pcq = PerflibLayer(CatalogLearner(), learning=False)
-        self._chain = LayerChain(
+        self._chain = _ClockedChain(
             [
                 smb,
                 TcpChannels(channels),
@@ -273,7 +310,8 @@ class Shard:
                 self._pcq,
                 WinregLayer(KeyFollower(learning=False, numbers=numbers)),
                 ServiceLayer(numbers),
-            ]
+            ],
+            self._clock,
         )
         self._table = CallTable()
         self._moments, self._ends = array("q"), array("q")
@@ -284,12 +322,15 @@ class Shard:
         self._lessons: dict[Lesson | NameLesson, int] = {}
         self._taught = array("q")
 
-    def feed(self, moment: int, event: Event) -> None:
-        """Takes the shard's event of a moment."""
-        self._clock.now = moment
-        if isinstance(event, CaptureEnds):
-            self._ended_at = moment
-        for higher in self._chain.climb((event,)):
+    def feed(self, dealt: Dealt) -> None:
+        """Takes events of the shard. What stands alone is dealt alone."""
+        if isinstance(dealt[-1], CaptureEnds):
+            self._ended_at = dealt.moments[-1]
+        risen = self._chain.climb(dealt)
+        if not risen:
+            return
+        assert isinstance(risen, Dealt)
+        for self._clock.now, higher in zip(risen.moments, risen, strict=True):
             self._take(higher)
 
     def finish(self, read: tuple[int, int]) -> ShardFacts:
@@ -404,10 +445,10 @@ class ShardTask(Struct, frozen=True):
 def read_shard(task: ShardTask) -> tuple[ShardFacts, Iterator[MovedCalls]]:
     """Reads a shard: what it holds, and its calls, a block at a time."""
     segments, read = own_segments(task.files, None, task.limits, bound=task.bound)
-    layers, tickets = stream_layers(task.limits)
-    shard = Shard(task.keyring, task.limits, task.count, tickets)
+    shard = Shard(task.keyring, task.limits, task.count)
     dealer = Dealer(task.count, by_connection=task.by_connection)
-    for _ in dealer.deal(LayerChain(layers).groups(segments), task.number, shard):
+    groups = LayerChain(stream_layers(task.limits)).groups(segments)
+    for _ in dealer.deal(groups, task.number, shard):
         pass  # what belongs to no shard is for the first process
     return shard.finish((read().frames, read().bytes)), shard.blocks()
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from hashlib import sha256
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.auth import token_handshake
-from analyzer.auth.kdc_replies import KdcLayer, Tickets
-from analyzer.auth.kerberos import KdcReply
+from analyzer.auth.kdc_replies import Issued, KdcLayer, TicketIssued, Tickets
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event
 from analyzer.core.traced_bytes import TracedBytes
@@ -42,9 +42,11 @@ def chunks(*pieces: bytes, connection: Connection = CONNECTION, direction: int =
 
 
 def tickets_of(events: Iterable[Event]) -> Tickets:
-    layer = KdcLayer()
-    assert through([layer], recognised(events)) == []
-    return layer.tickets
+    tickets = Tickets()
+    for issued in through([KdcLayer()], recognised(events)):
+        assert isinstance(issued, TicketIssued)
+        tickets.note(issued.digest, issued.issued)
+    return tickets
 
 
 def identity(tickets: Tickets, talk: KerberosConversation = TALK, keyring: Keyring | None = None) -> Identity:
@@ -125,7 +127,7 @@ def test_a_damaged_reply_is_of_one_ticket_at_most(junk: bytes, at: int) -> None:
 def test_the_table_of_tickets_is_bounded() -> None:
     tickets = Tickets(2)
     for number in range(3):
-        tickets.add(KdcReply("perfmon", "LAB", bytes([number]), 18, 18), (number,))
+        tickets.note(sha256(bytes([number])).digest(), Issued("perfmon@LAB", 18, 18, (number,)))
     assert len(tickets) == 2
     assert tickets.find(b"\0") is None
     assert tickets.find(b"\2") is not None

@@ -10,7 +10,7 @@ import pytest
 from analyzer.auth import kdc_replies, secrets
 from analyzer.auth.handshake_type import Handshake
 from analyzer.auth.hmac_key import Hmac
-from analyzer.auth.kdc_replies import KdcLayer
+from analyzer.auth.kdc_replies import KdcLayer, TicketIssued
 from analyzer.auth.kerberos import Key, parse_kdc_reply, parse_message
 from analyzer.auth.kerberos_context import KerberosContext
 from analyzer.auth.kerberos_handshake import salts
@@ -22,6 +22,7 @@ from analyzer.auth.security_context_type import BYTES_A_TRY, KEYSTREAM_A_BYTE, S
 from analyzer.auth.spnego import parse_spnego
 from analyzer.auth.token_handshake import begin
 from analyzer.core.errors import DecodeError, InputError
+from analyzer.core.events import StandsAlone
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Decryption
@@ -202,13 +203,13 @@ def test_the_client_of_a_kdc_and_the_oldest_of_too_many_connections_are_not_foll
         Connection(number, Endpoint("10.0.0.2", 50000 + number), Endpoint("10.0.0.9", 88), True) for number in (0, 1)
     )
     layer.feed(Recognised(first, "kerberos", 0))
-    assert layer.feed(StreamBatch.of(first, 0, 0, data)) == ()
-    assert not len(layer.tickets)
+    assert not layer.feed(StreamBatch.of(first, 0, 0, data))
     layer.feed(Recognised(second, "kerberos", 0))
     (given_back,) = layer.feed(StreamBatch.of(first, 1, 0, data))
     assert isinstance(given_back, StreamBatch)
-    layer.feed(StreamBatch.of(second, 1, 0, data))
-    assert len(layer.tickets) == 1
+    (issued,) = layer.feed(StreamBatch.of(second, 1, 0, data))
+    assert isinstance(issued, TicketIssued)
+    assert isinstance(issued, StandsAlone)  # no logon before it knows it
 
 
 # -------------------------------------------------------------------------------------------------------- keys and files

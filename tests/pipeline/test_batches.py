@@ -1,4 +1,5 @@
-"""Every sample capture by arrays and in batches, and frame by frame and segment by segment: the same records, to the byte."""
+"""Every sample capture by arrays, in batches and in groups, and frame by frame, segment by segment and event by event: the same
+records, to the byte."""
 
 from __future__ import annotations
 
@@ -13,11 +14,13 @@ from analyzer.core.events import Event
 from analyzer.core.limits import Limits
 from analyzer.core.output.json import dumps
 from analyzer.interfaces.call_contents.timeline_records import timeline_records
-from analyzer.pipeline import run
+from analyzer.pipeline import layer_chain, run
 from analyzer.transport.packet.block_dissector import Dissector
 from analyzer.transport.packet.segment import SegmentBatch
 from analyzer.transport.tcp.reassembler import Reassembler
 from tests import truth
+from tests.collect.sets import keyring_of
+from tests.pipeline.test_shard_coordinator import NAMES, case_of
 
 
 def printed(capture: truth.Capture) -> Sequence[bytes]:
@@ -46,5 +49,17 @@ def test_frames_one_by_one_print_the_same(monkeypatch: pytest.MonkeyPatch) -> No
     parts.clear()
     monkeypatch.setattr("analyzer.capture.capture_reader.CaptureReader", partial(CaptureReader, fast=False))
     monkeypatch.setattr("analyzer.transport.packet.block_dissector.Dissector", OneByOne)
+    monkeypatch.setattr(layer_chain, "_MOST_EVENTS", 1)
     assert [printed(capture) for capture in truth.captures()] == fast
     assert max(parts) == 1
+
+
+@pytest.mark.parametrize("first", range(4))
+def test_events_of_many_hosts_climb_in_groups_of_any_size(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = NAMES[first::4]
+    keyring = Keyring().merged(*map(keyring_of, names))
+    usual = case_of(names, 1, keyring)
+    monkeypatch.setattr(layer_chain, "_MOST_BYTES", 1 << 30)
+    for most in (1, 7, 100_000):
+        monkeypatch.setattr(layer_chain, "_MOST_EVENTS", most)
+        assert case_of(names, 1, keyring) == usual

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from msgspec.structs import replace
 
+from analyzer.auth.kdc_replies import Tickets
 from analyzer.auth.keyring import Keyring
-from analyzer.core.events import CaptureEnds, Event, Problem
+from analyzer.core.errors import InputError
+from analyzer.core.events import BlockEnds, CaptureEnds, Event, Problem
 from analyzer.core.limits import DEFAULTS
 from analyzer.interfaces.pcq.perflib_layer import PerflibLayer
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
@@ -22,6 +26,7 @@ from tests.build.calls import Calls
 from tests.build.rpc import CHANNEL
 
 CONNECTION = Connection(0, Endpoint("10.0.0.2", 49152), Endpoint("10.0.0.1", 445), True)
+PROBLEM = Problem("gap", "tcp", (1,), "lost")
 EVENTS: tuple[Event, ...] = (
     Recognised(CONNECTION, "smb"),
     Gap(CONNECTION, 0, 0, 10, (1, 2), "lost"),
@@ -29,16 +34,15 @@ EVENTS: tuple[Event, ...] = (
     ChannelGap(CHANNEL, True, 10, (1, 2), "lost"),
     ChannelClosed(CHANNEL),
     Calls().open_query(),
-    Problem("gap", "tcp", (1,), "lost"),
+    PROBLEM,
     CaptureEnds(),
 )
 
 
 def layers() -> list[Layer]:
     redactor = Redactor(Pseudonyms(b"key"))
-    below, tickets = stream_layers(DEFAULTS)
-    channels, rpc = call_layers(Keyring(), DEFAULTS, tickets, pdus=True)
-    return [*below, *channels, rpc, redactor, PerflibLayer(), WinregLayer(), ServiceLayer()]
+    channels, rpc = call_layers(Keyring(), DEFAULTS, Tickets(), pdus=True)
+    return [*stream_layers(DEFAULTS), *channels, rpc, redactor, PerflibLayer(), WinregLayer(), ServiceLayer()]
 
 
 @pytest.mark.parametrize("at", range(len(layers())))
@@ -47,6 +51,42 @@ def test_what_a_layer_does_not_take_passes_unchanged(at: int) -> None:
     others = [event for event in EVENTS if type(event) not in layer.takes]
     assert others
     assert [list(layer.feed(event)) for event in others] == [[event] for event in others]
+
+
+class Marking:
+    """Passes problems on, each with its mark in front of the text."""
+
+    takes = frozenset[type[Event]]({Problem})
+
+    def __init__(self, mark: str, seen: list[str]) -> None:
+        self._mark, self._seen = mark, seen
+
+    def feed(self, event: Event) -> list[Event]:
+        assert isinstance(event, Problem)
+        self._seen.append(self._mark + event.text)
+        return [replace(event, text=self._mark + event.text)]
+
+    def finish(self) -> list[Event]:
+        return []
+
+
+def test_what_stands_alone_has_all_before_it_climb_first() -> None:
+    seen: list[str] = []
+    one, two, three = (replace(PROBLEM, text=text) for text in "123")
+    groups = list(LayerChain([Marking("a", seen), Marking("b", seen)]).groups([one, two, EVENTS[0], three]))
+    assert seen == ["a1", "a2", "ba1", "ba2", "a3", "ba3"]
+    assert len(groups[0]) == 4
+
+
+def test_a_block_ends_a_group_and_so_does_an_error() -> None:
+    def events() -> Iterator[Event]:
+        yield from (PROBLEM, BlockEnds((1, 0)), PROBLEM, PROBLEM)
+        raise InputError("it ends here")
+
+    groups = LayerChain([]).groups(events())
+    assert [len(next(groups)), len(next(groups))] == [2, 2]
+    with pytest.raises(InputError, match="it ends here"):
+        next(groups)
 
 
 def test_a_layer_is_given_all_of_what_it_takes_among_others_and_in_order() -> None:
@@ -62,8 +102,7 @@ def test_a_layer_is_given_all_of_what_it_takes_among_others_and_in_order() -> No
         def finish(self) -> list[Event]:
             return []
 
-    problem = EVENTS[6]
-    other = replace(problem, text="other")
-    out = list(LayerChain([Doubling(), Doubling()]).run([EVENTS[0], problem, other]))
-    assert out == [EVENTS[0], *[problem] * 4, *[other] * 4, CaptureEnds()]
-    assert seen == [problem, problem, problem, other, other, other]
+    other = replace(PROBLEM, text="other")
+    out = list(LayerChain([Doubling(), Doubling()]).run([EVENTS[1], PROBLEM, other]))
+    assert out == [EVENTS[1], *[PROBLEM] * 4, *[other] * 4, CaptureEnds()]
+    assert seen == [PROBLEM, other, PROBLEM, PROBLEM, other, other]

@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from analyzer.auth.kdc_replies import Tickets
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.core.events import Event, Problem
@@ -165,7 +164,7 @@ _SESSION = (7, "10.0.0.2", "10.0.0.1")
     ],
 )
 def test_what_shards_have_in_common_is_found(one: _Change, other: _Change, is_sum: bool) -> None:
-    facts = [change(Shard(Keyring(), DEFAULTS, 2, Tickets()).finish((2, 200))) for change in (one, other)]
+    facts = [change(Shard(Keyring(), DEFAULTS, 2).finish((2, 200))) for change in (one, other)]
     assert shard_coordinator._are_a_sum(facts) is is_sum
     assert shard_coordinator._are_a_sum(facts[::-1]) is is_sum
 

@@ -47,7 +47,7 @@ class SharedState(Struct):
     """Numbers and sessions that the SMB connections of a capture share."""
 
     keyring: Keyring
-    tickets: Tickets | None = None
+    tickets: Tickets = field(default_factory=Tickets)
     key_log: KeyLog | None = None
     message_log: MessageLog | None = None
     channels: Channels = field(default_factory=Channels)

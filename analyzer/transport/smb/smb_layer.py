@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from analyzer.auth.kdc_replies import Tickets
+from analyzer.auth.kdc_replies import TicketIssued, Tickets
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
@@ -22,7 +22,7 @@ from analyzer.transport.tcp.stream_events import Connection, Gap, Recognised, St
 class SmbLayer:
     """The layer that follows every connection that carries SMB; other events pass unchanged."""
 
-    takes: ClassVar[frozenset[type[Event]]] = frozenset({StreamBatch, Gap, Recognised, StreamClosed})
+    takes: ClassVar[frozenset[type[Event]]] = frozenset({StreamBatch, Gap, Recognised, StreamClosed, TicketIssued})
 
     def __init__(
         self,
@@ -37,14 +37,14 @@ class SmbLayer:
         sessions: KnownSessions | None = None,
         durable: DurableOpens | None = None,
     ) -> None:
-        """`tickets` are those whose issue by a KDC was seen; `key_log` gets the id and key of every SMB2 session whose handshake
-        was opened, `message_log` every message that can be read. `numbers`, `sessions` and `durable` are what connections share,
-        new ones if not given."""
+        """`tickets` are those whose issue by a KDC was seen, and get those that are seen from now on. `key_log` gets the id and key
+        of every SMB2 session whose handshake was opened, `message_log` every message that can be read. `numbers`, `sessions` and
+        `durable` are what connections share, new ones if not given."""
         numbers = numbers or Numbers()
         channels = channels if channels is not None else Channels(numbers.channels)
         self._shared = SharedState(
             keyring,
-            tickets,
+            tickets if tickets is not None else Tickets(),
             key_log,
             message_log,
             channels,
@@ -75,6 +75,9 @@ class SmbLayer:
         if isinstance(event, Recognised) and event.protocol == "smb":
             self._begin(event.connection)
             return [event]
+        if isinstance(event, TicketIssued):
+            self._shared.tickets.note(event.digest, event.issued)
+            return []
         if isinstance(event, StreamClosed):
             self._memory.ends(event.connection.number)
             self._given_up.discard(event.connection.number)

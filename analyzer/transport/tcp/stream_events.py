@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from analyzer.core.events import Event
+from analyzer.core.events import Event, StandsAlone
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.records.record_types import Endpoint
 
@@ -37,7 +37,7 @@ class Connection(Struct, frozen=True):
         return self.b if direction == 0 else self.a
 
 
-class Recognised(Event, frozen=True):
+class Recognised(StandsAlone, frozen=True):
     """The event that the protocol of a TCP connection is recognised; the first event of every connection of ours.
     `client_direction` is that of requests, as far as its bytes show."""
 
