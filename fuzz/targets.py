@@ -204,7 +204,7 @@ def _smb(data: bytes) -> None:
     offsets = [0, 0]
     for number, (way, piece) in enumerate(_chunks(data), 1):
         traced = TracedBytes.of_frame(piece, number, 54, number)
-        events.append(StreamBatch.of(_CONNECTION, 1 if way else 0, offsets[way], traced))
+        events.append(StreamBatch.of_part(_CONNECTION, 1 if way else 0, offsets[way], traced))
         offsets[way] += len(piece)
     limits = _TIGHT if len(data) % 2 else DEFAULTS
     through(to_channels(_KEYRING, limits=limits), Recognition().feed(events)[0])
@@ -214,7 +214,7 @@ def _rpc(data: bytes) -> None:
     batches: list[Event] = []
     for number, (way, piece) in enumerate(_chunks(data), 1):
         traced = TracedBytes.of_frame(piece, number, 54, number)
-        batches.append(ChannelBatch.of(_CHANNEL, not way, traced, None, fresh=True))
+        batches.append(ChannelBatch.of_span(_CHANNEL, not way, traced, None, fresh=True))
     through([RpcLayer(_KEYRING, limits=_TIGHT if len(data) % 2 else DEFAULTS)], batches)
 
 

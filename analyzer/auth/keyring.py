@@ -87,7 +87,7 @@ class Keyring:
         return read_secrets(Path(path), note)
 
     @classmethod
-    def of(cls, document: Mapping[str, Any], note: Callable[[str], None] = warn) -> Keyring:
+    def from_document(cls, document: Mapping[str, Any], note: Callable[[str], None] = warn) -> Keyring:
         """A keyring from a dictionary of the form that a secrets file has. Raises `InputError`. Keytabs are relative to the working
         directory."""
         from analyzer.auth.secrets import read_document

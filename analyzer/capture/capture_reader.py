@@ -507,7 +507,7 @@ def merged(
             yield from active[0].rest()
             return
         elif len(active) == 1:
-            yield active[0].take(active[0].keys[-1], inclusive=True)
+            yield active[0].take_before(active[0].keys[-1], inclusive=True)
         else:
             yield from _interleaved(active)
 
@@ -564,7 +564,7 @@ class _FileInReading:
             self.keys = np.maximum(np.maximum.accumulate(item.times_ns), self._latest)
             self._latest = self.keys[-1]
 
-    def take(self, time_ns: int, *, inclusive: bool) -> FrameBlock:
+    def take_before(self, time_ns: int, *, inclusive: bool) -> FrameBlock:
         """The frames of the capture file before `time_ns`, with those of that very time where `inclusive`."""
         assert self._block is not None
         count = int(np.searchsorted(self.keys, time_ns, "right" if inclusive else "left"))
@@ -609,7 +609,7 @@ def _interleaved(active: list[_FileInReading]) -> Iterator[FrameBlock]:
     for part in sorted(active, key=lambda part: part.file.number):
         # More frames of the limiting time may follow in the limiting file; a file after it has to wait for them.
         before = part.keys
-        block = part.take(time_ns, inclusive=part.file.number <= limiting)
+        block = part.take_before(time_ns, inclusive=part.file.number <= limiting)
         if len(block):
             keys.append(before[: len(block)])
             blocks.append(block)

@@ -507,7 +507,7 @@ class DecompressorMemory:
     def __init__(self, limits: Limits = DEFAULTS) -> None:
         self._most = self._left = limits.decompressors
 
-    def take(self, size: int, name: str) -> None:
+    def reserve(self, size: int, name: str) -> None:
         """Reserves so much decompressor memory for one file; an `InputError` where it is not left."""
         if size > self._left:
             raise DecompressorLimitError(
@@ -625,7 +625,7 @@ def open_stream(
             if len(wrappings) > limits.wrappings:
                 raise InputError(f"{name} is compressed more than {limits.wrappings} times over.")
             cost = _cost_of(kind, head)
-            memory.take(cost, name)
+            memory.reserve(cost, name)
             stream = _Charged(stream, memory, cost)
             plain = _ZstdStream(stream, cost) if kind == ZSTD else _Decompressed(kind, stream, cost)
             stream = _Bounded(plain, file, limits)

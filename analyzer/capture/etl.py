@@ -117,7 +117,7 @@ class EtlFile:
             self._damaged_buffers += events.damaged
             if self._computer is None:
                 self._computer = computer_name(events)
-            rows = self._events.take(events)
+            rows = self._events.packets_of(events)
             rows["part"] = 1
             rows, parts = together((self._waiting, rows)), (self._held, events.data)
             del events

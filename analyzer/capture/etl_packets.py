@@ -117,7 +117,7 @@ class PacketEvents:
             for each in self._interfaces
         )
 
-    def take(self, events: Events) -> Rows:
+    def packets_of(self, events: Events) -> Rows:
         """The packets that these trace events carry."""
         of_manifests = events.of_manifests()
         starts, ends = events.starts[of_manifests], events.ends[of_manifests]

@@ -69,7 +69,7 @@ class SpeculativeScan:
         self._partition_bytes = FIRST_PARTITION_BYTES
         self._steps = FIRST_STEPS
 
-    def walk(self, chain: Chain, data: bytes, start: int, guess: HeaderFinder) -> Walk:
+    def walk_records(self, chain: Chain, data: bytes, start: int, guess: HeaderFinder) -> Walk:
         """Offsets of a capture file's records: takes and returns what `walk_plain` does."""
         found = self._walk(chain, data, start, guess)
         if len(found.at):

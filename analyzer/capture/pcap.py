@@ -106,7 +106,7 @@ class PcapFile:
             found: Walk
             if self._fast and len(data) > 0:
                 guess.learn(data)
-                found = partitions.walk(chain, data, 0, guess)
+                found = partitions.walk_records(chain, data, 0, guess)
             else:
                 found = walk_plain(chain, data)
             if len(found.at):

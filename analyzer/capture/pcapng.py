@@ -226,7 +226,7 @@ class PcapngFile:
                 return Walk(np.concatenate(parts), found.stop, found.impossible)
             pos, width = found.stop, width * 4
         if self._fast:
-            found = self._scan.walk(chain, data, pos, _PacketBlockFinder(self._order, pos))
+            found = self._scan.walk_records(chain, data, pos, _PacketBlockFinder(self._order, pos))
         else:
             found = walk_plain(chain, data, pos)
         return Walk(np.concatenate((*parts, found.at)), found.stop, found.impossible)

@@ -57,7 +57,7 @@ def analyse(task: AnalyseTask) -> ConversationFacts:
             text = f"the secrets that {shown(source.url)} carries are not used: {error}"
             notes.append(Problem("note", "capture", (), text))
     numbers = [part.number for part in task.parts]
-    tickets = tickets_in(frames.of("kdc"), task.job.limits)
+    tickets = tickets_in(frames.frames_of("kdc"), task.job.limits)
     set_back = [frame_id(at, frame) for at, part in enumerate(task.parts) for frame in part.set_back]
     analysis = analyze_frames(
         frames.own(), frames.facts, keyring, task.job.limits, tallies=tallies, tickets=tickets, set_back=set_back
@@ -101,12 +101,12 @@ class _Frames:
         self._info = CaptureInfo(tuple(part.name for part in task.parts))
 
     def own(self) -> Iterator[FrameBlock | Problem]:
-        for block in self.of("own"):
+        for block in self.frames_of("own"):
             if isinstance(block, FrameBlock):
                 self._info = self._info.with_block(block)
             yield block
 
-    def of(self, which: Literal["own", "kdc"]) -> Iterator[FrameBlock | Problem]:
+    def frames_of(self, which: Literal["own", "kdc"]) -> Iterator[FrameBlock | Problem]:
         files = [
             PieceFile(self._store, part.pieces, one.places, number, part.opens_ns)
             for number, part in enumerate(self._task.parts)

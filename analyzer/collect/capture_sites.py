@@ -29,7 +29,7 @@ class _Site:
         for key, values in known_as.items():
             self.known_as.setdefault(key, set()).update(values)
 
-    def take(self, other: _Site) -> None:
+    def merge(self, other: _Site) -> None:
         self.files += other.files
         self.until_ns = max(self.until_ns, other.until_ns)
         self.state(other.known_as)
@@ -105,7 +105,7 @@ def _parted(files: Iterable[FileFacts], stated: Mapping[int, Sequence[KnownAs]])
         open_sites = [one for one in open_sites if one.until_ns >= since - PAUSE_NS]
         for other in dict.fromkeys((*continued, *open_sites)):
             if other in continued or not site.contradicts(other):
-                other.take(site)
+                other.merge(site)
                 open_sites = [one for one in open_sites if one is not site]
                 site = other
         if site not in open_sites:

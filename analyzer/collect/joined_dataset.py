@@ -56,7 +56,7 @@ def joined(store: Store, manifest: Manifest, chosen: Chosen | None = None, words
         for one in facts.conversations:
             if one.state is not None:
                 with opened(store, one.state) as analysis:
-                    all_of_them.take(analysis, _Places(one))
+                    all_of_them.add_conversation(analysis, _Places(one))
     except StorageError as error:
         raise InputError(str(error)) from None
     problems = [*problems_of(facts.files, facts.conversations)]
@@ -162,7 +162,7 @@ class _JoinedConversations:
         self._connections: Counter[str] = Counter()
         self._secrets_given = False
 
-    def take(self, analysis: Analysis, places: _Places) -> None:
+    def add_conversation(self, analysis: Analysis, places: _Places) -> None:
         """Adds the analysis of one conversation to the joined one."""
         calls = analysis.calls
         views = np.array(calls.views, np.int64)

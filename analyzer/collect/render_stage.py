@@ -94,7 +94,7 @@ def render(task: RenderTask) -> RowsFacts:
         if task.metadata:
             analysis = filled(analysis, task.metadata, task.metadata_from)
         for name, tables in _tables(analysis, task.job.profile, facts):
-            out.take(name, tables, analysis)
+            out.add_rows(name, tables, analysis)
         out.finish()
         facts.hosts = [in_dataset(host, one.files) for host in host_records(analysis)]
     facts.seconds = process_time() - began
@@ -125,7 +125,7 @@ def opened(store: Store, state: str) -> Iterator[Analysis]:
 def _tables(analysis: Analysis, profile: str, facts: RowsFacts) -> Iterator[tuple[str, Iterator[pl.DataFrame]]]:
     """The tables of a conversation, each in pieces. What its audit counts is noted when its findings were read."""
     calls = CallRecords(analysis, for_json=True)
-    yield "calls", _in_pieces(CallRecord, calls.of(range(1, len(analysis.calls) + 1)))
+    yield "calls", _in_pieces(CallRecord, calls.records_of(range(1, len(analysis.calls) + 1)))
     yield "samples", tables_of(Samples(analysis))
     yield "counters", tables_of(Counters(analysis))
     yield "sessions", tables_of(Sessions(analysis))
@@ -164,7 +164,7 @@ class Numbering(Struct, frozen=True):
     number: int
     files: list[int]
 
-    def of(self, name: str, table: pl.DataFrame) -> pl.DataFrame:
+    def numbered_table(self, name: str, table: pl.DataFrame) -> pl.DataFrame:
         """The table of this name with numbers of the dataset in place of the conversation's; names are text."""
         table = table.cast({pl.Categorical: pl.String})
         for pattern, columns in _IN_WORDS.get(name, {}).items():
@@ -204,7 +204,7 @@ class _ConversationTables:
         self._waiting = WaitingBatches[_Place, pl.DataFrame](self._write, ROWS_OF_FILE, 2 * ROWS_OF_FILE)
         self.finish = self._waiting.finish
 
-    def take(self, name: str, tables: Iterator[pl.DataFrame], analysis: Analysis) -> None:
+    def add_rows(self, name: str, tables: Iterator[pl.DataFrame], analysis: Analysis) -> None:
         """Adds the rows of a table, some at a time, with the numbers of the dataset, by the day and server that they are of."""
         for table in chain.from_iterable(table.iter_slices(_ROWS_AT_ONCE) for table in tables):
             moment = pl.lit(self._of.first_time_ns or 0).cast(_TIME)
@@ -215,7 +215,7 @@ class _ConversationTables:
                 moment = pl.col(column)
             server = pl.col("server_ip") if "server_ip" in table.columns else pl.lit(self._of.server)
             keys = moment.dt.strftime("%Y-%m-%d").alias("__day"), server.alias("__server")
-            numbered = self._numbers.of(name, table).with_columns(keys)
+            numbered = self._numbers.numbered_table(name, table).with_columns(keys)
             parts = numbered.partition_by("__day", "__server", as_dict=True, include_key=False)
             for (day, ip), rows in parts.items():
                 self.add(name, str(day or NO_DAY), str(ip or NO_SERVER), rows)

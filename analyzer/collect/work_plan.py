@@ -87,7 +87,7 @@ class Groups:
     def __init__(self) -> None:
         self._above: dict[Node, Node] = {}
 
-    def of(self, pair: Node) -> Node:
+    def conversation_of(self, pair: Node) -> Node:
         """The pair of hosts that stands for the conversation of this one, the first of them."""
         found = pair
         while (above := self._above.get(found, found)) != found:
@@ -97,7 +97,7 @@ class Groups:
         return found
 
     def join(self, one: Node, other: Node) -> None:
-        low, high = sorted((self.of(one), self.of(other)))
+        low, high = sorted((self.conversation_of(one), self.conversation_of(other)))
         if low != high:
             self._above[high] = low
 
@@ -130,5 +130,5 @@ def grouped(
             groups.join(holders.setdefault((node[0], link), node), node)
     found: dict[Node, list[Node]] = defaultdict(list)
     for pair in sorted(pairs):
-        found[groups.of(pair)].append(pair)
+        found[groups.conversation_of(pair)].append(pair)
     return [tuple(group) for group in found.values()]

@@ -196,7 +196,7 @@ def audit(
     chosen = profile.value, actor.value
 
     def audited(analysis: Analysis) -> Audit:
-        return _audited(selection.of(analysis), rules, accepted, done, *chosen)
+        return _audited(selection.selected_analysis(analysis), rules, accepted, done, *chosen)
 
     writing = writing.sparing([path for path in (baseline, triggered) if path is not None])
     accepting = writing.beside(new_baseline)

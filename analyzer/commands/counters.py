@@ -54,7 +54,7 @@ def counters(
     from analyzer.screens.views.counters import Counters
 
     analysis = reading.analysis(files)
-    view = Counters(selection.of(analysis), tuple(counter or ()), interval, selection.filter, exact)
+    view = Counters(selection.selected_analysis(analysis), tuple(counter or ()), interval, selection.filter, exact)
     writing.write(view, output_format.value)
     unmatched = list(view.selection.unmatched()) if analysis.calls else []
     for path, near in unmatched:

@@ -63,7 +63,7 @@ def decode(
         say(f"read as a hex dump of {len(data)} bytes")
     if not 0 <= offset < len(data):
         raise InputError(f"offset {offset} is outside the {len(data)} bytes of {file}")
-    view = Decode.of(data[offset:], kind.value, samples=samples_only, source=file)
+    view = Decode.from_bytes(data[offset:], kind.value, samples=samples_only, source=file)
     if (names := pseudonyms_of(redact, redact_key)) is not None:
         view = view.redacted(names)
     writing.write(view, output_format.value)

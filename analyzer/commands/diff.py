@@ -82,11 +82,11 @@ def diff(
         writing = writing.sparing([baseline])
     destination = writing.beside(new_baseline)
     if new_baseline is not None:
-        _write(selection.of(reading.analysis_or_dataset(files)), new_baseline, destination)
+        _write(selection.selected_analysis(reading.analysis_or_dataset(files)), new_baseline, destination)
     found = (
-        _new_things(baseline, selection.of(reading.analysis_or_dataset(files)))
+        _new_things(baseline, selection.selected_analysis(reading.analysis_or_dataset(files)))
         if baseline is not None
-        else _moments(at, selection.of(reading.analysis_or_dataset(files)), values=values)
+        else _moments(at, selection.selected_analysis(reading.analysis_or_dataset(files)), values=values)
         if at
         else _sides(reading, selection, files, values=values)
     )
@@ -110,7 +110,7 @@ def _sides(reading: CaptureReading, selection: CallSelection, files: list[str], 
             f"it compares two sides, and {len(files)} {'is' if len(files) == 1 else 'are'} named: diff A B",
             param_hint="FILE",
         )
-    a, b = (selection.of(reading.analysis_or_dataset([name])) for name in files)
+    a, b = (selection.selected_analysis(reading.analysis_or_dataset([name])) for name in files)
     return Differences(a, b, counts_values=values)
 
 

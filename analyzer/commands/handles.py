@@ -25,5 +25,5 @@ def handles(
     from analyzer.screens.views.handles import Handles
 
     analysis = reading.analysis(files)
-    writing.write(Handles(selection.of(analysis)), output_format.value)
+    writing.write(Handles(selection.selected_analysis(analysis)), output_format.value)
     raise typer.Exit(exit_of(analysis, strict=strict))

@@ -25,5 +25,5 @@ def processes(
     from analyzer.screens.views.processes import Processes
 
     analysis = reading.analysis(files)
-    writing.write(Processes(selection.of(analysis)), output_format.value)
+    writing.write(Processes(selection.selected_analysis(analysis)), output_format.value)
     raise typer.Exit(exit_of(analysis, strict=strict))

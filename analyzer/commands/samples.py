@@ -25,5 +25,5 @@ def samples(
     from analyzer.screens.views.samples import Samples
 
     analysis = reading.analysis(files)
-    writing.write(Samples(selection.of(analysis), selection.filter), output_format.value)
+    writing.write(Samples(selection.selected_analysis(analysis), selection.filter), output_format.value)
     raise typer.Exit(exit_of(analysis, strict=strict))

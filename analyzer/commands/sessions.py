@@ -31,7 +31,7 @@ def sessions(
     # Text states what keys decrypted of calls.
     has_words = output_format is EntryFormat.text and bool(reading.keyring)
     analysis = reading.analysis(files, in_sessions="all" if has_words else _of_sessions("none", selection, reading))
-    writing.write(Sessions(selection.of(analysis)), output_format.value)
+    writing.write(Sessions(selection.selected_analysis(analysis)), output_format.value)
     raise typer.Exit(exit_of(analysis, is_enough=bool(analysis.sessions)))
 
 
@@ -47,7 +47,7 @@ def hosts(
     from analyzer.screens.views.hosts import Hosts
 
     analysis = reading.analysis(files, in_sessions=_of_sessions("naming", selection, reading))
-    writing.write(Hosts(selection.of(analysis)), output_format.value)
+    writing.write(Hosts(selection.selected_analysis(analysis)), output_format.value)
     raise typer.Exit(exit_of(analysis, is_enough=bool(analysis.sessions)))
 
 

@@ -25,5 +25,5 @@ def stats(
     from analyzer.screens.views.stats import Stats
 
     analysis = reading.analysis(files)
-    writing.write(Stats(selection.of(analysis)), output_format.value)
+    writing.write(Stats(selection.selected_analysis(analysis)), output_format.value)
     raise typer.Exit(exit_of(analysis, strict=strict, asked_for=selection.finds(analysis)))

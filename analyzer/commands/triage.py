@@ -65,7 +65,7 @@ def triage(
 
     def analysed(name: str) -> Analysis:
         try:
-            return selection.of(reading.analysis([name], with_files=True))
+            return selection.selected_analysis(reading.analysis([name], with_files=True))
         except InputError:
             if reading.hashing and name != STANDARD_OUTPUT:
                 reading.read.append((digest_of(Path(name)),))

@@ -28,7 +28,7 @@ class Cursor:
         """How many bytes the cursor has not read yet."""
         return self.stop - self.pos
 
-    def take(self, field: str, length: int) -> bytes:
+    def take_bytes(self, field: str, length: int) -> bytes:
         if length < 0 or length > self.stop - self.pos:
             raise TruncatedError(
                 f"{length} bytes wanted, {self.stop - self.pos} left", field=field, start=self.pos, stop=self.stop
@@ -37,7 +37,7 @@ class Cursor:
         return self.data[self.pos - length : self.pos]
 
     def _uint(self, field: str, length: int) -> int:
-        return int.from_bytes(self.take(field, length), self.order)
+        return int.from_bytes(self.take_bytes(field, length), self.order)
 
     def u8(self, field: str) -> int:
         return self._uint(field, 1)
@@ -52,17 +52,17 @@ class Cursor:
         return self._uint(field, 8)
 
     def guid(self, field: str) -> str:
-        return guid_text(self.take(field, 16), self.order)
+        return guid_text(self.take_bytes(field, 16), self.order)
 
     def skip(self, field: str, length: int) -> None:
-        self.take(field, length)
+        self.take_bytes(field, length)
 
     def align(self, size: int, *, base: int = 0) -> None:
         """Moves the cursor to the next multiple of `size`, counted from offset `base` of the data."""
-        self.take("padding", -(self.pos - base) % size)
+        self.take_bytes("padding", -(self.pos - base) % size)
 
     def rest(self) -> bytes:
-        return self.take("rest", self.left)
+        return self.take_bytes("rest", self.left)
 
     @contextmanager
     def window(self, field: str, length: int) -> Iterator[None]:

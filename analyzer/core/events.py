@@ -74,7 +74,7 @@ class Problem(Event, frozen=True):
         return self.layer == "capture" and self.kind != "note"
 
     @classmethod
-    def of(cls, layer: str, error: DecodeError, where: TracedBytes | Iterable[int]) -> Problem:
+    def from_error(cls, layer: str, error: DecodeError, where: TracedBytes | Iterable[int]) -> Problem:
         """The problem made of a decode error, at the frames of `where`."""
         frames = where.frames if isinstance(where, TracedBytes) else tuple(where)
         return cls(kind_of(error), layer, frames, str(error))

@@ -46,7 +46,7 @@ class Texts(Generic[_Language]):
         self._by_language: dict[_Language, Name] = {}
 
     @classmethod
-    def of(cls, texts: Iterable[tuple[_Language, Name]]) -> Texts[_Language]:
+    def collect_texts(cls, texts: Iterable[tuple[_Language, Name]]) -> Texts[_Language]:
         """Collects texts that a server stated with their languages."""
         made = cls()
         made._by_language.update(texts)

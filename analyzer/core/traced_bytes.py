@@ -75,13 +75,13 @@ class TracedBytes(Struct, frozen=True):
         if len(whole) < 2:
             return whole[0] if whole else EMPTY
         store = _PartStore(whole, [0, *accumulate(map(len, whole))])
-        return StoredBytes.of(store, 0, store.starts[-1], *_place_of(whole), _steps_of(whole))
+        return StoredBytes.from_store(store, 0, store.starts[-1], *_place_of(whole), _steps_of(whole))
 
     def view(self, start: int, stop: int) -> TracedBytes:
         """A slice of traced bytes that are kept anyway: it holds none, and is cut anew whenever it is asked for."""
         if not 0 <= start <= stop <= len(self):
             start, stop, _ = slice(start, stop).indices(len(self))
-        return StoredBytes.of(self, start, max(stop - start, 0), self.source, self.start + start, self.steps)
+        return StoredBytes.from_store(self, start, max(stop - start, 0), self.source, self.start + start, self.steps)
 
     def settled(self, start: int, stop: int) -> tuple[TracedBytes, tuple[int, int] | None]:
         """The traced bytes `start` to `stop`, with the times of their earliest and latest frame. Their origins hold nothing of a
@@ -224,7 +224,7 @@ class StoredBytes(TracedBytes, frozen=True, kw_only=True):
     length: int
 
     @classmethod
-    def of(
+    def from_store(
         cls, store: ByteStore, position: int, length: int, source: Source, start: int = 0, steps: tuple[str, ...] = ()
     ) -> StoredBytes:
         """Traced bytes of a store: so many from a position on."""
@@ -235,7 +235,7 @@ class StoredBytes(TracedBytes, frozen=True, kw_only=True):
         return self.store.read(self.position, self.length)
 
     def moved(self, start: int, stop: int, source: Source) -> TracedBytes:
-        return StoredBytes.of(self.store, self.position + start, stop - start, source, 0, self.steps)
+        return StoredBytes.from_store(self.store, self.position + start, stop - start, source, 0, self.steps)
 
     def part(self, start: int, stop: int) -> bytes:
         if not 0 <= start <= stop <= self.length:
@@ -384,7 +384,7 @@ class TracedBuffer:
             used = 0
         return b"".join(out)
 
-    def take(self, length: int) -> TracedBytes:
+    def take_bytes(self, length: int) -> TracedBytes:
         """Removes and returns the first `length` traced bytes of the queue; asking for more than is held is a mistake of the
         caller."""
         if length > self.length:
@@ -422,7 +422,7 @@ class TracedBuffer:
         return _Concatenation(b"", NOWHERE, 0, _steps_of(taken), parts=taken, length=length)
 
     def take_all(self) -> TracedBytes:
-        return self.take(self.length)
+        return self.take_bytes(self.length)
 
 
 EMPTY = TracedBytes(b"", NOWHERE)

@@ -123,7 +123,7 @@ def slice_of(
     secrets: bytes | None = None,
 ) -> Slice:
     """The slice of some calls of an analysis, which was made of these sources with all its PDUs. `secrets` go with it."""
-    needs = _Needs.of(analysis, calls)
+    needs = _Needs.needs_of(analysis, calls)
     packets = _SlicedFrames(needs)
     lost: list[Problem] = []
     follow_messages(
@@ -184,7 +184,7 @@ class _Needs(Struct):
     whole: set[Ends] = field(default_factory=set)
 
     @classmethod
-    def of(cls, analysis: Analysis, calls: Iterable[tuple[int, Call]]) -> _Needs:
+    def needs_of(cls, analysis: Analysis, calls: Iterable[tuple[int, Call]]) -> _Needs:
         needs = cls(set(), set(), set(), set())
         channels, numbers = set(), set()
         for _, call in calls:

@@ -123,7 +123,7 @@ class EventCollector:
         """The SMB sessions by the time of their first frame."""
         return tuple(sorted(self.sessions, key=lambda session: (session.first_time_ns, session.number)))
 
-    def take(self, event: Event) -> None:
+    def take_event(self, event: Event) -> None:
         match event:
             case Call():
                 self.calls.append(event)

@@ -34,7 +34,7 @@ class Collector(Protocol):
     problems: list[Problem]
     conflicts: list[Conflict]
 
-    def take(self, event: Event) -> None: ...
+    def take_event(self, event: Event) -> None: ...
 
     def ends_early(self, error: Exception, frames: int) -> None: ...
 
@@ -123,10 +123,10 @@ class Stream:
     def _take(self, event: Event) -> None:
         if isinstance(event, Call | Exchange):
             call = event if isinstance(event, Call) else plain_call(event)
-            for problem in self._calls.take(call):
-                self._collected.take(problem)
+            for problem in self._calls.take_call(call):
+                self._collected.take_event(problem)
         else:
-            self._collected.take(event)
+            self._collected.take_event(event)
 
     def _before(self, read: Moment) -> Moment:
         """The moment before which nothing of the capture is open, now that everything before another was read. What is open is

@@ -61,7 +61,7 @@ def packets_of(
             has_smb = has_smb or held.smb is not None
     wanted = set(carrying)
 
-    def take(connection: Connection, direction: Direction, sent: Message, message: Message) -> None:
+    def take_message(connection: Connection, direction: Direction, sent: Message, message: Message) -> None:
         if not carrying.isdisjoint(sent.frames):
             framed = _with_header(sent)
             wanted.update(framed.frames)
@@ -70,7 +70,9 @@ def packets_of(
     lost: list[Problem] = []
     try:
         if has_smb:
-            follow_messages(sources, with_embedded(sources, keyring)[0], limits, message_log=take, lost=lost.append)
+            follow_messages(
+                sources, with_embedded(sources, keyring)[0], limits, message_log=take_message, lost=lost.append
+            )
         reader = CaptureReader(sources, limits=limits)
     except InputError as error:
         return Packets(f"the capture could not be read again: {error}", is_lost=True)

@@ -48,7 +48,7 @@ def convert(path: Path, out: BinaryIO, limits: Limits) -> Converted:
             return done.converted
     finally:
         stream.close()
-    done.take(CaptureReader([path], limits=limits))
+    done.write_frames(CaptureReader([path], limits=limits))
     return done.converted
 
 
@@ -65,7 +65,7 @@ class _Writing:
         self._interfaces: dict[tuple[int, int], int] = {}
         self.converted = Converted()
 
-    def take(self, items: Iterable[FrameBlock | Problem]) -> None:
+    def write_frames(self, items: Iterable[FrameBlock | Problem]) -> None:
         """Writes frames of any capture as pcapng, by their link types."""
         for item in items:
             if isinstance(item, Problem):

@@ -170,7 +170,7 @@ def _read(
     pcq = PerflibLayer(learner)
     above = (*redactor, *decoding_layers(pcq, follower))
     file_log = _file_log(limits) if with_files else None
-    message_log = file_log.take if file_log is not None else None
+    message_log = file_log.take_message if file_log is not None else None
     below, known = stream_layers(limits), tickets if tickets is not None else Tickets()
     selected = NamingCalls() if in_sessions == "naming" else None
     channels, rpc = call_layers(keyring, limits, known, pdus=pdus, message_log=message_log, selected=selected)
@@ -302,7 +302,7 @@ def _collect(
     """Collects the events that reach the top of the layers of a reading; `failed` as for `analyze`."""
     try:
         for event in waiting.pop():
-            collected.take(event)
+            collected.take_event(event)
     except Exception as error:
         if failed is None or isinstance(error, InputError):
             raise

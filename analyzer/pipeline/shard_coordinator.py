@@ -281,7 +281,7 @@ def _together(
     )
     school = _School(facts, calls, learner, follower)
     for merged in merger.merge(blocks):
-        school.take(merged.begin, merged.tables, merged.rows)
+        school.learn_rows(merged.begin, merged.tables, merged.rows)
     return FoundInShards(
         [event for _, event in events],
         [int(place["channels"][channel]) for one, place in zip(facts, places, strict=True) for channel in one.closed],
@@ -333,7 +333,7 @@ class _School:
         # The table of names that a server stated last: once more it teaches nothing.
         self._names: dict[Place, bytes] = {}
 
-    def take(self, begin: int, tables: _Numbers, rows: _Numbers) -> None:
+    def learn_rows(self, begin: int, tables: _Numbers, rows: _Numbers) -> None:
         """Learns from rows of calls that the shards put into the table."""
         found = []
         for table, taught in enumerate(self._taught):

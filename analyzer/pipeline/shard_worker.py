@@ -217,9 +217,9 @@ class _Durable(DurableOpens):
         if opened.durable is not None:
             self._shared.granted.add(opened.durable)
 
-    def take(self, session: Session, file_id: bytes) -> Open | None:
+    def take_open(self, session: Session, file_id: bytes) -> Open | None:
         self._shared.reopened.add(self.key_of(session, file_id))
-        return super().take(session, file_id)
+        return super().take_open(session, file_id)
 
 
 class _ShardSearch(SearchBudget):

@@ -198,7 +198,7 @@ def crosscheck(
     """
     theirs = _Theirs()
     for packet in in_thread(lambda: _ask(Path(path), out_of_order, preferences or {}, tshark_path)):
-        theirs.take(packet)
+        theirs.take_frame(packet)
     if theirs.complaint is not None and not theirs.frames:
         raise InputError(f"tshark: {theirs.complaint}")
     bound = {each.channel.number for each in bounds}
@@ -289,7 +289,7 @@ class _Theirs:
         self.pairs: set[tuple[int, int, int]] = set()
         self.complaint: str | None = None
 
-    def take(self, shown: _ShownFrame | Complaint) -> None:
+    def take_frame(self, shown: _ShownFrame | Complaint) -> None:
         if isinstance(shown, Complaint):
             self.complaint = shown.text
             return

@@ -554,7 +554,7 @@ def _texts(entry: Described) -> _SavedTexts:
 
 def _describe(entry: Described, texts: _SavedTexts) -> None:
     entry.english = texts.english
-    entry.names, entry.helps = Texts.of(texts.names.items()), Texts.of(texts.helps.items())
+    entry.names, entry.helps = Texts.collect_texts(texts.names.items()), Texts.collect_texts(texts.helps.items())
 
 
 def _titles(tables: NameTables) -> Iterator[_Title]:

@@ -36,7 +36,9 @@ def chunks(*pieces: bytes, connection: Connection = CONNECTION, direction: int =
     out: list[Event] = []
     offset = 0
     for number, piece in enumerate(pieces, 1):
-        out.append(StreamBatch.of(connection, 1 if direction else 0, offset, TracedBytes.of_frame(piece, number, 54)))
+        out.append(
+            StreamBatch.of_part(connection, 1 if direction else 0, offset, TracedBytes.of_frame(piece, number, 54))
+        )
         offset += len(piece)
     return out
 

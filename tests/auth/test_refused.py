@@ -203,11 +203,11 @@ def test_the_client_of_a_kdc_and_the_oldest_of_too_many_connections_are_not_foll
         Connection(number, Endpoint("10.0.0.2", 50000 + number), Endpoint("10.0.0.9", 88), True) for number in (0, 1)
     )
     layer.feed(Recognised(first, "kerberos", 0))
-    assert not layer.feed(StreamBatch.of(first, 0, 0, data))
+    assert not layer.feed(StreamBatch.of_part(first, 0, 0, data))
     layer.feed(Recognised(second, "kerberos", 0))
-    (given_back,) = layer.feed(StreamBatch.of(first, 1, 0, data))
+    (given_back,) = layer.feed(StreamBatch.of_part(first, 1, 0, data))
     assert isinstance(given_back, StreamBatch)
-    (issued,) = layer.feed(StreamBatch.of(second, 1, 0, data))
+    (issued,) = layer.feed(StreamBatch.of_part(second, 1, 0, data))
     assert isinstance(issued, TicketIssued)
     assert isinstance(issued, StandsAlone)  # no logon before it knows it
 

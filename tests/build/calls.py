@@ -331,7 +331,7 @@ def analysis_of(*events: Event, files: tuple[str, ...] = ("made.pcap",)) -> Anal
         for higher in pcq.feed(event):
             for highest in registry.feed(higher):
                 for made in services.feed(highest):
-                    collected.take(made)
+                    collected.take_event(made)
     calls, notes = resolved(collected.calls, learner, follower, pcq.losses)
     return Analysis(
         capture=CaptureFacts(files, 100, 6400, 0, 1000 * MS),

@@ -406,7 +406,7 @@ class Conversation:
     def send(self, from_client: bool, data: bytes, *, fresh: bool = True) -> Conversation:
         self.frame += 1
         traced = TracedBytes.of_frame(data, self.frame, 100, self.frame * 1_000_000)
-        self.events.append(ChannelBatch.of(self.channel, from_client, traced, self.smb, fresh=fresh))
+        self.events.append(ChannelBatch.of_span(self.channel, from_client, traced, self.smb, fresh=fresh))
         return self
 
     def client(self, *pdus: bytes) -> Conversation:
@@ -477,6 +477,6 @@ def cut(events: Iterable[Event], at: Sequence[int]) -> list[Event]:
         for start, stop in zip(starts, stops, strict=True):
             fresh = event.fresh and start == 0
             out.append(
-                ChannelBatch.of(event.channel, event.from_client, event.data[start:stop], event.smb, fresh=fresh)
+                ChannelBatch.of_span(event.channel, event.from_client, event.data[start:stop], event.smb, fresh=fresh)
             )
     return out

@@ -460,7 +460,7 @@ def stream(
             size = cuts[turn % len(cuts)] if cuts else len(data)
             turn += 1
             piece = TracedBytes.of_frame(data, number, 54, number * 1000)[at : at + size]
-            events.append(StreamBatch.of(connection, direction, offsets[direction], piece))
+            events.append(StreamBatch.of_part(connection, direction, offsets[direction], piece))
             offsets[direction] += len(piece)
             at += len(piece)
     if closed:
@@ -478,12 +478,14 @@ def with_hole(events: Sequence[Event], direction: Direction, start: int, stop: i
             continue
         end = event.offset + len(event.data)
         if event.offset < start:
-            out.append(StreamBatch.of(event.connection, direction, event.offset, event.data[: start - event.offset]))
+            out.append(
+                StreamBatch.of_part(event.connection, direction, event.offset, event.data[: start - event.offset])
+            )
         if not reported and end > start:
             reported = True
             length = None if stop is None else stop - start
             out.append(Gap(event.connection, direction, start, length, (1, 2), "lost in the test"))
         if stop is not None and end > stop:
             first = max(event.offset, stop)
-            out.append(StreamBatch.of(event.connection, direction, first, event.data[first - event.offset :]))
+            out.append(StreamBatch.of_part(event.connection, direction, first, event.data[first - event.offset :]))
     return out

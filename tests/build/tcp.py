@@ -129,7 +129,7 @@ class Streams:
         self.layer = Reassembler(limits, recognition or Everything(), timeouts=timeouts or TcpTimeouts())
 
     def feed(self, segment: Segment) -> list[Event]:
-        return list(self.layer.feed(SegmentBatch.of(segment)))
+        return list(self.layer.feed(SegmentBatch.of_segment(segment)))
 
     def finish(self) -> list[Event]:
         return list(self.layer.finish())

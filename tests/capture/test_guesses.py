@@ -265,9 +265,9 @@ def test_partitions_are_cut_by_the_records_of_the_block_before(
     data = chained([size] * count)
     scan = SpeculativeScan()
     assert (scan._partition_bytes, scan._steps) == (32 << 10, 64)
-    scan.walk(CHAIN, data, start, Exactly(walk_plain(CHAIN, data).at))
+    scan.walk_records(CHAIN, data, start, Exactly(walk_plain(CHAIN, data).at))
     assert (scan._partition_bytes, scan._steps) == (partition, steps)
-    scan.walk(CHAIN, b"", 0, Exactly(np.empty(0, np.int64)))
+    scan.walk_records(CHAIN, b"", 0, Exactly(np.empty(0, np.int64)))
     assert (scan._partition_bytes, scan._steps) == (partition, steps)
 
 
@@ -290,7 +290,7 @@ def test_fewer_than_sixteen_partitions_are_walked_one_by_one(
         return found
 
     monkeypatch.setattr(partitioned_walk, "walk_plain", counting)
-    found = scan.walk(CHAIN, data, start, guess)
+    found = scan.walk_records(CHAIN, data, start, guess)
     assert found.at.tolist() == list(range(start, len(data), 16))
     assert guess.asked == ([range(start + 160, len(data) - 160, 160)] if is_guessed else [])
     assert sum(walked) == (0 if is_guessed else len(found.at))

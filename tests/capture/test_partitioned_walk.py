@@ -83,7 +83,7 @@ def test_no_guess_changes_what_is_found(chain: Chain, seed: int, share: float, w
         start = 0
         for _ in range(2):
             plain = walk_plain(chain, data, start)
-            assert same(walker.walk(chain, data, start, Guesses(chance, plain.at, share)), plain)
+            assert same(walker.walk_records(chain, data, start, Guesses(chance, plain.at, share)), plain)
             # The second time with partitions as long as the first walk found them fit, from another record.
             start = int(plain.at[len(plain.at) // 2]) if len(plain.at) else 0
 
@@ -137,12 +137,12 @@ def test_large_records_do_not_spoil_the_walk_over_small_ones() -> None:
     walker = SpeculativeScan()
     for data in (large, small):
         right = walk_plain(PCAP, data).at
-        assert walker.walk(PCAP, data, 0, Guesses(random.Random(1), right, 1.0)).at.tolist() == right.tolist()
+        assert walker.walk_records(PCAP, data, 0, Guesses(random.Random(1), right, 1.0)).at.tolist() == right.tolist()
     guessed: list[range] = []
 
     def guess(data: bytes, starts: range) -> IntArray:
         guessed.append(starts)
         return np.empty(0, np.int64)
 
-    walker.walk(PCAP, small, 0, guess)
+    walker.walk_records(PCAP, small, 0, guess)
     assert len(guessed[0]) > 100

@@ -362,7 +362,7 @@ def test_short_sections_are_not_walked_to_the_end_of_the_file(monkeypatch):
     def walk(*_):
         raise AssertionError("a walk through all that is left of the block")
 
-    monkeypatch.setattr(SpeculativeScan, "walk", walk)
+    monkeypatch.setattr(SpeculativeScan, "walk_records", walk)
     section = Pcapng().section().interface().enhanced(7, A).data
     frames, problems, _ = read(BytesIO(section * 500))
     assert len(frames) == 500

@@ -487,15 +487,15 @@ def numbered() -> Iterator[tuple[str, pl.DataFrame]]:
     table = {"number": [1], "call": [2], "session": [0], "series": [3], "read_number": [4], "opnum": [6]}
     table |= {"previous_call": pl.Series([None], dtype=pl.Int64), "handle": ["q12"], "frames": [[1, 2, 3]]}
     table |= {"name": pl.Series(["x"], dtype=pl.Categorical), "frame_files": [[0, 1, 0]]}
-    yield "numbers of a conversation", Numbering(5, [7, 9]).of("calls", pl.DataFrame(table))
+    yield "numbers of a conversation", Numbering(5, [7, 9]).numbered_table("calls", pl.DataFrame(table))
     names = pl.DataFrame({"handle": ["k1", "x", "q1-2", None, "1", "q"]})
-    yield "names of handles", Numbering(5, [7, 9]).of("calls", names)
+    yield "names of handles", Numbering(5, [7, 9]).numbered_table("calls", names)
     nowhere = pl.Series([None, None, None], dtype=pl.List(pl.Int64))
     frames = pl.DataFrame({"request_frames": [[1, 2], [], None], "request_frame_files": nowhere})
-    yield "frames of the only file", Numbering(1, [8]).of("calls", frames)
+    yield "frames of the only file", Numbering(1, [8]).numbered_table("calls", frames)
     for kind in ("problems", "findings", "calls"):
         said = pl.DataFrame({name: ["call #3 and call #12, calls 4, call 3, recall 5", None, ""] for name in WORDS})
-        yield f"calls that are named in the words of {kind}", Numbering(2, [0]).of(kind, said)
+        yield f"calls that are named in the words of {kind}", Numbering(2, [0]).numbered_table(kind, said)
     given: dict[str, Any] = dict.fromkeys(HandleRecord.__struct_fields__)
     event: dict[str, Any] = dict.fromkeys(HandleEvent.__struct_fields__)
     events = (
@@ -505,7 +505,7 @@ def numbered() -> Iterator[tuple[str, pl.DataFrame]]:
     known = {"handle": "q12", "channels": (0, 1), "opened": 1, "closed": None, "events": events}
     record = HandleRecord(**{**given, **known})
     both = table_of_records(HandleRecord, [record, replace(record, closed=0, events=())])
-    yield "a handle", Numbering(3, [8, 9]).of("handles", both)
+    yield "a handle", Numbering(3, [8, 9]).numbered_table("handles", both)
 
 
 def test_numbers_of_a_conversation_become_those_of_the_dataset() -> None:

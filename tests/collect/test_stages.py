@@ -108,9 +108,9 @@ def test_pairs_that_are_linked_to_the_same_are_one_group() -> None:
     groups.join(c, d)
     groups.join(b, d)
     groups.join(c, b)
-    assert [groups.of(one) for one in (a, b, c, d)] == [a, b, b, b]
+    assert [groups.conversation_of(one) for one in (a, b, c, d)] == [a, b, b, b]
     groups.join(a, d)
-    assert [groups.of(one) for one in (a, b, c, d)] == [a] * 4
+    assert [groups.conversation_of(one) for one in (a, b, c, d)] == [a] * 4
     # Without a file or conversation that links them, each stands alone; a link to a pair that is not there is none.
     linking = file_facts(0, "a", links=[(B, D), (A, C)])
     assert grouped({a, b, d}, [linking], [], {0: 0}) == [(a,), (b, d)]

@@ -189,7 +189,7 @@ def test_limits_that_are_given_are_those_of_the_analysis(monkeypatch: pytest.Mon
 
 def test_what_is_asked_of_a_reading_is_in_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("PCQ_PASSWORD", raising=False)
-    until = TimeBound.of("90s")
+    until = TimeBound.from_text("90s")
     found = reading(
         metadata=[tmp_path], metadata_from="10.0.0.1", hashes=True, redact=True, read_frames=3, read_until=until
     )

@@ -63,7 +63,7 @@ def test_what_was_appended_is_read_back_wherever_it_lies(
     source = FrameTable.of_one(1 << 30, 1, 10, 1000)
     for place, data in zip(places, appended, strict=True):
         held, plain = (
-            StoredBytes.of(log, place, len(data), source, 5, ("step",)),
+            StoredBytes.from_store(log, place, len(data), source, 5, ("step",)),
             TracedBytes(data, source, 5, ("step",)),
         )
         start = draw.draw(st.integers(0, len(data)))
@@ -78,7 +78,7 @@ def test_what_was_appended_is_read_back_wherever_it_lies(
 def test_a_part_of_a_long_entry_is_read_alone(disk: Disk) -> None:
     log = Log(0)
     place = log.append(b"0123456789" * SEGMENT)
-    held = StoredBytes.of(log, place, 10 * SEGMENT, NOWHERE)
+    held = StoredBytes.from_store(log, place, 10 * SEGMENT, NOWHERE)
     assert held.view(1_000_000, 1_000_020).part(5, 10) == b"56789"
     assert held[1_000_003:1_000_007].data == b"3456"
     assert disk.read == [5, 4]
@@ -109,7 +109,7 @@ def test_what_was_appended_in_parts_is_read_at_once(lengths: list[int], room: in
     assert log.read(start, stop - start) == stated[start:stop]
     source = NOWHERE
     places = [(stop, len(stated) - stop), (start, stop - start)]
-    turned = TracedBytes.rejoined([StoredBytes.of(log, *place, source) for place in places])
+    turned = TracedBytes.rejoined([StoredBytes.from_store(log, *place, source) for place in places])
     swapped = stated[stop:] + stated[start:stop]
     assert turned.data == swapped
     assert turned.part(1, len(swapped) - 1) == swapped[1:-1]
@@ -128,9 +128,9 @@ def test_logged_bytes_lie_at_the_beginning_of_their_source_unless_it_is_said_oth
     log = Log(100)
     position = log.append(b"abcdef")
     source = FrameTable.of_one(1 << 30, 3, 40, 7000)
-    assert StoredBytes.of(log, position, 6, source).origin(0, 6) == (FrameExtent(3, 40, 6),)
-    assert StoredBytes.of(log, position + 2, 4, source, 2).origin(0, 4) == (FrameExtent(3, 42, 4),)
-    assert StoredBytes.of(log, position + 2, 4, source, 2, ("unseal",)).steps == ("unseal",)
+    assert StoredBytes.from_store(log, position, 6, source).origin(0, 6) == (FrameExtent(3, 40, 6),)
+    assert StoredBytes.from_store(log, position + 2, 4, source, 2).origin(0, 4) == (FrameExtent(3, 42, 4),)
+    assert StoredBytes.from_store(log, position + 2, 4, source, 2, ("unseal",)).steps == ("unseal",)
 
 
 @pytest.mark.parametrize("room", [0, SEGMENT - 1, SEGMENT, SEGMENT + 1, 4 * SEGMENT, 99 * SEGMENT])
@@ -237,7 +237,7 @@ def test_a_log_that_lies_elsewhere_is_only_read() -> None:
             return b"0123456789"[position : position + length]
 
     log = ReadLog(Source())
-    assert (log.read(2, 3), StoredBytes.of(log, 4, 5, NOWHERE).part(1, 3)) == (b"234", b"56")
+    assert (log.read(2, 3), StoredBytes.from_store(log, 4, 5, NOWHERE).part(1, 3)) == (b"234", b"56")
     assert (log.end, b"".join(log.pieces())) == (10, b"0123456789")
     with pytest.raises(TypeError):
         log.append(b"x")

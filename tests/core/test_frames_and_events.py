@@ -37,8 +37,8 @@ def test_a_set_of_frames_has_those_that_were_added_and_no_neighbour() -> None:
 def test_an_error_is_a_problem_of_its_kind_at_the_frames_of_its_bytes(error: DecodeError, kind: str) -> None:
     assert kind_of(error) == kind
     where = TracedBytes.join([TracedBytes.of_frame(b"a", 5), TracedBytes.of_frame(b"b", 3)])
-    assert Problem.of("rpc", error, where) == Problem(kind, "rpc", (3, 5), str(error))  # type: ignore[arg-type]
-    assert Problem.of("rpc", error, [9, 2]) == Problem(kind, "rpc", (9, 2), str(error))  # type: ignore[arg-type]
+    assert Problem.from_error("rpc", error, where) == Problem(kind, "rpc", (3, 5), str(error))  # type: ignore[arg-type]
+    assert Problem.from_error("rpc", error, [9, 2]) == Problem(kind, "rpc", (9, 2), str(error))  # type: ignore[arg-type]
 
 
 def test_a_problem_is_of_a_file_where_reading_broke_off_and_not_where_something_is_noted() -> None:
@@ -72,15 +72,15 @@ def test_the_hint_of_an_error_of_the_user_is_a_note_of_it() -> None:
 def test_a_cursor_reads_to_its_own_end_and_says_what_is_left() -> None:
     cursor = Cursor(b"0123456789", 2, 8)
     assert (cursor.pos, cursor.stop, cursor.left) == (2, 8, 6)
-    assert cursor.take("a", 0) == b""
-    assert cursor.take("a", 1) == b"2"
+    assert cursor.take_bytes("a", 0) == b""
+    assert cursor.take_bytes("a", 1) == b"2"
     cursor.skip("b", 2)
     assert (cursor.pos, cursor.left) == (5, 3)
     for wrong in (4, -1):
         with pytest.raises(TruncatedError, match=rf"c at byte 5: {wrong} bytes wanted, 3 left") as caught:
-            cursor.take("c", wrong)
+            cursor.take_bytes("c", wrong)
         assert (caught.value.start, caught.value.stop, cursor.pos) == (5, 8, 5)
-    assert cursor.take("c", 3) == b"567"
+    assert cursor.take_bytes("c", 3) == b"567"
     assert cursor.rest() == b""
     assert Cursor(b"0123456789", 4).rest() == b"456789"
 

@@ -51,11 +51,14 @@ def test_a_text_is_learnt_of_the_capture_before_that_of_a_file() -> None:
 def test_the_text_for_people_is_of_a_preferred_language_then_of_the_capture_then_the_first() -> None:
     file, capture, other = Name("a", "metadata"), Name("b", "capture"), Name("c", "metadata")
     assert Texts[int]().first() == (None, None)
-    assert Texts.of([(1, file), (2, other)]).first() == (1, file)
-    assert Texts.of([(1, file), (2, capture)]).first() == (2, capture)
-    assert Texts.of([(1, file), (2, capture), (3, other)]).first(lambda language: language == 3) == (3, other)
+    assert Texts.collect_texts([(1, file), (2, other)]).first() == (1, file)
+    assert Texts.collect_texts([(1, file), (2, capture)]).first() == (2, capture)
+    assert Texts.collect_texts([(1, file), (2, capture), (3, other)]).first(lambda language: language == 3) == (
+        3,
+        other,
+    )
     # Without a preference, all languages are preferred alike.
-    assert Texts.of([(1, file), (2, capture)]).first(lambda _: False) == (2, capture)
+    assert Texts.collect_texts([(1, file), (2, capture)]).first(lambda _: False) == (2, capture)
 
 
 def test_the_source_of_a_counter_is_that_of_its_name_for_people() -> None:

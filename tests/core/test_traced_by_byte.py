@@ -364,19 +364,19 @@ def test_a_buffer_is_looked_into_and_emptied_byte_by_byte() -> None:
             for length in range(13):
                 assert buffer.peek(length) == b"abcdefghijk"[at : at + length]
             with pytest.raises(ValueError, match=f"{12 - at} bytes asked for, {11 - at} held"):
-                buffer.take(12 - at)
-            taken = buffer.take(min(step, 11 - at))
+                buffer.take_bytes(12 - at)
+            taken = buffer.take_bytes(min(step, 11 - at))
             check(taken, expected[at : at + step])
             check_times(taken, expected[at : at + step])
             at += step
         assert (len(buffer), buffer.since_ns, buffer.peek(3)) == (0, None, b"")
-        assert buffer.take(0) is buffer.take_all() is buffer.take(-1) is EMPTY
+        assert buffer.take_bytes(0) is buffer.take_all() is buffer.take_bytes(-1) is EMPTY
 
 
 def test_logged_bytes_are_those_of_their_source() -> None:
     log = Log(5)
     log.append(b"????")
-    held = StoredBytes.of(log, log.append(b"abcdefghijk"), 11, table(PIECES).source, 0, ("unseal",))
+    held = StoredBytes.from_store(log, log.append(b"abcdefghijk"), 11, table(PIECES).source, 0, ("unseal",))
     for start, stop in parts(11):
         for part in (held[start:stop], held.view(start, stop), pickle.loads(pickle.dumps(held))[start:stop]):
             check(part, plain(PIECES)[start:stop])
@@ -392,7 +392,10 @@ def test_bytes_in_several_places_of_a_log_are_read_by_place() -> None:
     log, source = Log(100), table(PIECES).source
     log.append(b"xghijkxabcdefx")
     held = TracedBytes.rejoined(
-        [StoredBytes.of(log, 7, 6, source, 0, ("unseal",)), StoredBytes.of(log, 1, 5, source, 6, ("unseal",))]
+        [
+            StoredBytes.from_store(log, 7, 6, source, 0, ("unseal",)),
+            StoredBytes.from_store(log, 1, 5, source, 6, ("unseal",)),
+        ]
     )
     for start, stop in parts(11):
         assert held.part(start, stop) == b"abcdefghijk"[start:stop]

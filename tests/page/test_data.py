@@ -269,7 +269,7 @@ def test_every_number_of_the_page_is_that_of_stats(capture: truth.Capture, keys:
     ]
     shown = {"status > 0 or fault": "failed", UNREAD: "unread", "not response": "unanswered"}
     for source, name in shown.items():
-        assert len(Selection(filter=CallFilter(source)).of(analysis).shown) == overview[name], name
+        assert len(Selection(filter=CallFilter(source)).selected_analysis(analysis).shown) == overview[name], name
     found = blocks(page)
     columns = found["rows"]
     outcomes = Counter(columns["texts"][at] for at in columns["outcome"])

@@ -153,7 +153,7 @@ def same(filters: list[str], directory: Path, files: Iterable[str]) -> list[Outc
     files = list(files)
     passed = of_the_page(directory, filters, files)
     captures = [
-        [document(record) for record in CallRecords(analysis).of(range(1, len(analysis.calls) + 1))]
+        [document(record) for record in CallRecords(analysis).records_of(range(1, len(analysis.calls) + 1))]
         for analysis in map(analysis_named, files)
     ]
     for source, found in zip(filters, passed, strict=True):

@@ -47,7 +47,7 @@ def frames_for(needed: int, *sent: tuple[Direction, bytes]) -> set[int]:
     """The frames that come with one of these messages, which lie in frames 1, 2, ..."""
     packets = _SlicedFrames(_Needs({needed}, set(), set(), set()))
     for number, (direction, data) in enumerate(sent, 1):
-        message = Message.of(TracedBytes.of_frame(data, number, 54, number))
+        message = Message.of_bytes(TracedBytes.of_frame(data, number, 54, number))
         packets.take_message(CONNECTION, direction, message, message)
     return packets.frames()
 
@@ -97,7 +97,7 @@ STRANGER = Endpoint("192.0.2.9", 50000)
 
 def a_frame(number: int, src: Endpoint, dst: Endpoint, flags: int = ACK, data: bytes = b"x") -> SegmentBatch:
     payload = TracedBytes.of_frame(data, number, 54, number)
-    return SegmentBatch.of(Segment(src, dst, 1, 1, flags, 512, payload, 0, number, number))
+    return SegmentBatch.of_segment(Segment(src, dst, 1, 1, flags, 512, payload, 0, number, number))
 
 
 def taken(
@@ -107,7 +107,7 @@ def taken(
     for segment in segments:
         packets.take_segments(segment)
     for connection, frame, direction, data in messages:
-        message = Message.of(TracedBytes.of_frame(data, frame, 54, frame))
+        message = Message.of_bytes(TracedBytes.of_frame(data, frame, 54, frame))
         packets.take_message(connection, direction, message, message)
     return packets.frames()
 
@@ -229,7 +229,7 @@ def test_of_a_call_are_needed_its_frames_ends_session_and_the_issue_of_its_ticke
     binding = (Ptype.BIND, Ptype.BIND_ACK, Ptype.BIND_NAK, Ptype.ALTER_CONTEXT, Ptype.ALTER_CONTEXT_RESP, Ptype.AUTH3)
     pdus = [pdu(kind, 3, 200 + kind) for kind in Ptype] + [pdu(Ptype.BIND, 5, 300), pdu(Ptype.BIND, 4, 301)]
     analysis: Any = SimpleNamespace(sessions=sessions, pdus=pdus)
-    assert _Needs.of(analysis, [(1, one), (2, other)]) == _Needs(  # type: ignore[list-item]
+    assert _Needs.needs_of(analysis, [(1, one), (2, other)]) == _Needs(  # type: ignore[list-item]
         frames={5, 6, 8, 90, 91, 92, 70, 301, *(200 + kind for kind in binding)},
         ends={frozenset((CLIENT, SERVER)), frozenset((OTHER, SERVER))},
         hosts={frozenset((CLIENT.ip, SERVER.ip)), frozenset((OTHER.ip, SERVER.ip))},

@@ -342,4 +342,4 @@ def test_a_case_begins_with_its_manifest(tmp_path: Path) -> None:
 
 def test_parts_of_a_log_are_read_through_the_container(tmp_path: Path) -> None:
     log = ReadLog(made(tmp_path / "x", log=bytes(range(200)))["log"])
-    assert StoredBytes.of(log, 100, 50, NOWHERE).part(5, 8) == bytes(range(105, 108))
+    assert StoredBytes.from_store(log, 100, 50, NOWHERE).part(5, 8) == bytes(range(105, 108))

@@ -185,7 +185,7 @@ def test_no_latency_is_computed_across_a_clock_that_was_set_back_although_the_an
     for one in (analysis, open_case(tmp_path / "a.pcq")):
         assert [call.latency_ns for call in one.calls] == wanted
         assert [call_record(call, one).latency_ns for call in one.calls] == wanted
-        assert [record.latency_ns for record in CallRecords(one).of(range(1, len(wanted) + 1))] == wanted
+        assert [record.latency_ns for record in CallRecords(one).records_of(range(1, len(wanted) + 1))] == wanted
         has_latency, latencies = ShownCalls(one).latencies
         assert latencies[has_latency].tolist() == [latency for latency in wanted if latency is not None]
         timed = Selection(filter=CallFilter("latency_ns")).calls(one).numbers

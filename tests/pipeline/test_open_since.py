@@ -21,17 +21,17 @@ def test_what_lies_behind_a_hole_waits() -> None:
     lost, later = talk.c(b"x" * 10), talk.c(b"y" * 10)
     layer = Reassembler()
     for segment in (*hello, later):
-        layer.feed(SegmentBatch.of(segment))
+        layer.feed(SegmentBatch.of_segment(segment))
     assert layer.open_since(0) == later.time_ns
     assert layer.open_since(later.time_ns + 1) is None
-    layer.feed(SegmentBatch.of(lost))
+    layer.feed(SegmentBatch.of_segment(lost))
     assert layer.open_since(0) is None
 
 
 def test_a_connection_whose_beginning_is_not_known_waits() -> None:
     segment = Talk().c(b"x" * 10)
     layer = Reassembler()
-    layer.feed(SegmentBatch.of(segment))
+    layer.feed(SegmentBatch.of_segment(segment))
     assert layer.open_since(0) == segment.time_ns
     assert layer.open_since(segment.time_ns + 1) is None
 
@@ -47,7 +47,7 @@ def test_a_message_that_is_not_whole_waits() -> None:
 
 def fed(layer: RpcLayer, data: bytes, frame: int, *, from_client: bool) -> None:
     layer.feed(
-        ChannelBatch.of(CHANNEL, from_client, TracedBytes.of_frame(data, frame, 0, frame * 100), SMB, fresh=True)
+        ChannelBatch.of_span(CHANNEL, from_client, TracedBytes.of_frame(data, frame, 0, frame * 100), SMB, fresh=True)
     )
 
 

@@ -100,7 +100,7 @@ def test_a_time_before_the_first_frame_leaves_nothing() -> None:
     ],
 )
 def test_a_bound_of_time_is_known_from_the_first_frame(text: str, moment: int) -> None:
-    assert TimeBound.of(text).after(FIRST) == moment
+    assert TimeBound.from_text(text).after(FIRST) == moment
 
 
 def test_session_keys_are_looked_for_up_to_there() -> None:

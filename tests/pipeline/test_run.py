@@ -109,7 +109,7 @@ def test_what_is_listed_is_bounded_by_its_memory() -> None:
     for memory, listed in ((0, 0), (1, 1), (cost, 1), (cost + 1, 2), (2 * cost, 2), (2 * cost + 1, 3)):
         collected = EventCollector(Limits(listed_memory=memory))
         for _ in range(4):
-            collected.take(problem)
+            collected.take_event(problem)
         assert len(collected.problems) == listed, memory
         lacking = [one.text for one in collected.unlisted()]
         assert lacking == [f"{4 - listed} more problems of kind gap were met than are listed"]
@@ -119,7 +119,7 @@ def test_what_is_closed_by_the_end_of_the_capture_was_not_closed_in_it() -> None
     collected = EventCollector(DEFAULTS)
     other = msgspec.structs.replace(CHANNEL, number=9)
     for event in (ChannelClosed(CHANNEL), CaptureEnds(), ChannelClosed(other)):
-        collected.take(event)
+        collected.take_event(event)
     assert collected.closed == {CHANNEL.number}
 
 
@@ -133,9 +133,9 @@ def test_names_of_a_file_are_filled_in_where_a_case_is_opened(tmp_path: Path) ->
     metadata = metadata_of(named.catalogs, named.name_tables, "names")
     opened = analyze([path], metadata=[metadata])
     server = unnamed.calls[0].server
-    assert opened.catalogs.of(server).countersets[COUNTERSET].label == "Process V2"
+    assert opened.catalogs.catalog_of(server).countersets[COUNTERSET].label == "Process V2"
     assert len(opened.calls) == 1
-    assert COUNTERSET not in analyze([path]).catalogs.of(server).countersets
+    assert COUNTERSET not in analyze([path]).catalogs.catalog_of(server).countersets
     with pytest.raises(InputError, match="opened alone"):
         analyze([path, path])
 

@@ -221,7 +221,7 @@ def _groups(hosts: int, messages: int, message: bytes) -> Iterator[list[Event]]:
     for at in range(1000):
         client = Endpoint(f"10.0.0.{at % hosts + 1}", 50_000 + at % 4)
         connection = Connection(at % (4 * hosts), client, Endpoint("10.0.1.1", 445), True)
-        yield [StreamBatch.of(connection, 0, 0, untraced(message * messages))]
+        yield [StreamBatch.of_part(connection, 0, 0, untraced(message * messages))]
 
 
 @pytest.mark.parametrize(

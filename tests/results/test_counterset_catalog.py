@@ -201,7 +201,7 @@ def test_names_are_not_kept_without_end(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_catalogs_are_those_of_servers_that_reported_something() -> None:
     catalogs = Catalogs()
-    assert catalogs.of(Endpoint("10.0.0.1", 445)) is catalogs.at("10.0.0.1")
+    assert catalogs.catalog_of(Endpoint("10.0.0.1", 445)) is catalogs.at("10.0.0.1")
     catalogs.at("10.0.0.2").entry(GUID)
     assert [ip for ip, _ in catalogs] == ["10.0.0.2"]
 

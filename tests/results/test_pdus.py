@@ -63,7 +63,7 @@ class Message:
         self.lengths = [len(whole) for whole in wholes]
         self.bounds = array("I", [end for head, stub, _ in parts for end in (len(head), len(head) + len(stub))])
         self.plains = tuple(plains)
-        self.pdus = Pdus.of(self.whole, self.lengths, self.bounds, self.plains, "rpc")
+        self.pdus = Pdus.from_lengths(self.whole, self.lengths, self.bounds, self.plains, "rpc")
 
     def fragments(self) -> list[Fragment]:
         """One by one."""
@@ -390,7 +390,7 @@ def test_long_bytes_are_moved_into_the_log_in_parts_and_only_once(monkeypatch: p
         data = bytes(at % 256 for at in range(length))
         aside = Log(1000)
         place = append(aside, data)
-        logged = StoredBytes.of(aside, place, length, TracedBytes.of_frame(data, 3, 7).source)
+        logged = StoredBytes.from_store(aside, place, length, TracedBytes.of_frame(data, 3, 7).source)
         appended.clear()
         table = CallTable()
         table.append(call_with(Pdus(logged, None, array("I", (1, length)))))

@@ -246,7 +246,7 @@ def test_names_that_were_put_together_are_not_kept_without_end() -> None:
 def test_each_server_has_a_table_of_its_own() -> None:
     tables = NameTables()
     server = Endpoint("10.0.0.1", 445)
-    assert tables.of(server) is tables.at("10.0.0.1")
+    assert tables.table_of(server) is tables.at("10.0.0.1")
     tables.at("10.0.0.2").learn(ENGLISH, {2: "S"})
     tables.at("10.0.0.3").give(ENGLISH, {2: "S"})
     assert [ip for ip, _ in tables] == ["10.0.0.2"]

@@ -253,8 +253,8 @@ class CallSelection(Struct, frozen=True):
 
     selection: Selection
 
-    def of(self, analysis: Analysis) -> Analysis:
-        return self.selection.of(analysis)
+    def selected_analysis(self, analysis: Analysis) -> Analysis:
+        return self.selection.selected_analysis(analysis)
 
     def finds(self, analysis: Analysis) -> Callable[[], bool]:
         """Whether the selection asked for calls of some kind, and there are some."""
@@ -267,8 +267,8 @@ class SampleSelection(Struct, frozen=True):
     selection: Selection
     filter: SampleFilter | None
 
-    def of(self, analysis: Analysis) -> Analysis:
-        return self.selection.of(analysis)
+    def selected_analysis(self, analysis: Analysis) -> Analysis:
+        return self.selection.selected_analysis(analysis)
 
 
 class CounterSelection(SampleSelection, frozen=True):

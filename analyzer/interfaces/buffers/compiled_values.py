@@ -263,7 +263,7 @@ def damage_of(
         wanted.setdefault(id(error.compiled), error)
     found = [
         _located_below(node, path, base, wanted[id(node)], size)
-        for path, node, base in walk(compiled, "", 0)
+        for path, node, base in walk_objects(compiled, "", 0)
         if id(node) in wanted
     ]
     if problem is not None:
@@ -288,7 +288,7 @@ def _located_below(node: Any, path: str, base: int, error: LazyError, size: int)
     return translated(error.__cause__, field, min(at, size), size)
 
 
-def walk(compiled: Any, path: str, base: int) -> Iterator[tuple[str, Any, int]]:
+def walk_objects(compiled: Any, path: str, base: int) -> Iterator[tuple[str, Any, int]]:
     """Every compiled object below `compiled` with its path and where its stream begins, the root first."""
     yield path, compiled, base
     for held, place in compiled._debug.items():
@@ -300,7 +300,7 @@ def walk(compiled: Any, path: str, base: int) -> Iterator[tuple[str, Any, int]]:
                 break
             step = f"{path}.{name}" if child is item else f"{path}.{name}[{number}]"
             inner = base if item._io is compiled._io else base + places[number]["start"]
-            yield from walk(item, step.lstrip("."), inner)
+            yield from walk_objects(item, step.lstrip("."), inner)
 
 
 def broken_path(root: Any) -> list[tuple[str, int, Any]]:

@@ -538,7 +538,7 @@ def _one_by_one(data: bytes, starts: Sequence[int]) -> Iterator[_Read]:
         if kind == ERROR:
             singles.entries.append((number, kind, status, -1, -1, -1, start, 0))
         else:
-            at = singles.take(data, (number, kind, status), ids, at, stop)
+            at = singles.take_values(data, (number, kind, status), ids, at, stop)
         if at != stop:
             raise IrregularError
     if singles.blocks:
@@ -553,7 +553,9 @@ class _SinglesOneByOne:
         # What `Singles` has of each value, and the value.
         self.entries: list[tuple[int, int, int, int, int, int, int, int | bytes]] = []
 
-    def take(self, data: bytes, head: tuple[int, int, int], ids: Sequence[int] | None, at: int, stop: int) -> int:
+    def take_values(
+        self, data: bytes, head: tuple[int, int, int], ids: Sequence[int] | None, at: int, stop: int
+    ) -> int:
         """Takes the values of a performance data block that begin at `at`; where they end."""
         shape = shape_at(data, at, stop, 1 if ids is None else len(ids))
         values = shape.ints.unpack_from(data, at)[2::3]

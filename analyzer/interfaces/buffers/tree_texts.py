@@ -105,7 +105,7 @@ class _LayoutText(Struct, frozen=True, eq=False):
     pieces: Sequence[_Piece] | None
     placed: npt.NDArray[np.bool_] | None
 
-    def of(self, data: bytes, layout: PerfDataLayout) -> Iterable[_Piece]:
+    def pieces_of(self, data: bytes, layout: PerfDataLayout) -> Iterable[_Piece]:
         """The pieces of the layout's JSON text for a buffer."""
         return self.pieces if self.pieces is not None else _grouped(_pieces(data, layout))
 
@@ -167,8 +167,8 @@ def _perf_data_tree(data: bytes, read: PerfDataParts) -> TreeText:
     if read.texts:
         values = [value for at, value in enumerate(values_of(read)) if placed is None or placed[at]]
     if len(data) > _LONG:
-        return TreeText(Pieces(lambda: chain(texts, (piece.filled(values) for piece in known.of(data, layout)))))
-    for piece in known.pieces or known.of(data, layout):
+        return TreeText(Pieces(lambda: chain(texts, (piece.filled(values) for piece in known.pieces_of(data, layout)))))
+    for piece in known.pieces or known.pieces_of(data, layout):
         texts.append(piece.filled(values))
     return TreeText(Raw(b"".join(texts)))
 

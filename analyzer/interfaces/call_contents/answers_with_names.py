@@ -96,7 +96,7 @@ class Bindings:
 
     def _binding(self, server: Endpoint, layout: PerfDataLayout | WinperfLayout, query: QueryView | None) -> Binding:
         def make() -> Binding:
-            catalog = self._analysis.catalogs.of(server)
+            catalog = self._analysis.catalogs.catalog_of(server)
 
             def is_of_text(block: int, counter_id: int | None) -> bool:
                 entry = catalog.counter(*counter_of(query, block, counter_id))
@@ -105,7 +105,7 @@ class Bindings:
             known = query.blocks if query is not None else {}
             parts = layout.parts if isinstance(layout, PerfDataLayout) else ()
             has_text = any(len(part) and _are(part, is_of_text, known).any() for part in parts)
-            return Binding(layout, query, server, catalog, self._analysis.name_tables.of(server), has_text)
+            return Binding(layout, query, server, catalog, self._analysis.name_tables.table_of(server), has_text)
 
         return self._known.get((id(layout), id(query), server), make, lambda made: made.num_values)
 

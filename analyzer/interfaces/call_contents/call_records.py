@@ -72,7 +72,7 @@ class CallRecords:
         self._ready = TreeTexts() if for_json else None
         self._before: int | None = None
 
-    def of(self, numbers: Sequence[int], damages: Damages | None = None) -> Iterator[CallRecord]:
+    def records_of(self, numbers: Sequence[int], damages: Damages | None = None) -> Iterator[CallRecord]:
         """The records of the calls with these numbers, each with the time since the one before it. What is wrong with their buffers
         is noted in `damages`."""
         for number, query, held, call in self._rows(numbers):
@@ -178,11 +178,15 @@ class CallRecords:
 
     def _counterset(self, guid: object, server: Endpoint) -> CountersetFacts | None:
         """The counterset in a call's record that a call of PerflibV2 asks about."""
-        return CountersetFacts(guid, self.analysis.catalogs.of(server).label(guid)) if isinstance(guid, str) else None
+        return (
+            CountersetFacts(guid, self.analysis.catalogs.catalog_of(server).label(guid))
+            if isinstance(guid, str)
+            else None
+        )
 
     def _read(self, read: PerformanceRead, server: Endpoint) -> ReadFacts:
         """Which read of a performance value a call's record belongs to."""
-        words = value_in_words(read.value_name, self.analysis.name_tables.of(server), read.key)
+        words = value_in_words(read.value_name, self.analysis.name_tables.table_of(server), read.key)
         return ReadFacts(read.number, read.attempt, read.key, words)
 
     def _sides(

@@ -142,7 +142,7 @@ class Damages:
         """Whether nothing is wrong with the buffers of both sides of a call, in the parts that were looked at."""
         return self._known(number) == 3
 
-    def of(self, number: int, name: SideName, side: Side) -> DecodeError | None:
+    def problem_of(self, number: int, name: SideName, side: Side) -> DecodeError | None:
         """What is wrong with the buffer of a call's side; it is decoded where that was not done before."""
         known = self._buffers.get((number, name))
         if known is None and not self._known(number) & _BITS[name]:
@@ -153,7 +153,7 @@ class Damages:
     def of_call(self, call: Call) -> Iterator[DecodeError | None]:
         """What is wrong with the buffers of both sides of a call, as far as they are there."""
         sides: tuple[tuple[SideName, Side | None], ...] = ("request", call.request), ("response", call.response)
-        return (self.of(call.number, name, side) for name, side in sides if side is not None)
+        return (self.problem_of(call.number, name, side) for name, side in sides if side is not None)
 
 
 _BITS: dict[SideName, int] = {"request": 1, "response": 2}

@@ -72,7 +72,7 @@ def sample_chunks(analysis: Analysis) -> Iterator[SampleChunk | SampleRecord]:
     chunks = _Chunks(analysis)
     shown = analysis.shown
     for number, call in shown.only(analysis.calls.with_values(shown.numbers)):
-        found = chunks.of(number, call)
+        found = chunks.chunks_of(number, call)
         yield from found if found is not None else call_samples(number, call, analysis)
 
 
@@ -85,7 +85,7 @@ class _Chunks:
     def __init__(self, analysis: Analysis) -> None:
         self._bindings = Bindings(analysis)
 
-    def of(self, number: int, call: Call) -> Iterator[SampleChunk | SampleRecord] | None:
+    def chunks_of(self, number: int, call: Call) -> Iterator[SampleChunk | SampleRecord] | None:
         """The chunks of samples in a call's answer, None where its values are to be read one by one."""
         side = call.response
         if side is None or side.buffer is None:

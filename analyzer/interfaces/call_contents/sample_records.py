@@ -28,10 +28,10 @@ def call_samples(number: int, call: Call, analysis: Analysis) -> Iterator[Sample
         return
     server, time_ns = call.server, call.response.first_time_ns
     if call.is_perflib:
-        for sample in perflib_samples(call, analysis.catalogs.of(server)):
+        for sample in perflib_samples(call, analysis.catalogs.catalog_of(server)):
             yield sample_record(sample, number, time_ns, server, call.handle)
     elif call.is_winreg:
-        for value in winperf_samples(call, analysis.name_tables.of(server)):
+        for value in winperf_samples(call, analysis.name_tables.table_of(server)):
             yield sample_record(value, number, time_ns, server, call.handle)
 
 
@@ -51,7 +51,7 @@ def sample_keys(sample: PerflibSample | WinperfSample) -> dict[str, Any]:
     """What a sample record says of a value, but for the call that brought it."""
     out = {name: getattr(sample, name) for name in sample.__struct_fields__}
     names = sample.names
-    out["names"] = NamesFacts.of(names) if names is not None else None
+    out["names"] = NamesFacts.from_names(names) if names is not None else None
     if isinstance(sample, PerflibSample):
         out["block_status_name"] = win32_name(sample.block_status)
         out["name_source"] = names.source if names is not None else None

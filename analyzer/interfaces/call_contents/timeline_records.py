@@ -97,8 +97,8 @@ def call_problems(call: Call, damages: Damages) -> Iterator[Problem]:
             if side.problem.undecoded is not None:
                 text += f"; {side.problem.undecoded} of {side.stub_length} bytes are not decoded"
             yield Problem("malformed", layer, side.frames, text)
-        if (damage := damages.of(number, name, side)) is not None:
-            found = Problem.of(layer, damage, side.frames)
+        if (damage := damages.problem_of(number, name, side)) is not None:
+            found = Problem.from_error(layer, damage, side.frames)
             text = f"call #{number}: {side.buffer_kind} buffer of the {name} is damaged: {found.text}"
             yield Problem(found.kind, layer, found.frames, text)
 
@@ -146,7 +146,7 @@ def timeline_records(
     def parts() -> Iterator[Iterable[Record]]:
         damages = Damages()
         yield (capture_record(analysis.capture),)
-        yield CallRecords(analysis, for_json=for_json).of(shown, damages)
+        yield CallRecords(analysis, for_json=for_json).records_of(shown, damages)
         yield records_behind_calls(analysis, damages, len(shown), selected_by)
 
     return chain.from_iterable(parts())

@@ -242,7 +242,7 @@ class Following:
             if handle == NO_HANDLE:
                 return
             server, name = self._calls.shared.handles[handle]
-            query = self._book.of(server, channel, name)
+            query = self._book.query_of(server, channel, name)
             self._watches[at] = _Watch(query, query.epoch)
             return
         call = self._call(at)
@@ -255,7 +255,7 @@ class Following:
         if asked is None:
             self._begins_unnamed(call)
             return
-        query = self._book.of(call.server, call.channel, asked)
+        query = self._book.query_of(call.server, call.channel, asked)
         if opnum == Opnum.VALIDATE_COUNTERS:
             self._is(at, query.view())
             if call.state != "complete" or call.fault is not None:

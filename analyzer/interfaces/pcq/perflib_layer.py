@@ -108,7 +108,7 @@ class CatalogLearner:
         decoded = decode_buffer(kind, data)
         if decoded.problem is not None:
             return
-        catalog, place = self.catalogs.of(call.server), (lesson.server, lesson.counterset)
+        catalog, place = self.catalogs.catalog_of(call.server), (lesson.server, lesson.counterset)
         if lesson.asked is None:
             catalog.learn_instances(lesson.counterset, decoded.tree)
             self._listed[place] = lesson.digest
@@ -165,7 +165,7 @@ def _side(side: Side, call: Call, name: SideName, request_code: int | None = Non
     try:
         decoded = stub_places("perflib-v2", opnum, name, stub, ndr64=call.syntax == "ndr64", big_endian=side.big_endian)
     except DecodeError as error:
-        return replace(side, params=error.params, problem=StubProblem.of(error))
+        return replace(side, params=error.params, problem=StubProblem.from_error(error))
     params = decoded.params
     if decoded.status is not None:
         params["ReturnValue"] = decoded.status

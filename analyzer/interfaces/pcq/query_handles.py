@@ -280,7 +280,7 @@ class QueryHandles:
         self._happened = Happened()
         self._count = 0
 
-    def of(self, server: Endpoint, channel: int, handle: str) -> Query:
+    def query_of(self, server: Endpoint, channel: int, handle: str) -> Query:
         """The query handle, used on a channel."""
         key = (server.ip, handle)
         query = self._queries.get(key)
@@ -298,7 +298,7 @@ class QueryHandles:
     def opened(self, server: Endpoint, channel: int, handle: str) -> Query:
         """Notes that a query handle was given out: it holds nothing yet."""
         self._queries.pop((server.ip, handle), None)
-        query = self.of(server, channel, handle)
+        query = self.query_of(server, channel, handle)
         query.followed = query.ordered = True
         return query
 

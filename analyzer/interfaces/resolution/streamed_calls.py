@@ -75,7 +75,7 @@ class CallStream:
         self.late = 0
         self.tally: Counter[Tally] = Counter()
 
-    def take(self, call: Call) -> Iterator[Problem]:
+    def take_call(self, call: Call) -> Iterator[Problem]:
         """Takes a call that was completed, to give it in order."""
         is_unbound = call.interface.uuid is None
         if is_unbound:
@@ -89,7 +89,7 @@ class CallStream:
     def _read(self, context: _Context, call: Call) -> Iterator[Problem]:
         """What the calls of a context without a bind, this one among them, can be read as."""
         before = context.taken_for
-        context.readings.take(call)
+        context.readings.take_call(call)
         guess = context.taken_for = context.readings.only
         if guess is not None:
             frames_noted(context.frames, call)

@@ -129,7 +129,7 @@ class ContextReadings:
         self._proofs = dict.fromkeys(_READINGS, 0)
         self.count = 0
 
-    def take(self, call: Call) -> None:
+    def take_call(self, call: Call) -> None:
         """Tries the readings of the context on one more call, and drops those that the call contradicts."""
         self.count += 1
         if call.opnum is None or call.fault is not None:
@@ -161,7 +161,7 @@ def _only_reading(calls: Iterable[Call]) -> ContextGuess | None:
     """The only interface that all these calls without a bind can be read as."""
     readings = ContextReadings()
     for call in calls:
-        readings.take(call)
+        readings.take_call(call)
         if not readings.is_undecided:
             return None
     return readings.only

@@ -205,7 +205,7 @@ class KeyFollower:
                 entries[int(index)] = text
         # The first pair of a Windows table holds the highest index in use, not a name (winperf.h reference).
         entries.pop(1, None)
-        self.names.of(server).learn(table[1], entries)
+        self.names.table_of(server).learn(table[1], entries)
 
 
 def holds_names(call: Call) -> bool:

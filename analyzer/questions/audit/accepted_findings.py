@@ -35,7 +35,7 @@ class Accepted(Struct, frozen=True):
     seen: str | None
 
     @classmethod
-    def of(cls, finding: Finding) -> Accepted:
+    def of_finding(cls, finding: Finding) -> Accepted:
         judgement = finding.judgement
         method = judgement.call.method if judgement.call is not None else None
         field = None
@@ -84,7 +84,7 @@ def baseline_json(findings: Iterable[Finding]) -> tuple[bytes, int]:
     counts: dict[Accepted, int] = {}
     for finding in findings:
         if not finding.is_excused:
-            entry = Accepted.of(finding)
+            entry = Accepted.of_finding(finding)
             counts[entry] = counts.get(entry, 0) + 1
     entries = [
         {

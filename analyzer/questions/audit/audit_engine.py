@@ -51,7 +51,7 @@ class _OfPart(Struct, frozen=True):
     hosts: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
-    def of(cls, analysis: Analysis) -> _OfPart:
+    def of_analysis(cls, analysis: Analysis) -> _OfPart:
         channels, handles, hosts = set(), set(), set()
         for _, call in analysis.shown:
             channels.add(call.channel)
@@ -93,7 +93,7 @@ class Audit:
         self._repeated: dict[Plan, int] = {}
         self.evidence = Evidence(analysis)
         self._shown = analysis.shown
-        self._of_part = _OfPart.of(analysis) if analysis.part is not None else _OfPart()
+        self._of_part = _OfPart.of_analysis(analysis) if analysis.part is not None else _OfPart()
         self._rules = tuple(every_rule() if rules is None else rules)
         judged: dict[str, list[str]] = {}
         for rule in self._rules:
@@ -155,7 +155,7 @@ class Audit:
             if is_shown:
                 self._unknown(call)
             return
-        plan = plans.of(call)
+        plan = plans.plan_of(call)
         self.evidence.note_places(call)
         if is_shown:
             self._settle(plan)
@@ -277,7 +277,7 @@ class Audit:
 
     def _accepting(self, finding: Finding) -> Accepted | None:
         """The entry of the baseline that accepts a finding."""
-        entry = Accepted.of(finding)
+        entry = Accepted.of_finding(finding)
         return next((key for key in (entry, entry.whatever_seen) if key in self.baseline), None)
 
     def _note(self, judgement: Judgement, *, excused: bool = False, times: int = 1) -> None:

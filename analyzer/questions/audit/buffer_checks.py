@@ -59,7 +59,7 @@ OfAnswers = Callable[[CallEvidence, DataAnswer], Iterable[Judgement]]
 def of_data(requirements: OfMethods, *, of_each: bool = False) -> Callable[[OfAnswers], Look[CallEvidence]]:
     """Decorates what judges data answers, whether damaged or not; where the stub itself is, nothing can be stated."""
 
-    def take(check: OfAnswers) -> Look[CallEvidence]:
+    def look_of(check: OfAnswers) -> Look[CallEvidence]:
         @of_calls(requirements, DATA, of_each=of_each)
         @wraps(check)
         def look(call: CallEvidence) -> Iterator[Judgement]:
@@ -70,7 +70,7 @@ def of_data(requirements: OfMethods, *, of_each: bool = False) -> Callable[[OfAn
 
         return look
 
-    return take
+    return look_of
 
 
 def status_violation(code: int) -> Literal["warn", "fail"] | None:

@@ -401,7 +401,9 @@ class CallEvidence:
     @property
     def catalog(self) -> Catalog:
         """The catalog that audit rules compare with: what the server reported about its countersets, over the whole capture."""
-        return self._capture.analysis.catalogs.of(self.context.server) if self._capture is not None else Catalog()
+        return (
+            self._capture.analysis.catalogs.catalog_of(self.context.server) if self._capture is not None else Catalog()
+        )
 
     @property
     def knowledge(self) -> Knowledge:

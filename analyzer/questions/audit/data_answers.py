@@ -200,7 +200,7 @@ class DataAnswer(Struct, dict=True):
         """Adds a flaw of the number of 4 bytes at `at` in the data answer."""
         self.flaws.append(Flaw(kind, path, (at, at + 4), f"{expected}", f"{seen}"))
 
-    def of(self, *kinds: FlawKind, block_types: tuple[int, ...] | None = None) -> list[Flaw]:
+    def flaws_of(self, *kinds: FlawKind, block_types: tuple[int, ...] | None = None) -> list[Flaw]:
         """Returns the flaws of these kinds in the data answer, in blocks of these types. Where values of many instances have one
         flaw, the first is among them."""
         return [

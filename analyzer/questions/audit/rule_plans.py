@@ -97,7 +97,7 @@ class Plans:
         # A state is held on to, so that no other has its identity.
         self._held_by_view: dict[int, tuple[QueryView, int]] = {}
 
-    def of(self, call: CallEvidence) -> Plan:
+    def plan_of(self, call: CallEvidence) -> Plan:
         likeness, query = likeness_of(call), call.view
         if likeness is None:
             return self._made(call)

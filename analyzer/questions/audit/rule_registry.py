@@ -159,7 +159,7 @@ Looks = tuple[Look[Any], ...]
 def rule(code: str, level: Level, severity: Severity, *formerly: str) -> Callable[[Look[Any] | Looks], Rule]:
     """Makes an audit rule of what `of_requests`, `of_calls` or their like decorated: a function or class named as the rule is."""
 
-    def take(looks: Look[Any] | Looks) -> Rule:
+    def rule_of(looks: Look[Any] | Looks) -> Rule:
         looks = looks if isinstance(looks, tuple) else (looks,)
         look = looks[0]
         name = re.sub("(?<=.)(?=[A-Z])", "-", look.made.__name__).replace("_", "-").lower()
@@ -168,7 +168,7 @@ def rule(code: str, level: Level, severity: Severity, *formerly: str) -> Callabl
             made.also(one)
         return made
 
-    return take
+    return rule_of
 
 
 def of_requests(
@@ -204,7 +204,7 @@ def of_sides(
     """Decorates an audit check of each side of a call by itself, and both alike: it is shown the call, and a side that was
     captured."""
 
-    def take(check: Callable[[CallEvidence | AskedEvidence, SideEvidence], Iterable[Judgement]]) -> Looks:
+    def looks_of(check: Callable[[CallEvidence | AskedEvidence, SideEvidence], Iterable[Judgement]]) -> Looks:
         @wraps(check)
         def request(call: AskedEvidence) -> Iterable[Judgement]:
             return check(call, call.sent)
@@ -214,7 +214,7 @@ def of_sides(
 
         return of_requests(asked, of_request)(request), of_calls(answered, of_response)(response)
 
-    return take
+    return looks_of
 
 
 def _look(

@@ -133,7 +133,7 @@ OfBlocks = Callable[[CallEvidence, WinperfBlock], Iterable[Judgement]]
 def of_blocks(requirements: OfMethods, *, of_objects: bool = False) -> Callable[[OfBlocks], Look[CallEvidence]]:
     """Decorates audit checks of PERF_DATA_BLOCKs, or only `of_objects` that HeaderLength leads to."""
 
-    def take(check: OfBlocks) -> Look[CallEvidence]:
+    def look_of(check: OfBlocks) -> Look[CallEvidence]:
         @of_calls(requirements, READS)
         @wraps(check)
         def look(call: CallEvidence) -> Iterator[Judgement]:
@@ -145,7 +145,7 @@ def of_blocks(requirements: OfMethods, *, of_objects: bool = False) -> Callable[
 
         return look
 
-    return take
+    return look_of
 
 
 def definitions_of(item: Structure) -> Iterator[Definition]:

@@ -70,7 +70,7 @@ class CallComparison:
         self._found: list[DifferenceRecord | Unequal] = []
         self._uncompared: dict[tuple[WhyNotCompared, str], tuple[list[int], list[int]]] = {}
 
-    def take(self, a: Conversation | None, b: Conversation | None) -> None:
+    def compare_conversations(self, a: Conversation | None, b: Conversation | None) -> None:
         """Compares two conversations that belong together; one is None where only the other capture has it."""
         if a is None or b is None:
             self._found.append(self._lone_conversation(a, b))

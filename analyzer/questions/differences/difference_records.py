@@ -66,7 +66,7 @@ class Differences:
     def found(self) -> Sequence[DifferenceRecord]:
         """All differences of two analyses, in the order in which they are told."""
         for one, other in paired_talks(*map(talks_of, self._views)):
-            self._calls.take(one, other)
+            self._calls.compare_conversations(one, other)
         return [*self._of_machines(), *self._of_facts(), *self._calls.records()]
 
     @cached_property

@@ -76,7 +76,7 @@ class FilmMaker:
         self._says: dict[tuple[bool, str], int] = {(True, ""): 0, (False, "not asked"): NOT_ASKED}
         self._packed = self._left_out = 0
 
-    def take(self, batch: Batch) -> None:
+    def take_readings(self, batch: Batch) -> None:
         """Takes the readings of a batch into films."""
         states, values, exact = self._cells(batch)
         bounds = np.searchsorted(batch.answer, np.arange(len(batch.answers) + 1)).tolist()
@@ -311,5 +311,5 @@ def films_of(batches: Iterator[Batch], most_bytes: int | None = None) -> Films:
     """Returns the films of readings. Beyond `most_bytes` of blocks, further polls are only counted."""
     maker = FilmMaker(most_bytes)
     for batch in batches:
-        maker.take(batch)
+        maker.take_readings(batch)
     return maker.films()

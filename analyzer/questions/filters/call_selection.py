@@ -129,7 +129,7 @@ class Selection(Struct, frozen=True):
         """Whether the selection asks for calls of some kind, not only of a time, machine or user."""
         return bool(self.interfaces or self.handle or self.session) or self.filter is not None
 
-    def of(self, analysis: Analysis) -> Analysis:
+    def selected_analysis(self, analysis: Analysis) -> Analysis:
         """The analysis with only the selected calls shown; the analysis itself where everything is selected."""
         if self.words is None:
             return analysis
@@ -191,8 +191,8 @@ class _Ends:
             from analyzer.interfaces.call_contents.machine_names import machine_names
 
             names = machine_names(analysis)
-        self._servers = Parties.of(selection.servers, names) if selection.servers else None
-        self._clients = Parties.of(selection.clients, names) if selection.clients else None
+        self._servers = Parties.of_machines(selection.servers, names) if selection.servers else None
+        self._clients = Parties.of_machines(selection.clients, names) if selection.clients else None
         self._users = selection.users
 
     def of_calls(self) -> Iterator[Asked]:

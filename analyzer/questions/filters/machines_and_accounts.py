@@ -21,7 +21,7 @@ class Party(Struct, frozen=True):
         return self.text
 
     @classmethod
-    def of(cls, text: str) -> Party:
+    def from_text(cls, text: str) -> Party:
         """The machine that an option names; raises `ValueError` for what can be none."""
         try:
             return cls(text, ip_network(text.strip("[]"), strict=False))
@@ -52,7 +52,7 @@ class Parties(Struct, frozen=True):
     known: dict[str, bool]
 
     @classmethod
-    def of(cls, wanted: tuple[Party, ...], names: Mapping[str, Sequence[str]]) -> Parties:
+    def of_machines(cls, wanted: tuple[Party, ...], names: Mapping[str, Sequence[str]]) -> Parties:
         return cls(wanted, names, {})
 
     def has(self, ip: str) -> bool:

@@ -56,4 +56,4 @@ def _machine(machine: Party, names: Pseudonyms) -> Party:
         raise InputError(
             f"{machine} is a network, which has no pseudonym", hint="With --redact, name single addresses."
         )
-    return Party.of(names.address(machine.text.strip("[]")))
+    return Party.from_text(names.address(machine.text.strip("[]")))

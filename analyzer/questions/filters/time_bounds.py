@@ -26,7 +26,7 @@ class TimeBound(Struct, frozen=True):
         return self.text
 
     @classmethod
-    def of(cls, text: str) -> TimeBound:
+    def from_text(cls, text: str) -> TimeBound:
         """The moment that an option states; raises `ValueError` for what is no time."""
         text = text.strip()
         if (absolute := parse_time(text)) is not None:

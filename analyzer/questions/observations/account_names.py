@@ -61,7 +61,7 @@ class Accounts:
         self._handles: dict[bytes, str] = {}
         self._names: dict[int, str] = {}
 
-    def take(self, call: Call) -> tuple[str, ...]:
+    def accounts_of(self, call: Call) -> tuple[str, ...]:
         """The accounts and groups that a samr or lsarpc call is about, as far as they are known."""
         request = call.request
         if request is None or request.missing is not None:
@@ -85,7 +85,7 @@ class Accounts:
         opnum = call.opnum
         if opnum == _LSA_NAMES_4 and call.interface.uuid == LSARPC:
             return _names(cursor, varying=False)
-        handle = cursor.take("handle", _HANDLE)
+        handle = cursor.take_bytes("handle", _HANDLE)
         if call.interface.uuid == LSARPC:
             return _names(cursor, varying=False)
         if opnum in _CREATING:
@@ -154,7 +154,9 @@ def _strings(cursor: _NamingStub, heads: Sequence[tuple[int, int]]) -> list[str]
         if length // 2 > actual:
             raise DecodeError("a string shorter than it states", field="actual_count")
         found.append(
-            cursor.take("Buffer", 2 * actual)[:length].decode(f"utf-16-{cursor.order[0]}e", "replace").rstrip("\0")
+            cursor.take_bytes("Buffer", 2 * actual)[:length]
+            .decode(f"utf-16-{cursor.order[0]}e", "replace")
+            .rstrip("\0")
         )
     return found
 

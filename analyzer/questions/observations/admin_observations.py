@@ -152,7 +152,7 @@ def _account_reader() -> Callable[[Call], _About | None]:
     known = account_names.Accounts()
 
     def about(call: Call) -> _About | None:
-        names = ", ".join(known.take(call))
+        names = ", ".join(known.accounts_of(call))
         if call.interface.uuid == account_names.SAMR and call.opnum in account_names.OPENING:
             return None  # What is opened is asked about afterwards
         deed = deed_of("samr", call.method) or ACCOUNT_LOOKUPS

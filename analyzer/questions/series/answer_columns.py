@@ -134,7 +134,7 @@ class Answers:
         handle = f"q{query.number}" if query is not None else "q?"
         data = side.buffer.data
         found = self._bindings.perflib(call.server, query, data)
-        catalog = self._analysis.catalogs.of(call.server)
+        catalog = self._analysis.catalogs.catalog_of(call.server)
         is_read = self.registry.choice.holds(call.server, query, catalog)
         is_whole = call.state == "complete"
         if found is not None:
@@ -178,7 +178,7 @@ class Answers:
         *,
         damaged: bool,
     ) -> ValuePlan:
-        catalog = self._analysis.catalogs.of(call.server)
+        catalog = self._analysis.catalogs.catalog_of(call.server)
         rows, places = perflib_plan(self.registry, viewer.key, call, handle, samples, catalog)
         answered: Iterable[Key] = ()
         if not damaged and call.query is not None:
@@ -223,7 +223,7 @@ class Answers:
         else:
             block = winperf_rows(side.buffer.data)
             damaged = damaged or block.problem is not None
-            rows = winperf_rows_of(block, self._analysis.name_tables.of(call.server), self._columns_of(call))
+            rows = winperf_rows_of(block, self._analysis.name_tables.table_of(call.server), self._columns_of(call))
             rows, raws = _in_a_row(rows)
             plan = self._winperf_rows_plan(viewer, call, handle, rows, block.objects, None)
             values, numbers, texts = _columns(raws)
@@ -236,20 +236,20 @@ class Answers:
     def _winperf_plan(
         self, viewer: _Viewer, call: Call, handle: str, layout: WinperfLayout, ids: dict[int, int | str | None]
     ) -> ValuePlan:
-        table = self._analysis.name_tables.of(call.server)
+        table = self._analysis.name_tables.table_of(call.server)
         rows = winperf_layout_rows(layout, table, self._columns_of(call))
         return self._winperf_rows_plan(viewer, call, handle, rows, layout.objects, layout, ids)
 
     def _columns_of(self, call: Call) -> Callable[[WinPerfObject], list[bool]]:
         """Which counters of a winperf object are read."""
-        table = self._analysis.name_tables.of(call.server)
+        table = self._analysis.name_tables.table_of(call.server)
         return lambda item: self.registry.choice.columns(call.server, item.name_index, item.definitions, table)
 
     def _ids_of(self, call: Call, layout: WinperfLayout) -> Ints:
         """Where the counter values stand in an answer that distinguish instances."""
         columns = self._columns_of(call)
         objects = ((item, any(columns(item))) for item in layout.objects)
-        return np.array(list(id_places(objects, self._analysis.name_tables.of(call.server))), np.int64)
+        return np.array(list(id_places(objects, self._analysis.name_tables.table_of(call.server))), np.int64)
 
     def _winperf_rows_plan(
         self,
@@ -262,7 +262,7 @@ class Answers:
         ids: dict[int, int | str | None] | None = None,
     ) -> ValuePlan:
         places = winperf_places(instances, ids)
-        table = self._analysis.name_tables.of(call.server)
+        table = self._analysis.name_tables.table_of(call.server)
         rows = winperf_plan(self.registry, viewer.key, call, handle, instances, places, table)
         # An object of metadata alone was not asked for values, so that it has none says nothing of its instances.
         present = Instances(places, (("object", item.name_index) for item in objects if not item.is_metadata))
@@ -334,8 +334,8 @@ class Answers:
 
 def why_first(before: Instances | None, now: Instances | None, place: SeriesPlace) -> tuple[Why, str | None]:
     """Why a reading of a counter has none before it: its instance is new, or its name belonged to another."""
-    had = before.of(place) if before is not None else frozenset()
-    has = now.of(place) if now is not None else frozenset()
+    had = before.identities_of(place) if before is not None else frozenset()
+    has = now.identities_of(place) if now is not None else frozenset()
     gone = had - has
     if not gone:
         return Why.FIRST_SAMPLE, None

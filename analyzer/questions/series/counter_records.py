@@ -151,7 +151,7 @@ class Bucket(Struct):
     def mean(self) -> float | None:
         return self.total / self.values if self.values else None
 
-    def take(self, call: int, value: int | float | None, *, repeated: bool) -> None:
+    def add_reading(self, call: int, value: int | float | None, *, repeated: bool) -> None:
         """Adds one more reading to the bucket, and its value if it has one."""
         self.last_call = call
         self.readings += 1
@@ -181,7 +181,7 @@ def buckets(batches: Iterable[Batch], interval_ns: int) -> Iterator[Bucket]:
                     yield bucket
                 bucket = open_buckets[series.number] = Bucket(series, start, answer.call, answer.call)
             sample = answer.plan.samples[place]
-            bucket.take(answer.call, value, repeated=sample is not None and sample.repeated)
+            bucket.add_reading(answer.call, value, repeated=sample is not None and sample.repeated)
     yield from sorted(open_buckets.values(), key=lambda bucket: (bucket.start_ns, bucket.series.number))
 
 

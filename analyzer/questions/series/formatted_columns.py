@@ -159,13 +159,13 @@ def format_columns(counter_type: int, older: Readings, newer: Readings, paired: 
         return made.left(np.ones(count, np.bool_))
     if formula.kind == "number":
         usual = newer.have(NUMBER) & (newer.raw < _TOP)
-        return made.of(newer.raw.view(np.int64), np.ones(count, np.int64), usual)
+        return made.quotients_of(newer.raw.view(np.int64), np.ones(count, np.int64), usual)
     if formula.kind == "elapsed":
         ticks, has_ticks = newer.clock("object_ticks", OBJECT_TICKS)
         freq, has_freq = newer.clock("object_freq", OBJECT_FREQ)
         raw = newer.raw.view(np.int64)
         usual = newer.have(NUMBER) & (newer.raw < _TOP) & has_ticks & has_freq & (freq > 0) & (ticks >= raw)
-        return made.of(ticks - raw, freq, usual & (ticks - raw < _EXACT) & (freq < _EXACT))
+        return made.quotients_of(ticks - raw, freq, usual & (ticks - raw < _EXACT) & (freq < _EXACT))
     if not formula.delta:
         usual = newer.have(NUMBER | BASE) & (newer.raw < _TOP) & (newer.base < _TOP)
         return _ratio(formula, newer.raw.view(np.int64), newer.base.view(np.int64), newer, usual, made)
@@ -187,7 +187,7 @@ class _Made:
         ones = np.ones(len(rest), np.int64)
         return Quotients(ones, ones, self._why, self._flags, rest)
 
-    def of(self, numerator: Ints, denominator: Ints, usual: Bools) -> Quotients:
+    def quotients_of(self, numerator: Ints, denominator: Ints, usual: Bools) -> Quotients:
         """The formatted quotients of usual readings; the others are first samples, or left."""
         self._why[usual & (denominator == 0)] = CODES[Why.ZERO_DENOMINATOR]
         safe = usual & (denominator != 0)
@@ -219,7 +219,7 @@ def _change(formula: Formula, older: Readings, newer: Readings, paired: Bools, m
         by_base = np.ones(len(newer), np.bool_)
         denominator, has_clock = np.ones(len(newer), np.int64), by_base
     else:
-        return made.of(grown.view(np.int64), np.ones(len(newer), np.int64), usual)
+        return made.quotients_of(grown.view(np.int64), np.ones(len(newer), np.int64), usual)
     if by_base is not None:
         has_base = newer.have(BASE) & older.have(BASE) & (newer.base >= older.base)
         change = newer.base - older.base
@@ -265,4 +265,4 @@ def _ratio(
         denominator, bottom = denominator * multi, bottom * multi
     if formula.percent:
         numerator, top = 100 * numerator, 100 * top
-    return made.of(numerator, denominator, usual & (top < _EXACT) & (bottom < _EXACT))
+    return made.quotients_of(numerator, denominator, usual & (top < _EXACT) & (bottom < _EXACT))

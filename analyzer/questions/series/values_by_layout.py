@@ -87,7 +87,7 @@ class Instances:
             found.setdefault((place.group, place.name), set()).add(place.identity)
         return found
 
-    def of(self, place: SeriesPlace) -> Set[Identity]:
+    def identities_of(self, place: SeriesPlace) -> Set[Identity]:
         """The instances of the same group and name as one, in an answer."""
         return self._identities.get((place.group, place.name), frozenset())
 

@@ -204,7 +204,7 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
                 lifetime = lifetimes[query.number] = _Lifetime(contexts[context].server, query, calls, groups)
             lifetime.use(contexts[context], is_answered=is_answered)
             if not is_stated:
-                lifetime.take(number)
+                lifetime.take_call(number)
                 continue
             data = log.read(place, length) if length else b""
             lifetime.take_stated(number, time_ns, (opnum, context, state, status, fault, view), data)
@@ -301,7 +301,7 @@ class _Lifetime:
         else:
             self._append(self._stated(number, time_ns, what, data))
 
-    def take(self, number: int) -> None:
+    def take_call(self, number: int) -> None:
         """Takes a call on the query handle that columns do not state in full."""
         self._append(self._event(number))
 

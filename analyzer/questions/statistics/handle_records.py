@@ -28,7 +28,7 @@ def handle_records(analysis: Analysis) -> Iterator[HandleRecord]:
 def handle_record(lifetime: HandleLifetime, analysis: Analysis) -> HandleRecord:
     """The record of one query handle. Each counter is listed once in `counters`; what the handle held is listed once in `holdings`,
     by positions in `counters`, and each poll says which of these was then."""
-    catalog = analysis.catalogs.of(lifetime.server)
+    catalog = analysis.catalogs.catalog_of(lifetime.server)
     counters: dict[_Key, int] = {}
     listed: list[CounterFacts] = []
 

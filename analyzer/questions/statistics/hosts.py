@@ -29,9 +29,9 @@ class _Hosts:
         self.machines = Machines(analysis)
         self._hosts: dict[tuple[str, int], _Host] = {}
 
-    def of(self, ip: str, seen: Seen, time_ns: int) -> _Host:
+    def host_at(self, ip: str, seen: Seen, time_ns: int) -> _Host:
         """The host that a session or a logon shows at an address."""
-        machine = self.machines.of(seen, ip, time_ns)
+        machine = self.machines.machine_at(seen, ip, time_ns)
         return self._hosts.setdefault((ip, machine.number if machine is not None else 0), _Host())
 
     def name(self, ip: str) -> None:
@@ -60,8 +60,8 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
     logons = analysis.logons_by_session
     for session in analysis.shown_sessions:
         at = session.first_time_ns
-        client = hosts.of(session.client.ip, (session.number, True), at)
-        server = hosts.of(session.server.ip, (session.number, False), at)
+        client = hosts.host_at(session.client.ip, (session.number, True), at)
+        server = hosts.host_at(session.server.ip, (session.number, False), at)
         client.roles["SMB client"] = None
         server.roles["SMB server"] = None
         if session.dialect is not None:
@@ -69,7 +69,10 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
         for logon in logons.get(session.number, ()):
             # A further connection of the session may be between other addresses.
             seen = logon.key if logon.is_binding else session.number
-            client, server = hosts.of(logon.client.ip, (seen, True), at), hosts.of(logon.server.ip, (seen, False), at)
+            client, server = (
+                hosts.host_at(logon.client.ip, (seen, True), at),
+                hosts.host_at(logon.server.ip, (seen, False), at),
+            )
             client.roles["SMB client"] = None
             server.roles["SMB server"] = None
             claimed = logon.identity.claimed
@@ -82,8 +85,8 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
     # What of a call names hosts and users is what calls of one context have in common.
     for _, call in Selected(analysis.calls, analysis.calls.first_of_contexts(analysis.shown.numbers)):
         seen = call.session if call.session is not None else call.auth.logon or ""
-        client = hosts.of(call.client.ip, (seen, True), call.time_ns)
-        server = hosts.of(call.server.ip, (seen, False), call.time_ns)
+        client = hosts.host_at(call.client.ip, (seen, True), call.time_ns)
+        server = hosts.host_at(call.server.ip, (seen, False), call.time_ns)
         client.roles["DCERPC client"] = None
         server.roles["DCERPC server"] = None
         if call.identity is not None:
@@ -99,7 +102,7 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
         yield HostRecord(
             ip=ip,
             roles=tuple(found.roles),
-            names=tuple(HostName(*name) for name in names_at[ip].of(machine)),
+            names=tuple(HostName(*name) for name in names_at[ip].names_of(machine)),
             users=tuple(found.users),
             claims=tuple(found.claims),
             os_versions=tuple(found.os_versions),
@@ -120,7 +123,7 @@ def _add_programs(hosts: _Hosts, analysis: Analysis) -> None:
     sessions = {(one.client, one.server): one.number for one in analysis.shown_sessions}
     for connection, likeness in client_programs(analysis).shown(analysis):
         seen = sessions.get((connection.client, connection.server), "")
-        host = hosts.of(connection.client.ip, (seen, True), connection.seen[0].time_ns)
+        host = hosts.host_at(connection.client.ip, (seen, True), connection.seen[0].time_ns)
         host.programs.setdefault(likeness.name, []).append(connection)
 
 
@@ -146,7 +149,7 @@ class _NamesAtAddress:
         for place, named in enumerate(names):
             self._places.setdefault(named[0], []).append(place)
 
-    def of(self, machine: Machine | None) -> Iterator[Named]:
+    def names_of(self, machine: Machine | None) -> Iterator[Named]:
         """All names of a host but those by which another machine there is known, in the order they were stated."""
         mine = set(_values(machine)) if machine is not None else ()
         places = [place for value in mine for place in self._places.get(value, ())]

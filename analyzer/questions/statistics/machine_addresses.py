@@ -77,7 +77,7 @@ class Machine(Struct):
         """Whether a sighting is of it."""
         return self.ip == sighting.ip and contradiction(self.marks, sighting.marks) is None
 
-    def take(self, sighting: Sighting) -> None:
+    def add_sighting(self, sighting: Sighting) -> None:
         """Adds one more sighting of the machine: its times and its marks."""
         self.first_time_ns = min(self.first_time_ns, sighting.first_time_ns)
         self.last_time_ns = max(self.last_time_ns, sighting.last_time_ns)
@@ -131,7 +131,7 @@ class Machines:
                 apart = contradiction(known[-1].marks, sighting.marks) if known else None
                 machine = Machine(sighting.ip, sighting.first_time_ns, sighting.last_time_ns, {}, apart)
                 known.append(machine)
-            machine.take(sighting)
+            machine.add_sighting(sighting)
             for kind, value in _pairs(sighting.marks):
                 found = self._with.setdefault((sighting.ip, kind, value), [])
                 if not any(one is machine for one in found[-_MOST_COMPARED:]):
@@ -150,7 +150,7 @@ class Machines:
         """All machines that had this address."""
         return self._at.get(ip, ())
 
-    def of(self, seen: Seen, ip: str, time_ns: int) -> Machine | None:
+    def machine_at(self, seen: Seen, ip: str, time_ns: int) -> Machine | None:
         """The machine that a session or logon shows at an address, else the one that was seen there last before this time."""
         machine = self._of.get(seen)
         if machine is not None and machine.ip == ip:
@@ -166,7 +166,7 @@ class _AddressesOfMachine(Struct):
     marks: FoundMarks
     by: str | None = None
 
-    def take(self, machine: Machine) -> None:
+    def add_machine(self, machine: Machine) -> None:
         self.machines.append(machine)
         for kind, values in machine.marks.items():
             self.marks.setdefault(kind, {}).update(values)
@@ -190,7 +190,7 @@ def _join_addresses(machines: Sequence[Machine]) -> None:
         if group is None:
             group = _AddressesOfMachine([], {})
             groups.append(group)
-        group.take(machine)
+        group.add_machine(machine)
         for mark in own:
             by_mark.setdefault(mark, group)
     for number, group in enumerate(groups, 1):

@@ -172,7 +172,7 @@ class _Polled(Struct):
     last: tuple[int, int] = (0, 0)
     done: Integers = field(default_factory=lambda: array("q"))
 
-    def take(self, number: int, time_ns: int, *, is_new: bool, is_done: bool) -> None:
+    def take_poll(self, number: int, time_ns: int, *, is_new: bool, is_done: bool) -> None:
         if is_new:
             self.last = number, time_ns
             self.first = self.last if not self.tried else self.first
@@ -205,10 +205,10 @@ def poll_stats(analysis: Analysis) -> list[PollStatsRecord]:
             key = call.key_number, call.read.value_name.casefold()
             of_value = reads.get(key)
             if of_value is None:
-                words = value_in_words(call.read.value_name, analysis.name_tables.of(call.server), call.read.key)
+                words = value_in_words(call.read.value_name, analysis.name_tables.table_of(call.server), call.read.key)
                 of_value = reads[key] = _Polled((call.server, call.client), words)
             is_new = last.get(key) != call.read.number
-            of_value.take(number, call.time_ns, is_new=is_new, is_done=call.outcome == "answered")
+            of_value.take_poll(number, call.time_ns, is_new=is_new, is_done=call.outcome == "answered")
             last[key] = call.read.number
     handles += [(f"k{key}" if key is not None else "?", polled) for (key, _), polled in reads.items()]
     return [_polls(handle, polled, analysis) for handle, polled in handles]

@@ -180,7 +180,7 @@ class _Deeds(Struct):
     first_ns: int = 0
     last_ns: int = 0
 
-    def take(self, number: int, call: Call, *, holds: bool, is_damaged: bool) -> None:
+    def count_call(self, number: int, call: Call, *, holds: bool, is_damaged: bool) -> None:
         """Counts one more call of an activity, whose answer `holds` something."""
         is_read = call.outcome == "answered" and holds
         self.take_answer(number, call.time_ns, None if is_read else _ending(call, is_damaged=is_damaged))
@@ -380,7 +380,7 @@ class _ActivitySearch:
         which, category, name = target
         key = kind, Who(*who_of(call)), which, detail == SEALED
         deeds = self._deeds.setdefault(key, _Deeds(category, name))
-        deeds.take(number, call, holds=holds, is_damaged=is_damaged)
+        deeds.count_call(number, call, holds=holds, is_damaged=is_damaged)
         if detail is not None and len(deeds.details) < MAX_DETAILS:
             deeds.details[detail] = None
 
@@ -436,7 +436,7 @@ class _ActivitySearch:
     # PerflibV2
 
     def _perflib(self, number: int, call: Call) -> None:
-        catalog = self._analysis.catalogs.of(call.server)
+        catalog = self._analysis.catalogs.catalog_of(call.server)
         opnum, guid = call.opnum, call.counterset
         if opnum is not None and opnum in _ABOUT_SOMETHING and call.state == "sealed":
             self._note(_ABOUT_SOMETHING[opnum], call, number, _NOTHING, SEALED, holds=False)
@@ -479,7 +479,7 @@ class _ActivitySearch:
         return True
 
     def _poll_of(self, layout: PerfDataLayout, view: QueryView, context: Context, polled: Sequence[str]) -> _Poll:
-        catalog, who = self._analysis.catalogs.of(context.server), Who(*who_of(context))
+        catalog, who = self._analysis.catalogs.catalog_of(context.server), Who(*who_of(context))
         shown = _sets_shown(view, _blocks_with_values(layout))
         deeds = []
         for guid in polled:
@@ -493,7 +493,7 @@ class _ActivitySearch:
         """Whether answers to a query may state processes."""
         known = self._show_images.get(id(view))
         if known is None:
-            catalog = self._analysis.catalogs.of(context.server)
+            catalog = self._analysis.catalogs.catalog_of(context.server)
             sets = {view.counterset, *(known.counterset for known in view.blocks.values())}
             known = any(one is not None and _is_of_images(one, catalog) for one in sets)
             self._show_images[id(view)] = known
@@ -501,9 +501,9 @@ class _ActivitySearch:
 
     def _note_poll(self, number: int, call: Call) -> None:
         assert call.query is not None
-        catalog = self._analysis.catalogs.of(call.server)
+        catalog = self._analysis.catalogs.catalog_of(call.server)
         side = call.response if call.outcome == "answered" else None
-        images = _ImageBlocks.of(call.query, catalog)
+        images = _ImageBlocks.blocks_of(call.query, catalog)
         columns = None
         if side is not None and side.buffer is not None:
             columns = perf_data_columns(side.buffer.data, images.id_counters)
@@ -546,7 +546,7 @@ class _ActivitySearch:
 
     def _note_read(self, number: int, call: Call) -> None:
         assert call.read is not None
-        table = self._analysis.name_tables.of(call.server)
+        table = self._analysis.name_tables.table_of(call.server)
         side = call.response
         if table_language(call.read.value_name, call.read.key) is not None:
             words = value_in_words(call.read.value_name, table, call.read.key)
@@ -691,7 +691,7 @@ class _ImageBlocks(NamedTuple):
     process_ids: frozenset[tuple[str, int]]
 
     @classmethod
-    def of(cls, view: QueryView, catalog: Catalog) -> _ImageBlocks:
+    def blocks_of(cls, view: QueryView, catalog: Catalog) -> _ImageBlocks:
         blocks = {block: known for block, known in view.blocks.items() if _is_of_images(known.counterset, catalog)}
         every = view.counterset if view.counterset is not None and _is_of_images(view.counterset, catalog) else None
         sets = {known.counterset for known in blocks.values()} | ({every} if every is not None else set())

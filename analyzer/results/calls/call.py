@@ -310,7 +310,7 @@ class StubProblem(Value, frozen=True):
     stop: int | None
 
     @classmethod
-    def of(cls, error: DecodeError) -> StubProblem:
+    def from_error(cls, error: DecodeError) -> StubProblem:
         return cls(kind_of(error), error.field, error.reason, error.start, error.stop)
 
     def __str__(self) -> str:

@@ -520,7 +520,7 @@ class CallTable:
     def _traced(self, place: int, length: int, source: Any, start: int, steps: tuple[str, ...]) -> TracedBytes:
         if length <= _READ_AT_ONCE:
             return TracedBytes(self.log.read(place, length), source, start, steps)
-        return StoredBytes.of(self.log, place, length, source, start, steps)
+        return StoredBytes.from_store(self.log, place, length, source, start, steps)
 
 
 def _put(log: Log, parts: Iterable[bytes | TracedBytes], length: int) -> None:

@@ -117,7 +117,7 @@ class CallMerger:
         waiting = [_WaitingTable(number, blocks) for number, blocks in enumerate(sources)]
         while waiting := [one for one in waiting if one.has_rows()]:
             until = min(one.last for one in waiting)
-            yield self._put([one.take(until) for one in waiting])
+            yield self._put([one.take_rows(until) for one in waiting])
 
     def _put(self, parts: Sequence[_Part]) -> MergedRows:
         order = np.argsort(np.concatenate([part.moments for part in parts]), kind="stable")
@@ -348,7 +348,7 @@ class _WaitingTable:
         assert self._part is not None
         return int(self._part.moments[-1])
 
-    def take(self, until: int) -> _Part:
+    def take_rows(self, until: int) -> _Part:
         """The rows of calls up to a moment that wait to be merged."""
         part = self._part
         assert part is not None

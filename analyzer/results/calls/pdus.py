@@ -59,7 +59,7 @@ class Pdus(Sequence[Fragment]):
         self.known_stub: TracedBytes | None = unsealed
 
     @classmethod
-    def of(
+    def from_lengths(
         cls, whole: TracedBytes, lengths: Sequence[int], bounds: array[int], plains: tuple[Plain, ...], step: str
     ) -> Pdus:
         """PDUs of a call's side, so many one behind the other, and what came of the stub of each."""

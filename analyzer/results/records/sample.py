@@ -52,7 +52,7 @@ class NamesFacts(Value, frozen=True):
     language: Annotated[int | str | None, doc("which language that is: an LCID, or the language id of a name table")]
 
     @classmethod
-    def of(cls, names: SampleNames) -> NamesFacts:
+    def from_names(cls, names: SampleNames) -> NamesFacts:
         """The names facts of a sample: English names, those of another language, and which one that is: of the counter, else of its
         group."""
         group, counter = names.group, names.counter

@@ -197,7 +197,7 @@ class NameTables:
     def __init__(self) -> None:
         self._by_ip: dict[str, NameTable] = {}
 
-    def of(self, server: Endpoint) -> NameTable:
+    def table_of(self, server: Endpoint) -> NameTable:
         return self.at(server.ip)
 
     def at(self, ip: str) -> NameTable:

@@ -211,7 +211,7 @@ class Catalogs:
     def __init__(self) -> None:
         self._by_ip: dict[str, Catalog] = {}
 
-    def of(self, server: Endpoint) -> Catalog:
+    def catalog_of(self, server: Endpoint) -> Catalog:
         return self.at(server.ip)
 
     def at(self, ip: str) -> Catalog:

@@ -248,7 +248,7 @@ class Browser(App[None]):
             self.call_from_thread(self._show_packets, found)
         self.call_from_thread(self._show_findings, tuple(finding_views(analysis, Audit(analysis))))
         maker = FilmMaker()
-        series, _ = series_views(analysis, MAX_READINGS, maker.take)
+        series, _ = series_views(analysis, MAX_READINGS, maker.take_readings)
         self.call_from_thread(self._show_series, tuple(one for one in series if not one.hidden))
         names = {ip: peer.words for ip, peer in peers_of(analysis).items()}
         base = analysis.capture.first_time_ns or 0

@@ -94,7 +94,7 @@ class CounterList(Lines):
         about = self.table.film.columns[column] if column is not None else None
         if column is not None:
             for value in self.machine.course(self.table.film, self.row.number, column, self.table.poll, _SPARK_CELLS):
-                spark.take(value)
+                spark.add_value(value)
         text = Text().append(f"{spark!s:<{_SPARK_CELLS}} ", "green")
         unit = about.unit if about is not None else ""
         text.append(f"{_words(cell):>20} {unit:<3}", "bold" if _has_value(cell) else "blue")

@@ -333,7 +333,7 @@ class SeriesList(Lines):
         one = self.series[at]
         spark = Spark(_SPARK_CELLS)
         for value in one.values:
-            spark.take(value)
+            spark.add_value(value)
         known = [value for value in one.values if value is not None]
         text = Text().append(f"{spark!s:<{_SPARK_CELLS}} ", "green")
         text.append(f"{compact(known[-1]) if known else '-':>11} {one.unit or '':<3}", "bold")

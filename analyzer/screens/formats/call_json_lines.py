@@ -60,5 +60,5 @@ class _LineParts:
         numbers = self._shown[first : others[0] if others else None]
         self._records.go_on_after(self._calls[self._shown[first - 1] - 1].time_ns if first else None)
         damages = Damages(numbers[0])
-        yield from lines(self._records.of(numbers, damages))
+        yield from lines(self._records.records_of(numbers, damages))
         yield damages.sound_between(numbers[0], numbers[-1])

@@ -40,7 +40,7 @@ class Projection(Struct, frozen=True):
     keys: Keys
 
     @classmethod
-    def of(cls, kinds: Sequence[type[Record]], names: Sequence[str]) -> Projection:
+    def of_columns(cls, kinds: Sequence[type[Record]], names: Sequence[str]) -> Projection:
         """The projection of JSON records to the columns with these names. Raises `InputError` for a name that no record has."""
         keys: Keys = {"record": None}
         for name in names:

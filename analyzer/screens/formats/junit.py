@@ -33,7 +33,7 @@ def junit_xml(
     for finding in view.findings():
         if not finding.is_excused:
             for requirement in finding.judgement.requirements:
-                found.setdefault(requirement, _Reported()).take(finding)
+                found.setdefault(requirement, _Reported()).add_finding(finding)
     root = ElementTree.Element("testsuites", name="pcq-analyzer audit")
     if evidence is not None:
         properties = ElementTree.SubElement(root, "properties")
@@ -64,7 +64,7 @@ class _Reported(Struct):
     first: list[str] = field(default_factory=list)
     count: int = 0
 
-    def take(self, finding: Finding) -> None:
+    def add_finding(self, finding: Finding) -> None:
         self.count += 1
         if self.count <= _SHOWN:
             self.first.append(_words(finding))

@@ -86,7 +86,7 @@ def value_blocks(analysis: Analysis) -> ValueBlocks:
     again for the rest."""
     base = analysis.capture.first_time_ns or 0
     maker = FilmMaker(MAX_FILM_BYTES)
-    series, left_out = series_views(analysis, MAX_READINGS, maker.take)
+    series, left_out = series_views(analysis, MAX_READINGS, maker.take_readings)
     texts = {"series": packed(series_block(series, left_out, base))}
     films = maker.films()
     texts["films"] = packed([dumps(exact(films_block(films, base)))])

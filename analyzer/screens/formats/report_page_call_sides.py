@@ -107,7 +107,7 @@ class PageSides:
         self._known: dict[Hashable, list[_AlikeSides]] = {}
         self._held = 0
 
-    def of(self, call: Call) -> Iterator[LaidSide]:
+    def sides_of(self, call: Call) -> Iterator[LaidSide]:
         """The sides of a call that were captured, for the report page."""
         for name, side in sides_of(call):
             found = self._found(call, name, side)

@@ -145,7 +145,7 @@ def record_blocks(analysis: Analysis, with_buffers: int) -> Iterator[tuple[list[
     numbers = range(1, len(analysis.calls) + 1)
     for at in range(0, len(numbers), HEADS_IN_BLOCK):
         heads, buffers = [], []
-        for number, record in enumerate(made.of(numbers[at : at + HEADS_IN_BLOCK]), at + 1):
+        for number, record in enumerate(made.records_of(numbers[at : at + HEADS_IN_BLOCK]), at + 1):
             sides = record.request, record.response
             request, response = (None if side is None else replace(side, buffer=_MARK) for side in sides)
             pieces = dumps(replace(record, request=request, response=response)).split(_MARKED)
@@ -366,7 +366,7 @@ class _Block:
 
     def call(self, call: Call, analysis: Analysis) -> list[Any]:
         """A call taken apart for the page: its facts, then its sides."""
-        return [self._shared.facts(call, analysis), *[self._side(side) for side in self._sides.of(call)]]
+        return [self._shared.facts(call, analysis), *[self._side(side) for side in self._sides.sides_of(call)]]
 
     def _side(self, side: LaidSide) -> list[Any]:
         """A call's side in a block of the report page: template, frames, where the bytes of its own are in the data, and the

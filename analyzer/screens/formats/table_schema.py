@@ -36,7 +36,7 @@ class Column(Struct, frozen=True):
     kind: pl.DataType
     cell: Callable[[Any], Any]
 
-    def of(self, record: Any) -> Any:
+    def cell_of(self, record: Any) -> Any:
         """The table cell of a record in this column; None for what is absent or left out."""
         value = _at(record, self.path)
         return self.cell(value) if value is not None else None
@@ -76,9 +76,9 @@ def table_of_records(kind: type[Record], records: Iterable[Record]) -> pl.DataFr
     """Records of one type as a table with the columns of the type, whatever the records are."""
     columns = columns_of(kind)
     cells: list[Row] = [[] for _ in columns]
-    plan = _Plan.of(columns)
+    plan = _Plan.of_columns(columns)
     for record in records:
-        plan.take(record, cells)
+        plan.add_cells(record, cells)
     return frame_of(cells, table_schema(kind))
 
 
@@ -92,7 +92,7 @@ def table_of_several(kinds: Sequence[type[Record]], records: Iterable[Record]) -
         row: Row = [None] * len(schema)
         row[0] = record.__struct_config__.tag
         for column in known[type(record)]:
-            row[places[column.name]] = column.of(record)
+            row[places[column.name]] = column.cell_of(record)
         for cell, out in zip(row, cells, strict=True):
             out.append(cell)
     return frame_of(cells, schema)
@@ -175,7 +175,7 @@ class _Plan(Struct):
     parts: dict[str, _Plan]
 
     @classmethod
-    def of(cls, columns: Sequence[Column]) -> _Plan:
+    def of_columns(cls, columns: Sequence[Column]) -> _Plan:
         plan = cls([], {})
         for number, column in enumerate(columns):
             at = plan
@@ -184,13 +184,13 @@ class _Plan(Struct):
             at.leaves.append((column.path[-1], column.cell, number))
         return plan
 
-    def take(self, value: Any, cells: list[Row]) -> None:
+    def add_cells(self, value: Any, cells: list[Row]) -> None:
         for name, cell, number in self.leaves:
             found = getattr(value, name) if value is not None else None
             cells[number].append(cell(found) if found is not None and found is not UNSET else None)
         for name, part in self.parts.items():
             found = getattr(value, name) if value is not None else None
-            part.take(found if found is not UNSET else None, cells)
+            part.add_cells(found if found is not UNSET else None, cells)
 
 
 # ----------------------------------------------------------------------------------------------------- from types
@@ -259,7 +259,7 @@ def _several(kind: inspect.Type, within: tuple[type, ...]) -> tuple[pl.DataType,
     if isinstance(kind, inspect.StructType) and kind.cls not in within:
         columns = tuple(_columns(kind, (), (*within, kind.cls)))
         return pl.Struct({column.name: column.kind for column in columns}), lambda value: {
-            column.name: column.of(value) for column in columns
+            column.name: column.cell_of(value) for column in columns
         }
     return None
 

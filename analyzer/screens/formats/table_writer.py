@@ -105,7 +105,7 @@ def tables_of(view: View) -> Iterator[pl.DataFrame]:
 def calls_table(analysis: Analysis, *, shown: Sequence[int] | None = None) -> pl.DataFrame:
     """One row a call, of all calls or of those with the numbers `shown`; `*_params` and `*_buffer` are JSON text."""
     numbers = range(1, len(analysis.calls) + 1) if shown is None else shown
-    return table_of_records(CallRecord, CallRecords(analysis, for_json=True).of(numbers))
+    return table_of_records(CallRecord, CallRecords(analysis, for_json=True).records_of(numbers))
 
 
 # What the keys of a call are called in tables that are joined with others.
@@ -324,7 +324,7 @@ class _Entries(Struct, frozen=True, eq=False):
     by_row: bool = False
 
     @classmethod
-    def of(cls, values: Sequence[Any], texts: _ColumnTexts | None, *, by_row: bool = False) -> _Entries:
+    def entries_of(cls, values: Sequence[Any], texts: _ColumnTexts | None, *, by_row: bool = False) -> _Entries:
         """The entries of a column of the table for these cells."""
         if texts is not None:
             entries, absent = np.array(texts.positions(values), np.int64), None
@@ -397,7 +397,7 @@ def sample_tables(items: Iterable[SampleChunk | SampleRecord]) -> Iterator[pl.Da
                 held += len(piece.part.columns) * (id(piece.part) not in parts)
                 parts.add(id(piece.part))
             if held >= _RECORDS_AT_ONCE or rows >= ROWS_AT_ONCE:
-                pieces.append(tables.of(waiting))
+                pieces.append(tables.table_of(waiting))
                 waiting.clear()
                 parts.clear()
                 held = 0
@@ -406,9 +406,9 @@ def sample_tables(items: Iterable[SampleChunk | SampleRecord]) -> Iterator[pl.Da
                 made, rows = made + 1, 0
                 pieces.clear()
     if waiting:
-        pieces.append(tables.of(waiting))
+        pieces.append(tables.table_of(waiting))
     if pieces or not made:
-        yield pl.concat(pieces) if pieces else tables.of(())
+        yield pl.concat(pieces) if pieces else tables.table_of(())
 
 
 def _cut(chunk: SampleChunk) -> Iterator[SampleChunk]:
@@ -429,7 +429,7 @@ class _Samples:
     def __init__(self) -> None:
         self._texts = _texts_of(table_schema(SampleRecord))
 
-    def of(self, items: Sequence[SampleChunk | SampleRecord]) -> pl.DataFrame:
+    def table_of(self, items: Sequence[SampleChunk | SampleRecord]) -> pl.DataFrame:
         """One table of chunks and records of samples, in order."""
         tables: list[pl.DataFrame] = []
         at = 0
@@ -469,7 +469,7 @@ class _Samples:
         if known is None:
             records = [dict(cells_of(SampleRecord, record)) for record in part.columns]
             known = part.made["table"] = {
-                column.name: _Entries.of(
+                column.name: _Entries.entries_of(
                     [row[column.name] for row in part.rows]
                     if (by_row := part.rows is not None and column.name in part.rows[0])
                     else [record.get(column.name) for record in records],
@@ -539,7 +539,7 @@ def _reading_tables(view: Counters) -> Iterator[pl.DataFrame]:
     made = 0
     for batch in view.batches():
         made += 1
-        yield tables.of(batch)
+        yield tables.table_of(batch)
     if not made:
         yield pl.DataFrame(schema=reading_schema(exact=view.exact))
 
@@ -561,7 +561,7 @@ class _Readings:
         self._schema = reading_schema(exact=exact)
         self._texts = _texts_of(self._schema)
 
-    def of(self, batch: Batch) -> pl.DataFrame:
+    def table_of(self, batch: Batch) -> pl.DataFrame:
         made = self._of_answers(batch) | _of_values(batch, self._schema)
         rest = {name: kind for name, kind in self._schema.items() if name not in made}
         known = [(self._columns(plan, rest), rows) for plan, rows in batch.plans]
@@ -580,7 +580,7 @@ class _Readings:
                 rows = [_plan_row(plan, place) for place in range(len(plan))[first : first + _PLAN_ROWS_AT_ONCE]]
                 for name, kind in schema.items():
                     cells = _cells([row.get(name) for row in rows], kind)
-                    pieces[name].append(_Entries.of(cells, self._texts.get(name)))
+                    pieces[name].append(_Entries.entries_of(cells, self._texts.get(name)))
             known = plan.made["table"] = {name: _Entries.joined(found) for name, found in pieces.items()}
         return known
 

@@ -79,7 +79,7 @@ def _projection(view: View | StreamedTimeline, columns: Sequence[str]) -> Projec
     from analyzer.screens.formats.json_columns import Projection
     from analyzer.screens.formats.table_writer import kinds_of
 
-    return Projection.of(kinds_of(view), columns)
+    return Projection.of_columns(kinds_of(view), columns)
 
 
 def write_streamed(

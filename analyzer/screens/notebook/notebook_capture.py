@@ -157,7 +157,7 @@ class Capture:
         return self.only(numbers, f"counters {', '.join(paths)}", paths)
 
     def _part(self, selection: Selection) -> Capture:
-        part = selection.of(self.analysis).part
+        part = selection.selected_analysis(self.analysis).part
         return self if part is None else self.only(part.numbers, part.words, self._paths)
 
     def only(self, numbers: Iterable[int], words: str, paths: tuple[str, ...] = ()) -> Capture:
@@ -371,7 +371,7 @@ class Capture:
 
             cap.call(12)["response"]["params"]
         """
-        return CallDocument.of(the_call(self.analysis, number), self.analysis)
+        return CallDocument.of_call(the_call(self.analysis, number), self.analysis)
 
 
 class CallDocument(dict[str, Any]):
@@ -383,10 +383,10 @@ class CallDocument(dict[str, Any]):
     analysis: Analysis | None = None
 
     @classmethod
-    def of(cls, call: Call, analysis: Analysis) -> CallDocument:
+    def of_call(cls, call: Call, analysis: Analysis) -> CallDocument:
         """A call of an analysis. Raises nothing.
 
-        pcq.CallDocument.of(call, analysis)
+        pcq.CallDocument.of_call(call, analysis)
         """
         found = cls(document(call_record(call, analysis)))
         found.analysis = analysis if len(analysis.calls) else None
@@ -428,7 +428,7 @@ def bound_of(moment: Moment | None) -> TimeBound | None:
         return TimeBound(zoned.isoformat(), "absolute", ns)
     if isinstance(moment, str):
         try:
-            return TimeBound.of(moment)
+            return TimeBound.from_text(moment)
         except ValueError as error:
             raise InputError(str(error)) from None
     seconds = moment.total_seconds() if isinstance(moment, timedelta) else moment
@@ -441,7 +441,7 @@ def _keyring(secrets: Secrets | None) -> Keyring | None:
         secrets = os.environ.get(SECRETS_VARIABLE) or None
     if secrets is None or isinstance(secrets, Keyring):
         return secrets
-    return Keyring.of(secrets) if isinstance(secrets, Mapping) else Keyring.load(secrets)
+    return Keyring.from_document(secrets) if isinstance(secrets, Mapping) else Keyring.load(secrets)
 
 
 def analyze(
@@ -533,7 +533,7 @@ def iter_calls(
     reading = stream(sources, _keyring(secrets), engine=engine)
     for event in reading:
         if isinstance(event, Call):
-            yield CallDocument.of(event, reading.analysis)
+            yield CallDocument.of_call(event, reading.analysis)
 
 
 def open(path: str | Path) -> Any:

@@ -313,7 +313,7 @@ class Dataset:
 
         def made() -> Iterator[pl.DataFrame]:
             for one, table in _asked(parts, lambda cap: cap.counters(*wanted, interval=interval, exact=exact)):
-                yield Numbering(one.number, one.files).of("counters", table)
+                yield Numbering(one.number, one.files).numbered_table("counters", table)
 
         return _lazy(_in_text(schema), made)
 
@@ -452,7 +452,10 @@ class Dataset:
     def _made(self, name: str, make: Callable[[Capture], pl.DataFrame]) -> pl.LazyFrame:
         """A table of this name, made from conversations of the dataset, with its numbers."""
         parts = self._parts()
-        return _lazy(TABLES[name], lambda: (Numbering(one.number, one.files).of(name, make(cap)) for one, cap in parts))
+        return _lazy(
+            TABLES[name],
+            lambda: (Numbering(one.number, one.files).numbered_table(name, make(cap)) for one, cap in parts),
+        )
 
     def _by_conversation(self, schema: Mapping[str, Any], make: Callable[[Capture], pl.DataFrame]) -> pl.LazyFrame:
         import polars as pl

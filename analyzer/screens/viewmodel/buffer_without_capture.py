@@ -47,7 +47,7 @@ class LoneBuffer(Struct, frozen=True):
     others: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, data: bytes, kind: str, *, samples: bool = False, source: str | None = None) -> Self:
+    def from_bytes(cls, data: bytes, kind: str, *, samples: bool = False, source: str | None = None) -> Self:
         """The buffer without a capture of these bytes, of the named or guessed kind. Raises `InputError` for what is not to be had
         of it.
 

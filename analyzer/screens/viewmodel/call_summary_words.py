@@ -95,7 +95,7 @@ def request_words(call: Call, analysis: Analysis) -> str:
         why = call.request.stub.value if isinstance(call.request.stub, Missing) else ""
         return f"({call.request.wire_length} bytes{', ' + why if why else ''})"
     if call.is_perflib:
-        return _perflib_request_words(call, analysis.catalogs.of(call.server))
+        return _perflib_request_words(call, analysis.catalogs.catalog_of(call.server))
     if call.is_winreg:
         return _winreg_request_words(call, analysis)
     if call.is_svcctl:
@@ -142,7 +142,7 @@ def answer_words(
     if side.problem is not None:
         return _broken_words(call, side) if side.params else f"{len(side.stub)} bytes"
     if call.is_perflib:
-        return _perflib_answer_words(call, analysis.catalogs.of(call.server), damages, known)
+        return _perflib_answer_words(call, analysis.catalogs.catalog_of(call.server), damages, known)
     if call.is_winreg:
         return _winreg_answer_words(call, analysis, damages, known)
     if call.is_svcctl and call.opnum in DECODED:
@@ -348,7 +348,7 @@ def _registry_request_words(call: Call, analysis: Analysis) -> str:
     assert call.request is not None
     params, opnum = call.request.params, call.opnum
     if call.read is not None:
-        names = analysis.name_tables.of(call.server)
+        names = analysis.name_tables.table_of(call.server)
         words = shortened(value_in_words(call.read.value_name, names, call.read.key), _SHOWN_VALUE_NAME)
         room = params.get("lpcbData")
         return words + (f", room for {_number(room, 'byte')}" if isinstance(room, int) else "")
@@ -399,7 +399,7 @@ def _winreg_answer_words(call: Call, analysis: Analysis, damages: Damages, known
 
 
 def _winreg_buffer_words(call: Call, side: Side, analysis: Analysis) -> _Said:
-    names = analysis.name_tables.of(call.server)
+    names = analysis.name_tables.table_of(call.server)
     if side.buffer_kind == "winperf" and (read := WINPERF.read(side.buffer_data)) is not None:
         return _layout_words(read.layout, names), None
     decoded, words = decoded_buffer(side), ""

@@ -34,9 +34,9 @@ class CallsMet:
         self.others = FrameSet()
         self.interfaces: Counter[str] = Counter()
         for call in calls:
-            self.take(call)
+            self.count_call(call)
 
-    def take(self, call: Call) -> None:
+    def count_call(self, call: Call) -> None:
         """Counts one more call of the capture: of what interface it is, and whether it is a performance call that was read."""
         self.interfaces[call.interface.name or call.interface.uuid or "unknown interface"] += 1
         if call.is_performance:

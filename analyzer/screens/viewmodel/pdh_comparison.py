@@ -304,7 +304,7 @@ def _of_data(data: bytes) -> Iterator[tuple[str, str]]:
     if answer.header is None or not answer.blocks:
         return
     yield "AMB-05", "the header of data takes 48 bytes"
-    if answer.is_walked and not answer.of(FlawKind.BLOCK_COUNT):
+    if answer.is_walked and not answer.flaws_of(FlawKind.BLOCK_COUNT):
         yield "AMB-16", "dwNumCounter is the number of blocks"
     for block in answer.blocks:
         for shape, _ in block.shapes:

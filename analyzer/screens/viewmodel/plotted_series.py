@@ -29,7 +29,7 @@ class _PlottedReadings(Struct):
     batches: list[tuple[_Column, ...]] = field(default_factory=list)
     words: dict[str, int] = field(default_factory=lambda: {"": 0})
 
-    def take(self, batch: Batch, count: int) -> None:
+    def take_readings(self, batch: Batch, count: int) -> None:
         """Takes the first readings of a batch into plotted series."""
         numbers = batch.ids[:count].astype(np.int32)
         for row in first_places(numbers).tolist():
@@ -91,7 +91,7 @@ def series_views(
         if also is not None:
             also(batch)
         count = len(batch) if most_readings is None else min(len(batch), most_readings - taken)
-        columns.take(batch, count)
+        columns.take_readings(batch, count)
         taken += count
         left_out += len(batch) - count
     return columns.views(), left_out

@@ -126,7 +126,7 @@ class Spark:
         self._cells: list[tuple[float, int]] = []
         self._taken = 0
 
-    def take(self, value: float | None) -> None:
+    def add_value(self, value: float | None) -> None:
         if self._taken == self._most * self._stride:
             pairs = zip(self._cells[::2], self._cells[1::2], strict=True)
             self._cells = [(first[0] + second[0], first[1] + second[1]) for first, second in pairs]
@@ -171,7 +171,7 @@ class _SeriesLine(Struct):
     last_ns: int = 0
     times: int = 1
 
-    def take(self, batch: Batch, rows: Ints) -> None:
+    def take_readings(self, batch: Batch, rows: Ints) -> None:
         """Takes the series' readings of one batch into its line."""
         whys, flags = batch.why[rows].tolist(), batch.flags[rows].tolist()
         found = batch.value[rows].tolist()
@@ -199,7 +199,7 @@ class _SeriesLine(Struct):
         self.readings += len(values)
         self.last_ns = max(self.last_ns, *times_ns)
         for value in values:
-            self.spark.take(value)
+            self.spark.add_value(value)
         known = [value for value in values if value is not None]
         if not known:
             return
@@ -246,7 +246,7 @@ def _collected(view: Counters) -> tuple[list[_SeriesLine], int]:
         for batch in counted():
             for rows in batch.by_series():
                 series = batch.series(int(rows[0]))
-                lines.setdefault(series.number, _SeriesLine(series)).take(batch, rows)
+                lines.setdefault(series.number, _SeriesLine(series)).take_readings(batch, rows)
     else:
         for bucket in buckets(counted(), view.interval_ns):
             lines.setdefault(bucket.series.number, _SeriesLine(bucket.series)).take_bucket(bucket)
@@ -286,7 +286,7 @@ def _place_lines(lines: list[_SeriesLine], width: int | None) -> Iterator[str]:
         by_object.setdefault(line.series.objects[0], []).append(line)
     is_nested = width is not None
     names = {line.series.number: _name(line.series, is_nested=is_nested) for line in lines}
-    columns = _Columns.of(lines, max(map(cell_len, names.values())), width)
+    columns = _Columns.fitting_columns(lines, max(map(cell_len, names.values())), width)
     yield styled("dim", columns.head())
     for group, members in by_object.items():
         if is_nested:
@@ -306,7 +306,7 @@ class _Columns(Struct, frozen=True):
     titles: tuple[str, ...]
 
     @classmethod
-    def of(cls, lines: Sequence[_SeriesLine], widest_name: int, width: int | None) -> _Columns:
+    def fitting_columns(cls, lines: Sequence[_SeriesLine], widest_name: int, width: int | None) -> _Columns:
         """Columns of `counters` that fit the width, where there is one: with fewer numbers, and a name in a line of its own."""
         count = max(len(line.count) for line in lines) + 2
         course = max(len("course"), *(len(str(line.spark)) for line in lines))

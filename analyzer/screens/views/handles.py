@@ -96,7 +96,7 @@ def _lifetime_lines(lifetime: HandleLifetime, analysis: Analysis, width: int | N
     words = f"    {begin}, {end}, {_counted(polls, 'poll')} answered over {span:,.3f} s"
     yield from _safely(words + (f" ({lifetime.reason})" if lifetime.reason else ""), 4, width)
     start = analysis.capture.first_time_ns or 0
-    catalog = analysis.catalogs.of(lifetime.server)
+    catalog = analysis.catalogs.catalog_of(lifetime.server)
     for _, group in groupby(lifetime.events, key=_alike):
         yield from _event_lines(list(group), start, catalog, width)
 

@@ -132,7 +132,7 @@ class StreamedTimeline:
                     self._problems[event.kind] += 1
                 yield event, None
                 continue
-            self.met.take(event)
+            self.met.count_call(event)
             damages = Damages(event.number)
             if self._is_wanted and is_shown(event):
                 self._shown[event.state] += 1

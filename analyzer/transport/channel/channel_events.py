@@ -50,7 +50,7 @@ class ChannelBatch(Event, frozen=True):
     fresh: bool
 
     @classmethod
-    def of(
+    def of_span(
         cls, channel: Channel, from_client: bool, data: TracedBytes, smb: SmbInfo | None, *, fresh: bool
     ) -> ChannelBatch:
         """A batch of channel bytes of one span."""

@@ -264,7 +264,7 @@ class Dissector:
         """The segments of the frames that waited for more."""
         self._passed = 0
         if len(self._thin):
-            block, chosen = self._thin.take()
+            block, chosen = self._thin.take_block()
             held = DissectedBlock(
                 block, Views(block.data), chosen, deque(), 0, NO_FRAMES.index, NO_FLOWS, NO_FRAMES.index
             )
@@ -353,7 +353,7 @@ class Dissector:
                 self.tallies.bad_tcp_checksums.note(segment.frame, segment.time_ns)
             if columns.bad_ip_checksum[at]:
                 self.tallies.bad_checksums.note(segment.frame, segment.time_ns)
-            yield SegmentBatch.of(segment)
+            yield SegmentBatch.of_segment(segment)
 
     def _ours(self, held: DissectedBlock) -> TcpFrames:
         """The common frames that may belong to our flows; by port for certain, the others by their pair of ports.
@@ -394,7 +394,7 @@ class Dissector:
                 self.tallies.bad_tcp_checksums.note(item.frame, item.time_ns)
             src, dst = self._endpoint(item.src), self._endpoint(item.dst)
             self._links.note(src, dst, item.address, item.hops, item.time_ns, item.frame)
-            yield SegmentBatch.of(
+            yield SegmentBatch.of_segment(
                 Segment(
                     src,
                     dst,

@@ -65,7 +65,7 @@ class Coalesced:
         self._size += len(copied.data)
         self._count += len(index)
 
-    def take(self) -> tuple[FrameBlock, TcpFrames]:
+    def take_block(self) -> tuple[FrameBlock, TcpFrames]:
         """Coalesces all frames that wait to one block; there is at least one, and none wait any more."""
         blocks, found = self._blocks, self._found
         block, frames = FrameBlock.joined(blocks), TcpFrames.joined(found)

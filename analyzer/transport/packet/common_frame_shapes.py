@@ -140,7 +140,7 @@ def sort_out(block: FrameBlock, views: Views) -> tuple[TcpFrames, IntArray]:
         for _ in range(_MOST_TUNNELS):
             if not inner.frames:
                 break
-            unbridged = _without_bridging(views, *inner.take(), ends, left)
+            unbridged = _without_bridging(views, *inner.take_packets(), ends, left)
             networks = _by_ethertype(views, *unbridged, ends, left)
             parts += _by_network(views, *networks, ends, inner, is_inner=True)
         left += inner.frames

@@ -72,7 +72,7 @@ class SegmentBatch(Event, frozen=True, eq=False):
     stop: int
 
     @classmethod
-    def of(cls, item: Segment) -> SegmentBatch:
+    def of_segment(cls, item: Segment) -> SegmentBatch:
         """A batch of one TCP segment."""
         size = len(item.payload)
         return cls(

@@ -344,7 +344,7 @@ class TsharkEngine:
             offset = 0
         data = TracedBytes.of_frame(payload, frame, offset, time_ns)
         missing = max(0, length - len(payload))
-        return SegmentBatch.of(Segment(src, dst, seq, ack, flags, window, data, missing, frame, time_ns))
+        return SegmentBatch.of_segment(Segment(src, dst, seq, ack, flags, window, data, missing, frame, time_ns))
 
     def _end(self, ip: str, port: str) -> Endpoint:
         end = self._ends.get((ip, port))

@@ -82,7 +82,7 @@ class Inner(Struct):
         if len(frames):
             self.irregular.append(frames)
 
-    def take(self) -> tuple[IntArray, IntArray, IntArray]:
+    def take_packets(self) -> tuple[IntArray, IntArray, IntArray]:
         """All packets found inside tunnels so far, in the order of frames; they are not held afterwards."""
         frames, types, at = np.concatenate(self.frames), np.concatenate(self.types), np.concatenate(self.at)
         self.frames, self.types, self.at = [], [], []

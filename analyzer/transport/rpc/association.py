@@ -216,7 +216,7 @@ class Association:
     def _bad(self, from_client: bool, raw: RawPdu, error: DecodeError, out: list[Event]) -> None:
         """Reports a PDU against its specification: it costs itself and the call it belongs to, no more."""
         header, data = raw.header, raw.data
-        out.append(Problem.of("rpc", error, data))
+        out.append(Problem.from_error("rpc", error, data))
         length = len(data)
         self._security.lost(self._sender(from_client), length)
         if header.ptype not in (_REQUEST, _RESPONSE, _FAULT) or length < RESPONSE_LEN:
@@ -429,7 +429,7 @@ class Association:
         frames = tuple(sorted({*offered.frames, *data.frames}))
         if len(ack.results) != len(offered.offers):
             error = MalformedError(f"{len(ack.results)} results for {len(offered.offers)} offers", field="n_results")
-            out.append(Problem.of("rpc", error, data))
+            out.append(Problem.from_error("rpc", error, data))
         self._answered(offered, ack, frames, out)
 
     def _answered(self, offered: _Offered, ack: BindAck, frames: tuple[int, ...], out: list[Event]) -> None:

@@ -227,7 +227,7 @@ def parse_bind_ack(header: PduHeader, data: bytes, stop: int) -> BindAck:
     cur = Cursor(data, HEADER_LEN, stop, order=header.order)
     max_xmit, max_recv = cur.u16("max_xmit_frag"), cur.u16("max_recv_frag")
     group = cur.u32("assoc_group_id")
-    address = cur.take("sec_addr", cur.u16("sec_addr_length")).rstrip(b"\0").decode("latin-1")
+    address = cur.take_bytes("sec_addr", cur.u16("sec_addr_length")).rstrip(b"\0").decode("latin-1")
     cur.align(4)
     count = cur.u8("n_results")
     cur.skip("reserved", 3)

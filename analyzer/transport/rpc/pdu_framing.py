@@ -219,7 +219,7 @@ class Framer:
 
     def _take(self, length: int) -> TracedBytes:
         self._position += length
-        return self.held.take(length)
+        return self.held.take_bytes(length)
 
     def _smb(self) -> SmbInfo | None:
         """How SMB carried the byte of the channel that is now first in line."""

@@ -45,7 +45,7 @@ class PduList:
         for number in range(first, len(rows)):
             piece, at, length, start, stop, plain, step = rows[number]
             position = log.append(piece.data[at : at + length])
-            spilled = StoredBytes.of(log, position, length, piece.source, piece.start + at, piece.steps)
+            spilled = StoredBytes.from_store(log, position, length, piece.source, piece.start + at, piece.steps)
             rows[number] = (spilled, 0, length, start, stop, plain, step)
         for number in range(first, len(rows)):
             *row, plain, step = rows[number]
@@ -88,7 +88,7 @@ class PduList:
             piece, at, length, start, stop, plain, step = self._rows[0]
             whole, times = piece.settled(at, at + length)
             found = plain if not isinstance(plain, tuple) else self._plain(plain)
-            return Pdus.of(whole, (length,), array("I", (start, stop)), (found,), step), times
+            return Pdus.from_lengths(whole, (length,), array("I", (start, stop)), (found,), step), times
         if self._spilled and self._log is not None:
             self._spill(self._log)
         pieces, _, lengths, starts, stops, plains, steps = zip(*self._rows, strict=True)
@@ -100,7 +100,7 @@ class PduList:
             bounds = array("I", chain.from_iterable(zip(starts, stops, strict=True)))
             if (unsealed := self._unsealed(whole, lengths, bounds, step)) is not None:
                 return unsealed, times
-            return Pdus.of(whole, lengths, bounds, tuple(map(self._plain, plains)), step), times
+            return Pdus.from_lengths(whole, lengths, bounds, tuple(map(self._plain, plains)), step), times
         # Differently carried or opened: not ordinary traffic, so it may cost more.
         fragments = [
             fragment_of(piece.settled(at, at + length)[0], start, stop, self._plain(plain), opened_by or step)
@@ -137,8 +137,8 @@ def _logged(
     for position, length in places:
         last = parts[-1] if parts else None
         if last is not None and last.position + len(last) == position:
-            parts[-1] = StoredBytes.of(log, last.position, len(last) + length, source, last.start, steps)
+            parts[-1] = StoredBytes.from_store(log, last.position, len(last) + length, source, last.start, steps)
         else:
-            parts.append(StoredBytes.of(log, position, length, source, start, steps))
+            parts.append(StoredBytes.from_store(log, position, length, source, start, steps))
         start += length
     return TracedBytes.rejoined(parts)

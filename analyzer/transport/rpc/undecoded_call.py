@@ -135,7 +135,7 @@ def decoded_side(
     try:
         decoded = decode(opnum, name, stub.data, ndr64=call.syntax == "ndr64", big_endian=side.big_endian)
     except DecodeError as error:
-        return replace(side, params=error.params, problem=StubProblem.of(error)), None
+        return replace(side, params=error.params, problem=StubProblem.from_error(error)), None
     params = dict(decoded.params)
     if decoded.status is not None:
         params["ReturnValue"] = decoded.status

@@ -89,7 +89,7 @@ def _command_holds(cur: Cursor, command: int, expected: Expected) -> bool:
     if which == TrailerCommand.HEADER2 and cur.left == 16:
         ptype = cur.u8("ptype")
         cur.skip("reserved", 3)
-        stated_head = (ptype, cur.take("drep", 4), cur.u32("call_id"), cur.u16("p_cont_id"), cur.u16("opnum"))
+        stated_head = (ptype, cur.take_bytes("drep", 4), cur.u32("call_id"), cur.u16("p_cont_id"), cur.u16("opnum"))
         return stated_head == (Ptype.REQUEST, expected.drep, expected.call_id, expected.context_id, expected.opnum)
     cur.rest()
     # A known command of another length contradicts its definition; an unknown one matters only if it must be processed.

@@ -54,7 +54,7 @@ class Emitter:
             self._events.append(self._batch)
         self._piece, self._last = piece, stop
 
-    def take(self) -> list[Event]:
+    def take_events(self) -> list[Event]:
         """All events of the SMB connection so far; none are left."""
         events, self._events = self._events, []
         self._batch = self._piece = None

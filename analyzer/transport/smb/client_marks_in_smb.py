@@ -39,7 +39,7 @@ def _negotiate_marks(cur: Cursor) -> Iterator[str]:
     cur.skip("negotiate.structure_size", 2)
     count, mode = cur.u16("negotiate.num_dialects"), cur.u16("negotiate.security_mode")
     cur.skip("negotiate.reserved", 2)
-    capabilities, guid = cur.u32("negotiate.capabilities"), cur.take("negotiate.client_guid", 16)
+    capabilities, guid = cur.u32("negotiate.capabilities"), cur.take_bytes("negotiate.client_guid", 16)
     start, number = cur.u32("negotiate.ofs_contexts"), cur.u16("negotiate.num_contexts")
     cur.skip("negotiate.reserved2", 2)
     dialects = [cur.u16("negotiate.dialect") for _ in range(min(count, _MOST_DIALECTS))]
@@ -67,7 +67,7 @@ def _context(cur: Cursor) -> str:
     cur.align(8)
     kind, length = cur.u16("context.type"), cur.u16("context.len_data")
     cur.skip("context.reserved", 4)
-    data = Cursor(cur.take("context.data", length))
+    data = Cursor(cur.take_bytes("context.data", length))
     if kind == _PREAUTH:
         data.skip("context.num_hashes", 2)
         return f"{kind} (salt {data.u16('context.len_salt')})"

@@ -49,11 +49,11 @@ def _chained(message: TracedBytes, size: int) -> TracedBytes:
         cur.skip("payload.flags", 2)
         length = cur.u32("payload.length")
         start = cur.pos
-        body = Cursor(cur.take("payload.data", length))
+        body = Cursor(cur.take_bytes("payload.data", length))
         if algorithm == NONE:
             part = message[start : start + length]
         elif algorithm == PATTERN_V1:
-            pattern = body.take("pattern.pattern", 1)
+            pattern = body.take_bytes("pattern.pattern", 1)
             body.skip("pattern.reserved", 3)
             repetitions = body.u32("pattern.repetitions")
             if repetitions > size - made:
@@ -97,7 +97,7 @@ def lznt1(packed: bytes, limit: int) -> bytes:
         header = cur.u16("lznt1.chunk_header")
         if header == 0:
             break
-        chunk = cur.take("lznt1.chunk", (header & 0xFFF) + 1)
+        chunk = cur.take_bytes("lznt1.chunk", (header & 0xFFF) + 1)
         if not header & 0x8000:
             out += chunk
             continue

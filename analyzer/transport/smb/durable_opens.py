@@ -124,7 +124,7 @@ class DurableOpens:
                 out.append(ChannelClosed(gone.channel))
         self._kept[opened.durable] = opened
 
-    def take(self, session: Session, file_id: bytes) -> Open | None:
+    def take_open(self, session: Session, file_id: bytes) -> Open | None:
         """Takes the durable open that a session asks for again from whoever has it; None where its grant was not captured."""
         key = self.key_of(session, file_id)
         owner = self._owners.pop(key, None)

@@ -83,7 +83,7 @@ class Smb1Sessions:
         words.skip("negotiate.time", 10)
         len_challenge = words.u8("negotiate.len_challenge")
         if capabilities & CAP_EXTENDED_SECURITY:
-            state.server_guid = guid_text(block.data.take("negotiate.server_guid", 16))
+            state.server_guid = guid_text(block.data.take_bytes("negotiate.server_guid", 16))
         else:
             block.data.skip("negotiate.challenge", len_challenge)
             # Domain and server name follow as Unicode without alignment, where the server sends them.
@@ -99,7 +99,7 @@ class Smb1Sessions:
         words.skip("session_setup.fixed", 10)
         if block.word_count == 12:
             length = words.u16("session_setup.len_blob")
-            token = data.take("session_setup.blob", length)
+            token = data.take_bytes("session_setup.blob", length)
             setup = self._setups.get(header.uid) if header.uid else None
             if setup is not None and is_first_token(token):
                 # The answer to the one before was not captured.
@@ -143,7 +143,7 @@ class Smb1Sessions:
         if (more or not header.failed) and block.word_count >= 3:
             granted = "guest" if block.words.u16("session_setup.action") & SMB_SETUP_GUEST else "account"
             if block.word_count >= 4:
-                token = block.data.take("session_setup.blob", block.words.u16("session_setup.len_blob"))
+                token = block.data.take_bytes("session_setup.blob", block.words.u16("session_setup.len_blob"))
                 if setup is None:
                     setup = Smb1Setup(self._state.shared.handshake(), message.time_ns)
                     setup.handshake.missed("initiator")

@@ -154,7 +154,7 @@ class Smb2Infos:
         self._state = state
         self._known: dict[tuple[object, ...], SmbInfo] = {}
 
-    def of(self, operation: Operation, session_id: int, session: Session | None) -> SmbInfo:
+    def info_of(self, operation: Operation, session_id: int, session: Session | None) -> SmbInfo:
         """How an SMB2 message was carried."""
         logon = stated = number = None
         if session is not None:
@@ -273,7 +273,7 @@ class Smb2Reader:
     def _decode_error(self, direction: Direction, message: Message, part: Message, error: DecodeError) -> None:
         """Reports an SMB2 operation against its specification, which costs itself."""
         if part.whole or not isinstance(error, TruncatedError):
-            self._out.append(Problem.of("smb", error, part.frames or message.frames))
+            self._out.append(Problem.from_error("smb", error, part.frames or message.frames))
         else:
             self._unreadable(direction, part, str(error))
 
@@ -403,7 +403,7 @@ class Smb2Reader:
         span, session = (start, start + length), operation.session
         if session is None or request.session_id != operation.header.session_id:
             session = self.sessions.get(request.session_id, message)
-        smb = self._infos.of(operation, request.session_id, session)
+        smb = self._infos.info_of(operation, request.session_id, session)
         if request.file_id is None and request.compound is not None:
             request.compound.waiting.append((message, span, smb))
             self._keeps(request, message.length)
@@ -426,7 +426,7 @@ class Smb2Reader:
         if captured < READ_RESPONSE.stop:
             READ_RESPONSE.fail(captured)
         span = buffer_span(message, *READ_RESPONSE.unpack(lead, at))
-        smb = self._infos.of(operation, session.session_id, session)
+        smb = self._infos.info_of(operation, session.session_id, session)
         file_id = request.file_id if request is not None else None
         if file_id is None and request is not None and request.compound is not None:
             file_id = request.compound.file_id
@@ -466,7 +466,7 @@ class Smb2Reader:
         if code == FSCTL_PIPE_TRANSCEIVE and operation.header.status >> 30 != 3:
             file_id = (request.file_id if request is not None else None) or whole_file_id(session.opens, file_id)
             opened = session.opens.get(file_id) or session.open_of(file_id, self._out)
-            smb = self._infos.of(operation, session.session_id, session)
+            smb = self._infos.info_of(operation, session.session_id, session)
             if request is None or request.sent is None or request.sent.is_first_answer():
                 session.deliver(opened, False, message, (start, start + length), smb, self._out)
 
@@ -488,7 +488,7 @@ class Smb2Reader:
         if operation.header.failed or cur.u16("create.structure_size") != 89:
             return
         cur.skip("create.fixed", 62)
-        file_id = cur.take("create.file_id", 16)
+        file_id = cur.take_bytes("create.file_id", 16)
         if request is None:
             session.add_open(file_id, Open("unknown", None), self._out)
             return
@@ -508,7 +508,7 @@ class Smb2Reader:
     def _close_request(self, operation: Operation, request: Smb2Request) -> None:
         cur = operation.body
         cur.skip("close.header", 8)
-        _take_file_id(request, cur.take("file_id", 16))
+        _take_file_id(request, cur.take_bytes("file_id", 16))
 
     def _close_response(self, operation: Operation, request: Smb2Request | None, session: Session | None) -> None:
         if session is not None and request is not None and request.file_id is not None:
@@ -613,7 +613,7 @@ def _came_before(
 def _opened(request: Smb2Request, session: Session, shared: SharedState) -> Open:
     """What an SMB2 CREATE has opened: a new open, or a durable one that the client has asked for again."""
     if request.reopens is not None:
-        known = shared.durable.take(session, request.reopens)
+        known = shared.durable.take_open(session, request.reopens)
         if known is not None:
             known.tree_id = request.tree_id
             return known
@@ -642,5 +642,5 @@ def _other(direction: Direction) -> Direction:
 
 
 def _text(data: bytes, start: int, length: int) -> str:
-    raw = Cursor(data, min(start, len(data))).take("name", length)
+    raw = Cursor(data, min(start, len(data))).take_bytes("name", length)
     return raw[: len(raw) & ~1].decode("utf-16-le", "replace").partition("\0")[0]

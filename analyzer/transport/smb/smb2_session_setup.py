@@ -182,7 +182,7 @@ class Smb2Sessions:
         state = self._state
         state.preauth_hash = preauth_update(bytes(64), part.head.data) if part.whole else None
         cur.skip("negotiate.fixed", 12)
-        state.client_guid = guid_text(cur.take("negotiate.client_guid", 16))
+        state.client_guid = guid_text(cur.take_bytes("negotiate.client_guid", 16))
         state.note_marks(smb2_negotiate_marks(part.head.data), part, self._out)
 
     def negotiate_response(self, cur: Cursor, part: Message) -> None:
@@ -191,7 +191,7 @@ class Smb2Sessions:
         cur.skip("negotiate.security_mode", 2)
         dialect = cur.u16("negotiate.dialect")
         num_contexts = cur.u16("negotiate.num_contexts")
-        state.server_guid = guid_text(cur.take("negotiate.server_guid", 16))
+        state.server_guid = guid_text(cur.take_bytes("negotiate.server_guid", 16))
         state.dialect = DIALECTS.get(dialect, f"{dialect:#06x}")
         if dialect == DIALECT_UNDECIDED:
             # Another negotiation follows, and decides ([MS-SMB2] section 3.3.5.3.2).
@@ -215,7 +215,7 @@ class Smb2Sessions:
             kind = cur.u16("context.type")
             length = cur.u16("context.len_data")
             cur.skip("context.reserved", 4)
-            data = Cursor(cur.take("context.data", length))
+            data = Cursor(cur.take_bytes("context.data", length))
             if kind == CONTEXT_ENCRYPTION and data.u16("context.num_ciphers") == 1:
                 state.cipher = data.u16("context.cipher") or None
             elif kind == CONTEXT_SIGNING and data.u16("context.num_algorithms") == 1:
@@ -227,7 +227,7 @@ class Smb2Sessions:
         """Takes a request of SMB2 session setup; gives the setup that its response belongs to."""
         cur.skip("session_setup.structure_size", 2)
         binding = bool(cur.u8("session_setup.flags") & SESSION_FLAG_BINDING)
-        marks = [smb2_setup_mark(cur.take("session_setup.fixed", 9))]
+        marks = [smb2_setup_mark(cur.take_bytes("session_setup.fixed", 9))]
         token = _bytes(part, cur.u16("session_setup.ofs_buffer"), cur.u16("session_setup.len_buffer"))
         state, session_id = self._state, header.session_id
         is_first = token is not None and is_first_token(token.data)

@@ -67,7 +67,7 @@ class SmbConnection:
         readers = self._smb2.memory + (self._smb1.memory if self._smb1 is not None else 0)
         setups = SETUP_COST * len(self._smb2.sessions.setups)
         self.memory = _COST + framings + self._state.memory + readers + setups
-        return self._out.take()
+        return self._out.take_events()
 
     def open_since(self, since_ns: int) -> int | None:
         """When the first SMB message of the connection began that began at this time or later and is not whole."""
@@ -86,7 +86,7 @@ class SmbConnection:
         for session in list(self._state.sessions.values()):
             self._smb2.sessions.leave(session)
         self._state.report(self._out)
-        return self._out.take()
+        return self._out.take_events()
 
     def _begin(self, direction: Direction, *, seeking: bool) -> Framing:
         framing = Framing(f"from {self._state.connection.sender(direction)}", seeking=seeking)
@@ -142,7 +142,7 @@ class SmbConnection:
         if message.begins_with(4) == COMPRESSION_MAGIC:
             if not message.whole:
                 raise TruncatedError("a compressed message is not whole in the capture", field="message")
-            message = Message.of(self._decompress(message.head))
+            message = Message.of_bytes(self._decompress(message.head))
             transforms = replace(transforms, compressed=True)
         return message, transforms
 
@@ -156,7 +156,7 @@ class SmbConnection:
             sender = self._state.connection.sender(direction)
             self._state.note("truncated", f"an SMB message from {sender} is cut: {message.reason}", message.frames)
         else:
-            self._out.append(Problem.of("smb", error, message.frames))
+            self._out.append(Problem.from_error("smb", error, message.frames))
         self._smb2.lost_data(direction, message, reason)
 
     def _name_hosts(self, direction: Direction, names: NetbiosNames) -> None:

@@ -77,7 +77,7 @@ class Message(Struct, frozen=True):
     reason: str = ""
 
     @classmethod
-    def of(cls, data: TracedBytes) -> Message:
+    def of_bytes(cls, data: TracedBytes) -> Message:
         return cls(data, 0, len(data), len(data))
 
     @classmethod
@@ -257,7 +257,7 @@ class Framing:
         length = int.from_bytes(head[1:HEADER_LEN], "big")
         if head[0] == SESSION_MESSAGE:
             if length == 0:
-                self._held.take(HEADER_LEN)
+                self._held.take_bytes(HEADER_LEN)
                 return True
             if length >= 4 and len(head) < _BEGINNING_LEN:
                 return False
@@ -267,11 +267,11 @@ class Framing:
         elif SESSION_REQUEST <= head[0] <= KEEPALIVE and length <= _MAX_CONTROL_LEN:
             if len(self._held) < HEADER_LEN + length:
                 return False
-            packet = self._held.take(HEADER_LEN + length)
+            packet = self._held.take_bytes(HEADER_LEN + length)
             if head[0] == SESSION_REQUEST:
                 out.extend(_read_names(packet.data[HEADER_LEN:]))
             return True
-        frames = self._held.take(1).frames
+        frames = self._held.take_bytes(1).frames
         self._skipped = 1
         self._lose(LostMessages(0, frames, "no SMB header where one was due"), out)
         return True
@@ -330,7 +330,7 @@ class Framing:
 
     def _take_piece(self, length: int) -> None:
         """Adds `length` bytes of those held, the framing header among them, to the SMB message."""
-        piece, prefix, self._prefix = self._held.take(length), self._prefix, 0
+        piece, prefix, self._prefix = self._held.take_bytes(length), self._prefix, 0
         if len(piece) > prefix:
             self._pieces.append((self._at - prefix, piece))
             self._pieces_length += len(piece)

@@ -194,7 +194,7 @@ class Reassembler:
         flow.time_ns = item.time_ns
         half = self._halves[(src.ip, src.port, dst.ip, dst.port)]
         if known:
-            self._order.take(half, item, out)
+            self._order.take_segment(half, item, out)
             self._order.settle(flow, out)
         else:
             flow.state, flow.first_segments = FlowState.UNSYNCHRONIZED, [item]
@@ -247,7 +247,7 @@ class Reassembler:
             elif acked:
                 half.start_at(highest(acked))
         for item in kept:
-            self._order.take(flow.halves[item.src != flow.connection.a], item, out)
+            self._order.take_segment(flow.halves[item.src != flow.connection.a], item, out)
         self._order.settle(flow, out)
 
     # Segments one by one
@@ -305,7 +305,7 @@ class Reassembler:
             flow.state, flow.first_segments = FlowState.UNSYNCHRONIZED, [item]
             self._limit_undecided(flow, out)
             return out
-        self._order.take(half, item, out)
+        self._order.take_segment(half, item, out)
         self._order.settle(flow, out)
         return out
 
@@ -335,7 +335,7 @@ class Reassembler:
                 flow.halves = (flow.halves[1], flow.halves[0])
                 flow.halves[0].direction, flow.halves[1].direction = 0, 1
             flow.connection = Connection(connection.number, a, b, True)
-        self._order.take(flow.halves[syn.src != a], syn, out)
+        self._order.take_segment(flow.halves[syn.src != a], syn, out)
         if all(flow.halves[item.src != a].state is not UNKNOWN for item in flow.first_segments):
             self._synchronize(flow, out)
 

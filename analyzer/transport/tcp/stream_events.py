@@ -64,7 +64,7 @@ class StreamBatch(Event, frozen=True):
     reply_offset: int = 0
 
     @classmethod
-    def of(cls, connection: Connection, direction: Direction, offset: int, data: TracedBytes) -> StreamBatch:
+    def of_part(cls, connection: Connection, direction: Direction, offset: int, data: TracedBytes) -> StreamBatch:
         """A batch of TCP stream bytes of one part."""
         return cls(connection, direction, offset, data, [0, len(data)], [False])
 
@@ -101,7 +101,7 @@ class StreamBatch(Event, frozen=True):
 
     def __iter__(self) -> Iterator[StreamBatch]:
         for part, offset in enumerate(self.offsets()):
-            yield StreamBatch.of(
+            yield StreamBatch.of_part(
                 self.connection, self.way(part), offset, self.data[self.borders[part] : self.borders[part + 1]]
             )
 

@@ -102,7 +102,7 @@ class Recent:
         while self._count - self._batches[0].count >= _RECENT:
             self._count -= self._batches.popleft().count
 
-    def of(
+    def deliveries_of(
         self, connection: Connection, direction: Direction, start: int, stop: int
     ) -> Iterator[tuple[int, TracedBytes]]:
         """Offset and data of each delivered TCP segment of a direction (of each frame of one), the last one first, of batches with
@@ -149,7 +149,7 @@ class Ordering:
         # The latest time of the capture so far.
         self.now = 0
 
-    def take(self, half: Half, item: Segment, out: list[Event]) -> None:
+    def take_segment(self, half: Half, item: Segment, out: list[Event]) -> None:
         """Puts what a TCP segment holds among the waiting entries of its direction."""
         flow = half.flow
         if flow.state is FlowState.CLOSED:
@@ -284,7 +284,7 @@ class Ordering:
         connection, direction = half.flow.connection, half.direction
         offset = start - half.origin
         stop = min(offset + len(item.payload), half.next - half.origin)
-        for begin, data in self.recent.of(connection, direction, offset, stop):
+        for begin, data in self.recent.deliveries_of(connection, direction, offset, stop):
             low, high = max(offset, begin), min(stop, begin + len(data))
             if low < high:
                 first = data[low - begin : high - begin]
@@ -403,7 +403,7 @@ class Ordering:
         if entry.kind == DATA:
             assert entry.data is not None
             half.frame = entry.frame
-            batch = StreamBatch.of(connection, direction, offset, entry.data)
+            batch = StreamBatch.of_part(connection, direction, offset, entry.data)
             self.recent.add(batch)
             out.append(batch)
         elif entry.kind == CUT:

@@ -76,7 +76,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 def test_what_is_wrong_with_a_buffer_is_found_once(looked_at: list[bytes]) -> None:
     """Records note it, and the problems behind them need no second look."""
     analysis, noted = polls(SOUND, DAMAGED, SOUND), Damages()
-    assert len(list(CallRecords(analysis).of(range(1, 4), noted))) == 3
+    assert len(list(CallRecords(analysis).records_of(range(1, 4), noted))) == 3
     assert [noted.is_sound(number) for number in range(1, 5)] == [True, False, True, False]
     problems = list(all_problems(analysis, noted))
     assert looked_at == []
@@ -113,7 +113,7 @@ def test_a_side_alone_makes_no_call_sound() -> None:
     noted = Damages()
     noted.note(1, "response", response(call), None)
     assert not noted.is_sound(1)
-    assert noted.of(1, "response", response(call)) is None
+    assert noted.problem_of(1, "response", response(call)) is None
     noted.note_absent(1, "request", call.request)
     assert noted.is_sound(1)
 
@@ -125,7 +125,7 @@ def test_a_side_that_was_not_looked_at_is_looked_at_when_asked_for(name: SideNam
         noted = Damages()
         if is_noted:
             noted.note(2, name, response(call), None)
-        assert noted.of(3000, name, response(call)) is not None
+        assert noted.problem_of(3000, name, response(call)) is not None
 
 
 def test_a_long_stub_has_the_hash_and_length_of_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +158,7 @@ def test_of_a_missing_stub_the_reason_is_stated_in_place_of_length_and_hash(
 def test_times_between_calls_are_those_of_the_calls_shown() -> None:
     analysis = polls(*[SOUND] * 4)
     shown = [analysis.calls[at] for at in (0, 1, 3)]
-    after, by_number = CallRecords(analysis), list(CallRecords(analysis).of((1, 2, 4)))
+    after, by_number = CallRecords(analysis), list(CallRecords(analysis).records_of((1, 2, 4)))
     assert [after.after_the_last(call).time_delta_ns for call in shown] == [None, 2 * MS, 4 * MS]
     assert [record.number for record in by_number] == [1, 2, 4]
     assert [(record.time_delta_ns, record.time_relative_ns) for record in by_number] == [
@@ -356,7 +356,7 @@ def test_a_row_has_the_record_that_its_call_has_when_it_is_looked_at(name: str) 
     analysis = analyze([path], Keyring.load(secrets) if secrets.exists() else Keyring.build())
     numbers = range(1, len(analysis.calls) + 1)
     looked_at, of_rows, of_calls = CallRecords(analysis), Damages(), Damages()
-    records = list(CallRecords(analysis).of(numbers, of_rows))
+    records = list(CallRecords(analysis).records_of(numbers, of_rows))
     assert records == [looked_at.after_the_last(call, of_calls) for call in analysis.calls]
     assert records
     assert [of_rows.is_sound(number) for number in numbers] == [of_calls.is_sound(number) for number in numbers]
@@ -373,7 +373,7 @@ def test_no_call_is_made_of_an_ordinary_row(monkeypatch: pytest.MonkeyPatch) -> 
     # How clients offer more room is learnt of a few calls that were refused, before any line is made.
     records = CallRecords(analysis)
     monkeypatch.setattr(CallTable, "read", None)
-    assert len(list(records.of(range(1, len(analysis.calls) + 1)))) == 101
+    assert len(list(records.records_of(range(1, len(analysis.calls) + 1)))) == 101
 
 
 def test_a_session_is_described_by_its_handshake() -> None:

@@ -139,7 +139,7 @@ def said_of(exchanges: list[Exchange]) -> Iterator[str]:
     layer = PerflibLayer()
     calls = [one(exchange, layer) for exchange in exchanges]
     yield from said(calls)
-    catalog = layer.learner.catalogs.of(CHANNEL.server)
+    catalog = layer.learner.catalogs.catalog_of(CHANNEL.server)
     samples = [len(list(perflib_samples(call, catalog))) for call in calls]
     if any(samples):
         yield f"values {samples}"
@@ -151,7 +151,7 @@ def said_of(exchanges: list[Exchange]) -> Iterator[str]:
             found = catalog.names(guid, number)
             assert found is not None
             yield f"  counter {number} {counter.label!r} by {found.source}, type {counter.type}, help {counter.help!r}"
-            yield from (f"  {line}" for line in told(NamesFacts.of(found)))
+            yield from (f"  {line}" for line in told(NamesFacts.from_names(found)))
 
 
 OUTCOMES = Outcomes(Path(__file__).parent / "perflib_layer.txt", CASES, said_of)
@@ -216,7 +216,7 @@ def test_what_is_reported_again_is_as_if_learnt_again(
     for code, lcid, data in answers:
         catalog.learn(COUNTERSET, code, lcid, decode_buffer(BUFFER_KIND_OF_CODE[RequestCode(code)], data).tree)
     layer = _learnt(*[make.registration(code, data, lcid=lcid) for code, lcid, data in answers])
-    assert _stated(layer.learner.catalogs.of(CHANNEL.server)) == _stated(catalog)
+    assert _stated(layer.learner.catalogs.catalog_of(CHANNEL.server)) == _stated(catalog)
 
 
 def _stated(catalog: Catalog) -> list[object]:
@@ -230,8 +230,8 @@ def _stated(catalog: Catalog) -> list[object]:
 def test_names_of_one_server_say_nothing_of_another() -> None:
     layer = _learnt(Calls().registration(9, wide("Processor")))
     elsewhere = replace(CHANNEL.server, ip="10.9.9.9")
-    assert layer.learner.catalogs.of(elsewhere).label(COUNTERSET) is None
-    assert layer.learner.catalogs.of(replace(CHANNEL.server, port=139)).label(COUNTERSET) == "Processor"
+    assert layer.learner.catalogs.catalog_of(elsewhere).label(COUNTERSET) is None
+    assert layer.learner.catalogs.catalog_of(replace(CHANNEL.server, port=139)).label(COUNTERSET) == "Processor"
 
 
 def test_calls_know_their_frames() -> None:
@@ -296,4 +296,4 @@ def test_identifiers_of_a_side_are_read_whole_or_not_at_all() -> None:
 def test_who_learns_elsewhere_does_not_learn_here() -> None:
     layer = PerflibLayer(learning=False)
     one(Calls().registration(9, wide("Processor")), layer)
-    assert not layer.learner.catalogs.of(CHANNEL.server).countersets
+    assert not layer.learner.catalogs.catalog_of(CHANNEL.server).countersets

@@ -133,7 +133,7 @@ IDS = {COUNTERSET: "COUNTERSET", HANDLE: "HANDLE"}
 def said(exchanges: list[Exchange]) -> Iterator[str]:
     """Each value with all that is known of it, and what its record adds to that."""
     analysis = analysis_of(*exchanges)
-    found = [one for call in analysis.calls for one in perflib_samples(call, analysis.catalogs.of(call.server))]
+    found = [one for call in analysis.calls for one in perflib_samples(call, analysis.catalogs.catalog_of(call.server))]
     records = [one for one in plains(sample_records(analysis)) if one["record"] == "sample"]
     for one, record in zip(found, records, strict=True):
         known = [(name, getattr(one, name)) for name in one.__struct_fields__ if name != "names"]

@@ -63,20 +63,20 @@ def known_of(words: str) -> Iterator[str]:
             case "open":
                 book.opened(*at)
             case "close":
-                book.of(*at).closed()
+                book.query_of(*at).closed()
             case "forget":
-                book.of(*at).forget("a reason")
+                book.query_of(*at).forget("a reason")
             case "add" | "remove":
-                book.of(*at).validated(identifiers(value), add=name == "add")
+                book.query_of(*at).validated(identifiers(value), add=name == "add")
             case "info":
-                book.of(*at).informed(identifiers(value))
+                book.query_of(*at).informed(identifiers(value))
             case "poll":
                 count, _, kinds = value.partition(":")
                 types = BlockTypes(int(count), tuple(int(kind) for kind in kinds.split(",") if kind))
-                more = " contradicts," * book.of(*at).contradicted(types)
+                more = " contradicts," * book.query_of(*at).contradicted(types)
         is_met = is_met or name not in ("max", "lost", "found", "doubt")
         if is_met:
-            query = book.of(*at)
+            query = book.query_of(*at)
             view = query.view()
             held = [one.counter_id for one in view.held] if view.held is not None else "unknown"
             what = f"blocks {ids(view)}, held {held}, {NAMES[view.counterset]}"
@@ -118,8 +118,8 @@ def test_a_handle_on_channels_without_end_is_not_followed() -> None:
     book = QueryHandles()
     book.opened(SERVER, 0, "h").informed([identifier(5, 0)])
     for channel in range(Query.MAX_CHANNELS):
-        assert ids(book.of(SERVER, channel, "h").view()) == {0: 5}
-    view = book.of(SERVER, 1000, "h").view()
+        assert ids(book.query_of(SERVER, channel, "h").view()) == {0: 5}
+    view = book.query_of(SERVER, 1000, "h").view()
     assert (view.blocks, view.held) == ({}, None)
     assert view.unknown is not None
 
@@ -169,13 +169,13 @@ def test_views_are_one_as_long_as_nothing_changes() -> None:
     query.informed([identifier(5, 0)])
     epoch = query.epoch
     first = query.view()
-    assert book.of(SERVER, 1, "h").view() is first
+    assert book.query_of(SERVER, 1, "h").view() is first
     book.lost(9)
-    assert (book.of(SERVER, 1, "h").view() is first, query.epoch) == (True, epoch)
+    assert (book.query_of(SERVER, 1, "h").view() is first, query.epoch) == (True, epoch)
     book.lost(1)
-    assert (book.of(SERVER, 1, "h").view() is first, query.epoch) == (False, epoch + 1)
+    assert (book.query_of(SERVER, 1, "h").view() is first, query.epoch) == (False, epoch + 1)
     book.found(1)
-    book.of(SERVER, 1, "h")
+    book.query_of(SERVER, 1, "h")
     assert query.epoch == epoch + 2
     query.contradicted(BlockTypes(9, ()))
     assert (query.epoch, query.view().id_source) == (epoch + 2, "index")

@@ -87,7 +87,7 @@ def test_a_stub_in_pieces_is_the_redacted_stub_in_pieces(joined: bool) -> None:
         at += 24 + len(part)
     bounds = array("I", [number for piece in pieces for number in (piece.stub_start, piece.stub_stop)])
     lengths = [len(piece.pdu) for piece in pieces]
-    pdus = Pdus.of(source, lengths, bounds, (None,) * 3, "") if joined else tuple(pieces)
+    pdus = Pdus.from_lengths(source, lengths, bounds, (None,) * 3, "") if joined else tuple(pieces)
     made = side_of(redacted(replace(exchange, request=replace(request, pdus=pdus))).request)
     assert [len(piece.pdu) for piece in made.pdus] == lengths
     assert [piece.pdu.data[:24] for piece in made.pdus] == [head] * 3
@@ -99,7 +99,7 @@ def test_of_pieces_that_were_decrypted_in_part_the_others_stay_sealed_or_in_clea
     exchange = Calls(UNKNOWN).exchange(7, STUB, STUB)
     head = side_of(exchange.request).pdus[0].pdu.data[:24]
     source = TracedBytes.of_frame((head + bytes(16)) * 3, 1, 100, 1)
-    pdus = Pdus.of(source, (40,) * 3, array("I", (24, 40) * 3), (STUB[:16], Missing.SEALED, None), "a key")
+    pdus = Pdus.from_lengths(source, (40,) * 3, array("I", (24, 40) * 3), (STUB[:16], Missing.SEALED, None), "a key")
     request = replace(side_of(exchange.request), pdus=pdus, missing=Missing.SEALED, stub_length=0)
     made = side_of(redacted(replace(exchange, request=request)).request)
     opened, sealed, clear = (piece.plain for piece in made.pdus)

@@ -35,7 +35,7 @@ class Fed:
     def take(self, *calls: Exchange | Call) -> Fed:
         for call in calls:
             made = call if isinstance(call, Call) else perflib_call(plain_call(call))
-            self.problems += self.stream.take(made)
+            self.problems += self.stream.take_call(made)
         return self
 
     def until(self, before: Moment | None, *still_open: OpenCall) -> list[tuple[int, int]]:
@@ -146,7 +146,7 @@ def test_a_whole_conversation_comes_as_it_is_followed(moved: int, monkeypatch: p
     for event in conversation():
         for made in layer.feed(event):
             if isinstance(made, Call):
-                assert list(stream.take(made)) == []
+                assert list(stream.take_call(made)) == []
                 found += stream.until(at(made.frames[0]))
     found += stream.until(None)
     assert [call.number for call in found] == list(range(1, len(CONVERSATION) + 1))

@@ -179,7 +179,7 @@ def said(words: str) -> str:
     calls, notes = reported(*made)
     readings = ContextReadings()
     for call in nameless(*made):
-        readings.take(call)
+        readings.take_call(call)
     assert readings.count == len(made)
     lines = [
         f"{call.interface.name} {call.interface.version} {call.syntax} {call.method}: {call.state}, {call.reason}"
@@ -203,7 +203,7 @@ def test_calls_without_a_bind_are_taken_for_what_is_certain(name: str) -> None:
 def test_what_registration_information_says_of_its_counterset_is_known_from_then_on() -> None:
     learner = CatalogLearner()
     (call,), _ = reported(Calls().registration(1, INFO), learner=learner)
-    assert COUNTERSET in learner.catalogs.of(call.server).countersets
+    assert COUNTERSET in learner.catalogs.catalog_of(call.server).countersets
 
 
 def test_frames_of_calls_are_noted_while_they_are_few() -> None:

@@ -200,7 +200,7 @@ def learnt(value: str, data: bytes, *, opnum: int = 3, status: int = 0) -> Winre
 
 
 def name(layer: WinregLayer, index: int) -> str | None:
-    found = layer.follower.names.of(CHANNEL.server).name(index)
+    found = layer.follower.names.table_of(CHANNEL.server).name(index)
     return found.text if found is not None and found.source == "capture" else None
 
 

@@ -180,7 +180,7 @@ def test_flaws_are_found_by_kind_and_type_of_block() -> None:
     pack_into("<I", data, 48 + 16 + 4, 5)
     answer = read_answer(bytes(data))
     assert [(flaw.kind, flaw.block_type) for flaw in answer.flaws] == [(FlawKind.VALUE_SIZE, 1), (FlawKind.TOTAL, None)]
-    assert [flaw.kind for flaw in answer.of(FlawKind.TOTAL)] == [FlawKind.TOTAL]
-    assert answer.of(FlawKind.VALUE_SIZE, block_types=(2, 4)) == []
-    assert len(answer.of(FlawKind.VALUE_SIZE, FlawKind.TOTAL, block_types=(1,))) == 1
+    assert [flaw.kind for flaw in answer.flaws_of(FlawKind.TOTAL)] == [FlawKind.TOTAL]
+    assert answer.flaws_of(FlawKind.VALUE_SIZE, block_types=(2, 4)) == []
+    assert len(answer.flaws_of(FlawKind.VALUE_SIZE, FlawKind.TOTAL, block_types=(1,))) == 1
     assert [block.kind for block in answer.of_type(2, 6)] == [2]

@@ -162,7 +162,7 @@ def test_so_many_plans_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     def ask(plans: Plans, likeness: str | None, size: int = 10, query: Any = None) -> bool:
         before = len(made)
         call: Any = SimpleNamespace(likeness=likeness, size=size, view=query, shared={}, number=1, knowledge=knowledge)
-        plans.of(call)
+        plans.plan_of(call)
         return len(made) > before
 
     plans = Some((), {})
@@ -413,7 +413,7 @@ def test_findings_of_calls_that_are_alike_are_each_counted() -> None:
     assert [finding.of is not None and finding.judgement.call is finding.of for finding in found] == [True] * 5
     of = found[0].judgement.requirements
     assert [audit.coverage[one].counts[Outcome.FAILED] for one in of] == [5] * len(of)
-    accepting = Audit(analysis, rules=audit._rules, baseline=[Accepted.of(found[0])])
+    accepting = Audit(analysis, rules=audit._rules, baseline=[Accepted.of_finding(found[0])])
     assert list(accepting.findings()) == []
     assert (accepting.accepted, [accepting.coverage[one].accepted for one in of]) == (5, [5] * len(of))
 

@@ -43,8 +43,8 @@ def selections(analysis: Analysis) -> Iterator[Selection]:
     first, last = calls[0], calls[-1]
     for name in {call.interface.name for call in calls} - {None}:
         yield Selection(interfaces=(name,))
-    yield Selection(servers=(Party.of(first.server.ip),))
-    yield Selection(clients=(Party.of(last.client.ip),))
+    yield Selection(servers=(Party.from_text(first.server.ip),))
+    yield Selection(clients=(Party.from_text(last.client.ip),))
     for user in {call.auth.user for call in calls} - {None}:
         yield Selection(users=(Account(user),))
     for opnum in {call.opnum for call in calls if call.is_perflib} - {None}:
@@ -55,8 +55,8 @@ def selections(analysis: Analysis) -> Iterator[Selection]:
         yield Selection(session=f"#{number}")
         yield Selection(filter=CallFilter(f"number == {number}"))
     middle = f"{(last.time_ns - first.time_ns) / 2e9:.6f}s"
-    yield Selection(since=TimeBound.of(middle))
-    yield Selection(until=TimeBound.of(middle))
+    yield Selection(since=TimeBound.from_text(middle))
+    yield Selection(until=TimeBound.from_text(middle))
     yield Selection(tail=1)
 
 
@@ -85,7 +85,7 @@ def test_no_option_acquits_what_it_selects(capture: truth.Capture) -> None:
     whole, _ = found(analysis)
     seen = set()
     for selection in selections(analysis):
-        part = selection.of(analysis)
+        part = selection.selected_analysis(analysis)
         numbers = frozenset(part.shown.numbers)
         if numbers in seen:
             continue
@@ -101,7 +101,7 @@ def test_no_option_acquits_what_it_selects(capture: truth.Capture) -> None:
 
 def part_of(analysis: Analysis, *numbers: int) -> Analysis:
     wanted = " or ".join(f"number == {number}" for number in numbers)
-    return Selection(filter=CallFilter(wanted)).of(analysis)
+    return Selection(filter=CallFilter(wanted)).selected_analysis(analysis)
 
 
 def test_what_is_wrong_with_a_bind_is_of_each_of_its_calls() -> None:

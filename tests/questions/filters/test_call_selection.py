@@ -50,7 +50,7 @@ def conversation() -> Analysis:
 def selected(*, filter=None, users=(), clients=(), servers=(), **options):
     """A selection, of what people write."""
     options["filter"] = CallFilter(filter) if filter is not None else None
-    parties = {"clients": tuple(map(Party.of, clients)), "servers": tuple(map(Party.of, servers))}
+    parties = {"clients": tuple(map(Party.from_text, clients)), "servers": tuple(map(Party.from_text, servers))}
     return Selection(users=tuple(map(Account, users)), **parties, **options)
 
 
@@ -95,7 +95,7 @@ def sessions_are_named_as_reports_name_them(text):
     return session_name(text)
 
 
-READ = {"handle": handle_name, "session": session_name, "time": TimeBound.of, "machine": Party.of}
+READ = {"handle": handle_name, "session": session_name, "time": TimeBound.from_text, "machine": Party.from_text}
 
 
 @TABLES.of(
@@ -130,7 +130,7 @@ def facts(first_ns: int, last_ns: int) -> CaptureFacts:
 )
 def times_are_written_as_people_read_them(text, first, last):
     """In a capture of these seconds of a day."""
-    return (TimeBound.of(text).at(facts(DAY + first * NS, DAY + last * NS)) - DAY) / NS
+    return (TimeBound.from_text(text).at(facts(DAY + first * NS, DAY + last * NS)) - DAY) / NS
 
 
 def people() -> Analysis:
@@ -172,7 +172,7 @@ def an_account_is_the_one_that_was_written(wanted, account, anonymous=False):
     *(("srv1.lab.test", "10.0.0.5", name) for name in ("SRV1.LAB.TEST", "srv1")),
 )
 def a_machine_is_the_one_that_was_written(wanted, ip, *names):
-    return Party.of(wanted).is_at(ip, names)
+    return Party.from_text(wanted).is_at(ip, names)
 
 
 @TABLES.of(
@@ -200,10 +200,10 @@ def test_sessions_follow_the_calls_that_are_asked_for() -> None:
     analysis = conversation()
     ours, other = session(analysis.calls[0].session or 0), session(99)
     analysis = replace(analysis, sessions=(ours, other))
-    assert Selection().of(analysis) is analysis
-    assert [one.number for one in Selection(handle="q1").of(analysis).shown_sessions] == [ours.number]
-    assert len(Selection(servers=(Party.of(ours.server.ip),)).of(analysis).shown_sessions) == 2
-    assert Selection(servers=(Party.of("192.0.2.1"),)).of(analysis).shown_sessions == ()
+    assert Selection().selected_analysis(analysis) is analysis
+    assert [one.number for one in Selection(handle="q1").selected_analysis(analysis).shown_sessions] == [ours.number]
+    assert len(Selection(servers=(Party.from_text(ours.server.ip),)).selected_analysis(analysis).shown_sessions) == 2
+    assert Selection(servers=(Party.from_text("192.0.2.1"),)).selected_analysis(analysis).shown_sessions == ()
 
 
 def test_one_call_is_to_be_shown() -> None:
@@ -219,9 +219,9 @@ def test_one_call_is_to_be_shown() -> None:
 @TABLES.of("2025-11-20T00:00:05Z", "90s", "12:30", "01:00", "00:30")
 def while_a_capture_is_read_times_are_after_its_first_frame(text):
     """Of a capture that begins at one o'clock, in seconds of the day."""
-    found = TimeBound.of(text).after(DAY + 3600 * NS)
+    found = TimeBound.from_text(text).after(DAY + 3600 * NS)
     facts_so_far = CaptureFacts(("x.pcap",), 1, 1, DAY + 3600 * NS, None)
-    assert TimeBound.of(text).at(facts_so_far) == found
+    assert TimeBound.from_text(text).at(facts_so_far) == found
     return (found - DAY) / NS
 
 

@@ -476,7 +476,7 @@ def agree(analysis: Analysis) -> None:
     columns, numbers = CallColumns(analysis), np.arange(1, len(analysis.calls) + 1)
     by_column = {field: columns.values([field], numbers) for field in fields if columns.holds([field])}
     records = CallRecords(analysis)
-    for number, record in enumerate(CallRecords(analysis).of(numbers.tolist()), 1):
+    for number, record in enumerate(CallRecords(analysis).records_of(numbers.tolist()), 1):
         recorded = of_record(record)
         looked_at = LookedAt(analysis.calls[number - 1], records)
         for field in fields:
@@ -724,7 +724,7 @@ def test_calls_are_picked_by_the_program_that_made_them() -> None:
     """Of both captures together, by columns, by the calls and by their records."""
     names = ("v1_samba_impacket_smb311_noauth.pcap", "v1_samba_sambapy_krb5sha384_krb5_seal.pcap")
     analysis = analyze([truth.CAPTURES / name for name in names], pdus=False)
-    records = list(CallRecords(analysis).of(range(1, len(analysis.calls) + 1)))
+    records = list(CallRecords(analysis).records_of(range(1, len(analysis.calls) + 1)))
     by_program = {
         name: [one.number for one in records if one.program == name] for name in ("impacket 0.13", "Samba 4.17")
     }

@@ -35,8 +35,8 @@ def test_a_filter_of_counters_stays_one() -> None:
 def test_machines_and_users_are_asked_for_by_their_pseudonyms() -> None:
     names = Pseudonyms(b"k")
     asked = Selection(
-        servers=(Party.of("10.0.0.1"), Party.of("srv1")),
-        clients=(Party.of("fe80::1"),),
+        servers=(Party.from_text("10.0.0.1"), Party.from_text("srv1")),
+        clients=(Party.from_text("fe80::1"),),
         users=(Account("LAB\\alice"), Account("anonymous")),
         handle="q1",
         filter=CallFilter("opnum == 3"),
@@ -51,5 +51,5 @@ def test_machines_and_users_are_asked_for_by_their_pseudonyms() -> None:
 
 def test_networks_have_no_pseudonym() -> None:
     with pytest.raises(InputError, match=r"10\.0\.0\.0/8 is a network, which has no pseudonym"):
-        renamed(Selection(clients=(Party.of("10.0.0.0/8"),)), Pseudonyms(b"k"))
-    assert renamed(Selection(clients=(Party.of("10.0.0.9/32"),)), Pseudonyms(b"k")).clients
+        renamed(Selection(clients=(Party.from_text("10.0.0.0/8"),)), Pseudonyms(b"k"))
+    assert renamed(Selection(clients=(Party.from_text("10.0.0.9/32"),)), Pseudonyms(b"k")).clients

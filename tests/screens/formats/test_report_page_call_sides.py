@@ -39,11 +39,11 @@ def nodes_of(node: Any) -> Iterator[Any]:
 
 
 def sides_of_all(calls: Iterable[Call], sides: PageSides) -> list[Any]:
-    return [said(side) for call in calls for side in sides.of(call)]
+    return [said(side) for call in calls for side in sides.sides_of(call)]
 
 
 def sides_of_each(calls: Iterable[Call], packets: Packets | None) -> list[Any]:
-    return [said(side) for call in calls for side in PageSides(packets).of(call)]
+    return [said(side) for call in calls for side in PageSides(packets).sides_of(call)]
 
 
 @pytest.mark.parametrize("file", THREE)
@@ -55,9 +55,9 @@ def test_templates_say_what_sides_say_by_themselves(file: str, has_packets: bool
     assert sides_of_all(analysis.calls, sides) == sides_of_each(analysis.calls, packets)
     # The second time, no further template is needed.
     again = PageSides(packets)
-    first = [side.template for call in analysis.calls for side in again.of(call)]
-    second = [side.template for call in analysis.calls for side in again.of(call)]
-    kept = [side.template for side in map(next, [again.of(analysis.calls[0])])]
+    first = [side.template for call in analysis.calls for side in again.sides_of(call)]
+    second = [side.template for call in analysis.calls for side in again.sides_of(call)]
+    kept = [side.template for side in map(next, [again.sides_of(analysis.calls[0])])]
     assert kept[0] is first[0] is second[0]
     assert len(set(second)) < len(second)
 
@@ -68,7 +68,7 @@ def test_calls_on_other_handles_have_the_templates_of_those_before(tmp_path: Pat
     traffic.handles(path, 80_000)
     analysis, packets = read(path)
     sides = PageSides(packets)
-    templates = {side.template for call in analysis.calls for side in sides.of(call)}
+    templates = {side.template for call in analysis.calls for side in sides.sides_of(call)}
     assert len({call.handle_uuid for call in analysis.calls}) > 10
     assert len(templates) == 8
 

@@ -107,7 +107,7 @@ def test_marks_of_a_short_axis_are_round(start: float, stop: float, marks: list[
         (90, TimeBound("90 s", "relative", 90 * 10**9)),
         (0.5, TimeBound("0.5 s", "relative", 500_000_000)),
         (timedelta(minutes=1), TimeBound("60.0 s", "relative", 60 * 10**9)),
-        ("5m", TimeBound.of("5m")),
+        ("5m", TimeBound.from_text("5m")),
     ],
 )
 def test_a_bound_is_a_moment_in_any_form(moment: Any, bound: TimeBound | None) -> None:
@@ -156,8 +156,8 @@ def test_a_document_that_stands_alone_shows_no_layers() -> None:
     from analyzer.screens.notebook.notebook_capture import CallDocument
 
     call = analysis.calls[0]
-    assert CallDocument.of(call, analysis).analysis is analysis
-    alone = CallDocument.of(call, replace(analysis, calls=[]))
+    assert CallDocument.of_call(call, analysis).analysis is analysis
+    alone = CallDocument.of_call(call, replace(analysis, calls=[]))
     assert alone.analysis is None
     assert alone._repr_html_() is None
     assert alone["number"] == 1

@@ -88,8 +88,8 @@ def test_tables_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_course_keeps_the_order_of_heights() -> None:
     spark = Spark()
     for value in range(8):
-        spark.take(float(value))
-    spark.take(None)
+        spark.add_value(float(value))
+    spark.add_value(None)
     assert str(spark) == "▁▂▃▄▅▆▇█·"
 
 
@@ -105,7 +105,7 @@ def test_a_course_keeps_the_order_of_heights() -> None:
 def a_course_of_four_cells_holds_means(values):
     spark = Spark(4)
     for value in values:
-        spark.take(value)
+        spark.add_value(value)
     return str(spark)
 
 
@@ -127,7 +127,7 @@ def test_columns_leave_out_numbers_where_a_terminal_is_narrow(
     widest: int, width: int | None, name: int, titles: tuple[str, ...]
 ) -> None:
     """n/m in five, the unit in five with its space, ten for each number, two spaces, and a course of six: the name has the rest."""
-    columns = _Columns.of([line_of([1.0, 2.0, 3.0])], widest, width)
+    columns = _Columns.fitting_columns([line_of([1.0, 2.0, 3.0])], widest, width)
     assert (columns.name, columns.count, columns.titles) == (name, 5, titles)
     assert width is None or width < 60 or len(columns.head()) <= width
 
@@ -227,7 +227,7 @@ def a_number_is_written_out_or_has_a_letter(value):
 def test_a_course_never_grows(values: list[float | None]) -> None:
     spark = Spark()
     for value in values:
-        spark.take(value)
+        spark.add_value(value)
     assert len(str(spark)) <= SPARK_CELLS
 
 

@@ -234,7 +234,7 @@ def test_what_is_wrong_with_a_buffer_is_noted_once() -> None:
     assert [damages.is_sound(number) for number in range(1, 5)] == [True, True, False, True]
     damaged = analysis.calls[2].response
     assert damaged is not None
-    assert damages.of(3, "response", damaged) is not None
+    assert damages.problem_of(3, "response", damaged) is not None
 
 
 def run_of(
@@ -312,12 +312,12 @@ def of_lines() -> Iterator[tuple[str, Iterable[str]]]:
 def of_parts() -> Iterator[tuple[str, Iterable[str]]]:
     make = Calls()
     analysis = analysis_of(make.open_query(), *(make.close_query() for _ in range(1200)))
-    some, none = (Selection(handle=handle).of(analysis) for handle in ("q1", "q9"))
+    some, none = (Selection(handle=handle).selected_analysis(analysis) for handle in ("q1", "q9"))
     for width in (None, 26):
         yield f"a part, {width}", part_lines(some, width)
     yield "the whole", part_lines(analysis, None)
     yield "nothing of it", nothing_passes(none)
-    for one in (some, analysis, analysis_of(), Selection(handle="q9").of(analysis_of())):
+    for one in (some, analysis, analysis_of(), Selection(handle="q9").selected_analysis(analysis_of())):
         yield f"nothing passes: {len(one.calls)} calls, {one.part and one.part.words}", nothing_passes(one)
     make, unknown = Calls(channel=replace(CHANNEL, session=None)), Calls("99999999-1111-2222-3333-444444444444")
     lone = analysis_of(make.open_query(), make.close_query(), make.exchange(None, None, b"\0"))

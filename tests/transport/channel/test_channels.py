@@ -26,7 +26,7 @@ def opened(client_direction: int = 0) -> TcpChannels:
 
 
 def sent(data: bytes, *, reply: bool = False) -> StreamBatch:
-    return StreamBatch.of(CONNECTION, 1 if reply else 0, 0, TracedBytes.of_frame(data, 1, 0, 1))
+    return StreamBatch.of_part(CONNECTION, 1 if reply else 0, 0, TracedBytes.of_frame(data, 1, 0, 1))
 
 
 def fresh(events: list[Event]) -> list[bool]:

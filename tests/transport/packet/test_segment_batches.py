@@ -159,7 +159,7 @@ def test_a_segment_alone_is_a_batch(flags: int, size: int, missing: int, in_sequ
     src, dst = Endpoint("192.0.2.1", 1), Endpoint("192.0.2.2", 445)
     payload = TracedBytes.of_frame(b"x" * size, 7, 54, 99)
     segment = Segment(src, dst, 0, 5, flags, 100, payload, missing, 7, 99)
-    batch = SegmentBatch.of(segment)
+    batch = SegmentBatch.of_segment(segment)
     assert batch.in_sequence is in_sequence
     assert (batch.src, batch.dst, batch.seq, batch.reply_seq, batch.ack, batch.payload) == (src, dst, 0, -1, 5, payload)
     assert (batch.borders, batch.replies) == ([0, size], [False])

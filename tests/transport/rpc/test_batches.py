@@ -75,7 +75,7 @@ def mangled(events: list[Event], rng: random.Random) -> Iterator[Event]:
                 length = len(part) if rng.random() < 0.8 else None
                 yield Gap(first.connection, first.direction, offset, length, part.frames, "lost")
             else:
-                yield StreamBatch.of(first.connection, first.direction, offset, part)
+                yield StreamBatch.of_part(first.connection, first.direction, offset, part)
 
 
 def in_batches(events: list[Event], rng: random.Random) -> Iterator[Event]:

@@ -60,7 +60,7 @@ CARRIED = {
 def taken(
     framer: Framer, frame: int, data: bytes, *, fresh: bool = True, smb: SmbInfo | None = None
 ) -> list[RawPdu | CutPdu | LostPdus]:
-    return framer.feed(ChannelBatch.of(CHANNEL, True, TracedBytes.of_frame(data, frame, 0, 0), smb, fresh=fresh))
+    return framer.feed(ChannelBatch.of_span(CHANNEL, True, TracedBytes.of_frame(data, frame, 0, 0), smb, fresh=fresh))
 
 
 def bytes_in(word: str) -> bytes:

@@ -70,7 +70,7 @@ NOT_TOLD = ("client", "server", "first_time_ns", "last_time_ns", "frame_files")
 def found(events: Iterable[Event], keyring: Keyring | None = None) -> list[FileRecord]:
     """The files of the events of connections."""
     log = FileLog(DEFAULTS)
-    ended = through([SmbLayer(keyring or Keyring(), message_log=log.take)], recognised(events))
+    ended = through([SmbLayer(keyring or Keyring(), message_log=log.take_message)], recognised(events))
     return list(log.found([one for one in ended if isinstance(one, SmbSession)]).files)
 
 
@@ -244,7 +244,7 @@ def test_more_files_than_are_listed_are_counted(monkeypatch: pytest.MonkeyPatch)
     log = FileLog(DEFAULTS)
     talk = share_of(f"tree:{SHARE} create:a.exe close")
     talk.answer(talk.ask(CREATE, create_request("b"), tree=1), CREATE, created(), tree=1)
-    through([SmbLayer(Keyring(), message_log=log.take)], recognised(stream(talk.sent)))
+    through([SmbLayer(Keyring(), message_log=log.take_message)], recognised(stream(talk.sent)))
     listed = log.found(())
     assert (len(listed.files), [one.text for one in listed.omissions]) == (
         1,
@@ -312,7 +312,7 @@ def test_a_file_is_of_the_session_that_carried_it_where_others_have_its_number()
         return replace(made, client=client, server=server, session_id=0x800, dialect=dialect, first_time_ns=first)
 
     def of(client: Endpoint, time_ns: int) -> int | None:
-        record = sessions.of(Carried(client, server, 0x800, time_ns, ()))
+        record = sessions.session_of(Carried(client, server, 0x800, time_ns, ()))
         return record.number if record is not None else None
 
     sessions = file_tracker._BySession(

@@ -88,7 +88,7 @@ def test_triage_names_a_guest_and_whom_it_claimed_to_be(name: str) -> None:
 @pytest.mark.parametrize("wanted", ["guest", "mallory", MALLORY])
 def test_a_guest_is_found_by_both_names(wanted: str) -> None:
     analysis = read("guest_smb21")
-    shown = Selection(users=(Account(wanted),)).of(analysis)
+    shown = Selection(users=(Account(wanted),)).selected_analysis(analysis)
     assert (len(shown.shown), len(shown.shown_sessions)) == (4, 1)
 
 

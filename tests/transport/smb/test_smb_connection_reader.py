@@ -33,7 +33,7 @@ def test_a_stream_taken_up_inside_a_message_is_found() -> None:
     events = stream(sent, Connection(1, CLIENT, Endpoint("10.0.0.1", 4451), False))
     first = events[0]
     assert isinstance(first, StreamBatch)
-    events[0] = StreamBatch.of(first.connection, first.direction, 0, first.data[30:])
+    events[0] = StreamBatch.of_part(first.connection, first.direction, 0, first.data[30:])
     out = run(events)
     assert stated(out) == [(0, True, ASK), (0, False, SAY)]
     (problem,) = only(out, Problem)
@@ -121,6 +121,6 @@ def test_any_bytes_and_gaps_give_events_and_nothing_else(pieces: list[tuple[byte
         else:
             noise = b"" if kind == 1 else framed(b"\xfeSMB\x40\0" if kind == 2 else b"\xffSMB")
             data = noise + data
-            events.append(StreamBatch.of(connection, 0, offset, traced(data)))
+            events.append(StreamBatch.of_part(connection, 0, offset, traced(data)))
         offset += len(data)
     assert all(isinstance(event, Event) for event in run(events))

@@ -233,6 +233,6 @@ def test_parts_of_a_message_keep_their_holes() -> None:
     assert short(message, 1, 3) == [b"12"]
     assert short(message.part(5, 9), 0, 4) == [(1, (2,)), b"678"]
     assert message.part(3, 2).length == 0
-    whole = Message.of(piece(b"abcdef", 4))
+    whole = Message.of_bytes(piece(b"abcdef", 4))
     assert (whole.whole, whole.part(1, 4).head.data, whole.part(1, 4).whole) == (True, b"bcd", True)
     assert Message.of_pieces([], 5).frames == ()

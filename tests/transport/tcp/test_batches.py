@@ -153,7 +153,7 @@ def pieces(events: Iterable[Event]) -> list[Event]:
             at = 0
             for extent in event.data.extents():
                 data = event.data[at : at + extent.length]
-                out.append(StreamBatch.of(event.connection, event.direction, event.offset + at, data))
+                out.append(StreamBatch.of_part(event.connection, event.direction, event.offset + at, data))
                 at += extent.length
         else:
             out.append(event)
@@ -164,7 +164,7 @@ def by_segments(blocks: list[FrameBlock], limits: Limits, recognition: type[Reco
     """Each segment is a batch of its own."""
     dissector = Dissector(limits=limits)
     items = [*(item for made in blocks for item in dissector.feed(made)), *dissector.finish()]
-    ones = (SegmentBatch.of(item) if isinstance(item, Segment) else item for item in one_by_one(items))
+    ones = (SegmentBatch.of_segment(item) if isinstance(item, Segment) else item for item in one_by_one(items))
     return through([Reassembler(limits, recognition())], ones)
 
 

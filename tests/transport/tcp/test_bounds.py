@@ -29,11 +29,11 @@ def test_of_a_direction_that_was_never_captured_a_batch_stays_one() -> None:
     events = [event for segment in first for event in room.feed(segment)]
     assert len(events) == 9
     one, two = talk.c(b"one"), talk.c(b"two")
-    batch = SegmentBatch.of(one)
+    batch = SegmentBatch.of_segment(one)
     assert reported(room.layer.feed(batch)) == [(0, b"one")]
     talk.s(b"unseen")
     ahead = replace(talk.c(b"ahead"), seq=two.seq)
-    assert reported(room.layer.feed(SegmentBatch.of(ahead))) == [(0, b"ahead")]
+    assert reported(room.layer.feed(SegmentBatch.of_segment(ahead))) == [(0, b"ahead")]
     assert reported(room.finish()) == [("gap", 1, 0, 6), "end"]
 
 
@@ -54,10 +54,10 @@ def test_recent_segments_of_a_direction_come_the_last_one_first() -> None:
     data = TracedBytes.join([TracedBytes.of_frame(part, frame, 54, frame) for frame, part in frames])
     recent = Recent()
     recent.add(StreamBatch(which, 1, 100, data, [0, 3, 9, 13, 16], [False, True, False, True], 50), 4)
-    recent.add(StreamBatch.of(other, 1, 100, TracedBytes.of_frame(b"other", 75, 54, 75)))
+    recent.add(StreamBatch.of_part(other, 1, 100, TracedBytes.of_frame(b"other", 75, 54, 75)))
 
     def found(connection: Connection, direction: Direction, start: int, stop: int) -> list[tuple[int, bytes, int]]:
-        segments = recent.of(connection, direction, start, stop)
+        segments = recent.deliveries_of(connection, direction, start, stop)
         return [(offset, part.data, part.frames[0]) for offset, part in segments]
 
     sent, replied = [(103, b"more", 72), (100, b"ask", 70)], [(56, b"end", 73), (50, b"answer", 71)]
@@ -76,7 +76,7 @@ def test_data_in_order_of_both_directions_stays_one_batch() -> None:
         room.feed(segment)
     one, two, ack = talk.c(b"one"), talk.c(b"two"), talk.ack(SERVER)
     together = replace(
-        SegmentBatch.of(one),
+        SegmentBatch.of_segment(one),
         payload=TracedBytes.join([one.payload, two.payload]),
         borders=[0, 6],
         count=2,

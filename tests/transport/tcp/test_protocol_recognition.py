@@ -26,7 +26,7 @@ def connection(a: int = 50000, b: int = 9999, *, whole: bool = True) -> Connecti
 
 
 def part(data: bytes, at: int = 0, way: Direction = 0, *, of: Connection) -> StreamBatch:
-    return StreamBatch.of(of, way, at, TracedBytes.of_frame(data, 1, 54, 0))
+    return StreamBatch.of_part(of, way, at, TracedBytes.of_frame(data, 1, 54, 0))
 
 
 def fed(recognition: Recognition, *events: Event) -> tuple[list[Event], list[Connection]]:

@@ -43,7 +43,7 @@ class _ServerClocks(Watch[CallEvidence]):
     def __init__(self, evidence: Evidence) -> None:
         self._last: dict[str, _Before] = {}
 
-    def take(self, call: CallEvidence) -> tuple[_Before | None, _Before] | None:
+    def take_clocks(self, call: CallEvidence) -> tuple[_Before | None, _Before] | None:
         """The clocks of the data answer before and of this one; None where this one has no header that can be read."""
         header = call.reply.answer.header if call.reply.is_readable else None
         if header is None:
@@ -85,7 +85,7 @@ class ClockRunsBack(_ServerClocks):
     """
 
     def feed(self, call: CallEvidence) -> Iterator[Judgement]:
-        taken = self.take(call)
+        taken = self.take_clocks(call)
         if taken is None:
             yield inconclusive(_NO_HEADER, call)
             return
@@ -129,7 +129,7 @@ class ClocksDisagree(_ServerClocks):
     """
 
     def feed(self, call: CallEvidence) -> Iterator[Judgement]:
-        taken = self.take(call)
+        taken = self.take_clocks(call)
         if taken is None:
             yield inconclusive(_NO_HEADER, call)
             return

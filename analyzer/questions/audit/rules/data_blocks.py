@@ -43,17 +43,17 @@ def data_header_wrong(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgem
 
     Silent: where the answer is sealed or was not captured; about the number of blocks where a broken block hides those after it.
     """
-    short = answer.of(FlawKind.HEADER)
+    short = answer.flaws_of(FlawKind.HEADER)
     yield from judgements(call, 1, short, "the answer is shorter than the header it has to begin with", of=HEADER)
     if short:
         return
     message = "the total size is not the number of bytes returned"
-    yield from judgements(call, 1, answer.of(FlawKind.TOTAL), message, of=TOTAL)
+    yield from judgements(call, 1, answer.flaws_of(FlawKind.TOTAL), message, of=TOTAL)
     if not answer.is_walked:
         yield inconclusive("a broken block hides those after it", call, COUNT)
         return
     message = "the header states another number of blocks than follow"
-    yield from judgements(call, 1, answer.of(FlawKind.BLOCK_COUNT), message, of=COUNT)
+    yield from judgements(call, 1, answer.flaws_of(FlawKind.BLOCK_COUNT), message, of=COUNT)
 
 
 @rule("PCQ505", Level.BUFFERS, Severity.ERROR)
@@ -74,7 +74,7 @@ def data_block_of_unknown_type(call: CallEvidence, answer: DataAnswer) -> Iterat
 
     Silent: where the answer is sealed, was not captured, or is too short for a header.
     """
-    violations = answer.of(FlawKind.BLOCK_TYPE)
+    violations = answer.flaws_of(FlawKind.BLOCK_TYPE)
     yield from judgements(call, len(answer.blocks), violations, "a block has a type that does not exist")
 
 
@@ -96,8 +96,8 @@ def data_block_of_wrong_size(call: CallEvidence, answer: DataAnswer) -> Iterator
 
     Silent: where the answer is sealed or was not captured; about blocks of unknown type, whose content nobody can measure.
     """
-    violations = answer.of(FlawKind.BLOCK_SIZE)
-    looked_at = len(answer.blocks) - len(answer.of(FlawKind.BLOCK_TYPE))
+    violations = answer.flaws_of(FlawKind.BLOCK_SIZE)
+    looked_at = len(answer.blocks) - len(answer.flaws_of(FlawKind.BLOCK_TYPE))
     yield from judgements(call, looked_at, violations, "the size of a block does not lead to the next one")
 
 
@@ -170,8 +170,8 @@ def block_content_not_of_its_type(call: CallEvidence, answer: DataAnswer) -> Ite
     Silent: where the answer is sealed or was not captured; about blocks whose size is wrong or whose type is unknown.
     """
     for kind, layout in LAYOUTS.items():
-        violations = answer.of(FlawKind.CONTENT, block_types=(kind,))
-        looked_at = len(answer.of_type(kind)) - len(answer.of(FlawKind.BLOCK_SIZE, block_types=(kind,)))
+        violations = answer.flaws_of(FlawKind.CONTENT, block_types=(kind,))
+        looked_at = len(answer.of_type(kind)) - len(answer.flaws_of(FlawKind.BLOCK_SIZE, block_types=(kind,)))
         message = f"a block of type {kind} is laid out otherwise"
         yield from judgements(call, looked_at, violations, message, of=(*layout, FORMAT))
 
@@ -207,8 +207,8 @@ def value_of_wrong_size(call: CallEvidence, answer: DataAnswer) -> Iterator[Judg
     Silent: where the answer is sealed or was not captured; in blocks that cannot be read at all.
     """
     for kind, of_type in VALUE_SIZES.items():
-        wrong = answer.of(FlawKind.VALUE_SIZE, block_types=(kind,))
-        unpadded = answer.of(FlawKind.VALUE_UNPADDED, block_types=(kind,))
+        wrong = answer.flaws_of(FlawKind.VALUE_SIZE, block_types=(kind,))
+        unpadded = answer.flaws_of(FlawKind.VALUE_UNPADDED, block_types=(kind,))
         right = sum(block.num_values for block in answer.of_type(kind)) - len(wrong)
         if right > 0:
             yield passed("PCQ-2.2.4.9-R02", *of_type, count=right)
@@ -254,14 +254,14 @@ def instances_miscounted(call: CallEvidence, answer: DataAnswer) -> Iterator[Jud
     for kind, (number, form) in OF_INSTANCES.items():
         blocks = [block for block in answer.of_type(kind) if block.instances_at is not None]
         types, instances = (kind,), sum(len(block.rows) for block in blocks)
-        violations = answer.of(FlawKind.INSTANCES_SIZE, block_types=types)
+        violations = answer.flaws_of(FlawKind.INSTANCES_SIZE, block_types=types)
         message = "the total size of the instances does not end with the last of them"
         yield from judgements(call, len(blocks), violations, message, of=INSTANCES_SIZE)
-        violations = answer.of(FlawKind.INSTANCE_COUNT, block_types=types)
+        violations = answer.flaws_of(FlawKind.INSTANCE_COUNT, block_types=types)
         message = "another number of instances follows than was reported"
         yield from judgements(call, len(blocks), violations, message, of=(INSTANCES_NUMBER, number))
-        violations = answer.of(FlawKind.INSTANCE_SIZE, block_types=types)
-        unpadded = answer.of(FlawKind.INSTANCE_UNPADDED, block_types=types)
+        violations = answer.flaws_of(FlawKind.INSTANCE_SIZE, block_types=types)
+        unpadded = answer.flaws_of(FlawKind.INSTANCE_UNPADDED, block_types=types)
         message, of = "the size of an instance does not lead to its values", (INSTANCE_HEADER, form)
         yield from judgements(call, instances - len(unpadded), violations, message, of=of)
         yield from judgements(call, 0, unpadded, "the size of an instance leaves out its padding", of=INSTANCE_HEADER)
@@ -294,13 +294,13 @@ def counter_ids_miscounted(call: CallEvidence, answer: DataAnswer) -> Iterator[J
     """
     for kind, number in OF_IDS.items():
         blocks, types = [block for block in answer.of_type(kind) if block.ids is not None], (kind,)
-        violations = answer.of(FlawKind.IDS_SIZE, block_types=types)
+        violations = answer.flaws_of(FlawKind.IDS_SIZE, block_types=types)
         message = "the size of the counter ids is not that of so many"
         yield from judgements(call, len(blocks), violations, message, of=IDS_SIZE)
-        violations = answer.of(FlawKind.IDS_COUNT, FlawKind.VALUE_COUNT, block_types=types)
+        violations = answer.flaws_of(FlawKind.IDS_COUNT, FlawKind.VALUE_COUNT, block_types=types)
         message = "another number of counters follows than was reported"
         yield from judgements(call, len(blocks), violations, message, of=(IDS_NUMBER, number))
-        violations = answer.of(FlawKind.ROW_COUNT, block_types=types)
+        violations = answer.flaws_of(FlawKind.ROW_COUNT, block_types=types)
         message = "an instance has another number of values than there are counter ids"
         yield from judgements(call, 0, violations, message, of=number)
 

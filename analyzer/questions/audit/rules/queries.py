@@ -350,7 +350,7 @@ _UNCOUNTABLE = "the blocks of the answer cannot be counted"
 
 
 def _can_be_counted(answer: DataAnswer) -> bool:
-    return answer.is_walked and not answer.of(FlawKind.BLOCK_COUNT)
+    return answer.is_walked and not answer.flaws_of(FlawKind.BLOCK_COUNT)
 
 
 @rule("PCQ450", Level.SEQUENCES, Severity.ERROR, "index-leads-nowhere")

@@ -100,7 +100,9 @@ class FileOpen(Struct):
         self.last_frames = carried.frames
         self.last_time_ns = max(self.last_time_ns, carried.time_ns)
 
-    def take(self, content: Content, message: Message, span: tuple[int, int], offset: int, *, is_new: bool) -> None:
+    def take_content(
+        self, content: Content, message: Message, span: tuple[int, int], offset: int, *, is_new: bool
+    ) -> None:
         """Takes file content: the bytes `span` of a message, which lie at `offset` of the file, as far as they were captured."""
         at = offset
         for part in message.spans(*span):
@@ -214,13 +216,13 @@ class FileOpens:
         """Takes what an SMB message read of an opened file."""
         opened.note(carried, "read")
         opened.read = opened.read or Content(self._waiting)
-        opened.take(opened.read, message, span, offset, is_new=False)
+        opened.take_content(opened.read, message, span, offset, is_new=False)
 
     def write(self, opened: FileOpen, carried: Carried, message: Message, span: tuple[int, int], offset: int) -> None:
         """Takes what an SMB message wrote to an opened file."""
         opened.note(carried, "written")
         opened.written = opened.written or Content(self._waiting)
-        opened.take(opened.written, message, span, offset, is_new=True)
+        opened.take_content(opened.written, message, span, offset, is_new=True)
 
     def finish(self, opened: FileOpen) -> None:
         """Keeps what is known of a file whose open has ended or was refused, or which was deleted or renamed without an open."""

@@ -38,7 +38,7 @@ class FileLog:
         self._smb2: dict[int, Smb2Files] = {}
         self._smb1: dict[int, Smb1Files] = {}
 
-    def take(self, connection: Connection, direction: Direction, sent: Message, message: Message) -> None:
+    def take_message(self, connection: Connection, direction: Direction, sent: Message, message: Message) -> None:
         """Takes one SMB message in its sent form and in its decrypted form, for what it does to files."""
         number, requests, passing = connection.number, self._limits.requests, Sent(connection, direction, sent)
         try:
@@ -46,11 +46,11 @@ class FileLog:
                 if (smb1 := self._smb1.get(number)) is None:
                     smb1 = self._smb1[number] = Smb1Files(self._opens, requests)
                 is_response = bool(message.begins_with(10)[9] & 0x80)
-                smb1.take(message, lambda uid: passing.carried(uid, is_response=is_response), number)
+                smb1.take_message(message, lambda uid: passing.carried(uid, is_response=is_response), number)
             else:
                 if (smb2 := self._smb2.get(number)) is None:
                     smb2 = self._smb2[number] = Smb2Files(self._opens, self._trees, requests)
-                smb2.take(message, passing)
+                smb2.take_message(message, passing)
         except DecodeError:
             pass  # what is wrong with a message is stated where sessions are read
 
@@ -65,7 +65,7 @@ class FileLog:
 
     def _records(self, sessions: _BySession) -> Iterator[FileRecord]:
         for opened in sorted(self._opens.done, key=lambda one: one.carried.time_ns):
-            session = sessions.of(opened.carried)
+            session = sessions.session_of(opened.carried)
             user = session.identity.account if session is not None else None
             yield opened.record(session.number if session is not None else None, user)
 
@@ -82,7 +82,7 @@ class _BySession:
             if one.dialect not in _OF_ONE_CONNECTION:
                 self._of_machines.setdefault((one.client.ip, one.server.ip, one.session_id), []).append(one)
 
-    def of(self, carried: Carried) -> SmbSession | None:
+    def session_of(self, carried: Carried) -> SmbSession | None:
         client, server, number = carried.client, carried.server, carried.session_id
         found = self._of_connection.get((client, server, number))
         found = found or self._of_machines.get((client.ip, server.ip, number), [])

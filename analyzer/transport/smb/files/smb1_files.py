@@ -58,7 +58,7 @@ class Smb1Files:
         self._asked: dict[tuple[int, int], dict[int, _Smb1FileRequest]] = {}
         self._trees: dict[int, str | None] = {}
 
-    def take(self, message: Message, carried: Callable[[int], Carried], connection: int) -> None:
+    def take_message(self, message: Message, carried: Callable[[int], Carried], connection: int) -> None:
         """Takes what one SMB1 message does to files; `carried` says where it was, of the session with this UID."""
         data = message.head.data
         header = read_header(data)

@@ -93,7 +93,7 @@ class Smb2Files:
         # Bytes of writes that wait.
         self._held = 0
 
-    def take(self, message: Message, sent: Sent) -> None:
+    def take_message(self, message: Message, sent: Sent) -> None:
         """Takes what one SMB2 message, perhaps a compound, does to files."""
         at, tree_id = 0, None
         session: SessionKey = (0, 0)
@@ -197,7 +197,7 @@ class Smb2Files:
         if is_pipe(self._trees, place, asked.name):
             if not header.failed:
                 body.skip("create.to_file_id", 64)
-                self._opens.pass_over((operation.session, body.take("create.file_id", 16)))
+                self._opens.pass_over((operation.session, body.take_bytes("create.file_id", 16)))
             return
         opened = FileOpen(carried, self._trees.get(place), asked.name, asked.is_directory or None, status=header.status)
         if header.failed:
@@ -210,7 +210,7 @@ class Smb2Files:
         opened.size = body.u64("create.end_of_file")
         opened.is_directory = bool(body.u32("create.attributes") & _ATTRIBUTE_DIRECTORY)
         body.skip("create.reserved", 4)
-        file_id = body.take("create.file_id", 16)
+        file_id = body.take_bytes("create.file_id", 16)
         opened.is_new = opened.size == 0
         opened.deletes = asked.deletes
         opened.note(carried, _CREATED.get(action, "opened"))
@@ -242,7 +242,7 @@ class Smb2Files:
         return self._opens.met(asked.key, operation.carried, share, message, span)
 
     def _key(self, operation: _Operation) -> tuple[SessionKey, bytes]:
-        return operation.session, operation.body.take("file_id", 16)
+        return operation.session, operation.body.take_bytes("file_id", 16)
 
     # Content
 
@@ -301,7 +301,7 @@ def _effect(level: int, buffer: Cursor) -> Callable[[FileOpen], FileAction | Non
     """What a level of SET_INFO does to an open file ([MS-FSCC] section 2.4)."""
     if level == _RENAME:
         buffer.skip("rename.replace_and_root", 16)
-        name = buffer.take("rename.name", buffer.u32("rename.len_name")).decode("utf-16-le", "replace")
+        name = buffer.take_bytes("rename.name", buffer.u32("rename.len_name")).decode("utf-16-le", "replace")
 
         def rename(opened: FileOpen) -> FileAction | None:
             opened.renamed_to = name
