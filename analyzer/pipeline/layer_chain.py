@@ -43,6 +43,7 @@ class LayerChain:
 
     def __init__(self, layers: Sequence[Layer]) -> None:
         self._layers = layers
+        self._failure: Exception | None = None
         self._feeds = [(layer.feed, layer.takes) for layer in layers]
 
     def open_since(self, since_ns: int) -> int | None:
@@ -58,7 +59,7 @@ class LayerChain:
             if takes.isdisjoint(kinds):
                 continue
             if len(events) > 1 and any(issubclass(kind, StandsAlone) for kind in kinds):
-                return [higher for part in _parted(events) for higher in self.climb(part, at)]
+                return self._climb_parted(events, at)
             events = self._through(feed, takes, events)
             if not events:
                 break
@@ -66,19 +67,38 @@ class LayerChain:
         return events
 
     def _through(self, feed: Feed, takes: frozenset[type[Event]], events: Sequence[Event]) -> Sequence[Event]:
-        """Feeds a layer the events of a group that it takes; gives what it yields, and the others, in order."""
+        """Feeds a layer the events of a group that it takes; gives what it yields, and the others, in order. Where the layer fails,
+        what came before the failure climbs first."""
         higher = list[Event]()
-        for event in events:
-            if type(event) in takes:
-                higher += feed(event)
-            else:
-                higher.append(event)
+        try:
+            for event in events:
+                if type(event) in takes:
+                    higher += feed(event)
+                else:
+                    higher.append(event)
+        except Exception as error:
+            self._failure = error
         return higher
+
+    def _climb_parted(self, events: Sequence[Event], first: int) -> Sequence[Event]:
+        """Feeds a group to the layer `first`, each event that stands alone by itself."""
+        out = list[Event]()
+        for part in _parted(events):
+            out += self.climb(part, first)
+            if self._failure is not None:
+                break
+        return out
+
+    def _end_failed(self) -> None:
+        """Raises the error of a layer that failed, once all before it is at the top."""
+        if self._failure is not None:
+            raise self._failure
 
     def finish(self) -> Generator[Sequence[Event]]:
         """Finishes all layers of the chain: what comes out on top at the end of the capture, together what one layer completes."""
         for at, layer in enumerate(self._layers, 1):
             yield self.climb(list(layer.finish()), at)
+            self._end_failed()
 
     def run(self, events: Iterable[Event]) -> Generator[Event]:
         """Runs all events of a capture through the layer chain, and gives what comes out on top."""
@@ -91,7 +111,9 @@ class LayerChain:
         with closing(events) if isinstance(events, Generator) else nullcontext():
             for group in _grouped(events):
                 yield self.climb(group)
+                self._end_failed()
             yield self.climb((CaptureEnds(),))
+            self._end_failed()
             yield from self.finish()
 
     def above(self, groups: Iterable[Sequence[Event]]) -> Generator[Event]:
@@ -99,6 +121,7 @@ class LayerChain:
         with closing(groups) if isinstance(groups, Generator) else nullcontext():
             for group in groups:
                 yield from self.climb(group)
+                self._end_failed()
             for group in self.finish():
                 yield from group
 

@@ -89,6 +89,28 @@ def test_a_block_ends_a_group_and_so_does_an_error() -> None:
         next(groups)
 
 
+def test_what_came_before_a_failure_is_at_the_top_first() -> None:
+    class Failing(Marking):
+        def feed(self, event: Event) -> list[Event]:
+            if isinstance(event, Problem) and event.text.endswith(self._mark):
+                raise ValueError(f"{event.text} in {self._mark}")
+            return super().feed(event)
+
+    def top(*layers: Layer) -> tuple[list[Event], str]:
+        out = list[Event]()
+        with pytest.raises(ValueError, match=" in ") as failed:
+            out.extend(LayerChain(layers).run(problems))
+        return out, str(failed.value)
+
+    problems = [replace(PROBLEM, text=text) for text in "1234"]
+    assert top(Failing("3", []), Marking("b", [])) == ([replace(PROBLEM, text=f"b3{n}") for n in "12"], "3 in 3")
+    # The layer above fails for an event that came before.
+    assert top(Failing("3", []), Failing("2", [])) == ([replace(PROBLEM, text="231")], "32 in 2")
+    # And where one of them stands alone.
+    problems.insert(1, EVENTS[0])
+    assert top(Marking("a", []), Failing("1", [])) == ([], "a1 in 1")
+
+
 def test_a_layer_is_given_all_of_what_it_takes_among_others_and_in_order() -> None:
     seen: list[Event] = []
 

@@ -101,7 +101,7 @@ class _CallStream:
         self.asked: list[tuple[Moment | None, tuple[Any, ...]]] = []
         self.tally: dict[Any, int] = {}
 
-    def take(self, call: Call) -> list[Problem]:
+    def take_call(self, call: Call) -> list[Problem]:
         self.held.append(call)
         return [Problem("note", "calls", (), f"call {call.call_id} was taken")]
 
@@ -120,7 +120,7 @@ class _Collected:
         self.conflicts: list[Conflict] = []
         self.early: list[tuple[str, int]] = []
 
-    def take(self, event: Event) -> None:
+    def take_event(self, event: Event) -> None:
         if isinstance(event, Problem):
             self.problems.append(event)
 

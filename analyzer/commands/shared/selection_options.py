@@ -65,8 +65,8 @@ _counter_fields = later("questions.filters.filterable_fields:counter_fields")
 _call_filter = later("questions.filters.filter:CallFilter")
 _sample_filter = later("questions.filters.filter:SampleFilter")
 _counter_filter = later("questions.filters.filter:SampleFilter", of_counters=True)
-_time = later("questions.filters.time_bounds:TimeBound.of")
-_machine = later("questions.filters.machines_and_accounts:Party.of")
+_time = later("questions.filters.time_bounds:TimeBound.from_text")
+_machine = later("questions.filters.machines_and_accounts:Party.from_text")
 
 
 def _completing(fields: Callable[[], Mapping[str, FilterField]]) -> Callable[[str], Iterator[tuple[str, str]]]:

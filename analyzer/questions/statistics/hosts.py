@@ -8,6 +8,8 @@ from analyzer.interfaces.call_contents.client_programs import ClientConnection, 
 from analyzer.interfaces.call_contents.machine_names import Named, names_stated
 from analyzer.questions.statistics.machine_addresses import Machine, Machines, Seen, mark_records
 from analyzer.results.analysis import Analysis, Selected
+from analyzer.results.calls.call import Call
+from analyzer.results.connection import Logon, SmbSession
 from analyzer.results.records.capture_records import ClaimOutcome, HostClaim, HostName, HostProgram, HostRecord
 from analyzer.results.security import Identity
 
@@ -33,6 +35,15 @@ class _Hosts:
         """The host that a session or a logon shows at an address."""
         machine = self.machines.machine_at(seen, ip, time_ns)
         return self._hosts.setdefault((ip, machine.number if machine is not None else 0), _Host())
+
+    def ends(
+        self, ends: SmbSession | Logon | Call, seen: int | str, time_ns: int, protocol: str
+    ) -> tuple[_Host, _Host]:
+        """The hosts at both ends of a session, a logon or a call, as client and as server of its protocol."""
+        client = self.host_at(ends.client.ip, (seen, True), time_ns)
+        server = self.host_at(ends.server.ip, (seen, False), time_ns)
+        client.roles[f"{protocol} client"] = server.roles[f"{protocol} server"] = None
+        return client, server
 
     def name(self, ip: str) -> None:
         """Notes a name at an address: a host there took part."""
@@ -60,21 +71,12 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
     logons = analysis.logons_by_session
     for session in analysis.shown_sessions:
         at = session.first_time_ns
-        client = hosts.host_at(session.client.ip, (session.number, True), at)
-        server = hosts.host_at(session.server.ip, (session.number, False), at)
-        client.roles["SMB client"] = None
-        server.roles["SMB server"] = None
+        _, server = hosts.ends(session, session.number, at, "SMB")
         if session.dialect is not None:
             server.dialects[session.dialect] = None
         for logon in logons.get(session.number, ()):
             # A further connection of the session may be between other addresses.
-            seen = logon.key if logon.is_binding else session.number
-            client, server = (
-                hosts.host_at(logon.client.ip, (seen, True), at),
-                hosts.host_at(logon.server.ip, (seen, False), at),
-            )
-            client.roles["SMB client"] = None
-            server.roles["SMB server"] = None
+            client, server = hosts.ends(logon, logon.key if logon.is_binding else session.number, at, "SMB")
             claimed = logon.identity.claimed
             if logon.is_granted:
                 _name_user(client, logon.identity)
@@ -85,10 +87,7 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
     # What of a call names hosts and users is what calls of one context have in common.
     for _, call in Selected(analysis.calls, analysis.calls.first_of_contexts(analysis.shown.numbers)):
         seen = call.session if call.session is not None else call.auth.logon or ""
-        client = hosts.host_at(call.client.ip, (seen, True), call.time_ns)
-        server = hosts.host_at(call.server.ip, (seen, False), call.time_ns)
-        client.roles["DCERPC client"] = None
-        server.roles["DCERPC server"] = None
+        client, server = hosts.ends(call, seen, call.time_ns, "DCERPC")
         if call.identity is not None:
             _name_user(client, call.identity)
         if call.security.identity is not None:

@@ -114,24 +114,24 @@ def test_any_lines_are_a_dump_or_none(lines: list[str]) -> None:
 
 
 def test_a_named_kind_is_not_guessed() -> None:
-    view = Decode.of(bytes(16), "guids")
+    view = Decode.from_bytes(bytes(16), "guids")
     (record,) = plains(view.records())
     assert (record["guess"], record["buffer"]) == (None, {"guids": ["00000000-0000-0000-0000-000000000000"]})
 
 
 def test_what_is_no_buffer_is_refused_in_a_sentence() -> None:
     with pytest.raises(InputError, match="these 5 bytes look like no buffer of ours"):
-        Decode.of(b"hello", "auto")
+        Decode.from_bytes(b"hello", "auto")
 
 
 def test_a_kind_without_values_has_no_samples() -> None:
     with pytest.raises(InputError, match="a buffer of kind guids holds no samples"):
-        Decode.of(bytes(32), "guids", samples=True)
+        Decode.from_bytes(bytes(32), "guids", samples=True)
 
 
 def test_bytes_behind_the_buffer_are_reported() -> None:
     data = (VECTORS / "data_type1_single_counter_u32.bin").read_bytes()
-    lines = [Text.from_markup(line).plain for line in Decode.of(data + b"tail", "perf-data").lines(None)]
+    lines = [Text.from_markup(line).plain for line in Decode.from_bytes(data + b"tail", "perf-data").lines(None)]
     assert lines[-1] == "  4 bytes follow the buffer"
 
 
@@ -146,12 +146,12 @@ def test_bytes_behind_the_buffer_are_reported() -> None:
 )
 def test_a_capture_is_no_buffer_also_where_it_is_compressed(pack: Callable[[bytes], bytes], words: str) -> None:
     with pytest.raises(InputError, match=f"x.gz is {words}, not a buffer"):
-        Decode.of(pack(pcap([(1, b"\0" * 60)])), "auto", source="x.gz")
+        Decode.from_bytes(pack(pcap([(1, b"\0" * 60)])), "auto", source="x.gz")
 
 
 def test_compressed_data_that_is_no_capture_is_not_called_one() -> None:
     with pytest.raises(InputError, match="look like no buffer of ours"):
-        Decode.of(gzip.compress(b"hello " * 20), "auto", source="x.gz")
+        Decode.from_bytes(gzip.compress(b"hello " * 20), "auto", source="x.gz")
 
 
 @pytest.mark.parametrize(

@@ -384,8 +384,8 @@ VIEWS: dict[str, Callable[[], Any]] = {
     "rules": lambda: RuleList(select(every_rule(), ("PCQ21", "PCQ101"), ())),
     "triage": lambda: Triage(FOUR, analysed, ("x*: no file",)),
     "triage-whole": lambda: Triage(FOUR, analysed, ("x*: no file",), is_whole=True),
-    "guessed": lambda: Decode.of(perf_data([Block(1, values=((b"\1\0\0\0",),))]), "auto"),
-    "guessed-alone": lambda: Decode.of(wide("Process V2"), "auto"),
+    "guessed": lambda: Decode.from_bytes(perf_data([Block(1, values=((b"\1\0\0\0",),))]), "auto"),
+    "guessed-alone": lambda: Decode.from_bytes(wide("Process V2"), "auto"),
     "show-decrypted": lambda: Show(analysis_of_file(truth.captures()[0].file), 3),
     "show-poll": lambda: Show(sound(), 14),
     "show-enumeration": lambda: Show(sound(), 1),
@@ -464,7 +464,7 @@ def test_the_entries_of_a_view(name: str, view: Callable[[], Any]) -> None:
 def test_a_decoded_buffer() -> None:
     data = perf_data([Block(2, ids=(1, 2), values=((b"\1\0\0\0", bytes(8)),))], (5, NOW, FREQUENCY))
     for name, given in (("sound", data), ("cut", data[:-5])):
-        view = Decode.of(given, "perf-data", samples=True, source="a test")
+        view = Decode.from_bytes(given, "perf-data", samples=True, source="a test")
         is_as_written(PAGES / f"decode-{name}.wide.txt", text_of(view, None))
         is_as_written(PAGES / f"decode-{name}.jsonl", records_of(view))
 
