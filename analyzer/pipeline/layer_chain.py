@@ -89,16 +89,12 @@ class LayerChain:
                 break
         return out
 
-    def _end_failed(self) -> None:
-        """Raises the error of a layer that failed, once all before it is at the top."""
-        if self._failure is not None:
-            raise self._failure
-
     def finish(self) -> Generator[Sequence[Event]]:
         """Finishes all layers of the chain: what comes out on top at the end of the capture, together what one layer completes."""
         for at, layer in enumerate(self._layers, 1):
             yield self.climb(list(layer.finish()), at)
-            self._end_failed()
+            if self._failure is not None:
+                raise self._failure
 
     def run(self, events: Iterable[Event]) -> Generator[Event]:
         """Runs all events of a capture through the layer chain, and gives what comes out on top."""
@@ -111,9 +107,11 @@ class LayerChain:
         with closing(events) if isinstance(events, Generator) else nullcontext():
             for group in _grouped(events):
                 yield self.climb(group)
-                self._end_failed()
+                if self._failure is not None:
+                    raise self._failure
             yield self.climb((CaptureEnds(),))
-            self._end_failed()
+            if self._failure is not None:
+                raise self._failure
             yield from self.finish()
 
     def above(self, groups: Iterable[Sequence[Event]]) -> Generator[Event]:
@@ -121,7 +119,8 @@ class LayerChain:
         with closing(groups) if isinstance(groups, Generator) else nullcontext():
             for group in groups:
                 yield from self.climb(group)
-                self._end_failed()
+                if self._failure is not None:
+                    raise self._failure
             for group in self.finish():
                 yield from group
 
