@@ -1,4 +1,4 @@
-"""Byte channels that carry DCERPC, whether a named pipe over SMB or a TCP connection: what they are, and what comes over them."""
+"""Events of the channels that carry DCERPC: a channel is a named pipe over SMB or a TCP connection."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Span = tuple[TracedBytes, int, int]
 
 
 class SmbInfo(Struct, frozen=True, cache_hash=True):
-    """How SMB carried bytes of a channel: dialect as `2.0.2` ... `3.1.1` or `1.0`, session id, and what protected it.
+    """How SMB carried bytes of a channel: dialect (`2.0.2` to `3.1.1`, or `1.0`), session id, and protection.
 
-    `dialect` is None where the negotiation was not captured. `client` and `server` are the ends of the connection that carried it,
-    which for another channel of a session are not those of the open ([MS-SMB2] section 1.3, multichannel); None where they are.
-    `logon` and `identity` are of the logon of the session that was in force, and `session` is its number: another than that of the
-    channel where a durable open was opened again.
+    `dialect` is None if the negotiation was not captured. `client` and `server` are the ends of the connection that carried the
+    bytes. They are None if it is the connection of the open; on another channel of the session they differ ([MS-SMB2] section 1.3,
+    multichannel). `logon` and `identity` are of the logon that was in force. `session` is the number of the session; it is not that
+    of the channel if a durable open was opened again.
     """
 
     dialect: str | None
@@ -37,10 +37,10 @@ class SmbInfo(Struct, frozen=True, cache_hash=True):
 
 
 class ChannelBatch(Event, frozen=True):
-    """Bytes of a channel in order, all of one direction: each span is a piece, and where in it the bytes begin and end.
+    """Bytes of a channel in order, all of one direction. Each span is a piece, and where in it the bytes begin and end.
 
-    `fresh` is True where each span begins a message of the transport (an SMB write, a read's answer), so a lost PDU border may be
-    looked for there.
+    `fresh` is true if each span begins a message of the transport (an SMB write, a read's answer). A lost PDU border may be looked
+    for there.
     """
 
     channel: Channel
@@ -53,7 +53,7 @@ class ChannelBatch(Event, frozen=True):
     def of_span(
         cls, channel: Channel, from_client: bool, data: TracedBytes, smb: SmbInfo | None, *, fresh: bool
     ) -> ChannelBatch:
-        """A batch of channel bytes of one span."""
+        """Returns a batch of channel bytes that has one span."""
         return cls(channel, from_client, [(data, 0, len(data))], smb, fresh)
 
     @property
@@ -63,7 +63,7 @@ class ChannelBatch(Event, frozen=True):
 
 
 class ChannelGap(Event, frozen=True):
-    """Bytes of a channel are missing here; `length` is their number where that is known. `frames` stand around the hole."""
+    """The event that bytes of a channel are missing. `length` is their number, None if unknown. `frames` stand around the hole."""
 
     channel: Channel
     from_client: bool

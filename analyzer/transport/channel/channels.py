@@ -1,4 +1,4 @@
-"""The channels of a capture: opens of named pipes, which SMB finds, and TCP connections that carry DCERPC (C706 section 12.6)."""
+"""Makes the channels of a capture: opens of named pipes that SMB finds, TCP connections that carry DCERPC (C706 section 12.6)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from analyzer.transport.tcp.stream_events import Gap, Recognised, StreamBatch, S
 
 
 class Channels:
-    """Numbers the channels of a capture in the order they are met."""
+    """Makes the channels of a capture, and numbers them in the order in which they are opened."""
 
     def __init__(self, numbers: Iterator[int] | None = None) -> None:
-        """`numbers` numbers the channels; from 0 if none are given."""
+        """`numbers` gives the numbers of the channels. Default: count from 0."""
         self._numbers = count() if numbers is None else numbers
 
     def pipe(
@@ -32,16 +32,16 @@ class Channels:
         impersonation: int | None,
         logon: int | None = None,
     ) -> Channel:
-        """The channel of an open of a named pipe."""
+        """Makes the channel of an open of a named pipe."""
         return Channel(next(self._numbers), "ncacn_np", client, server, name, session, identity, impersonation, logon)
 
     def tcp(self, client: Endpoint, server: Endpoint) -> Channel:
-        """The channel of a TCP connection that carries DCERPC."""
+        """Makes the channel of a TCP connection that carries DCERPC."""
         return Channel(next(self._numbers), "ncacn_ip_tcp", client, server, None, None, None)
 
 
 class _TcpChannel:
-    """The channel of DCERPC directly on TCP: every byte of the connection belongs to it."""
+    """The channel of a TCP connection that carries DCERPC directly: every byte of the connection belongs to it."""
 
     def __init__(self, channel: Channel, client_direction: int) -> None:
         self.channel = channel
@@ -69,7 +69,7 @@ class _TcpChannel:
 
 
 class TcpChannels:
-    """The layer that makes channels of the connections that carry DCERPC; other events pass unchanged."""
+    """The layer that makes a channel of each TCP connection that carries DCERPC. Other events pass unchanged."""
 
     takes: ClassVar[frozenset[type[Event]]] = frozenset({StreamBatch, Gap, Recognised, StreamClosed})
 
@@ -78,7 +78,7 @@ class TcpChannels:
         self._open: dict[int, _TcpChannel] = {}
 
     def feed(self, event: Event) -> list[Event]:
-        """Takes one event of TCP; gives the events of channels for connections that carry DCERPC."""
+        """Takes one TCP event. Gives channel events if its connection carries DCERPC, else the event itself."""
         if isinstance(event, StreamBatch | Gap):
             opened = self._open.get(event.connection.number)
             return opened.feed(event) if opened is not None else [event]
@@ -92,7 +92,7 @@ class TcpChannels:
         return [event]
 
     def finish(self) -> list[Event]:
-        """Ends every TCP channel with the capture."""
+        """Closes all TCP channels at the end of the capture."""
         closed: list[Event] = [ChannelClosed(each.channel) for each in self._open.values()]
         self._open.clear()
         return closed

@@ -1,4 +1,4 @@
-"""From frames to TCP segments of the flows that interest us: blocks of frames in, segments and problems out.
+"""Dissects blocks of frames: yields the TCP segments of flows that are ours, and problems.
 
 One result in two ways: common shapes are handled by the block with arrays (`common_frame_shapes`), everything else, and with
 `fast=False` everything, frame by frame (`frame_dissector`). A flow may show only in the middle that it is ours; so a block is given
@@ -55,7 +55,7 @@ _MOST_OF_A_KIND = 16
 
 
 class DissectedBlock(Struct, eq=False):
-    """A block of frames that was looked at: TCP in common shapes, and what was found frame by frame, with positions in the block.
+    """A block of frames after the first pass: its TCP frames in common shapes, and the items of all others with their positions.
 
     These columns are about TCP in common shapes that is ours by port. `waiting` are the positions of segments whose flows had sent
     nothing that may be ours when the block was looked at. `waiting_flows` are the numbers of these flows, and `waiting_sizes` the
@@ -73,7 +73,7 @@ class DissectedBlock(Struct, eq=False):
 
 
 class Dissector:
-    """Takes captured frames apart, block by block. `fast=False` goes frame by frame, with the same result."""
+    """Dissects captured frames block by block into TCP segments. `fast=False` dissects each frame alone, with the same result."""
 
     def __init__(
         self,
@@ -83,8 +83,8 @@ class Dissector:
         tallies: Tallies | None = None,
         most_passed: int | None = None,
     ) -> None:
-        """Counts of frames go to `tallies`, for who has them to report; without them, `finish` does. A few frames of ours wait no
-        longer than for `most_passed` bytes of others (None: until there are more)."""
+        """Frame counts go to `tallies` if given, and the caller reports them. Otherwise `finish` reports them. A few frames of ours
+        wait until `most_passed` bytes of other frames have passed; None: until there are more of ours."""
         self._most_passed, self._passed = most_passed, 0
         self._fast = fast
         self._reports = tallies is None
@@ -102,25 +102,24 @@ class Dissector:
         self._repeated: dict[tuple[ProblemKind, str], Tally] = {}
 
     def feed(self, block: FrameBlock) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
-        """Looks at a block of frames; gives out segments that no later block can change any more."""
+        """Dissects a block of frames; yields the TCP segments and problems that no later block can change."""
         for held in self._settled(block):
             yield from self._give_out(held)
 
     @property
     def since_ns(self) -> int | None:
-        """The time of the first frame that was looked at whose segments were not given out; None where there is none."""
+        """The time of the first dissected frame whose segments are not given out yet, None if there is none."""
         blocks = [held.block for held in self._held]
         return min((int(block.times_ns.min()) for block in (*blocks, *self._thin.blocks)), default=None)
 
     def flush(self) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
-        """Gives out the segments of all frames that were looked at: of flows that are recognised later, what came before is not
-        there then."""
+        """Yields the segments of all dissected frames now. Flows that are recognised later then lack their earlier segments."""
         for held in self._last_held():
             yield from self._give_out(held)
         yield from self._give_out_thin()
 
     def finish(self) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict | FlowLink]:
-        """Gives out the rest of the segments, then what frames show of their senders and the sums of what could not be read."""
+        """Yields the remaining TCP segments, links (MAC address, TTL) of their senders, and problems of the whole capture."""
         yield from self.flush()
         for lost in self._frames.finish():
             self._count_lost(lost)
@@ -135,7 +134,7 @@ class Dissector:
             yield from self.tallies.problems()
 
     def _look_at(self, block: FrameBlock) -> DissectedBlock:
-        """First pass over a block of frames: sorts them, and learns which flows are ours."""
+        """Makes the first pass over a block of frames: sorts the frames, and learns which TCP flows are ours."""
         views = Views(block.data)
         common, others = NO_FRAMES, np.arange(len(block))
         if self._fast and is_common(block):
@@ -170,8 +169,8 @@ class Dissector:
     def _start_flows(
         self, block: FrameBlock, views: Views, common: TcpFrames, plain: Iterable[tuple[int, Item]]
     ) -> tuple[IntArray, Hashes, IntArray]:
-        """Learns which flows that are ours by port send segments that may be ours. Of the others: the common frames, the numbers of
-        their flows, and the sizes of the payloads."""
+        """Starts flows that are ours by port and send data that may be ours. Returns the other common frames: their positions, the
+        numbers of their flows, and the sizes of their payloads."""
         # In the order of frames in both ways, so that the limit forgets the same ones.
         started = [
             (index, flow_hash(item.src, item.dst))
@@ -200,7 +199,7 @@ class Dissector:
         return positions[unknown], flows[unknown], sizes[unknown]
 
     def _without_bytes(self, block: FrameBlock, empty: npt.NDArray[np.int64]) -> Iterator[tuple[int, Item]]:
-        """The problems of frames without bytes, of which a small file can have many: the first ones stand for the rest."""
+        """Yields the problems of frames without bytes. A small file can have many, so the first few stand for the rest."""
         items: list[Item] = []
         for place, index in enumerate(empty.tolist()):
             items = list(self._frames.dissect(block.frame(index)))
@@ -212,7 +211,7 @@ class Dissector:
                 yield index, item
 
     def _hits(self, block: FrameBlock, views: Views, common: TcpFrames) -> list[int]:
-        """Positions of the frames that may make their flow ours and are not of a flow that is."""
+        """Returns the positions of frames that may make their TCP flow ours, without those of flows already known as ours."""
         if not len(common):
             return []
         hits = common.chosen(may_begin_like_ours(block, views, common))
@@ -231,13 +230,13 @@ class Dissector:
             yield self._held.popleft()
 
     def _last_held(self) -> Iterator[DissectedBlock]:
-        """The dissected blocks that are left."""
+        """Yields the dissected blocks that are still held."""
         self._held_size = 0
         while self._held:
             yield self._held.popleft()
 
     def _give_out(self, held: DissectedBlock) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
-        """Second pass over a block of frames: the segments of our flows, in the order of frames."""
+        """Makes the second pass over a block of frames: yields the TCP segments of our flows, in the order of frames."""
         released = self._waiting.released()
         if released:
             yield from self._give_out_thin()
@@ -261,7 +260,7 @@ class Dissector:
         yield from self._plain_before(held, len(held.block))
 
     def _give_out_thin(self) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
-        """The segments of the frames that waited for more."""
+        """Yields the segments of the coalesced frames, which waited for more frames of ours."""
         self._passed = 0
         if len(self._thin):
             block, chosen = self._thin.take_block()
@@ -273,14 +272,14 @@ class Dissector:
     def _plain_before(
         self, held: DissectedBlock, index: int
     ) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
-        """What was found frame by frame before this position of the block, and was not given out yet."""
+        """Yields the items of frames dissected one by one, up to this position of the block."""
         while held.plain and held.plain[0][0] < index:
             yield from self._item(held.plain.popleft()[1])
 
     def _common(
         self, held: DissectedBlock, columns: SegmentColumns
     ) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
-        """What the frames in common shapes hold of our flows, and before each of them what was found frame by frame."""
+        """Yields the TCP segments of our flows in common frames, and before each of them the items of frames dissected alone."""
         data, index, plain = columns.data, columns.index, held.plain
         between = np.array([at for at, item in plain if not isinstance(item, LostSegment)], np.int64)
         cuts = np.searchsorted(index, between)
@@ -341,7 +340,7 @@ class Dissector:
     def _one_by_one(
         self, held: DissectedBlock, columns: SegmentColumns, first: int, stop: int
     ) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
-        """The segments of a stretch of frames that is no run; what is wrong with them is counted."""
+        """Yields one by one the TCP segments of a stretch of frames that is no run, and tallies their wrong checksums."""
         for at, segment in zip(range(first, stop), columns.segments(self._ends, first, stop), strict=True):
             index = int(columns.index[at])
             yield from self._plain_before(held, index)
@@ -356,9 +355,9 @@ class Dissector:
             yield SegmentBatch.of_segment(segment)
 
     def _ours(self, held: DissectedBlock) -> TcpFrames:
-        """The common frames that may belong to our flows; by port for certain, the others by their pair of ports.
+        """Returns the common frames that may belong to TCP flows of ours: by port for certain, else by their pair of ports.
 
-        Those of flows that have sent nothing yet that may be ours wait.
+        Frames of a flow wait until the flow has sent data that may be ours.
         """
         common, ours = held.common, held.common.by_port
         if len(held.waiting):
@@ -375,7 +374,7 @@ class Dissector:
         return common.chosen(np.flatnonzero(ours))
 
     def _item(self, item: Item) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
-        """The segment or problem that an item found frame by frame amounts to."""
+        """Yields the segment or problem that follows from one item of a frame dissected alone."""
         if isinstance(item, Problem):
             stated = self._repeated.setdefault((item.kind, item.text), Tally())
             stated.note(item.frames[-1], 0)
@@ -410,7 +409,7 @@ class Dissector:
             )
 
     def _waits(self, item: Found) -> bool:
-        """Whether a frame's flow has sent nothing that may be ours."""
+        """Whether the TCP flow of a segment has not sent data yet that may be ours."""
         return not self._waiting.is_started(flow_hash(item.src, item.dst))
 
     def _count_lost(self, lost: LostSegment) -> None:
@@ -418,7 +417,7 @@ class Dissector:
             self.tallies.lost.setdefault(lost.kind, Tally()).note(lost.frame, lost.time_ns, lost.more)
 
     def _ends(self, data: bytes, ip: int, tcp: int) -> tuple[Endpoint, Endpoint, FlowKey, bool]:
-        """Both ends of a frame in a common shape, from memory where they were seen before, and whether a port makes it ours."""
+        """Returns both ends of a TCP frame in common shape, the key of its flow, and whether a port makes it ours. Caches them."""
         addresses = data[ip + 12 : ip + 20] if data[ip] >> 4 == 4 else data[ip + 8 : ip + IPV6_LEN]
         raw = addresses + data[tcp : tcp + 4]
         known = self._pairs.get(raw)
@@ -442,6 +441,6 @@ class Dissector:
 
 
 def _may_be_ours(item: Found) -> bool:
-    """Whether a TCP segment has data that may be ours, as far as it was captured."""
+    """Whether a TCP segment has data that may belong to a flow of ours, as far as it was captured."""
     payload = item.payload.data
     return item.missing > 0 or (len(payload) > 0 and may_be_ours(payload, 0, len(payload)))

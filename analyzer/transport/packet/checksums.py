@@ -1,6 +1,6 @@
-"""The checksums of many segments at once: where they lie in a buffer in, which of them are wrong out.
+"""Checks the IPv4 and TCP checksums of many segments at once with arrays.
 
-The references are `plain.checksum_fails` and `plain.tcp_checksum_fails`, which state when a checksum counts as wrong. A ones'
+The references are `checksum_fails` and `tcp_checksum_fails` of `frame_dissector`, which state when a checksum is wrong. A ones'
 complement sum of 16-bit words (RFC 1071) is the remainder by 0xFFFF of all bytes as one number, and the same in either byte order.
 Because 2**16 leaves 1, so do 2**32 and 2**64: words may be added up in larger ones. A run of bytes that begins at an odd place has
 the sum of its neighbours turned by a byte, which is a factor of 2**8. So the 64-bit words of a buffer are added up between the
@@ -22,7 +22,7 @@ _U64 = npt.NDArray[np.uint64]
 
 
 def bad_ip_checksums(data: bytes, views: Views, ip: IntArray, tcp: IntArray, is_ipv4: Bools) -> Bools:
-    """Which IPv4 headers have a wrong checksum, as `plain.checksum_fails` gives it for each."""
+    """Tells which IPv4 headers have a wrong checksum. The result equals `checksum_fails` on each header."""
     bad = np.zeros(len(ip), np.bool_)
     is_usual = is_ipv4 & (tcp - ip == _USUAL_HEADER_LEN)
     usual = np.flatnonzero(is_usual)
@@ -42,7 +42,7 @@ def bad_ip_checksums(data: bytes, views: Views, ip: IntArray, tcp: IntArray, is_
 def bad_tcp_checksums(
     data: bytes, views: Views, ip: IntArray, tcp: IntArray, lengths: IntArray, whole: Bools, is_ipv4: Bools
 ) -> Bools:
-    """Which whole segments have a wrong TCP checksum, as `plain.tcp_checksum_fails` gives it for each."""
+    """Tells which whole segments have a wrong TCP checksum. The result equals `tcp_checksum_fails` on each segment."""
     bad = np.zeros(len(ip), np.bool_)
     left = views.u16[tcp + 16].astype(np.int64)
     chosen = np.flatnonzero(whole & (left != 0))
@@ -71,12 +71,12 @@ def bad_tcp_checksums(
 
 
 def _halves(words: _U64) -> IntArray:
-    """The upper and the lower half of each 64-bit word added up, for a checksum."""
+    """Returns for each 64-bit word the sum of its upper and its lower half, a step of the checksum."""
     return (words & np.uint64(0xFFFFFFFF)).astype(np.int64) + (words >> np.uint64(32)).astype(np.int64)
 
 
 def word_sums(data: bytes, starts: IntArray, lengths: IntArray) -> _U64:
-    """The sums for checksums of runs of at least sixteen bytes: their 16-bit words modulo 0xFFFF; an odd last byte counts as a
+    """Returns the checksum sums of runs of at least sixteen bytes: their 16-bit words modulo 0xFFFF. An odd last byte counts as a
     word."""
     if int(lengths.sum()) * _DENSE < len(data):
         pieces = [data[start : start + length] for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
@@ -108,7 +108,7 @@ def word_sums(data: bytes, starts: IntArray, lengths: IntArray) -> _U64:
 
 
 def _bytes_at(data: bytes, starts: IntArray, counts: IntArray) -> _U64:
-    """Fewer than eight of the bytes to be summed at each place, as a little-endian number."""
+    """Returns the bytes at each place (fewer than eight) as a little-endian number, for a checksum."""
     words: _U64 = np.ndarray((len(data) - 7,), np.dtype(np.uint64).newbyteorder("<"), data, strides=(1,))
     # A place near the end of the data is read from a little before it.
     at = np.minimum(starts, len(data) - 8)

@@ -1,4 +1,4 @@
-"""The few frames of several blocks that are ours, coalesced: blocks and chosen frames in, one block of them out.
+"""Coalesces the few frames of ours from several blocks into one block of frames.
 
 What is done with the frames of a block costs the same for a dozen as for a thousand. The block is held until then, though perhaps a
 hundredth of it is ours. So few frames wait, on their own, for those of the next blocks.
@@ -21,7 +21,7 @@ ENOUGH_BYTES = 1 << 20
 
 
 class Coalesced:
-    """Frames of several blocks that wait to be coalesced; all of one link type."""
+    """Frames of several blocks that wait to be coalesced. All have the same link type."""
 
     def __init__(self) -> None:
         self._blocks: list[FrameBlock] = []
@@ -34,7 +34,7 @@ class Coalesced:
 
     @property
     def blocks(self) -> Sequence[FrameBlock]:
-        """The frames that wait to be coalesced, by the block they came in."""
+        """The frames that wait to be coalesced, one block for each block they came from."""
         return self._blocks
 
     @property
@@ -43,11 +43,11 @@ class Coalesced:
 
     @property
     def link_type(self) -> int | None:
-        """The link type of the frames that wait to be coalesced, None where there are none."""
+        """The link type of the frames that wait to be coalesced, None if none wait."""
         return self._blocks[0].link_type if self._blocks else None
 
     def add(self, block: FrameBlock, chosen: TcpFrames) -> None:
-        """Copies the chosen frames of a block to those that wait to be coalesced."""
+        """Copies the chosen frames of a block to the frames that wait to be coalesced."""
         index = chosen.index
         copied = block.only(index)
         moved = copied.starts + self._size
@@ -66,7 +66,7 @@ class Coalesced:
         self._count += len(index)
 
     def take_block(self) -> tuple[FrameBlock, TcpFrames]:
-        """Coalesces all frames that wait to one block; there is at least one, and none wait any more."""
+        """Returns all waiting frames, coalesced to one block, and waits for none any more. At least one frame must wait."""
         blocks, found = self._blocks, self._found
         block, frames = FrameBlock.joined(blocks), TcpFrames.joined(found)
         self._blocks, self._found = [], []

@@ -1,4 +1,4 @@
-"""The common shapes by the block: arrays of frames in, positions of TCP headers out, everything else named or dismissed.
+"""Finds the TCP headers of frames in common shapes with arrays, a block at a time. Other frames are named or dismissed.
 
 Ethernet with VLAN tags, Linux cooked, raw IP and loopback; IPv4 without fragments and IPv6 without extension headers.
 Frames that carry no TCP are dismissed here by the thousand; frames of any other shape are left to `frame_dissector`. What is
@@ -85,7 +85,7 @@ FEWEST_FRAMES = 16
 class TcpFrames(Struct, frozen=True, eq=False):
     """Frames with a whole TCP header: position in the block, offsets of the IP and TCP headers.
 
-    `by_port`: whether a port is ours; `unclear`: whether, as none is, the payload has to be looked at.
+    `by_port`: a port is ours. `unclear`: no port is ours, so the payload has to be looked at.
     """
 
     index: IntArray
@@ -98,16 +98,16 @@ class TcpFrames(Struct, frozen=True, eq=False):
         return len(self.index)
 
     def chosen(self, positions: IntArray) -> TcpFrames:
-        """The TCP frames at these positions."""
+        """Returns the TCP frames at these positions."""
         return TcpFrames(*(column[positions] for column in astuple(self)))
 
     @staticmethod
     def joined(parts: Sequence[TcpFrames]) -> TcpFrames:
-        """The TCP frames of several, one behind the other."""
+        """Returns the TCP frames of several parts, one part behind the other."""
         return TcpFrames(*map(np.concatenate, zip(*map(astuple, parts), strict=True)))
 
     def port_pairs(self, views: Views) -> IntArray:
-        """Both ports of TCP frames, the same number for both directions."""
+        """Returns both ports of each TCP frame as one number, equal for both directions."""
         ports = views.be32[self.tcp].astype(np.int64)
         pairs: IntArray = np.minimum(ports, (ports >> 16) | (ports & 0xFFFF) << 16)
         return pairs
@@ -118,7 +118,7 @@ NO_FRAMES = TcpFrames(_EMPTY, _EMPTY, _EMPTY, _NONE, _NONE)
 
 
 def is_common(block: FrameBlock) -> bool:
-    """Whether frames of this block can be of a common shape."""
+    """Whether the frames of a block can have a common shape."""
     return len(block) >= FEWEST_FRAMES and (
         block.link_type in _TYPED_LINKS
         or block.link_type in (LinkType.RAW, LinkType.IPV4, LinkType.IPV6, LinkType.NULL, LinkType.LOOP)
@@ -126,7 +126,7 @@ def is_common(block: FrameBlock) -> bool:
 
 
 def sort_out(block: FrameBlock, views: Views) -> tuple[TcpFrames, IntArray]:
-    """Sorts a block: the frames with TCP in a common shape, and the positions of those that have to be read one by one."""
+    """Sorts the frames of a block: returns those with TCP in a common shape, and the positions of those to dissect one by one."""
     frames = np.arange(len(block))
     parts: list[TcpFrames] = []
     if block.link_type == LinkType.ETHERNET:
@@ -166,7 +166,8 @@ def _by_network(
     *,
     is_inner: bool,
 ) -> Iterator[TcpFrames]:
-    """The TCP frames among the IP packets of a block; what tunnels carry is added to `inner`. `is_inner`: they came in a tunnel."""
+    """Yields the TCP frames among a block's IP packets, and adds packets in tunnels to `inner`. `is_inner`: these came in a
+    tunnel."""
     if len(ipv4):
         yield _ipv4(views, ipv4, at_ipv4, ends[ipv4], inner, is_inner=is_inner)
     if len(ipv6):
@@ -176,7 +177,8 @@ def _by_network(
 def _without_bridging(
     views: Views, frames: IntArray, types: IntArray, at: IntArray, ends: IntArray, left: list[IntArray]
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Ethernet frames that a tunnel carries by their EtherType (RFC 1701: transparent Ethernet bridging), taken out."""
+    """Removes Ethernet headers that a tunnel carries (RFC 1701: bridging). Returns positions, EtherTypes and offsets of
+    payloads."""
     bridged = types == _BRIDGED
     if not bridged.any():
         return frames, types, at
@@ -190,7 +192,7 @@ def _without_bridging(
 
 
 def _usual(block: FrameBlock) -> tuple[TcpFrames, IntArray]:
-    """The frames of the usual shape (Ethernet, IPv4, TCP), and the positions of all others but those with UDP that is not read."""
+    """Returns the frames of the usual shape (Ethernet, IPv4, TCP), and the positions of all others except UDP that is not read."""
     words = block.heads.view("<u4").reshape(-1, HEAD_LEN // 4)
     shorts = block.heads.view("<u2").reshape(-1, HEAD_LEN // 2)
     begin = words[:, _USUAL_BEGIN_AT // 4] & 0xFFFFFF
@@ -227,7 +229,7 @@ def _usual(block: FrameBlock) -> tuple[TcpFrames, IntArray]:
 def _networks(
     block: FrameBlock, views: Views, every: IntArray, ends: IntArray, left: list[IntArray]
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Of the frames at `every` position those with IPv4 and IPv6, and where those headers begin."""
+    """Returns the frames with IPv4 and those with IPv6 among the frames at `every`, and where these headers begin."""
     starts, captured = block.starts[every], block.captured[every]
     if block.link_type in _TYPED_LINKS:
         type_at, header_len = _TYPED_LINKS[LinkType(block.link_type)]
@@ -253,7 +255,7 @@ def _networks(
 
 
 def _long_enough(frames: IntArray, at: IntArray, enough: Bools, left: list[IntArray]) -> tuple[IntArray, IntArray]:
-    """The frames and offsets where there is enough for a header; the others are left to `frame_dissector`."""
+    """Returns the frames and offsets that have enough bytes for a header, and leaves the others to `frame_dissector`."""
     if enough.all():
         return frames, at
     left.append(frames[~enough])
@@ -263,7 +265,7 @@ def _long_enough(frames: IntArray, at: IntArray, enough: Bools, left: list[IntAr
 def _by_ethertype(
     views: Views, frames: IntArray, types: npt.NDArray[np.integer], at: IntArray, ends: IntArray, left: list[IntArray]
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """The frames with IPv4 and IPv6 among those whose EtherType is known, and where those headers begin."""
+    """Returns the frames with IPv4 and those with IPv6 by their EtherTypes, and where these headers begin."""
     is_ipv4 = types == _IPV4
     if is_ipv4.all():
         return frames, at, _EMPTY, _EMPTY
@@ -341,8 +343,8 @@ def _no_tcp(
     ends: IntArray,
     inside: Inner,
 ) -> None:
-    """IP packets that may carry TCP in a tunnel. Those with an irregular header, a TCP header cut short, or a length (`stops`) too
-    small for a tunnel's header are left to `frame_dissector`."""
+    """Sorts IP packets without a whole TCP header: removes tunnel headers. Packets with an irregular header, a cut TCP header, or a
+    length (`stops`) too small for a tunnel's header are left to `frame_dissector`."""
     tunnel = regular & _MAY_BE_TUNNELS[protocols]
     tunnel &= (protocols == UDP) | (stops > payload + HEADER_LEN)
     if not tunnel.all():
@@ -359,7 +361,7 @@ def _tcp_frames(views: Views, frames: IntArray, ip: IntArray, tcp: IntArray) -> 
 
 
 def may_begin_like_ours(block: FrameBlock, views: Views, found: TcpFrames) -> IntArray:
-    """Positions of TCP frames not ours by port whose payloads may begin like SMB or DCERPC: of all that do, and of few others."""
+    """Returns positions of TCP frames on other ports whose payloads may begin like SMB or DCERPC: all that do, and few others."""
     positions = np.flatnonzero(found.unclear)
     tcp, index = found.tcp[positions], found.index[positions]
     begins = tcp + ((views.u8[tcp + 12] >> 4).astype(np.int64) << 2)

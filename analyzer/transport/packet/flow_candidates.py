@@ -1,4 +1,4 @@
-"""Which TCP flows are ours: ports and the first bytes of payloads in, a verdict per flow out.
+"""Decides which TCP flows are ours, by their ports and by the first bytes of their payloads.
 
 A flow is ours from its first segment when a port is one that SMB, the DCERPC endpoint mapper or a KDC uses. On any port, it is ours
 from the moment a payload begins like SMB or connection-oriented DCERPC (servers behind port forwards, dynamic RPC ports).
@@ -32,7 +32,7 @@ FlowKey = tuple[End, End]
 
 
 def flow_key(src: End, dst: End) -> FlowKey:
-    """The key of a flow, the same for both of its directions."""
+    """Returns the key of a TCP flow, equal for both of its directions."""
     return (src, dst) if src <= dst else (dst, src)
 
 
@@ -42,7 +42,7 @@ def is_by_port(src: End, dst: End) -> bool:
 
 
 def begins_like_ours(payload: bytes) -> bool:
-    """Whether the first bytes of a payload (`PDU_HEADER_LEN` are enough) are those of an SMB message or a DCERPC PDU."""
+    """Whether a TCP payload begins like an SMB message or a DCERPC PDU. `PDU_HEADER_LEN` bytes are enough."""
     if len(payload) < SMB_SIGNATURE_LEN:
         return False
     if payload[5:8] == b"SMB":
@@ -59,7 +59,7 @@ def begins_like_ours(payload: bytes) -> bool:
 
 
 class Flows:
-    """The TCP flows that are ours by what was seen in them; those that are ours by port need no memory."""
+    """The TCP flows that are ours because of their payloads. Flows that are ours by port need no memory."""
 
     def __init__(self, most: int = DEFAULTS.flows) -> None:
         self._most = most
@@ -74,7 +74,7 @@ class Flows:
         return iter(self._known)
 
     def add(self, key: FlowKey) -> None:
-        """Takes a TCP flow for ours from now on; beyond the limit the one taken first is forgotten."""
+        """Notes a TCP flow as ours. Above the limit, the flow noted first is forgotten."""
         if key in self._known:
             return
         if len(self._known) >= self._most:
@@ -84,7 +84,7 @@ class Flows:
         self._pairs = None
 
     def port_pairs(self) -> npt.NDArray[np.int64]:
-        """Both ports of each known flow in one number, the smaller one first."""
+        """Returns both ports of each noted TCP flow in one number, the smaller port first."""
         if self._pairs is None:
             self._pairs = distinct(np.array([min(a, b) << 16 | max(a, b) for (_, a), (_, b) in self._known], np.int64))
         return self._pairs

@@ -1,4 +1,4 @@
-"""One frame at a time: a captured frame in, the TCP segments it completes out, through every layer we read.
+"""Dissects one captured frame at a time, through every layer that we read, to the TCP segments that it completes.
 
 Link layer, IPv4 (RFC 791) and IPv6 (RFC 8200) with options, extension headers and fragments, TCP (RFC 9293). Tunnels: GRE RFC 2784
 and 2890, ERSPAN, VXLAN RFC 7348, Geneve RFC 8926. GTP-U 3GPP TS 29.281, IP in IP RFC 2003 and 4213, and MPLS RFC 3032 are read.
@@ -44,8 +44,8 @@ ERSPAN_2, ERSPAN_3 = 0x88BE, 0x22EB
 
 
 class Found(Struct, frozen=True):
-    """A TCP segment of any flow, ours or not. `bad_checksum` is about its IPv4 header, `bad_tcp_checksum` about itself.
-    `address` is the sender's on the link layer, `hops` the time to live or hop limit, of the frame that completed it."""
+    """A TCP segment of any flow, ours or not. `bad_checksum` is about its IPv4 header, `bad_tcp_checksum` about the segment.
+    `address` is the sender's link-layer address and `hops` the TTL or hop limit, both of the frame that completed the segment."""
 
     src: End
     dst: End
@@ -64,7 +64,7 @@ class Found(Struct, frozen=True):
 
 
 class LostSegment(Struct, frozen=True):
-    """A TCP segment that could not be read; the ends are None where not even they were captured."""
+    """A TCP segment that could not be read. `ends` is None if not even the ports were captured."""
 
     kind: Literal["truncated", "malformed", "gap", "limit", "extensions"]
     ends: tuple[End, End] | None
@@ -78,8 +78,8 @@ Item = Found | LostSegment | Problem | Conflict | UdpPayload
 
 
 class Packet(Struct, frozen=True):
-    """Bytes of a frame that are being taken apart: `stop` is where they end on the wire, which may be beyond what was captured.
-    `address` and `hops` are as those of `Found`."""
+    """Bytes of a frame during dissection. They end at `stop` on the wire, which may be beyond the captured bytes. `address` and
+    `hops` are those of `Found`."""
 
     traced: TracedBytes
     data: bytes
@@ -96,21 +96,21 @@ class _MalformedHeaderError(Exception):
 
 
 class FrameDissector:
-    """Takes frames apart one by one; holds IP fragments."""
+    """Dissects frames one by one into TCP segments, and holds IP fragments."""
 
     def __init__(self, limits: Limits = DEFAULTS) -> None:
         self._fragments = Fragments(limits)
         self.unknown_links: dict[int, Tally] = {}
 
     def dissect(self, frame: Frame) -> Iterator[Item]:
-        """Takes a frame apart: yields the TCP segments and other items that it completes."""
+        """Dissects a frame: yields the TCP segments and other items that it completes."""
         stop = max(frame.original_length, len(frame.data))
         address = link_address(frame.link_type, frame.data)
         packet = Packet(frame.traced(), frame.data, stop, frame.frame, frame.time_ns, 0, address)
         yield from self._guarded(self._link(packet, frame.link_type, 0), packet)
 
     def finish(self) -> Iterator[LostSegment]:
-        """The lost segments of datagrams that never became whole, as far as they may have carried TCP."""
+        """Yields the lost TCP segments of fragmented datagrams that never became whole."""
         self._fragments.finish()
         yield from self._given_up()
 
@@ -433,7 +433,7 @@ class FrameDissector:
 
 
 def checksum_fails(header: bytes) -> bool:
-    """Whether an IPv4 header's checksum (RFC 1071) is wrong. Zero is what a card leaves that computes it later."""
+    """Whether the checksum of an IPv4 header (RFC 1071) is wrong. Zero is accepted: a network card fills it in later."""
     if header[10:12] == b"\0\0":
         return False
     total: int = sum(unpack_from(f">{len(header) // 2}H", header))
@@ -442,11 +442,12 @@ def checksum_fails(header: bytes) -> bool:
 
 
 def tcp_checksum_fails(addresses: int, segment: bytes) -> bool:
-    """Whether a whole segment's checksum (RFC 9293 section 3.1) is wrong; `addresses` is both, one after the other, as a number.
+    """Whether the TCP checksum of a whole segment (RFC 9293 section 3.1) is wrong. `addresses` is source and destination, one
+    number.
 
-    A ones' complement sum of 16-bit words is the remainder by 0xFFFF of all of them as one number (RFC 1071). A system that
-    leaves the checksum to its card puts zero there meanwhile, or the pseudo header's sum (without the length where the card
-    also cuts the segment up), which is then no mistake.
+    A ones' complement sum of 16-bit words is the remainder by 0xFFFF of all of them as one number (RFC 1071). A system that leaves
+    the checksum to its card puts zero there, or the sum of the pseudo header (without the length if the card cuts the segment up).
+    These values are accepted.
     """
     left = int.from_bytes(segment[16:18], "big")
     if left == 0:
@@ -459,7 +460,7 @@ def tcp_checksum_fails(addresses: int, segment: bytes) -> bool:
 
 
 def _ends_of(datagram: Datagram) -> tuple[End, End] | None:
-    """The ends (addresses, ports) of an incomplete datagram's segment, where its first fragment was captured."""
+    """Returns the ends (addresses, ports) of the TCP segment in an incomplete datagram, None if its first fragment is missing."""
     head = datagram.head()
     if len(head) < 4:
         return None

@@ -1,4 +1,4 @@
-"""What is counted over a whole capture of frames that were not read, or read with a reservation, and the problems that amounts to.
+"""Counts the frames of a capture that were not read, or read with a reservation, and states the problems that follow.
 
 Counts of parts of a capture add up to those of the whole (`add`), so that parts may be read apart from each other.
 """
@@ -29,19 +29,19 @@ Moment = tuple[int, int]
 
 
 class Tally(Struct):
-    """A tally of frames: how often something happened, and in which frames first: time and frame of each."""
+    """A tally of frames: how often something happened, and the time and number of the first frames in which it did."""
 
     count: int = 0
     firsts: list[Moment] = field(default_factory=list)
 
     def note(self, frame: int, time_ns: int, more: int = 0) -> None:
-        """Notes in the tally that something happened in a frame, and so many times more that are not named."""
+        """Notes in the tally that something happened in a frame, and in `more` frames that are not named."""
         self.count += 1 + more
         if len(self.firsts) < FRAMES_NAMED:
             self.firsts.append((time_ns, frame))
 
     def add(self, other: Tally) -> None:
-        """Adds the tally of another part of the capture; the first frames are those of the whole."""
+        """Adds the tally of another part of the capture, and keeps the first frames of both."""
         self.count += other.count
         self.firsts = sorted((*self.firsts, *other.firsts))[:FRAMES_NAMED]
 
@@ -51,7 +51,7 @@ class Tally(Struct):
 
 
 class Tallies(Struct):
-    """The tallies of frames that were not read, or read with a reservation. `lost` is by kind of `packet.plain.Lost`,
+    """The tallies of frames that were not read, or read with a reservation. `lost` goes by the kind of `LostSegment`,
     `unknown_links` by LINKTYPE_ number."""
 
     lost: dict[str, Tally] = field(default_factory=dict)
@@ -71,12 +71,12 @@ class Tallies(Struct):
         self.bad_tcp_checksums.add(other.bad_tcp_checksums)
 
     def renumber(self, frame: Callable[[int], int]) -> None:
-        """Gives every frame that is named in the tallies another id."""
+        """Replaces the id of every frame that is named in the tallies."""
         for tally in (*self.lost.values(), *self.unknown_links.values(), self.bad_checksums, self.bad_tcp_checksums):
             tally.firsts = sorted((time_ns, frame(one)) for time_ns, one in tally.firsts)
 
     def problems(self) -> Iterator[Problem]:
-        """The problems that the tallies of frames amount to."""
+        """Yields the problems that the tallies of frames state."""
         for kind, tally in self.lost.items():
             problem_kind, text = _LOST_TEXTS[kind]
             yield Problem(problem_kind, "packet", tally.frames, f"{tally.count} {text}")

@@ -1,4 +1,4 @@
-"""Blocks of frames in, the frames of our flows by the pair of hosts between which they passed out.
+"""Sorts the frames of our TCP flows by the pair of hosts between which they passed, a block at a time.
 
 This is for cutting a capture into parts that can be analysed apart from each other. All that `Dissector` makes segments of is among
 the frames given out, and so is what it may make segments of together with frames of another file (fragments). Nothing is decoded.
@@ -51,14 +51,14 @@ _MOST_DATAGRAMS = 4096
 
 
 class FrameKind(Struct, frozen=True):
-    """The kind by which frames are sorted: a pair of hosts; whether of a KDC (port 88), whose `client` then asked."""
+    """The kind by which frames are sorted: a pair of hosts. `client` is the host that asked a KDC (port 88), else None."""
 
     pair: Pair
     client: str | None = None
 
 
 class ChosenFrames(Struct, frozen=True, eq=False):
-    """Frames of a block that belong to one kind: their positions, which ascend, and whether any of them has data."""
+    """Frames of a block that belong to one kind: their ascending positions, and whether any of them has data."""
 
     kind: FrameKind
     index: npt.NDArray[np.int64]
@@ -66,13 +66,13 @@ class ChosenFrames(Struct, frozen=True, eq=False):
 
 
 class KeptFrame(Struct, frozen=True):
-    """A frame that is to be kept, and of which pair of hosts it is."""
+    """A frame to keep for its pair of hosts, though it completes no segment."""
 
     kind: FrameKind
 
 
 class _NotingDissector(FrameDissector):
-    """A frame dissector that also gives the reason to keep a frame, where that is not a segment it completes."""
+    """A frame dissector that also names frames to keep though they complete no segment: fragments, and replies of KDCs."""
 
     def __init__(self, limits: Limits) -> None:
         super().__init__(limits)
@@ -85,7 +85,7 @@ class _NotingDissector(FrameDissector):
         self._loose = 0
 
     def dissect(self, frame: Frame) -> Iterator[Item | KeptFrame]:  # type: ignore[override]
-        """Takes a frame apart to sort it, but only marks a fragment to be kept: it is read where all its parts are together."""
+        """Dissects a frame to sort it. Fragments are only marked to be kept: they are read when all fragments are together."""
         self._datagram = None
         items: list[Item | KeptFrame] = []
         for item in super().dissect(frame):
@@ -104,7 +104,7 @@ class _NotingDissector(FrameDissector):
         return iter(()) if kind is None else iter((KeptFrame(kind),))
 
     def finish(self) -> Iterator[LostSegment]:
-        """Leaves datagrams that are not whole uncounted: they are counted where all their fragments are together."""
+        """Returns nothing: incomplete datagrams are counted later, when all their fragments are together."""
         return iter(())
 
     def _given_up(self) -> Iterator[LostSegment]:
@@ -132,8 +132,8 @@ class _NotingDissector(FrameDissector):
 
 
 class FrameSorter(Dissector):
-    """Sorts the frames of one capture file by pair of hosts. `wanted` are flows that are ours by what other files hold, as
-    `flow_hash` numbers them."""
+    """Sorts the frames of one capture file by pair of hosts. `wanted` are hashes (`flow_hash`) of flows that other files show to be
+    ours."""
 
     def __init__(self, *, limits: Limits = DEFAULTS, wanted: Collection[int] = ()) -> None:
         super().__init__(limits=limits, tallies=Tallies())
@@ -149,17 +149,17 @@ class FrameSorter(Dissector):
 
     @property
     def ours(self) -> list[int]:
-        """The numbers of the TCP flows that are ours, ascending."""
+        """The numbers of the TCP flows in this file that are ours, ascending."""
         return _numbers_in(self._our_flows)
 
     @property
     def begun(self) -> list[int]:
-        """The numbers of the TCP flows that are ours and begin in this file."""
+        """The numbers of the TCP flows that are ours and whose SYN is in this file."""
         return _numbers_in(self._begun)
 
     @property
     def recognised(self) -> set[int]:
-        """The numbers of the TCP flows that are ours by what is in this file, not by port."""
+        """The numbers of the TCP flows that payloads in this file show to be ours. Flows that are ours by port are left out."""
         return {flow_hash(*key) for key in self._flows}
 
     @property
@@ -169,15 +169,15 @@ class FrameSorter(Dissector):
 
     @property
     def links(self) -> set[tuple[Pair, Pair]]:
-        """Pairs of hosts that belong together: fragments between those of the first carry packets between those of the second."""
+        """Pairs of hosts that belong together: fragments between the first pair carry packets between the second pair."""
         return self._noting.links
 
     def sort(self, block: FrameBlock) -> Iterator[tuple[FrameBlock, list[ChosenFrames]]]:
-        """Sorts a block of frames; gives out those that no later block can change any more, with what of them is ours."""
+        """Sorts a block of frames. Yields blocks that no later block can change, with the chosen frames of each kind."""
         return map(self._sorted, self._settled(block))
 
     def rest(self) -> Iterator[tuple[FrameBlock, list[ChosenFrames]]]:
-        """The blocks of frames that are left to sort, and all sums in `tallies`."""
+        """Yields the blocks of frames that are left, each with its chosen frames, and completes `tallies`."""
         yield from map(self._sorted, self._last_held())
         self.tallies.unknown_links = self._frames.unknown_links
         self.tallies.forgotten = self._flows.forgotten
@@ -218,8 +218,8 @@ class FrameSorter(Dissector):
         return held.block, chosen
 
     def _note_cards(self, held: DissectedBlock, common: TcpFrames, position: int) -> None:
-        """Notes who (MAC addresses) sent and received a frame, where its IP header follows an Ethernet header with or without VLAN
-        tags."""
+        """Notes the MAC addresses of the cards that sent and received a frame, if IP follows its Ethernet header (VLAN tags
+        allowed)."""
         block, at = held.block, int(common.ip[position])
         start = int(block.starts[common.index[position]])
         if block.link_type != _ETHERNET or at - start not in _IP_OFFSETS:
@@ -239,7 +239,7 @@ class FrameSorter(Dissector):
         return flow_key(item.src, item.dst) in self._flows or bool(np.isin(number, self._wanted))
 
     def _ours_of(self, held: DissectedBlock) -> TcpFrames:
-        """The common frames of our flows, for certain."""
+        """Returns the frames in common shapes that certainly belong to our TCP flows."""
         common = held.common
         others = np.flatnonzero(~common.by_port)
         if not len(others):
@@ -263,13 +263,13 @@ def _numbers_in(parts: list[Hashes]) -> list[int]:
 
 
 def pair_of(one: bytes, other: bytes) -> Pair:
-    """A pair of hosts: two addresses as text, in order."""
+    """Returns the pair of two hosts: their addresses as text, in order."""
     low, high = sorted((one, other))
     return str(ip_address(low)), str(ip_address(high))
 
 
 def _of_kdc(src: bytes, dst: bytes) -> FrameKind:
-    """The frame kind of a KDC's replies in datagrams: the pair of hosts, and the client that asked."""
+    """Returns the frame kind of a KDC's reply over UDP: the pair of hosts, and the client that asked."""
     return FrameKind(pair_of(src, dst), str(ip_address(dst)))
 
 
@@ -283,7 +283,7 @@ def _kind_of(src: End, dst: End) -> FrameKind:
 
 
 def _kinds(held: DissectedBlock, common: TcpFrames) -> Iterator[tuple[FrameKind, IntArray]]:
-    """The kinds (pairs of hosts) of some frames in common shapes, each with the positions of its frames among these."""
+    """Yields each kind (pair of hosts) among frames in common shapes, with the positions of its frames in them."""
     is_ipv4 = held.views.u8[common.ip] >> 4 == 4
     source, target = (held.views.be16[common.tcp + at] == KERBEROS_PORT for at in (0, 2))
     asks = np.where(source, 1, np.where(target, 2, 0))

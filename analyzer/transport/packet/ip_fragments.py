@@ -1,4 +1,4 @@
-"""Datagrams from their fragments (RFC 791 section 3.2, RFC 8200 section 4.5): pieces in any order in, whole payloads out.
+"""Reassembles IP datagrams from their fragments, in any order (RFC 791 section 3.2, RFC 8200 section 4.5).
 
 Overlap: the bytes that were captured first win, and a `conflict` problem states where later ones differ. (RFC 8200 and RFC 5722
 have a host discard such a datagram of IPv6. We cannot know what the receiver did, so we show what came first.) State is bounded by
@@ -31,8 +31,8 @@ MAX_MARKS = 256
 
 
 class FragmentKey(NamedTuple):
-    """What the IP fragments of one datagram share (addresses, protocol, identification). (IPv6 does without the protocol; a sender
-    that mixes them is broken.)"""
+    """The key that all IP fragments of one datagram share: addresses, protocol, identification. For IPv6 the RFC leaves out the
+    protocol, but only a broken sender mixes protocols."""
 
     src: bytes
     dst: bytes
@@ -41,7 +41,7 @@ class FragmentKey(NamedTuple):
 
 
 class Datagram(Struct, eq=False):
-    """What is known of one fragmented IP datagram. `pieces` do not overlap and are sorted by `starts`."""
+    """A fragmented IP datagram with the fragments captured so far. `pieces` do not overlap and are sorted by `starts`."""
 
     key: FragmentKey
     first_time_ns: int
@@ -55,11 +55,11 @@ class Datagram(Struct, eq=False):
     marks: set[tuple[int, int]] = field(default_factory=set)
 
     def head(self) -> bytes:
-        """The captured bytes from the fragmented datagram's beginning on, as far as the first piece goes."""
+        """Returns the captured bytes at the beginning of the fragmented datagram, as far as its first piece goes."""
         return self.pieces[0].data if self.starts and self.starts[0] == 0 else b""
 
     def cost(self) -> int:
-        """What the fragmented datagram takes of our memory, roughly."""
+        """Returns roughly how much memory the fragmented datagram takes, in bytes."""
         return self.held + PIECE_COST * len(self.starts)
 
     def is_whole(self) -> bool:
@@ -67,7 +67,7 @@ class Datagram(Struct, eq=False):
         return self.total is not None and self.held == self.total
 
     def insert(self, start: int, piece: TracedBytes) -> bool:
-        """Adds what a fragment holds and is not covered yet; returns whether what is covered differs."""
+        """Adds the bytes of a fragment that are not covered yet. Returns whether bytes already covered differ."""
         differs = False
         stop = start + len(piece)
         at = max(bisect_right(self.starts, start) - 1, 0)
@@ -121,7 +121,7 @@ class Fragments:
         frame: int,
         time_ns: int,
     ) -> Iterator[TracedBytes | Problem | Conflict]:
-        """Takes one IP fragment; yields the datagram's payload when this makes it whole, and what is wrong."""
+        """Takes one IP fragment. Yields problems, and the payload of the datagram if the fragment makes it whole."""
         mark = (start, hash(piece.data))
         repeated = self._whole.get(key)
         if repeated is not None and mark in repeated:
@@ -171,7 +171,7 @@ class Fragments:
         yield from self._keep_bounds(time_ns)
 
     def _complete(self, key: FragmentKey, datagram: Datagram) -> None:
-        """Completes a fragmented datagram: holds no more of it than what its fragments are recognised by when they come again."""
+        """Completes a fragmented datagram: keeps only the marks that recognise its fragments when they come again."""
         del self._open[key]
         self._held -= datagram.cost()
         self._whole[key] = datagram.marks
@@ -180,7 +180,7 @@ class Fragments:
             self._whole.popitem(last=False)
 
     def _cut_at(self, datagram: Datagram, total: int) -> bool:
-        """Drops what of a fragmented datagram lies beyond the end that is now known; returns whether there was any."""
+        """Drops the bytes of a fragmented datagram behind its end, which is now known. Returns whether there were any."""
         beyond = False
         while datagram.starts and datagram.starts[-1] + len(datagram.pieces[-1]) > total:
             beyond = True
@@ -215,6 +215,6 @@ class Fragments:
         self.given_up.append(datagram)
 
     def finish(self) -> None:
-        """Gives up fragmented datagrams that are still open; `given_up` then holds all that never became whole."""
+        """Gives up all fragmented datagrams that are still open. `given_up` then has every datagram that never became whole."""
         for key in list(self._open):
             self._give_up(key)

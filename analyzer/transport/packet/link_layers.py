@@ -1,4 +1,4 @@
-"""Link layers: a captured frame in, the EtherType of what it carries and where that begins out (tcpdump.org/linktypes.html).
+"""Reads link-layer headers: returns the EtherType of a frame's payload, and where it begins (tcpdump.org/linktypes.html).
 
 `LINKS` has one reader per link type. A reader gives the payload's EtherType, or one of the numbers below for payloads that are
 themselves a link layer, or `NOTHING` for what cannot carry TCP. It raises `TruncatedError` where bytes are missing.
@@ -62,8 +62,8 @@ def u32(data: bytes, at: int) -> int:
 
 
 def link_address(link_type: int, header: bytes) -> bytes:
-    """The address of the sender in a header of a link layer, `NO_ADDRESS` where it states none. Cooked captures (Linux) state that
-    of the sender too; interfaces without addresses have zeros."""
+    """Returns the sender's address in a link-layer header, `NO_ADDRESS` if there is none. Linux cooked captures also have the
+    sender's. Interfaces without addresses have zeros."""
     place = SENDERS.get(link_type)
     if place is None or len(header) < place[1]:
         return NO_ADDRESS
@@ -82,7 +82,7 @@ def ethernet(data: bytes, at: int) -> Network:
 
 
 def llc(data: bytes, at: int) -> Network:
-    """Reads an IEEE 802.2 LLC header with SNAP (RFC 1042); any other service carries no IP worth following."""
+    """Reads an IEEE 802.2 LLC header with SNAP (RFC 1042). Other services carry no IP: the result is `NOTHING`."""
     head = data[at : at + 3]
     if len(head) < 3:
         raise TruncatedError("the captured bytes end here", start=at)
@@ -116,8 +116,7 @@ def raw_ip(data: bytes, at: int) -> Network:
 
 
 def loopback(data: bytes, at: int) -> Network:
-    """Reads a loopback header: the address family in the byte order of the machine that captured, or the network's
-    (LINKTYPE_LOOP)."""
+    """Reads a loopback header: the address family, in the capturing machine's byte order or in network order (LINKTYPE_LOOP)."""
     big = u32(data, at)
     little = int.from_bytes(data[at : at + 4], "little")
     for family in (little, big):
@@ -129,7 +128,7 @@ def loopback(data: bytes, at: int) -> Network:
 
 
 def ppp(data: bytes, at: int) -> Network:
-    """Reads a PPP header (RFC 1661 and 1662), with or without address and control, the protocol in one byte or two."""
+    """Reads a PPP header (RFC 1661 and 1662). Address and control are optional; the protocol takes one byte or two."""
     if data[at : at + 2] == b"\xff\x03":
         at += 2
     protocol, length = u8(data, at), 1

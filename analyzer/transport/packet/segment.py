@@ -1,4 +1,4 @@
-"""TCP segments as they leave the IP layer, in batches, and the names of the two ends."""
+"""TCP segments as the IP layer delivers them, alone and in batches, and payloads of UDP."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FARTHEST_AHEAD = 3 << 30
 
 
 class Segment(Struct, frozen=True):
-    """One TCP segment. `payload` is what was captured of its data; `missing` counts data bytes that the snapshot length cut off.
+    """One TCP segment. `payload` is the captured data; `missing` counts the data bytes that the snapshot length cut off.
 
     `seq` and `ack` are the header's 32-bit numbers (`seq` of the first data byte, or of SYN/FIN itself), `frame` the frame
     that completed it (the last one of a fragmented datagram).
@@ -36,13 +36,14 @@ class Segment(Struct, frozen=True):
 
 
 class UdpPayload(Event, frozen=True):
-    """The captured part of what one UDP datagram of a port that is read holds."""
+    """The captured part of the payload of a UDP datagram whose port is read."""
 
     payload: TracedBytes
 
 
 class SegmentBatch(Event, frozen=True, eq=False):
-    """Segments of one connection, neighbours in the capture; a single one is a batch of one. Iterating gives the segments.
+    """TCP segments of one connection, neighbours in the capture, or a single one. Iterating gives the segments. A single segment is
+    a batch of one. Iterating gives the segments. Iterating gives the segments.
 
     Where they are `in_sequence`, they are nothing but data that continue each other and acknowledgements of it (see
     `packet.segment_batches`), and the other fields describe them together. `src` sends first. `payload` is what both ends send, as
@@ -73,7 +74,7 @@ class SegmentBatch(Event, frozen=True, eq=False):
 
     @classmethod
     def of_segment(cls, item: Segment) -> SegmentBatch:
-        """A batch of one TCP segment."""
+        """Returns a batch of one TCP segment."""
         size = len(item.payload)
         return cls(
             item.src,
@@ -97,7 +98,7 @@ class SegmentBatch(Event, frozen=True, eq=False):
 
     @property
     def is_one_sided(self) -> bool:
-        """Whether all TCP segments of the batch have data of the same end."""
+        """Whether all TCP segments of the batch have data, all from the same end."""
         return self.reply_seq < 0 and self.count == self.stop - self.first
 
     def __iter__(self) -> Iterator[Segment]:

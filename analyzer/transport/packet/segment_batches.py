@@ -1,6 +1,6 @@
-"""Segments of one connection that answer each other, found by the block: runs in, batches out.
+"""Finds batches of TCP segments that answer each other, from the runs of a block.
 
-SMB asks and answers in turn, and each turn is a run (see `runs`). A batch is one run, or several with nothing of another
+SMB asks and answers in turn, and each turn is a run (see `segment_runs`). A batch is one run, or several with nothing of another
 connection between them, where each end goes on where its last run ended, and acknowledges no more than what the other end has
 sent until then. The runs themselves show that, compared with each other; where the connection stands decides in `tcp`
 whether the batch fits there, and what does not fit is taken segment by segment.
@@ -26,9 +26,9 @@ BATCH_BYTES_BITS = 18
 
 
 class Batches(Struct, frozen=True, eq=False):
-    """Batches of TCP segments: batch i has the segments `first[i]` to `stop[i]` of the columns, to be taken one by one where not
-    `is_regular`. Its runs are `run_first[i]` to `run_stop[i]`; where `replies`, the other end than the first sender sent the run.
-    Its data segments are `data_first[i]` to `data_stop[i]`.
+    """Batches of TCP segments: batch i has the segments `first[i]` to `stop[i]` of the columns. Without `is_regular`, take them one
+    by one. Its runs are `run_first[i]` to `run_stop[i]`; where `replies`, the other end than the first sender sent the run. Its
+    data segments are `data_first[i]` to `data_stop[i]`.
 
     `seq` and `ack` are those of the first run; `reply_seq` is that of the other end's first run, or -1. `last` and `reply_last`
     are the last data segments of both ends, or -1.
@@ -49,7 +49,7 @@ class Batches(Struct, frozen=True, eq=False):
     replies: Bools
 
     def rows(self) -> Iterator[tuple[int, ...]]:
-        """All batches of segments, field by field but for `replies`."""
+        """Yields all batches of segments as rows of their fields, without `replies`."""
         return zip(
             self.first.tolist(),
             self.stop.tolist(),
@@ -68,7 +68,7 @@ class Batches(Struct, frozen=True, eq=False):
 
 
 def find_batches(runs: Runs) -> Batches:
-    """Finds the batches of segments that a block's runs are; what is no run is alone."""
+    """Finds the batches of TCP segments in the runs of a block. A stretch that is no run stays alone."""
     count = len(runs.first)
     alone = ~runs.is_run | (runs.data_first == runs.data_stop)
     opening = runs.wall | alone
@@ -101,7 +101,7 @@ def find_batches(runs: Runs) -> Batches:
 
 
 def _fitting(runs: Runs, opening: Bools) -> Bools:
-    """Which runs of segments are of batches where all runs fit."""
+    """Tells which runs of segments belong to batches in which all runs fit each other."""
     opens = np.flatnonzero(opening)
     batch = np.cumsum(opening) - 1
     other, reply_first, _, _ = _both_ends(runs.side, opens)
@@ -125,8 +125,8 @@ def _fitting(runs: Runs, opening: Bools) -> Bools:
 
 
 def _both_ends(side: IntArray, opens: IntArray) -> tuple[Bools, IntArray, IntArray, IntArray]:
-    """Which runs of segments the other end than the first sender sent; the first and the last of those in each batch (their number
-    and -1 where there is none), and the last one of the first sender."""
+    """Tells which runs of segments the second end of each batch sent. Also returns for each batch the first and the last run of
+    that end (number of runs and -1 if there is none), and the last run of the first sender."""
     every = np.arange(len(side))
     other = side != np.repeat(side[opens], np.diff(opens, append=len(side)))
     reply_first = np.minimum.reduceat(np.where(other, every, len(side)), opens)

@@ -1,4 +1,4 @@
-"""The header fields of segments as columns: positions of TCP headers in, one array a field out."""
+"""Reads the header fields of TCP segments as columns: one array for each field."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Ends = Callable[[bytes, int, int], tuple[Endpoint, Endpoint, FlowKey, bool]]
 
 
 class SegmentColumns(Struct, frozen=True, eq=False):
-    """TCP segments of a block in columns, in the order of frames: one entry in each array.
+    """TCP segments of a block as columns, in the order of frames. Each array has one entry for each segment.
 
-    `index` is the position in the block; `ip` and `tcp` state where the headers begin in `data`. `offsets` states where the payload
-    begins in its frame, and `begins` where it begins in `data`. `sizes` is what was captured of it and `missing` what was not.
-    `good`: the lengths in the headers agree with each other; else nothing but the ports is to be believed.
+    `index` is the position in the block. `ip` and `tcp` are the offsets of the headers in `data`. The payload begins at `offsets`
+    in its frame and at `begins` in `data`. `sizes` is its captured size, and `missing` the size that was not captured. `good`: the
+    lengths in the headers agree. Otherwise only the ports can be trusted.
     """
 
     data: bytes
@@ -53,12 +53,12 @@ class SegmentColumns(Struct, frozen=True, eq=False):
         return len(self.index)
 
     def chosen(self, positions: IntArray) -> SegmentColumns:
-        """The columns of the segments at these positions, in their order."""
+        """Returns the columns of the TCP segments at these positions, in the order of the positions."""
         fields = (getattr(self, name) for name in self.__struct_fields__[1:])
         return SegmentColumns(self.data, *(field[positions] for field in fields))
 
     def pairs(self, chosen: IntArray) -> list[bytes]:
-        """Both addresses and both ports of some segments, as they stand in the frames; b"" for IPv6."""
+        """Returns both addresses and both ports of the chosen TCP segments as raw bytes; b"" if there is IPv6."""
         if not len(chosen) or not self.is_ipv4.all():
             return [b""] * len(chosen)
         raw = np.empty((len(chosen), 12), np.uint8)
@@ -68,7 +68,7 @@ class SegmentColumns(Struct, frozen=True, eq=False):
         return found
 
     def segments(self, ends: Ends, first: int, stop: int) -> Iterator[Segment]:
-        """The segments from the one at `first` up to that at `stop`."""
+        """Yields the TCP segments from number `first` to `stop` of the columns."""
         run = slice(first, stop)
         columns = (
             self.ip,
@@ -93,9 +93,9 @@ class SegmentColumns(Struct, frozen=True, eq=False):
 
 
 class Payloads(Struct, frozen=True, eq=False):
-    """Where the payloads of TCP segments lie: they begin at `begins` in the data, and end at `stops` as their headers give it.
+    """Places of the payloads of TCP segments: they begin at `begins` in the data and end at `stops`, as their headers state.
 
-    `captured` is where what was captured of the frame ends. `good`: the lengths in the headers agree with each other.
+    `captured` is where the captured bytes of the frame end. `good`: the lengths in the headers agree.
     """
 
     is_ipv4: Bools
@@ -106,13 +106,13 @@ class Payloads(Struct, frozen=True, eq=False):
 
     @property
     def have_data(self) -> Bools:
-        """Which TCP segments have data, captured or not."""
+        """Tells which TCP segments have data, captured or not."""
         found: Bools = self.good & (self.stops > self.begins)
         return found
 
 
 def payloads_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> Payloads:
-    """Where the TCP payloads of the chosen frames lie."""
+    """Returns the places of the TCP payloads of the chosen frames."""
     ip, tcp, index = chosen.ip, chosen.tcp, chosen.index
     is_ipv4 = views.u8[ip] >> 4 == 4
     lengths = views.be16[np.where(is_ipv4, ip + 2, ip + 4)].astype(np.int64)
@@ -126,7 +126,7 @@ def payloads_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> Payloads:
 
 
 def columns_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> SegmentColumns:
-    """The header fields of the TCP segments in the chosen frames, as columns."""
+    """Reads the header fields of the TCP segments in the chosen frames, as columns."""
     ip, tcp, index = chosen.ip, chosen.tcp, chosen.index
     payloads = payloads_of(block, views, chosen)
     is_ipv4, begins, stops, ends, good = (

@@ -1,4 +1,4 @@
-"""Segments that stand a little late in the capture, put back by the block: columns in, the order in which TCP delivers them out.
+"""Puts TCP segments of a block that came slightly late in the capture back into the order in which TCP delivers them.
 
 A segment that overtook another on the way, or in the queue of a card, is held until that one comes (`transport/tcp`). What
 continues its direction and acknowledges nothing that is not there leaves in the order of the file. All else leaves right behind
@@ -21,7 +21,7 @@ from analyzer.transport.packet.tunnels import Bools, IntArray
 
 _MASK = 0xFFFFFFFF
 # What waits together: half of the segments after which a hole that was acknowledged is given up, and half of the shortest time
-# that alone is enough (`tcp.flow.TcpTimeouts`).
+# that alone is enough (`tcp_states.TcpTimeouts`).
 _MOST_SEGMENTS, _MOST_NS, _MOST_BYTES = 32, 1_000_000_000, 256 << 10
 # What waits is a small part of what may be held, so that `tcp` would not have given up for want of room; what it counts for a
 # segment beside its bytes.
@@ -31,8 +31,8 @@ _MOST_PASSES = 4
 
 
 class _Side(Struct, frozen=True, eq=False):
-    """The data segments of one end of a connection, sorted by stretch and number. Each has its position in the columns, the stretch
-    between walls that it is of, and where its bytes begin, from the first that the capture has of the stretch on."""
+    """The data segments of one end of a connection, sorted by stretch and sequence number. A stretch lies between two walls.
+    `positions` are in the columns; `begins` counts bytes from the first captured one of the stretch."""
 
     positions: IntArray
     stretch: IntArray
@@ -40,16 +40,16 @@ class _Side(Struct, frozen=True, eq=False):
 
 
 def most_waiting(limits: Limits) -> int:
-    """How many bytes of memory the segments that wait to be reordered may take together."""
+    """Returns how many bytes of memory the segments that wait to be reordered may take together."""
     return min(_MOST_BYTES, limits.held_stream // _PART_OF_HELD, limits.held_total // _PART_OF_HELD)
 
 
 def waiting_order(
     columns: SegmentColumns, wall: Bools, side: IntArray, sizes: IntArray, again: Bools, most_waiting: int
 ) -> IntArray | None:
-    """The order in which reordered segments are delivered, as positions in the columns; None where none waits for another.
+    """Returns the order in which reordered TCP segments are delivered, as positions in the columns. None if no segment waits.
 
-    `side` is which end sent a segment, `sizes` the bytes that it brings: 0 for one that is not regular, or was sent `again`.
+    `side` is the end that sent a segment. `sizes` are the bytes it brings: 0 if it is not regular, or was sent `again`.
     """
     stretch = np.cumsum(wall) - 1
     data = [np.flatnonzero((sizes > 0) & (side == way)) for way in (0, 1)]
@@ -77,21 +77,20 @@ def waiting_order(
 
 
 def closed_places(order: IntArray) -> Bools:
-    """Places in a block where no later segment was put before, nor the other way round."""
+    """Tells at which places of the block reordering moved no segment across."""
     closed = np.ones(len(order), np.bool_)
     closed[1:] = np.maximum.accumulate(order)[:-1] == np.arange(len(order) - 1)
     return closed
 
 
 def _signed(difference: IntArray) -> IntArray:
-    """A difference of sequence numbers, as RFC 1982 compares them."""
+    """Returns signed differences of TCP sequence numbers, as RFC 1982 compares them."""
     half = 1 << 31
     return ((difference + half) & _MASK) - half
 
 
 def _is_disordered(stretch: IntArray, side: IntArray, sizes: IntArray, begins: IntArray, acked: IntArray) -> bool:
-    """Whether segments are out of order: data of an end does not continue what that end sent before, or what is acknowledged comes
-    only later."""
+    """Whether TCP segments are out of order: data does not continue its end's data, or an acknowledgement comes before its data."""
     ends = np.empty((2, len(side)), np.int64)
     for way in (0, 1):
         mine = np.where(side == way, sizes, 0)
@@ -103,7 +102,7 @@ def _is_disordered(stretch: IntArray, side: IntArray, sizes: IntArray, begins: I
 
 
 def _repeated(stretch: IntArray, begins: IntArray, sizes: IntArray) -> Bools:
-    """Which segments, sorted by number, repeat what one before them brought: nobody waits for it a second time."""
+    """Tells which TCP segments, sorted by number, repeat bytes of an earlier segment. No segment waits for these."""
     repeated = np.zeros(len(begins), np.bool_)
     places = _on_a_line(stretch, begins)
     repeated[1:] = places[1:] < np.maximum.accumulate(places + sizes)[:-1]
@@ -111,22 +110,22 @@ def _repeated(stretch: IntArray, begins: IntArray, sizes: IntArray) -> Bools:
 
 
 def _needed(other: _Side, mine: IntArray, stretch: IntArray, acked: IntArray) -> IntArray:
-    """Segments of one end that may wait for the other: their positions, and the segment that each cannot come before."""
+    """Returns the segments of one end that must wait for the other end: their positions, and the segment that each must follow."""
     places = np.searchsorted(_on_a_line(other.stretch, other.begins), _on_a_line(stretch[mine], acked[mine])) - 1
     found = (places >= 0) & (other.stretch[places] == stretch[mine]) if len(mine) else np.zeros(0, np.bool_)
     return np.stack((mine[found], other.positions[places[found]]))
 
 
 def _on_a_line(stretch: IntArray, begins: IntArray) -> IntArray:
-    """Places in the TCP streams of all stretches as one number."""
+    """Returns places in the TCP streams of all stretches as single numbers that keep their order."""
     return (stretch << 33) + begins
 
 
 def _keys(count: int, needed: Sequence[IntArray], sides: Sequence[_Side]) -> IntArray | None:
-    """The keys that segments are sorted by; None where they wait for each other to and fro.
+    """Returns the keys that sort TCP segments for delivery, None if segments wait for each other in a circle.
 
-    It is the position of the segment that ends the waiting, times `span`, and for those that waited for it more: one and the
-    position, or that of what they had to wait for besides, if that is later.
+    A key is the position of the segment that ends the waiting, times `span`. A segment that waited adds one and its own position,
+    or the position of another segment it waited for, if that is later.
     """
     span = count + 1
     keys = np.arange(count) * span
@@ -143,14 +142,14 @@ def _keys(count: int, needed: Sequence[IntArray], sides: Sequence[_Side]) -> Int
 
 
 def _behind(own: IntArray, needed: IntArray, positions: IntArray, span: int) -> IntArray:
-    """The sort keys of segments that leave no earlier than what they need."""
+    """Returns the sort keys of segments, raised so that no segment leaves before the segment it needs."""
     return np.where(needed > own, needed // span * span + np.maximum(needed % span, positions + 1), own)
 
 
 def _within_bounds(
     columns: SegmentColumns, order: IntArray, sizes: IntArray, again: Bools, most_waiting: int
 ) -> IntArray | None:
-    """The order of segments, but for groups that are too large or too unusual to say what would become of them."""
+    """Returns the order of TCP segments, with groups left in file order that are too large or too unusual to reorder safely."""
     count = len(order)
     opens = np.flatnonzero(closed_places(order))
     group = np.repeat(np.arange(len(opens)), np.diff(opens, append=count))

@@ -1,4 +1,4 @@
-"""Neighbouring segments of one connection that are nothing but data in order, found by the block: columns in, runs out.
+"""Finds runs in a block: neighbouring TCP segments of one connection that are only data in order.
 
 What may be taken together, so that reassembly need not see each segment? A run has one sender. Its data segments continue each
 other, all with the same acknowledgement. Between them are bare acknowledgements of the other end that acknowledge no more than what
@@ -34,14 +34,13 @@ RUN_BYTES_BITS = 17
 
 
 class Runs(Struct, frozen=True, eq=False):
-    """Runs of TCP segments, stretches of `columns`, one after the other: stretch i is the segments `first[i]` to `stop[i]` of the
-    columns, which are those of the block with overtaken segments put back. `ends`: which of its connection's two ends sent each
-    segment.
+    """Runs of TCP segments: stretch i is the segments `first[i]` to `stop[i]` of `columns`, in which overtaken segments are put
+    back. `ends` tells which of the two ends of its connection sent each segment.
 
-    Where `is_run` they are a run of one of the two ends (`side`), with the data segments `data_first[i]` to `data_stop[i]`, perhaps
-    none; their bytes begin in `data_begins` and end in `data_ends`. `seq`, and the position in `table`, are those of the first
-    byte. Else the segments are to be taken one by one. `wall`: what comes before has nothing to do with it. `closed`:
-    nothing was put back from behind its beginning to before it.
+    A stretch with `is_run` is a run of one end (`side`). Its data segments are `data_first[i]` to `data_stop[i]`, perhaps none;
+    their bytes begin in `data_begins` and end in `data_ends`. `seq`, and the position in `table`, belong to the first byte. The
+    segments of other stretches are taken one by one. `wall`: the stretch does not continue the one before it. `closed`: no segment
+    was put back across its beginning.
     """
 
     columns: SegmentColumns
@@ -65,8 +64,8 @@ class Runs(Struct, frozen=True, eq=False):
 
 
 class _Parted(Struct, frozen=True, eq=False):
-    """A block's TCP segments with overtaken ones put back, parted by walls; `side` is which end sent one, from the turns before,
-    `sizes` the bytes that it brings: 0 where it is not `regular`, or was sent `again`."""
+    """The TCP segments of a block with overtaken ones put back, parted by walls. `side` is the end that sent a segment, counted by
+    turns. `sizes` is the bytes that it brings: 0 if it is not `regular`, or was sent `again`."""
 
     columns: SegmentColumns
     regular: Bools
@@ -78,8 +77,8 @@ class _Parted(Struct, frozen=True, eq=False):
 
 
 def find_runs(columns: SegmentColumns, views: Views, cuts: IntArray, most_waiting: int) -> Runs:
-    """Finds the runs of a block's TCP segments; there is at least one segment. No run reaches across a cut. `most_waiting` is that
-    of `segment_reordering`."""
+    """Finds the runs of a block's TCP segments, of which there is at least one. No run crosses a cut. `most_waiting` is that of
+    `segment_reordering`."""
     parted = _parted(columns, views, cuts, most_waiting)
     columns, sizes, side = parted.columns, parted.sizes, parted.side
     is_data, every = sizes > 0, np.arange(len(columns))
@@ -136,7 +135,7 @@ def find_runs(columns: SegmentColumns, views: Views, cuts: IntArray, most_waitin
 
 
 def _parted(columns: SegmentColumns, views: Views, cuts: IntArray, most_waiting: int) -> _Parted:
-    """Parts the TCP segments by the borders that not even a batch reaches across."""
+    """Parts the TCP segments of a block by walls, which neither runs nor batches cross."""
     regular = columns.good & (columns.missing == 0) & (columns.flags & _CONTROL == ACK)
     regular &= ~(columns.bad_ip_checksum | columns.bad_tcp_checksum)
     same, turned = _compared(columns, views)
@@ -153,8 +152,8 @@ def _parted(columns: SegmentColumns, views: Views, cuts: IntArray, most_waiting:
 
 
 def _sent_again(columns: SegmentColumns, regular: Bools, same: Bools) -> Bools:
-    """Which data segments were sent again, in all but the IP header what the one before them is: a mirror port of both ends sends
-    every frame twice. They bring nothing."""
+    """Tells which data segments repeat the segment before them in all but the IP header. A mirror port of both ends sends every
+    frame twice. Repeated segments bring nothing."""
     again = same & regular & (columns.sizes > 0)
     again[1:] &= regular[:-1]
     for column in (columns.seq, columns.ack, columns.flags, columns.sizes):
@@ -167,34 +166,33 @@ def _sent_again(columns: SegmentColumns, regular: Bools, same: Bools) -> Bools:
 
 
 def _out_of_sequence(columns: SegmentColumns, brought: IntArray, data: IntArray, border: Bools) -> IntArray:
-    """Which data segments are out of sequence: they do not continue those before them in their run; with one out of order, the
-    others are runs still."""
+    """Returns the data segments that do not continue those before them in their run. A border there keeps the rest as runs."""
     zeros, run = (columns.seq - brought)[data] & _MASK, np.cumsum(border)[data]
     jumps: IntArray = data[1:][(zeros[1:] != zeros[:-1]) & (run[1:] == run[:-1])]
     return jumps
 
 
 def _continues(columns: SegmentColumns, brought: IntArray, zero: IntArray, is_data: Bools) -> Bools:
-    """Which TCP segments have no data, or such as stand in the stream where those before them in the block end."""
+    """Tells which TCP segments have no data, or data that continues the segments before them in the block."""
     fits: Bools = ((columns.seq - brought) & _MASK == zero) | ~is_data
     return fits
 
 
 def _acknowledges(columns: SegmentColumns, brought: IntArray, zero: IntArray) -> Bools:
-    """Which TCP segments acknowledge no more than what the run has brought until then."""
+    """Tells which TCP segments acknowledge no more than their run has brought so far."""
     ahead = (columns.ack - brought - zero) & _MASK
     fits: Bools = (ahead == 0) | (ahead >= FARTHEST_AHEAD)
     return fits
 
 
 def _senders(side: IntArray, is_data: Bools, border: Bools) -> IntArray:
-    """Which end sent the last data until each TCP segment; where none has yet, who sends now."""
+    """Returns for each TCP segment the end that sent the last data so far; before any data, the sender of the segment."""
     latest = np.maximum.accumulate(np.where(is_data | border, np.arange(len(side)), 0))
     return np.where(is_data[latest], side[latest], side)
 
 
 def _walls(regular: Bools, same_connection: Bools, cuts: IntArray) -> Bools:
-    """Which TCP segments have nothing to do with the one before them (walls between runs)."""
+    """Tells which TCP segments have a wall before them: they do not belong to the segment before, so no run crosses."""
     wall: Bools = ~same_connection | ~regular
     wall[1:] |= ~regular[:-1]
     wall[cuts] = True
@@ -203,7 +201,7 @@ def _walls(regular: Bools, same_connection: Bools, cuts: IntArray) -> Bools:
 
 
 def _table(columns: SegmentColumns, data: IntArray, starts: IntArray) -> FrameTable:
-    """The frame table of where the payloads of the data segments were captured."""
+    """Returns the frame table of the data segments: the frames and offsets where their payloads were captured."""
     times_ns, frames = columns.times_ns[data], columns.frames[data]
     return FrameTable(
         _array(starts),
@@ -215,7 +213,7 @@ def _table(columns: SegmentColumns, data: IntArray, starts: IntArray) -> FrameTa
 
 
 def _compared(columns: SegmentColumns, views: Views) -> tuple[Bools, Bools]:
-    """Which TCP segments go the same way as the one before them, and which go the other way of the same connection."""
+    """Tells which TCP segments go the same way as the segment before them, and which go the other way of the same connection."""
     ip = columns.ip
     ports = views.u32[columns.tcp].astype(np.uint64)
     turned_ports = ports >> np.uint64(16) | (ports & np.uint64(0xFFFF)) << np.uint64(16)
@@ -245,7 +243,7 @@ def _compared(columns: SegmentColumns, views: Views) -> tuple[Bools, Bools]:
 
 
 def _begins_like_ours(columns: SegmentColumns, views: Views) -> Bools:
-    """Which TCP payloads begin like SMB after its framing, or may begin like DCERPC."""
+    """Tells which TCP payloads begin like SMB after its framing, or may begin like DCERPC."""
     at = np.minimum(columns.begins, len(views.u64) - 1)
     words = views.u64[at]
     found: Bools = (words & np.uint64(0xFEFF)) == 5

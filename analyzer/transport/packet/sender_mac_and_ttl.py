@@ -1,4 +1,4 @@
-"""What frames show of the machine that sent them beside its address: the source address of the link layer, and the hop limit.
+"""Collects the MAC address and the TTL (hop limit) of the machines that sent the frames of each connection.
 
 Taken from frames that are read anyway: in a run of segments, from the first and last frame of each end, and from those where what
 they show changes. A tunnel, PPPoE and MPLS hide the link layer of the sender: then
@@ -43,8 +43,7 @@ class _Seen(Struct):
 
 
 class FlowLinks:
-    """Collects what the frames of each end of a connection show of their senders (MAC address, TTL); `most` in all. What there is
-    beside them is counted."""
+    """Collects MAC address and TTL of the senders of each connection's frames, at most `most` in all. Others are only counted."""
 
     def __init__(self, most: int = DEFAULTS.flow_links) -> None:
         self._most = most
@@ -55,7 +54,7 @@ class FlowLinks:
         self._known: dict[bytes, _Seen] = {}
 
     def note(self, src: Endpoint, dst: Endpoint, address: bytes, hops: int, time_ns: int, frame: int) -> _Seen | None:
-        """Notes what one frame shows of its sender: link-layer address and hop limit."""
+        """Notes the MAC address and the TTL of the sender of one frame."""
         key = src, dst, address, hops
         seen = self._seen.get(key)
         if seen is not None:
@@ -74,8 +73,8 @@ class FlowLinks:
         ends: Ends,
         flows: Flows,
     ) -> None:
-        """Notes the senders (MAC address, TTL) of segments of a block's runs that are of our flows, but for those whose headers say
-        something impossible."""
+        """Notes MAC address and TTL of the senders in a block's runs, for flows that are ours. Segments with impossible headers are
+        left out."""
         columns = runs.columns
         at = _telling(block, views, runs)
         at = at[columns.good[at]]
@@ -115,14 +114,14 @@ class FlowLinks:
                 seen.again(int(times_ns[each]), int(frames[each]))
 
     def problems(self) -> Iterator[Problem]:
-        """States how many senders' marks (MAC address, TTL) are not among those that are noted."""
+        """States how many flow links (MAC address, TTL) were not noted."""
         if count := len(self._left_out):
             least = "at least " if count == self._most else ""
             text = f"{least}{count} more link-layer addresses and hop limits of senders were met than are noted"
             yield Problem("limit", "packet", (), text)
 
     def found(self) -> Iterator[FlowLink]:
-        """All flow links (MAC address and TTL of senders), in the order of the frames that show them first."""
+        """Yields all flow links (MAC address and TTL of a sender), in the order of the first frames that show them."""
         for (src, dst, address, hops), seen in sorted(self._seen.items(), key=lambda one: one[1].first_frame):
             frames = tuple(sorted({seen.first_frame, seen.last_frame}))
             mac = address.hex(":") if address else None
@@ -132,7 +131,7 @@ class FlowLinks:
 
 
 def _telling(block: FrameBlock, views: Views, runs: Runs) -> IntArray:
-    """The places in the columns where a stretch of segments of one sender and one run begins or ends that all show the same."""
+    """Returns the segments at which the sender's MAC address or TTL may change: first and last of each stretch that shows one."""
     columns = runs.columns
     shown: list[npt.NDArray[np.integer]] = [np.repeat(np.arange(len(runs.first)), runs.stop - runs.first)]
     shown.append(views.u8[columns.ip + np.where(columns.is_ipv4, 8, 7)])
@@ -149,5 +148,5 @@ def _telling(block: FrameBlock, views: Views, runs: Runs) -> IntArray:
 
 
 def _words_at(sender: tuple[int, int]) -> int:
-    """Where in a frame the 16 bytes begin that have the sender's link-layer address and what says whether it is one."""
+    """Returns where in a frame the 16 bytes begin that hold the sender's MAC address and the field that validates it."""
     return max(sender[0] - 8, 0)

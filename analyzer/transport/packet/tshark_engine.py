@@ -1,4 +1,4 @@
-"""The second engine: any file tshark opens in, the TCP segments it finds out (pyshark drives tshark, JSON with raw positions).
+"""Reads the TCP segments of any file that tshark opens: the second engine (pyshark drives tshark, JSON with raw positions).
 
 Wireshark's link layers, tunnels, file formats and IP defragmentation do the work of our layers `capture` and `packet`. Its TCP
 reassembly and everything above is switched off, so each segment arrives unchanged, for our own `tcp` layer. Frames are read one at
@@ -59,7 +59,7 @@ _BATCHES_AHEAD = 8
 
 
 def find_tshark(tshark_path: str | None = None) -> str:
-    """The tshark program, or a sentence on how to get it."""
+    """Returns the path of the tshark program. Raises `InputError` that says how to install it."""
     found = shutil.which(tshark_path or "tshark")
     if found is None:
         what = f"There is no tshark at {tshark_path}" if tshark_path else "tshark is not installed"
@@ -68,8 +68,7 @@ def find_tshark(tshark_path: str | None = None) -> str:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Whether a log entry is news: not asyncio's remark that tshark was gone before it looked, which is pyshark's way of ending and
-    no error."""
+    """Whether a log entry is worth showing. asyncio remarks that tshark ended before it looked: this is how pyshark always ends."""
     return "Unknown child process" not in record.getMessage()
 
 
@@ -88,7 +87,7 @@ def use_common_watcher() -> None:
 
 
 def open_capture(path: Path, tshark_path: str | None, **options: Any) -> Any:
-    """A `pyshark.FileCapture` with an event loop of its own, so that it also works where a loop runs already (Jupyter)."""
+    """Opens a `pyshark.FileCapture` with an event loop of its own, so that it also works inside a running loop (Jupyter)."""
     try:
         import pyshark
     except ImportError:
@@ -110,8 +109,7 @@ def open_capture(path: Path, tshark_path: str | None, **options: Any) -> Any:
 
 @contextlib.contextmanager
 def _starting(path: Path) -> Iterator[None]:
-    """Turns what the system refuses to pyshark into an error of the file: it opens the file, and starts tshark at the first
-    packet."""
+    """Turns an `OSError` of pyshark into an `InputError`. pyshark opens the file, and starts tshark at the first packet."""
     try:
         yield
     except OSError as error:
@@ -119,13 +117,13 @@ def _starting(path: Path) -> Iterator[None]:
 
 
 class Complaint(Struct, frozen=True):
-    """tshark's own words about a file it could not read, or not to its end."""
+    """The error message of tshark about a file that it could not read to its end."""
 
     text: str
 
 
 def packets(capture: Any) -> Iterator[Any]:
-    """The packets of a capture as tshark gives them, then a `Complaint` where tshark complained."""
+    """Yields the packets of a capture as tshark gives them, then a `Complaint` if tshark complained."""
     from pyshark.capture.capture import TSharkCrashException
 
     crash = ""
@@ -152,7 +150,7 @@ def packets(capture: Any) -> Iterator[Any]:
 
 
 def in_thread(make: Callable[[], Iterator[_T]]) -> Iterator[_T]:
-    """Runs pyshark's iterator in a thread: an event loop cannot be driven from inside another one."""
+    """Runs pyshark's iterator in a thread, because an event loop cannot run inside another one."""
     batches: queue.Queue[list[_T] | BaseException | None] = queue.Queue(maxsize=_BATCHES_AHEAD)
     stopped = threading.Event()
 
@@ -204,7 +202,8 @@ def _no_trace(path: Path) -> InputError:
 
 
 class TsharkEngine:
-    """Iterates over batches of one segment and `Problem`, files in time order; afterwards `info` has what was read."""
+    """Reads capture files with tshark: iterates over batches of one segment and `Problem`, in time order. Afterwards `info` has the
+    facts."""
 
     def __init__(self, sources: str | Path | Sequence[str | Path | BinaryIO], tshark_path: str | None = None) -> None:
         failures: list[InputError] = []
@@ -289,7 +288,7 @@ class TsharkEngine:
         )
 
     def _read(self, at: int) -> Iterator[tuple[int, list[Event]]]:
-        """For each frame that tshark read its time and what was found in it."""
+        """Yields for each frame of a file that tshark read its time and its events."""
         frame = time_ns = 0
         set_back: list[int] = []
         clock = Clock(set_back)
@@ -356,7 +355,7 @@ class TsharkEngine:
 
 
 def _fields(layer: Any) -> dict[str, Any]:
-    """The fields of a layer in tshark's own form; pyshark's accessors make an object of each one."""
+    """Returns the fields of a layer in tshark's own form. pyshark's accessors would make an object of each field."""
     fields: dict[str, Any] = layer._all_fields
     return fields
 
@@ -370,8 +369,8 @@ def _lies_at(whole: str, offset: int, payload: bytes) -> bool:
 
 
 def _nanoseconds(text: str) -> int:
-    """The time of tshark's frame in nanoseconds: tshark gives seconds since 1970 with up to nine decimals, or ISO 8601 (4.2 and
-    later)."""
+    """Returns the time of tshark's frame in nanoseconds. tshark gives seconds since 1970 with up to nine decimals, or ISO 8601 (4.2
+    and later)."""
     if "T" in text:
         day, _, fraction = text.rstrip("Z").partition(".")
         seconds = str(int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()))

@@ -1,4 +1,4 @@
-"""Tunnels by the block: outer headers of many frames in, where the packets inside begin out.
+"""Removes the outer headers of tunnels from many frames at once, and finds where the packets inside begin.
 
 GRE (RFC 2784 and 2890) with ERSPAN types I to III, VXLAN (RFC 7348), Geneve (RFC 8926), GTP-U (3GPP TS 29.281), IP in IP (RFC 2003
 and 4213). Only headers that are regular and wholly captured are removed here. Frames with any other are returned, to be dissected
@@ -33,13 +33,12 @@ Bools = npt.NDArray[np.bool_]
 
 
 def swapped(number: int) -> int:
-    """A 16-bit number of a packet in network order as a little-endian read gives it."""
+    """Returns a 16-bit number of a packet with its bytes swapped, as a little-endian read gives it."""
     return (number & 0xFF) << 8 | number >> 8
 
 
 class Views:
-    """Views of a buffer of frames: for each offset, the number that stands there: little-endian, and big-endian as on the
-    network."""
+    """Views of a buffer of frames: at each offset, the number that stands there, little-endian or big-endian as on the network."""
 
     __slots__ = ("be16", "be32", "u8", "u16", "u32", "u64")
 
@@ -61,8 +60,8 @@ _MOST_GTP_EXTENSIONS = 2
 
 
 class Inner(Struct):
-    """Packets found inside tunnels: position of the frame in the block, EtherType of the payload as a little-endian read gives it,
-    offset where the payload begins.
+    """Packets found inside tunnels: the frame's position in the block, the payload's EtherType by a little-endian read, and its
+    offset.
 
     `irregular` are the frames that have to be dissected one by one.
     """
@@ -83,7 +82,7 @@ class Inner(Struct):
             self.irregular.append(frames)
 
     def take_packets(self) -> tuple[IntArray, IntArray, IntArray]:
-        """All packets found inside tunnels so far, in the order of frames; they are not held afterwards."""
+        """Returns all packets found inside tunnels so far, in the order of frames, and forgets them."""
         frames, types, at = np.concatenate(self.frames), np.concatenate(self.types), np.concatenate(self.at)
         self.frames, self.types, self.at = [], [], []
         order = np.argsort(frames, kind="stable")
@@ -93,11 +92,11 @@ class Inner(Struct):
 def remove_headers(
     views: Views, frames: IntArray, protocols: IntArray, at: IntArray, ends: IntArray, inner: Inner
 ) -> None:
-    """Removes tunnel headers: adds to `inner` what is inside the IP payloads at `at`, of these protocol numbers; `ends` is where
-    each frame's bytes end.
+    """Removes the tunnel headers of IP payloads and adds the packets inside to `inner`. The payloads begin at `at` and have the
+    given protocol numbers; the bytes of each frame end at `ends`.
 
-    UDP to ports of no tunnel (but for the replies of a KDC, which `frame_dissector` reads) and headers that belong to no tunnel are
-    dropped; fragments must not be among the payloads.
+    Other UDP is dropped, except replies of a KDC, which `frame_dissector` reads. Headers that belong to no tunnel are dropped too.
+    Fragments must not be among the payloads.
     """
     for protocol, remove in _BY_PROTOCOL.items():
         chosen = protocols == protocol
@@ -205,7 +204,7 @@ def _ipv6(views: Views, frames: IntArray, at: IntArray, ends: IntArray, inner: I
 
 
 def _ethernet(views: Views, frames: IntArray, at: IntArray, ends: IntArray, inner: Inner) -> None:
-    """Frames of a tunnel in which Ethernet begins at `at`."""
+    """Adds the packets of Ethernet frames that begin at `at` inside a tunnel."""
     enough = at + link_layers.ETHERNET_LEN <= ends
     if not enough.all():
         inner.leave(frames[~enough])

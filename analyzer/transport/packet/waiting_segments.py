@@ -1,4 +1,4 @@
-"""Segments of flows that are ours by port wait until their flow sends something that may be ours.
+"""Holds segments of TCP flows that are ours by port, until the flow sends data that may be ours.
 
 A scan of a port that is ours makes flows by the million that never send a byte. What else speaks there (web servers, proxies,
 whatever a scanner tries) sends nothing that could be SMB, NetBIOS, DCERPC or Kerberos. Nothing has to be put in order there, and
@@ -42,12 +42,12 @@ _SPREAD_1, _SPREAD_2, _SHIFT = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53, 33
 
 
 def may_be_ours(data: bytes, begin: int, end: int) -> bool:
-    """Whether the TCP payload at these bytes, which is not empty, may belong to a stream that carries SMB, DCERPC or Kerberos."""
+    """Whether a TCP payload (not empty) may belong to a stream that carries SMB, DCERPC or Kerberos."""
     return data[begin] in FIRST_BYTES or _PROTOCOL_ID.search(data, begin, end) is not None
 
 
 class WaitingSegments:
-    """The segments that wait for their flow, and the flows that have sent what may be ours."""
+    """The segments that wait for their TCP flow to start, and the flows that have started (sent data that may be ours)."""
 
     def __init__(self) -> None:
         self._started: dict[int, None] = {}
@@ -58,7 +58,7 @@ class WaitingSegments:
         self._fresh: list[int] = []
 
     def start(self, flows: Iterable[int]) -> None:
-        """Notes that these flows have sent what may be ours, so that their segments need not wait any more."""
+        """Notes that TCP flows have sent data that may be ours, so their segments need not wait."""
         for flow in flows:
             if flow not in self._started:
                 if len(self._started) >= MOST_STARTED:
@@ -70,18 +70,18 @@ class WaitingSegments:
         return flow in self._started
 
     def are_started(self, flows: Hashes) -> Bools:
-        """Which flows have sent what may be ours, so that their segments need not wait."""
+        """Tells which TCP flows have sent data that may be ours, so that their segments need not wait."""
         numbers, places = np.unique(flows, return_inverse=True)
         started = np.fromiter((flow in self._started for flow in numbers.tolist()), np.bool_, len(numbers))
         found: Bools = started[places]
         return found
 
     def hold(self, flows: Hashes, sizes: IntArray, block: FrameBlock, index: IntArray) -> None:
-        """Holds frames of a block that wait, each with a segment of one of these flows with so many bytes of payload."""
+        """Holds frames of a block until their TCP flows start. `sizes` are the sizes of their payloads."""
         self._add(flows, sizes, block.only(index))
 
     def hold_one(self, flow: int, found: Found) -> None:
-        """Holds a segment of a flow that waits."""
+        """Holds one segment until its TCP flow starts."""
         self._add(np.array([flow], np.uint64), np.array([len(found.payload)], np.int64), [found])
 
     def _add(self, flows: Hashes, sizes: IntArray, items: FrameBlock | list[Found]) -> None:
@@ -94,7 +94,7 @@ class WaitingSegments:
             self._bytes -= int(sizes.sum())
 
     def released(self) -> list[Frame | Found]:
-        """Releases the segments that waited of the flows that were started since the last time, in the order of frames."""
+        """Releases the waiting segments of the TCP flows that were started since the last call, in the order of frames."""
         fresh, self._fresh = np.array(self._fresh, np.uint64), []
         if not len(fresh) or not self._waiting:
             return []
@@ -118,7 +118,7 @@ class WaitingSegments:
 
 
 def flow_hash(src: End, dst: End) -> int:
-    """The number of the TCP flow between two ends, as `flow_hashes` gives it."""
+    """Returns the number of the TCP flow between two ends, equal to that of `flow_hashes`."""
     return (_end_hash(*src) + _end_hash(*dst)) & _MASK
 
 
@@ -135,7 +135,7 @@ def _spread(number: int) -> int:
 
 
 def flow_hashes(views: Views, ip: IntArray, tcp: IntArray) -> Hashes:
-    """The number of each segment's TCP flow; `ip` and `tcp` are the offsets of its headers."""
+    """Returns the number of each segment's TCP flow. `ip` and `tcp` are the offsets of its headers."""
     is_ipv4 = views.u8[ip] >> 4 == 4
     if is_ipv4.all():
         src, dst = views.u32[ip + 12].astype(np.uint64), views.u32[ip + 16].astype(np.uint64)

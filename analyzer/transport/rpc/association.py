@@ -1,8 +1,8 @@
-"""One DCERPC association: the bytes and gaps of a channel in, calls and presentation contexts out (C706 chapters 9 and 12;
+"""Follows one DCERPC association: makes calls and presentation contexts of the bytes and gaps of a channel (C706 chapters 9 and 12;
 [MS-RPCE] 3.3).
 
-Framing (`framing`) finds the PDUs of each direction. `_PDU_TYPES` names for each PDU type what takes it: fragments of calls go
-to the call table (`calls`), after their security context has unsealed or checked them.
+Framing (`pdu_framing`) finds the PDUs of each direction. `_PDU_TYPES` names for each PDU type what takes it: fragments of calls go
+to the call table (`call_pairing`), after their security context has unsealed or checked them.
 
 A presentation context goes through these states, by its context id:
 
@@ -93,9 +93,9 @@ class Association:
         set_back: Sequence[int] = (),
         selected: Selection | None = None,
     ) -> None:
-        """`logons` numbers the logons of the association's security contexts. What is long of a call under way is spilled to the
-        log. `set_back` are the frames before which the clock of the capture went back, ascending; more come while it is read. In an
-        SMB session only calls that are `selected` are emitted, all if not given."""
+        """`logons` numbers the logons of the association's security contexts. Long calls under way are spilled to the log `spill`.
+        `set_back` are the frames before which the clock of the capture went back, ascending; more come while it is read. In an SMB
+        session only `selected` calls are emitted; default: all."""
         self._pdus = pdus
         self._framers = {True: Framer(), False: Framer()}
         # About how many bytes of memory it takes.
@@ -111,7 +111,7 @@ class Association:
         self._calls = CallPairing(self._presentations, limits, self._exchanges.exchange, spill)
 
     def feed(self, event: ChannelBatch | ChannelGap) -> list[Event]:
-        """Takes bytes of one direction of the association, or bytes of it that were not captured."""
+        """Takes bytes of one direction of the association, or a gap in them. Returns the events that they complete."""
         out: list[Event] = []
         from_client = event.from_client
         for item in self._framers[from_client].feed(event):
@@ -144,7 +144,7 @@ class Association:
         return out
 
     def finish(self, why: str) -> list[Event]:
-        """Ends the association: no more bytes will come; `why` explains calls without a response."""
+        """Ends the association and returns its last events. `why` explains calls without a response."""
         out: list[Event] = []
         for from_client in (True, False):
             for item in self._framers[from_client].finish():
@@ -169,12 +169,12 @@ class Association:
         return out
 
     def open_since(self, since_ns: int) -> int | None:
-        """When the first PDU or call of the association that began at this time or later, and is not complete, began."""
+        """Returns the earliest beginning, from `since_ns` on, of a PDU or call of the association that is not complete."""
         framers = (framer.since_ns for framer in self._framers.values())
         return earliest((*framers, self._calls.open_since(since_ns)), since_ns)
 
     def open_before(self, before_ns: int) -> Iterator[PendingCall]:
-        """The calls of the association under way that began before this time."""
+        """Returns the calls of the association that are under way and began before this time."""
         return self._calls.open_before(before_ns)
 
     @property
@@ -182,13 +182,13 @@ class Association:
         return self._exchanges.channel
 
     def _sender(self, from_client: bool) -> Sender:
-        """The sender of DCERPC in this direction: the initiator is the client of the bind."""
+        """Returns who sends in this direction of the association. The initiator is the client of the bind."""
         return "initiator" if from_client != self._swapped else "acceptor"
 
     # Losses
 
     def _lost_step(self, from_client: bool, cut: CutPdu, frames: tuple[int, ...], out: list[Event]) -> None:
-        """One direction of the association is out of sequence: marks the calls that may have lost something."""
+        """Marks the calls of the association that a loss of bytes in one direction may have damaged, and keeps the cut fragment."""
         where = "bytes missing"
         if frames:
             where = f"bytes missing around frame{'s' if len(frames) > 1 else ''} {numbers(frames)}"
@@ -214,7 +214,7 @@ class Association:
         return Problem("gap", "rpc", lost.frames, f"{amount} of DCERPC from the {who} were lost: {lost.reason}")
 
     def _bad(self, from_client: bool, raw: RawPdu, error: DecodeError, out: list[Event]) -> None:
-        """Reports a PDU against its specification: it costs itself and the call it belongs to, no more."""
+        """Reports a PDU that violates its specification. Only this PDU and its call are lost."""
         header, data = raw.header, raw.data
         out.append(Problem.from_error("rpc", error, data))
         length = len(data)
@@ -230,8 +230,8 @@ class Association:
     # PDUs
 
     def _learn_client(self, from_client: bool, is_client: bool) -> None:
-        """Learns the association's client: only who binds is it; a connection captured from its middle may have it the wrong way
-        round."""
+        """Learns which end is the association's client: the one that binds. A connection captured from its middle may have it
+        reversed."""
         swapped = is_client != from_client
         if swapped != self._swapped:
             self._swapped = swapped
@@ -304,11 +304,11 @@ class Association:
             self._calls.response(header, head, part, out)
 
     def _answers_offer(self, header: PduHeader) -> bool:
-        """Whether a fault refuses a bind or alter_context: its call id is of one without an answer, and of no call."""
+        """Whether a fault refuses a bind or alter_context: its call id belongs to an unanswered offer, and to no call."""
         return header.call_id in self._offers and not self._has_gap and self._calls.pending.get(header.call_id) is None
 
     def _unknown_security(self, trailer: SecTrailer) -> Security:
-        """The security context that a protected PDU names, where no handshake of it was met."""
+        """Returns the security context that a protected PDU names, if none of its handshake was captured."""
         if not self._has_gap and self._security.was_never_offered(trailer):
             raise MalformedError(
                 f"security context {trailer.context_id} was never negotiated",
@@ -332,10 +332,10 @@ class Association:
         return unsealed
 
     def _contradiction(self, header: PduHeader, trailer: SecTrailer | None) -> str | None:
-        """What is wrong with a PDU's security trailer, or its absence, beside the rest of its call.
+        """Returns what contradicts the rest of the call in a PDU's security trailer, or in its absence. None if nothing does.
 
-        All fragments of a call are protected alike, and a response as its request was ([MS-RPCE] 3.3.1.5.2); only faults may be
-        bare. Noise must not pass for plaintext because a damaged header hides its trailer.
+        All fragments of a call are protected alike, and a response like its request ([MS-RPCE] 3.3.1.5.2). Only faults may be bare.
+        So a damaged header that hides the trailer cannot pass noise off as plaintext.
         """
         if trailer is not None and not AuthLevel.NONE <= trailer.level <= AuthLevel.PRIVACY:
             return f"auth_level: {trailer.level} is no authentication level"
@@ -359,7 +359,7 @@ class Association:
         return None
 
     def _given_up(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
-        """Takes a PDU by which the client cancels a call, or waits for its response no longer."""
+        """Takes a PDU by which the client cancels a call (cancel), or stops waiting for its response (orphaned)."""
         if trailer is not None:
             # Their verifier counts in the sequence of the security context like any other.
             data = raw.data.data
@@ -369,7 +369,7 @@ class Association:
             call.orphaned |= raw.header.ptype == Ptype.ORPHANED
 
     def _without_effect(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
-        """Takes a PDU that changes nothing of the association."""
+        """Takes a PDU that does not change the association (shutdown, RTS)."""
 
     def _unknown(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
         frames = raw.data.frames
@@ -433,7 +433,7 @@ class Association:
         self._answered(offered, ack, frames, out)
 
     def _answered(self, offered: _Offered, ack: BindAck, frames: tuple[int, ...], out: list[Event]) -> None:
-        """What became of each presentation context offered in a bind, position by position."""
+        """Emits the result of each presentation context that a bind offered. Offers and results match by position."""
         for offer, result in zip(offered.offers, ack.results, strict=False):
             if _is_features(offer):
                 out.append(FeaturesOffered(self._channel, offer.context_id, result.result, frames))
@@ -452,7 +452,7 @@ class Association:
         self._refused(raw.header.call_id, "bind_nak", reason, bind_nak_reason(reason), raw.data, out)
 
     def _refused(self, call_id: int, by: RefusedBy, status: int, why: str, data: TracedBytes, out: list[Event]) -> None:
-        """Notes that the server refuses a bind or alter_context as a whole, and with it the logon that it carries."""
+        """Notes that the server refuses a bind or alter_context as a whole, with the logon that it carries."""
         offered = self._offers.pop(call_id, None)
         if offered is not None:
             frames = tuple(sorted({*offered.frames, *data.frames}))
@@ -467,8 +467,8 @@ class Association:
 
 
 def _is_features(offer: Offer) -> bool:
-    """Whether an offer is bind-time feature negotiation ([MS-RPCE] 3.3.1.5.3), which looks like a presentation context and is
-    none."""
+    """Whether an offer of a bind is bind-time feature negotiation ([MS-RPCE] 3.3.1.5.3), which only looks like a presentation
+    context."""
     return any(is_feature_negotiation(syntax.uuid) for syntax in offer.transfer)
 
 

@@ -1,4 +1,4 @@
-"""The calls of one association: fragments in, requests paired with their responses out (C706 12.6.4.9, 12.6.4.10; [MS-RPCE] 3.3).
+"""Pairs the requests and responses of one DCERPC association, fragment by fragment (C706 12.6.4.9, 12.6.4.10; [MS-RPCE] 3.3).
 
 Calls of one association may overlap and their fragments interleave, so each is kept by its call id until it is emitted; an id may
 be used again afterwards. Each side of a call, request and response, goes through three states:
@@ -53,7 +53,7 @@ _FAULT = int(Ptype.FAULT)
 
 
 class SideState(Enum):
-    """How much of a call's request or response has come."""
+    """How much of a call's request or response was captured so far."""
 
     EMPTY = "empty"
     PARTIAL = "partial"
@@ -77,7 +77,7 @@ _AFTER: dict[tuple[SideState, int], SideState] = {
 
 
 class Presentation(Struct, frozen=True):
-    """The captured part of a presentation context of an association. `transfer` is None where the answer was not captured."""
+    """The presentation context of an association, as far as captured. `transfer` is None if the answer was not captured."""
 
     abstract: Syntax
     transfer: Syntax | None
@@ -88,7 +88,7 @@ class Presentation(Struct, frozen=True):
 
 
 class FragmentPart(Struct, frozen=True):
-    """One fragment of a call: `length` bytes of `piece` from `at` on, and its stub from `start` to `stop` of them.
+    """One fragment of a DCERPC call: `length` bytes of `piece` from `at` on. Its stub is `start` to `stop` of them.
 
     `plain` is what came of the stub, `step` what unsealed it; `cut` states why the fragment ends early, `bad` what is wrong
     with it.
@@ -114,10 +114,10 @@ class FragmentPart(Struct, frozen=True):
 
 
 class CallSide(Struct):
-    """The request or the response of a call while its fragments come.
+    """The request or the response of a call under way, as far as its fragments came.
 
-    `memory` is about how many bytes of memory its fragments take, `whole` whether all are there. `still_sealed` is the first of the
-    fragments with a trailer that stayed sealed.
+    `memory` is roughly the bytes of memory its fragments take, `whole` whether all are there. `still_sealed` is the first fragment
+    with a trailer that stayed sealed.
     """
 
     pdus: PduList
@@ -143,8 +143,8 @@ class CallSide(Struct):
     smb: SmbInfo | None = None
 
     def add(self, header: PduHeader, part: FragmentPart, max_stub: int, out: list[Event]) -> int:
-        """Takes one fragment of a call's side, and gives how many more bytes of memory the side takes: fewer than none where its
-        stub becomes longer than `max_stub` bytes, and is kept no more."""
+        """Takes one fragment of a request or response. Returns how many more bytes of memory the side takes. This is negative if
+        its stub becomes longer than `max_stub` bytes and is dropped."""
         length, piece, more = part.stop - part.start, part.piece, _FRAGMENT_COST
         if self.state is _EMPTY:
             self.smb = part.smb
@@ -185,7 +185,7 @@ class CallSide(Struct):
         return more
 
     def _note(self, part: FragmentPart, unsealed: Unprotected) -> None:
-        """Notes what came of a fragment with a security trailer."""
+        """Notes the result of unsealing a fragment that has a security trailer."""
         if self.security is None:
             self.security, self.trailer = part.security, part.trailer
         if unsealed.body is None and self.still_sealed is None:
@@ -196,7 +196,7 @@ class CallSide(Struct):
             self.header_signed.add(unsealed.header_signed)
 
     def _drop(self, last: TracedBytes) -> None:
-        """Drops the fragments of a call's side, `last` among them, but keeps where they were."""
+        """Drops all fragments of a request or response, `last` among them, but keeps their frames and times."""
         self.dropped_times = spanned([self.times, last.times])
         self.pdus.note_frames(self.dropped_frames)
         last.note_frames(self.dropped_frames)
@@ -210,13 +210,13 @@ class CallSide(Struct):
 
     @property
     def times(self) -> tuple[int, int] | None:
-        """Times of the earliest and the latest frame of a call's side."""
+        """The times of the earliest and the latest frame of a request or response."""
         times = self.pdus.times
         return spanned([self.dropped_times, times]) if self.dropped_times is not None else times
 
 
 class PendingCall(Struct):
-    """One remote call on its way."""
+    """One DCERPC call under way."""
 
     call_id: int
     context_id: int
@@ -239,8 +239,8 @@ class PendingCall(Struct):
 
     @property
     def times(self) -> tuple[int, int] | None:
-        """Times of the earliest and the latest frame of the pending call's request; of its response where the request is not
-        there."""
+        """The times of the earliest and the latest frame of the pending call's request, or of its response if the request is
+        missing."""
         return self.request.times or self.response.times
 
 
@@ -249,7 +249,7 @@ Emit = Callable[[PendingCall, str], Event | None]
 
 
 class CallPairing:
-    """Pairs requests and responses; `emit` is asked what each call that is over amounts to."""
+    """Pairs DCERPC requests and responses into calls. `emit` makes the event of each finished call."""
 
     def __init__(
         self, presentations: dict[int, Presentation], limits: Limits, emit: Emit, spill: Log | None = None
@@ -274,18 +274,18 @@ class CallPairing:
         return self._last_call_id is not None
 
     def open_since(self, since_ns: int) -> int | None:
-        """When the first of the calls under way began that began at this time or later."""
+        """Returns the earliest beginning, from `since_ns` on, of a call under way."""
         times = (call.request.times for call in self.pending.values())
         return earliest((both[0] for both in times if both is not None), since_ns)
 
     def open_before(self, before_ns: int) -> Iterator[PendingCall]:
-        """The calls under way that began before this time; also those of which the request is not there."""
+        """Yields the calls under way that began before this time, also those whose request is missing."""
         for call in (*self._early.values(), *self.pending.values()):
             if (times := call.times) is not None and times[0] < before_ns:
                 yield call
 
     def request(self, header: PduHeader, head: CallHead, part: FragmentPart, out: list[Event]) -> None:
-        """Takes a fragment of a request."""
+        """Takes a fragment of a DCERPC request; emits its call if that is complete."""
         call = self.pending.get(header.call_id)
         if call is not None and (header.flags & FIRST_FRAG or call.request.state is _COMPLETE):
             self._emit(call, "its call id was used again before an answer came", out)
@@ -309,7 +309,7 @@ class CallPairing:
                 self._emit(call, "", out)
 
     def response(self, header: PduHeader, head: CallHead, part: FragmentPart, out: list[Event]) -> None:
-        """Takes a fragment of a response or fault; the call is emitted with its last, unless more of its request may come."""
+        """Takes a fragment of a response or fault. The last one emits the call, unless more of its request may come."""
         call, is_first = self.pending.get(header.call_id), header.flags & FIRST_FRAG
         if call is None or call.response.state is _COMPLETE:
             call = self._early_call(header, head, out)
@@ -331,7 +331,7 @@ class CallPairing:
             self._emit(call, "", out)
 
     def lost(self, sender: Sender, frames: tuple[int, ...], where: str) -> None:
-        """Notes lost bytes of this sender: a fragment of its current call may be among them, or a whole response."""
+        """Notes that bytes of this sender were lost: a fragment of its current call, or a whole response, may be among them."""
         self.damage(sender, where)
         if sender == "initiator":
             self._gap_since_request = True
@@ -341,14 +341,14 @@ class CallPairing:
                 call.answer_gap = call.answer_gap or frames
 
     def damage(self, sender: Sender, where: str) -> None:
-        """Marks the calls that this sender was in the middle of: a fragment of them may be missing."""
+        """Marks the half-sent calls of this sender as damaged: one of their fragments may be missing."""
         for call in self.pending.values():
             side = call.request if sender == "initiator" else call.response
             if side.state is _PARTIAL and side.damage is None:
                 side.damage = where
 
     def finish(self, why: str, out: list[Event]) -> None:
-        """Ends all calls when the channel ends; `why` explains those without a response."""
+        """Emits all calls that are left when the channel ends. `why` explains calls without a response."""
         for call in sorted((*self._early.values(), *self.pending.values()), key=lambda call: call.first_frame):
             self._emit(call, why, out)
         self._early.clear()
@@ -370,14 +370,14 @@ class CallPairing:
         return call
 
     def _begun(self, header: PduHeader, head: CallHead) -> PendingCall:
-        """A new pending call of which nothing has come. What is long of it is spilled to the log."""
+        """Makes a new pending call without fragments. Long fragments are spilled to the log."""
         presentation = self._presentations.get(head.context_id)
         request, response = CallSide(PduList(self._spill)), CallSide(PduList(self._spill))
         own = head.opnum, head.object_uuid, header.drep
         return PendingCall(header.call_id, head.context_id, presentation, request, response, *own)
 
     def _emit_oldest(self, part: FragmentPart, out: list[Event]) -> None:
-        """Emits the oldest call, where more are under way than are kept: it has had no answer for long."""
+        """Emits the oldest pending call, because too many are under way and it had no answer for long."""
         if not self._has_reported_most:
             self._has_reported_most = True
             text = f"more than {self._most} calls of one association wait for answers; the oldest are given up"
@@ -386,7 +386,7 @@ class CallPairing:
         self._emit(oldest, f"no answer among the {self._most} calls after it", out)
 
     def _early_call(self, header: PduHeader, head: CallHead, out: list[Event]) -> PendingCall:
-        """The call of a response whose request was not met yet."""
+        """Returns the pending call of a response whose request was not met yet, or makes one."""
         call = self._early.get(header.call_id)
         if call is not None and (call.response.state is _COMPLETE or header.flags & FIRST_FRAG):
             del self._early[header.call_id]
@@ -401,7 +401,7 @@ class CallPairing:
         return call
 
     def _emit(self, call: PendingCall, why: str, out: list[Event]) -> None:
-        """Emits a call that is over, request with response."""
+        """Emits a finished call, its request with its response."""
         if self.pending.get(call.call_id) is call:
             del self.pending[call.call_id]
         self.memory -= _CALL_COST + call.request.memory + call.response.memory
@@ -409,7 +409,7 @@ class CallPairing:
             out.append(event)
 
     def _note_skipped_ids(self, last: int, header: PduHeader, part: FragmentPart, out: list[Event]) -> None:
-        """Notes requests that were not captured: clients count their calls; after a gap the count shows which are not there."""
+        """Notes requests that were not captured. Clients count their calls, so after a gap the call ids show which are missing."""
         skipped = header.call_id - last - 1
         if self._gap_since_request and self._ids_step_by_one and 0 < skipped < self._most:
             calls = f"call {last + 1}" if skipped == 1 else f"calls {last + 1} to {header.call_id - 1}"
@@ -420,6 +420,6 @@ class CallPairing:
 
 
 def _asked_before(call: PendingCall, early: PendingCall) -> bool:
-    """Whether a request that was read later than its response was sent earlier, by the capture's clock."""
+    """Whether a request was sent before its response by the capture's clock, though it stands behind it in the file."""
     asked, answered = call.request.times, early.response.times
     return asked is not None and answered is not None and asked[1] <= answered[0]

@@ -1,4 +1,4 @@
-"""Binds and first requests of DCERPC in, marks of the client's program out (C706 section 12.6.4, [MS-RPCE] section 2.2.2).
+"""Finds marks of the client's program in binds and first requests of DCERPC (C706 section 12.6.4, [MS-RPCE] section 2.2.2).
 
 A mark is `name=value`.
 """
@@ -34,7 +34,7 @@ _COUNTED, _ORDERED = 2, 3
 
 
 class MarkNotes:
-    """States what the binds, tokens and first calls of one association show. `awaits_calls` while first calls are still to come."""
+    """Notes the marks of the client's program in one association. `awaits_calls`: the first calls are still to come."""
 
     def __init__(self) -> None:
         self.awaits_calls = False
@@ -53,7 +53,7 @@ class MarkNotes:
         data: TracedBytes,
         out: list[Event],
     ) -> None:
-        """Notes the marks of the client's program in a bind or alter_context. What comes behind the latter says nothing of first
+        """Notes the marks of the client's program in a bind. An alter_context has none, and the calls behind it are not first
         calls."""
         self.awaits_calls, self._bind_call, self._calls = header.ptype == Ptype.BIND, header.call_id, []
         if self.awaits_calls:
@@ -62,14 +62,14 @@ class MarkNotes:
             self.token(channel, trailer, data, out)
 
     def token(self, channel: Channel, trailer: SecTrailer | None, data: TracedBytes, out: list[Event]) -> None:
-        """Notes the marks in a PDU of the client that may carry an NTLM or SPNEGO token."""
+        """Notes the marks of the client's program in a PDU that may carry an NTLM or SPNEGO token."""
         if trailer is not None:
             _state(channel, token_marks(data.data[trailer.value], "rpc"), data, out)
 
     def request(
         self, channel: Channel, header: PduHeader, head: CallHead, piece: TracedBytes, start: int, out: list[Event]
     ) -> None:
-        """Notes the marks in the first fragment of a request."""
+        """Notes the marks of the client's program in the first fragment of a request."""
         self._calls.append((header.call_id, head.context_id, head.opnum))
         if len(self._calls) < _COUNTED:
             return
@@ -81,15 +81,15 @@ class MarkNotes:
             _state(channel, self._order(), data, out)
 
     def _order(self) -> Iterator[str]:
-        """The mark of the order of the first calls, where all are of one interface."""
+        """Yields the mark for the order of the first calls, if all use one interface."""
         contexts = {context_id for _, context_id, _ in self._calls}
         if len(contexts) == 1 and (interface := self._offered.get(contexts.pop())) is not None:
             yield f"rpc.calls={interface}: {' '.join(str(opnum) for *_, opnum in self._calls)}"
 
 
 class MarksInSessions:
-    """Passes on channel events that no SMB session carried, and the marks of clients in those that one carried. The rest of that
-    goes no further, for who asks about sessions alone."""
+    """Reads only the marks of clients from channels in SMB sessions, and passes on the events of other channels. It serves readers
+    that ask about sessions alone."""
 
     takes: ClassVar[frozenset[type[Event]]] = frozenset({ChannelBatch, ChannelGap, ChannelClosed})
 
@@ -98,7 +98,7 @@ class MarksInSessions:
         self._open: dict[int, tuple[Framer, MarkNotes] | None] = {}
 
     def feed(self, event: Event) -> list[Event]:
-        """Takes one event of a channel; gives the marks of its client, or passes on what no SMB session carried."""
+        """Takes one event of a channel. Gives the marks of its client, or the event itself if no SMB session carried it."""
         assert isinstance(event, ChannelBatch | ChannelGap | ChannelClosed)
         channel = event.channel
         if isinstance(event, ChannelClosed):
@@ -120,7 +120,7 @@ class MarksInSessions:
 def _is_done(
     channel: Channel, event: ChannelBatch | ChannelGap, framer: Framer, notes: MarkNotes, out: list[Event]
 ) -> bool:
-    """Reads PDUs that a client sent for the marks of its program. Whether it was the last of its first requests."""
+    """Reads the client's PDUs for marks of its program. Returns whether all of its first requests were read."""
     for item in framer.feed(event):
         if not isinstance(item, RawPdu):
             continue
@@ -154,7 +154,7 @@ def _state(channel: Channel, marks: Iterable[str], data: TracedBytes, out: list[
 
 
 def bind_marks(header: PduHeader, bind: Bind, trailer: SecTrailer | None) -> Iterator[str]:
-    """The marks of the client's program in a bind."""
+    """Yields the marks of the client's program in a bind."""
     yield f"rpc.fragments={bind.max_xmit_frag} {bind.max_recv_frag}"
     yield f"rpc.bind=5.{header.minor}, flags {header.flags:#04x}"
     yield f"rpc.bind_call={header.call_id}"
@@ -172,6 +172,6 @@ def _syntax(uuid: str) -> str:
 
 
 def call_id_marks(bind: int, requests: Sequence[int]) -> Iterator[str]:
-    """The marks of the client's program in the call ids of a bind and of the first two requests after it."""
+    """Yields the marks of the client's program in the call ids of a bind and of its first two requests."""
     yield f"rpc.first_call={requests[0] - bind:+d}"
     yield f"rpc.next_call={requests[1] - requests[0]:+d}"

@@ -1,4 +1,4 @@
-"""What leaves the RPC layer: whole exchanges, each a request with its response, made of a call and what its association knows."""
+"""Makes exchanges, the output of the RPC layer: a DCERPC request with its response, and what its association knows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NO_SECURITY = AuthInfo(AuthType.NONE, AuthLevel.NONE, "none", None, Decryption.
 
 
 class OpenCall(Struct, frozen=True):
-    """A call that is under way on a channel, and when it began."""
+    """A DCERPC call that is under way on a channel, and the time and frame of its beginning."""
 
     channel: int
     call_id: int
@@ -37,11 +37,11 @@ class OpenCall(Struct, frozen=True):
 
 
 class Exchange(Event, frozen=True):
-    """One remote call, paired by channel, context and call id.
+    """One DCERPC call, its request paired with its response by channel, context and call id.
 
-    `interface` is a UUID as text (None where the bind was not captured), `version` as (major, minor); `syntax` the transfer
-    syntax. `fault` is the status of a fault PDU, `orphaned` and `cancelled` whether the client gave up. `reason` is a sentence for
-    every state but `complete`.
+    `interface` is a UUID as text (None if the bind was not captured), `version` is (major, minor), and `syntax` the transfer
+    syntax. `fault` is the status of a fault PDU. `orphaned` and `cancelled` tell whether the client gave up. `reason` is a sentence
+    for every state but `complete`.
     """
 
     channel: Channel
@@ -68,13 +68,13 @@ Selection = Callable[[Channel, SmbInfo | None, AuthInfo, PendingCall], bool]
 
 
 def numbers(frames: tuple[int, ...]) -> str:
-    """Frame numbers for people, the first four of them."""
+    """Returns the first four of some frame numbers as text for people."""
     shown = ", ".join(str(number_of(frame)) for frame in frames[:4])
     return shown + (", ..." if len(frames) > 4 else "")
 
 
 class ExchangeMaker:
-    """Makes the exchanges (request with response) of one association. `channel` and `header_signing` follow what its binds show."""
+    """Makes the exchanges (request with response) of one association. Its binds set `channel` and `header_signing`."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class ExchangeMaker:
         selected: Selection | None = None,
     ) -> None:
         """`set_back` are the frames before which the clock of the capture went back, ascending; more come while it is read. In an
-        SMB session only calls that are `selected` become exchanges, and these have no response where they have a request."""
+        SMB session only `selected` calls become exchanges, and these leave out the response if there is a request."""
         self.channel = channel
         self.header_signing: bool | None = None
         self._presentations = presentations
@@ -97,7 +97,7 @@ class ExchangeMaker:
         self._last_auth = _NO_SECURITY
 
     def exchange(self, call: PendingCall, why: str) -> Exchange | None:
-        """The exchange of a call as far as it got; `why` it has no response. None where the call was not asked for."""
+        """Makes the exchange of a call, as far as it got; None if the call is not selected. `why` explains a missing response."""
         if call.presentation is None or call.presentation.transfer is None:
             # Where the capture swapped frames, the answer to the bind may have been read after the request.
             call.presentation = self._presentations.get(call.context_id, call.presentation)
@@ -143,7 +143,7 @@ class ExchangeMaker:
 
     @staticmethod
     def _note_use(call: PendingCall, security: Security, answered: Side | None) -> None:
-        """Tells a security context what became of an exchange under it; `answered` is the response where that was made."""
+        """Tells a security context the outcome of an exchange that used it. `answered` is the response, if it was made."""
         response = call.response
         if response.state is _EMPTY:
             security.asked()
@@ -156,11 +156,11 @@ class ExchangeMaker:
             security.faulted(last_ns, call.fault, tuple(sorted(response.frames)))
 
     def _is_set_back(self, asked: Side, answered: Side) -> bool:
-        """Whether the clock went back behind the last frame of a request, up to the first of its answer."""
+        """Whether the capture's clock went back between the last frame of a request and the first frame of its response."""
         return bisect(self._set_back, asked.last_frame) < bisect(self._set_back, answered.first_frame)
 
     def _state(self, call: PendingCall, why: str) -> tuple[CallState, str | None]:
-        """The state of an exchange that lacks something, and every reason for which it is not complete."""
+        """Returns the state of an exchange that lacks something, and all reasons why it is not complete."""
         request, response, has_request = call.request, call.response, call.has_request
         has_response = response.state is not _EMPTY
         state: CallState = "complete"
@@ -202,7 +202,7 @@ class ExchangeMaker:
         return f"the {name} is not whole: {side.damage or short or 'its last fragment was not captured'}"
 
     def _side(self, call: PendingCall, side: CallSide, *, is_request: bool) -> Side:
-        """A request or a response of an exchange, whose parameters are not read yet."""
+        """Makes the request or response of an exchange; its parameters are not decoded yet."""
         missing, verdict, length = None, None, 0
         fragments, times = side.pdus.kept()
         if side.malformed is not None:
@@ -246,7 +246,7 @@ class ExchangeMaker:
         return verification.find_trailer(stub, expected)
 
     def _security_of(self, call: PendingCall) -> tuple[Security, int] | None:
-        """The security context of an exchange, and its level; None where it has none."""
+        """Returns the security context of an exchange and its level, None if it has none."""
         for side in (call.request, call.response):
             if side.security is not None and side.trailer is not None:
                 return side.security, side.trailer.level

@@ -1,4 +1,4 @@
-"""Names of what DCERPC answers with: fault status codes, reasons of refused binds (C706 appendix E, 12.6.3.1; [MS-RPCE] 2.2.2)."""
+"""Names DCERPC fault status codes and the reasons of refused binds (C706 appendix E, 12.6.3.1; [MS-RPCE] 2.2.2)."""
 
 from __future__ import annotations
 
@@ -81,20 +81,20 @@ _PROVIDER_REASONS = {
 
 
 def fault_name(status: int) -> str | None:
-    """The name of a DCERPC fault status; Windows servers also send Win32 codes ([MS-RPCE] 2.2.2.8), None for what has no name."""
+    """Returns the name of a DCERPC fault status, None if it has none. Windows servers also send Win32 codes ([MS-RPCE] 2.2.2.8)."""
     return _FAULTS.get(status) or win32_name(status)
 
 
 def fault_numbers() -> dict[str, int]:
-    """The status of each DCERPC fault name, in capitals."""
+    """Returns the status of each DCERPC fault name. The names are in capitals."""
     return win32_numbers() | {name.upper(): status for status, name in _FAULTS.items()}
 
 
 def bind_nak_reason(reason: int) -> str:
-    """Why a bind was refused as a whole, C706 12.6.3.1 p_reject_reason_t."""
+    """Returns the reason why a whole bind was refused, in words (C706 12.6.3.1 p_reject_reason_t)."""
     return _NAK_REASONS.get(reason, f"reason {reason}")
 
 
 def bind_result_reason(result: int, reason: int) -> str:
-    """Why one presentation context was refused, C706 12.6.3.1 p_cont_def_result_t and p_provider_reason_t."""
+    """Returns the reason why a bind's presentation context was refused (C706 12.6.3.1 p_cont_def_result_t, p_provider_reason_t)."""
     return f"{_RESULTS.get(result, f'result {result}')}: {_PROVIDER_REASONS.get(reason, f'reason {reason}')}"

@@ -1,4 +1,4 @@
-"""Names of DCERPC interfaces and their methods: UUID and opnum in, the specification's own spelling out.
+"""Names DCERPC interfaces and their methods by UUID and opnum, in the specification's own spelling.
 
 PerflibV2 ([MS-PCQ] section 3.1.4.1) and winreg ([MS-RRP] section 3.1.5, [MS-RSP] section 3.1.4) are built in. The methods of other
 Microsoft interfaces are looked up in the sources of scapy-rpc, as text. Importing them would load all of scapy and take over a
@@ -118,7 +118,7 @@ _OPERATION = re.compile(r"\b(\d+): DceRpcOp\(\s*(\w+?)_Request\b")
 
 
 class _Foreign(Struct, frozen=True):
-    """One DCERPC interface, from scapy-rpc."""
+    """A DCERPC interface and its methods, as scapy-rpc defines them."""
 
     name: str
     major: int | None
@@ -127,7 +127,7 @@ class _Foreign(Struct, frozen=True):
 
 @cache
 def _sources() -> tuple[tuple[Path, str], ...]:
-    """The modules of scapy-rpc in lower case, to be searched for interface UUIDs; none where it is not installed."""
+    """Returns the modules of scapy-rpc in lower case, to search them for interface UUIDs; none if it is not installed."""
     spec = importlib.util.find_spec("msrpcs")
     places = spec.submodule_search_locations if spec is not None else None
     found = []
@@ -142,7 +142,7 @@ def _sources() -> tuple[tuple[Path, str], ...]:
 
 @cache
 def _foreign(uuid: str) -> tuple[_Foreign, ...]:
-    """The DCERPC interfaces of this UUID; more than one where versions differ."""
+    """Returns the DCERPC interfaces of this UUID in scapy-rpc: several if their versions differ."""
     found: dict[int | None, _Foreign] = {}
     for path, lowered in _sources():
         if uuid not in lowered:
@@ -178,7 +178,7 @@ def _pick(uuid: str, version: tuple[int, int] | None) -> _Foreign | None:
 
 @cache
 def interface_names() -> frozenset[str]:
-    """Every name of a DCERPC interface that `interface_name` may give."""
+    """Returns all names of DCERPC interfaces that `interface_name` may return."""
     names = set(_NAMES.values())
     for path, _ in _sources():
         for match in _REGISTERED.finditer(path.read_text("utf-8")):
@@ -187,7 +187,7 @@ def interface_names() -> frozenset[str]:
 
 
 def interface_name(uuid: str, version: tuple[int, int] | None = None) -> str | None:
-    """The name of a DCERPC interface, None for one nobody knows."""
+    """Returns the name of a DCERPC interface, None if it is unknown."""
     uuid = uuid.lower()
     if (known := _NAMES.get(uuid)) is not None:
         return known
@@ -196,7 +196,7 @@ def interface_name(uuid: str, version: tuple[int, int] | None = None) -> str | N
 
 
 def method_name(uuid: str, opnum: int) -> str | None:
-    """The name of an interface's method by its opnum, None where it has none."""
+    """Returns the name of an interface's method by its opnum, None if it is unknown."""
     uuid = uuid.lower()
     if (methods := _METHODS.get(uuid)) is not None:
         return methods[opnum] if 0 <= opnum < len(methods) else None

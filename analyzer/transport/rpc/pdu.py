@@ -1,4 +1,4 @@
-"""Connection-oriented DCERPC PDUs: bytes of one PDU in, its header and body fields out (C706 chapter 12; [MS-RPCE] 2.2.2)."""
+"""Parses connection-oriented DCERPC PDUs into header and body fields (C706 chapter 12; [MS-RPCE] 2.2.2)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _SHORTEST = {Ptype.REQUEST: 24, Ptype.RESPONSE: 24, Ptype.FAULT: 24, Ptype.BIND:
 
 
 class PduHeader(Struct, frozen=True):
-    """The 16 bytes every PDU begins with. `order` is that of integers by drep."""
+    """The 16-byte header of a DCERPC PDU. `order` is the byte order of its integers, as drep states it."""
 
     minor: int
     ptype: int
@@ -82,7 +82,7 @@ _BIG_CALL = struct.Struct(">IHH")
 
 
 def read_header(data: bytes, start: int = 0) -> PduHeader:
-    """Reads the header of the DCERPC PDU at `start`; 16 bytes are there."""
+    """Reads the header of the DCERPC PDU at `start`. There must be 16 bytes."""
     # The first nibble of drep is the byte order of integers: 0 big, 1 little endian (C706 14.1).
     drep = data[start + 4]
     little = drep & 0xF0 == 0x10
@@ -101,7 +101,7 @@ def read_header(data: bytes, start: int = 0) -> PduHeader:
 
 
 def looks_like_header(data: bytes, start: int, *, strict: bool) -> bool:
-    """Whether a DCERPC PDU may begin at `start`; 16 bytes are there.
+    """Whether the bytes at `start` look like the header of a DCERPC PDU. There must be 16 bytes.
 
     In the middle of other bytes (`strict`) every redundancy of the header counts: random bytes pass once in about 10^13.
     """
@@ -121,7 +121,7 @@ def looks_like_header(data: bytes, start: int, *, strict: bool) -> bool:
 
 
 class SecTrailer(Struct, frozen=True):
-    """The sec_trailer, [MS-RPCE] 2.2.2.11, and where it and the auth_value after it lie in the PDU."""
+    """The sec_trailer of a PDU ([MS-RPCE] 2.2.2.11), and where it begins and its auth_value ends in the PDU."""
 
     auth_type: int
     level: int
@@ -136,9 +136,9 @@ class SecTrailer(Struct, frozen=True):
 
 
 def find_sec_trailer(header: PduHeader, data: bytes, body_start: int, at: int = 0) -> SecTrailer | None:
-    """The security trailer of the whole PDU at `at`, None where it has none; it may not reach back before `body_start`.
+    """Returns the security trailer of the whole PDU at `at`, None if it has none. The trailer must lie behind `body_start`.
 
-    Positions, here and in what is returned, are those in the PDU. Raises `MalformedError`.
+    All positions are those in the PDU. Raises `MalformedError`.
     """
     if not header.auth_length:
         return None
@@ -156,7 +156,7 @@ def find_sec_trailer(header: PduHeader, data: bytes, body_start: int, at: int = 
 
 
 class Syntax(Struct, frozen=True):
-    """An interface or transfer syntax: UUID as text, version as (major, minor)."""
+    """An interface or transfer syntax of DCERPC: UUID as text, version as (major, minor)."""
 
     uuid: str
     version: tuple[int, int]
@@ -171,7 +171,7 @@ class Offer(Struct, frozen=True):
 
 
 class Bind(Struct, frozen=True):
-    """Body of bind and alter_context, C706 12.6.4.3."""
+    """The body of a bind or alter_context PDU (C706 12.6.4.3)."""
 
     max_xmit_frag: int
     max_recv_frag: int
@@ -188,7 +188,7 @@ class Result(Struct, frozen=True):
 
 
 class BindAck(Struct, frozen=True):
-    """Body of bind_ack and alter_context_resp, C706 12.6.4.4."""
+    """The body of a bind_ack or alter_context_resp PDU (C706 12.6.4.4)."""
 
     max_xmit_frag: int
     max_recv_frag: int
@@ -205,7 +205,7 @@ def _read_syntax(cur: Cursor, field: str) -> Syntax:
 
 
 def parse_bind(header: PduHeader, data: bytes, stop: int) -> Bind:
-    """The body of a bind or alter_context; `stop` is where its security trailer begins."""
+    """Parses the body of a bind or alter_context PDU. `stop` is where its security trailer begins."""
     cur = Cursor(data, HEADER_LEN, stop, order=header.order)
     max_xmit, max_recv = cur.u16("max_xmit_frag"), cur.u16("max_recv_frag")
     group = cur.u32("assoc_group_id")
@@ -223,7 +223,7 @@ def parse_bind(header: PduHeader, data: bytes, stop: int) -> Bind:
 
 
 def parse_bind_ack(header: PduHeader, data: bytes, stop: int) -> BindAck:
-    """The body of a bind_ack or alter_context_resp; `stop` is where its security trailer begins."""
+    """Parses the body of a bind_ack or alter_context_resp PDU. `stop` is where its security trailer begins."""
     cur = Cursor(data, HEADER_LEN, stop, order=header.order)
     max_xmit, max_recv = cur.u16("max_xmit_frag"), cur.u16("max_recv_frag")
     group = cur.u32("assoc_group_id")
@@ -239,12 +239,12 @@ def parse_bind_ack(header: PduHeader, data: bytes, stop: int) -> BindAck:
 
 
 def parse_bind_nak(header: PduHeader, data: bytes) -> int:
-    """The reason for which a bind was refused, C706 12.6.4.5."""
+    """Returns the reason in a bind_nak PDU why the bind was refused (C706 12.6.4.5)."""
     return Cursor(data, HEADER_LEN, order=header.order).u16("provider_reject_reason")
 
 
 class CallHead(Struct, frozen=True):
-    """The fields between the header and the stub of a request, response or fault.
+    """The fields between the header and the stub of a request, response or fault PDU.
 
     `stub` is where the stub begins. `opnum` and `object_uuid` are a request's, `status` a fault's.
     """
@@ -258,7 +258,8 @@ class CallHead(Struct, frozen=True):
 
 
 def parse_call_head(header: PduHeader, data: bytes, at: int = 0, stop: int | None = None) -> CallHead:
-    """What the request, response or fault from `at` to `stop` states before its stub (C706 12.6.4.7, 12.6.4.9, 12.6.4.10)."""
+    """Parses the fields before the stub of a request, response or fault from `at` to `stop` (C706 12.6.4.7, 12.6.4.9,
+    12.6.4.10)."""
     length = (len(data) if stop is None else stop) - at
     if length < RESPONSE_LEN:
         raise TruncatedError(f"{length} bytes, {RESPONSE_LEN} wanted", field="alloc_hint", start=16, stop=length)

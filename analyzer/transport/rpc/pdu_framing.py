@@ -1,4 +1,4 @@
-"""PDU framing: bytes of one direction of a channel in, whole DCERPC PDUs out, and what was lost between them (C706 12.6.3.1).
+"""Splits one direction of a channel into whole DCERPC PDUs, and states what was lost between them (C706 12.6.3.1).
 
 A direction is in sequence (the next byte begins a PDU, or continues the one that is held), or it seeks the next header:
 
@@ -30,7 +30,7 @@ _MAX_FRAMES = 64
 
 
 class RawPdu(Struct, frozen=True):
-    """One whole DCERPC PDU: the bytes of `piece` from `start` on, as many as its header states."""
+    """One whole DCERPC PDU: bytes of `piece` from `start` on, as many as its header states."""
 
     header: PduHeader
     piece: TracedBytes
@@ -39,15 +39,15 @@ class RawPdu(Struct, frozen=True):
 
     @property
     def data(self) -> TracedBytes:
-        """The bytes of the framed PDU alone."""
+        """The bytes of this PDU alone."""
         length = self.header.frag_length
         return self.piece if length == len(self.piece) else self.piece[self.start : self.start + length]
 
 
 class CutPdu(Struct, frozen=True):
-    """The event that PDU framing falls out of step: the beginning of a PDU whose rest is not there.
+    """The event that PDU framing loses its place: the beginning of a PDU whose rest is missing.
 
-    `header` is None where not even that is whole, `data` empty where the bytes that follow are no PDU at all.
+    `header` is None if not even the header is whole. `data` is empty if the bytes that follow are no PDU.
     """
 
     header: PduHeader | None
@@ -56,8 +56,7 @@ class CutPdu(Struct, frozen=True):
 
 
 class LostPdus(Struct, frozen=True):
-    """The event that PDU framing is in sequence again (or ended) after `length` bytes without a PDU; None where it is not known how
-    many."""
+    """The event that PDU framing finds a PDU again (or ends) after `length` bytes without one. `length` is None if unknown."""
 
     length: int | None
     frames: tuple[int, ...]
@@ -81,11 +80,11 @@ class Framer:
 
     @property
     def since_ns(self) -> int | None:
-        """When the PDU that is held began; None where none is, or none is in sight."""
+        """The time when the held PDU began, None if no PDU is held."""
         return None if self._seeking else self.held.since_ns
 
     def feed(self, batch: ChannelBatch | ChannelGap) -> list[RawPdu | CutPdu | LostPdus]:
-        """Takes bytes of a channel in order; gives whole PDUs. A gap gives what is held of a PDU, which is all there will be."""
+        """Takes bytes of a channel in order; returns its whole PDUs. A gap cuts the held PDU, which is returned as it is."""
         out: list[RawPdu | CutPdu | LostPdus] = []
         if isinstance(batch, ChannelGap):
             out.append(self._gap(batch))
@@ -121,22 +120,22 @@ class Framer:
         return out
 
     def _is_another(self, piece: TracedBytes, at: int, stop: int) -> bool:
-        """Whether a message of the transport is a whole PDU of its own, so that it does not continue the one that is held: no PDU
-        goes beyond its message of the pipe, whatever its header says ([MS-RPCE] section 2.1.1.2)."""
+        """Whether a message of the pipe is a whole PDU of its own, and does not continue the held PDU. No PDU crosses the end of
+        its message, whatever its header says ([MS-RPCE] section 2.1.1.2)."""
         if self._seeking or stop - at < HEADER_LEN:
             return False
         head = piece[at : at + HEADER_LEN].data
         return looks_like_header(head, 0, strict=True) and read_header(head).frag_length == stop - at
 
     def _cut_short(self) -> list[CutPdu | LostPdus]:
-        """Gives up the PDU that is held: the message of the pipe ended before the PDU did, so no more of it will come."""
+        """Gives up the held PDU, because its message of the pipe ended first and no more of it will come."""
         header = read_header(self.held.peek(HEADER_LEN)) if len(self.held) >= HEADER_LEN else None
         promised = f", its header promises {header.frag_length}" if header is not None else ""
         self._lose(f"a message of the pipe ends {len(self.held)} bytes into a PDU{promised}", captured=True)
         return [self._cut(), self._found()]
 
     def _lacking(self) -> int:
-        """How many bytes the PDU lacks whose header is held; 0 where there is none, or none is in sight."""
+        """Returns how many bytes the held PDU lacks; 0 if no header is held."""
         if self._seeking or len(self.held) < HEADER_LEN:
             return 0
         # Bytes that are no header are not held.
@@ -148,7 +147,7 @@ class Framer:
         self.held.append(data)
 
     def _take_held(self, out: list[RawPdu | CutPdu | LostPdus]) -> None:
-        """Takes the PDUs that are whole in the bytes held."""
+        """Takes the whole PDUs out of the held bytes."""
         while len(self.held) >= HEADER_LEN:
             if self._seeking:
                 if not self._seek():
@@ -176,7 +175,7 @@ class Framer:
         return self._cut() if self.held else CutPdu(None, EMPTY, None)
 
     def finish(self) -> list[CutPdu | LostPdus]:
-        """Ends PDU framing of a direction: no more bytes will come."""
+        """Ends PDU framing of this direction; returns what was cut and lost."""
         out: list[CutPdu | LostPdus] = []
         if self.held:
             self._lose("the stream ends in the middle of a PDU", captured=False)
@@ -222,13 +221,13 @@ class Framer:
         return self.held.take_bytes(length)
 
     def _smb(self) -> SmbInfo | None:
-        """How SMB carried the byte of the channel that is now first in line."""
+        """Returns how SMB carried the first byte of the channel that is held."""
         while len(self._spans) > 1 and self._spans[1][0] <= self._position:
             self._spans.popleft()
         return self._spans[0][1] if self._spans else None
 
     def _seek(self) -> bool:
-        """Drops bytes of the channel up to the next plausible PDU header; False where none is in sight yet."""
+        """Drops bytes of the channel up to the next plausible PDU header. Returns False if none is in sight yet."""
         data = self.held.peek(len(self.held))
         fresh = {at - self._position for at, _, fresh in self._spans if fresh}
         last = len(data) - HEADER_LEN

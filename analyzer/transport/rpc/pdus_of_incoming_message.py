@@ -1,4 +1,4 @@
-"""The PDUs of a message that is still coming in. Those of a long one wait in a spill file for the others."""
+"""Holds the PDUs of a DCERPC message that is still incoming. Long messages are spilled to a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROOM = 1 << 22
 
 
 class PduList:
-    """The PDUs of a DCERPC message that is still coming in. Several may come in one piece, and nothing is copied until all are
+    """The PDUs of a DCERPC message that is still incoming. One piece may hold several, and nothing is copied until all are
     there."""
 
     __slots__ = ("_held", "_log", "_rows", "_spilled")
@@ -32,15 +32,15 @@ class PduList:
         self._spilled = 0
 
     def add(self, piece: TracedBytes, at: int, length: int, start: int, stop: int, plain: Plain, step: str) -> None:
-        """Adds the PDU at `at` of a piece to its message, its stub from `start` to `stop` of the PDU. `step` names what opened
-        `plain`, should it have been sealed."""
+        """Adds the PDU at `at` of a piece to its message. Its stub is `start` to `stop` of the PDU. If it was sealed, `step` names
+        what opened `plain`."""
         self._rows.append((piece, at, length, start, stop, plain, step))
         self._held += length
         if self._held > _ROOM and self._log is not None:
             self._spill(self._log)
 
     def _spill(self, log: Log) -> None:
-        """Puts the PDUs' bytes that are held into the log."""
+        """Writes the held bytes of the message's PDUs to the log."""
         rows, first = self._rows, self._spilled
         for number in range(first, len(rows)):
             piece, at, length, start, stop, plain, step = rows[number]
@@ -54,11 +54,11 @@ class PduList:
         self._spilled, self._held = len(rows), 0
 
     def ends_in(self, piece: TracedBytes) -> bool:
-        """Whether the message's last PDU came in this piece."""
+        """Whether the last PDU of the message came in this piece."""
         return bool(self._rows) and self._rows[-1][0] is piece
 
     def _runs(self) -> list[tuple[TracedBytes, int, int]]:
-        """Piece, first and last byte of the message's PDUs, neighbours together."""
+        """Returns the piece, first and last byte of the message's PDUs. Neighbours in one piece are joined."""
         runs: list[tuple[TracedBytes, int, int]] = []
         before, first, last = EMPTY, 0, 0
         for piece, at, length, _, _, _, _ in self._rows:
@@ -75,13 +75,13 @@ class PduList:
 
     @property
     def times(self) -> tuple[int, int] | None:
-        """Times of the earliest and the latest frame of the message's PDUs."""
+        """The times of the earliest and the latest frame of the message's PDUs."""
         spans = [piece.source.times(piece.start + first, piece.start + last) for piece, first, last in self._runs()]
         return spans[0] if len(spans) == 1 else spanned(spans)
 
     def kept(self) -> tuple[Fragments, tuple[int, int] | None]:
-        """All PDUs of the message, for good, and the times of their earliest and latest frame: they hold on to nothing of a
-        layer."""
+        """Returns all PDUs of the message, independent of the buffers of the layers, and the times of their earliest and latest
+        frame."""
         if not self._rows:
             return (), None
         if len(self._rows) == 1:
@@ -109,7 +109,7 @@ class PduList:
         return tuple(fragments), times
 
     def _whole(self) -> TracedBytes:
-        """The bytes of all PDUs of the message."""
+        """Returns the bytes of all PDUs of the message, joined."""
         runs = self._runs()
         if not self._spilled or self._log is None:
             return TracedBytes.pick(runs)
@@ -117,7 +117,7 @@ class PduList:
         return _logged(self._log, places, *TracedBytes.place(runs))
 
     def _unsealed(self, whole: TracedBytes, lengths: Sequence[int], bounds: array[int], step: str) -> Pdus | None:
-        """All PDUs of the message where what came of every stub is spilled."""
+        """Returns all PDUs of the message if all unsealed stubs are spilled, else None."""
         places = [plain for *_, plain, _ in self._rows if isinstance(plain, tuple)]
         if len(places) < len(self._rows) or self._log is None:
             return None
@@ -132,7 +132,7 @@ class PduList:
 def _logged(
     log: Log, places: Iterable[tuple[int, int]], source: Source, start: int, steps: tuple[str, ...]
 ) -> TracedBytes:
-    """The bytes at some places of a log, of PDUs or of unsealed stubs, one behind the other; neighbours are read as one."""
+    """Returns bytes of PDUs or unsealed stubs at some places of a log, joined. Neighbours are read together."""
     parts = list[StoredBytes]()
     for position, length in places:
         last = parts[-1] if parts else None

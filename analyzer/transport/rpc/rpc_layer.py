@@ -1,4 +1,4 @@
-"""The RPC layer: channel bytes in, paired and opened calls out (C706; [MS-RPCE])."""
+"""Follows DCERPC on all channels: the RPC layer takes their bytes and gives paired and opened calls (C706; [MS-RPCE])."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _GIVEN_UP = "the association was given up before the answer: too much was under 
 
 
 class RpcLayer:
-    """The layer that follows DCERPC on every channel; gaps, ends of channels and events it does not know pass unchanged."""
+    """The layer that follows DCERPC on every channel. Gaps, ends of channels and unknown events pass unchanged."""
 
     takes: ClassVar[frozenset[type[Event]]] = frozenset(
         {ChannelBatch, ChannelGap, ChannelClosed, ClockSetBack, CaptureEnds}
@@ -43,12 +43,12 @@ class RpcLayer:
         shares: int = 1,
         selected: Selection | None = None,
     ) -> None:
-        """Without `pdus`, the RPC layer does not emit single PDUs. `search` is what looking for places in keystreams may cost.
-        `logons` numbers logons; from 0 if not given. So many layers share the limit of memory (`shares`). Of the calls in SMB
-        sessions, only those that are `selected` are emitted, all if not given.
+        """Without `pdus`, the RPC layer emits no single PDUs. `search` limits the cost of finding places in keystreams. `logons`
+        numbers logons (default: from 0). `shares` layers share the limit of memory. In SMB sessions only `selected` calls are
+        emitted (default: all).
 
-        [MS-PCQ] 3.1.4.1.6 lets a client offer a buffer of 1 GiB; a forged stream of fragments must not make us hold that much
-        for every call. A call beyond `limits.stub` is emitted without its stub.
+        [MS-PCQ] 3.1.4.1.6 lets a client offer a buffer of 1 GiB. A forged stream of fragments must not make us hold that much for
+        every call. So a call beyond `limits.stub` is emitted without its stub.
         """
         self._begin = lambda auth_type: begin(keyring, auth_type)
         self._search = search if search is not None else SearchBudget(limits.search_tries, limits.search_keystream)
@@ -63,7 +63,7 @@ class RpcLayer:
         self._unanswered = "no answer was captured before the pipe or connection was closed"
 
     def feed(self, event: Event) -> list[Event]:
-        """Takes one event of a channel; gives the RPC calls that it completed."""
+        """Takes one event of a channel; returns the RPC exchanges that it completes."""
         if isinstance(event, ChannelBatch | ChannelGap):
             number = event.channel.number
             association = self._associations.get(number)
@@ -90,11 +90,11 @@ class RpcLayer:
         return [event]
 
     def open_since(self, since_ns: int) -> int | None:
-        """When the first RPC call that began at this time or later, and is not complete, began."""
+        """Returns the earliest beginning, from `since_ns` on, of an RPC call that is not complete."""
         return earliest((each.open_since(since_ns) for each in self._associations.values()), since_ns)
 
     def open_before(self, before_ns: int) -> Iterator[OpenCall]:
-        """The RPC calls under way that began before this time."""
+        """Yields the RPC calls that are under way and began before this time."""
         for channel, association in self._associations.items():
             for call in association.open_before(before_ns):
                 times = call.times
@@ -102,7 +102,7 @@ class RpcLayer:
                 yield OpenCall(channel, call.call_id, (times[0], call.first_frame))
 
     def finish(self) -> list[Event]:
-        """The capture ends: RPC calls on their way are emitted as far as they got."""
+        """Ends all associations with the capture: returns their RPC calls as far as they got, and the limits that were reached."""
         out = [event for association in self._associations.values() for event in association.finish(_CAPTURE_ENDS)]
         self._associations.clear()
         if count := self._search.given_up:

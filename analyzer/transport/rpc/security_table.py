@@ -1,4 +1,4 @@
-"""Security contexts of one association: sec_trailers in, opened stubs out ([MS-RPCE] 3.3.1.5.2).
+"""Keeps the security contexts of one association, and opens or checks the PDUs that they protect ([MS-RPCE] 3.3.1.5.2).
 
 A context is known by its auth_context_id. It begins with the first token of a bind or alter_context, grows with the tokens
 of both sides and AUTH3, and is asked for the first time when a PDU protected by it comes. Another first token under the same
@@ -37,12 +37,12 @@ _MAX_FRAMES = 64
 
 
 class Security:
-    """One security context of a DCERPC association."""
+    """One security context of a DCERPC association: its handshake, its keys, and the outcome of its logon."""
 
     def __init__(
         self, auth_type: int, level: int, handshake: Handshake, search: SearchBudget, logon: int | None = None
     ) -> None:
-        """`logon` is the number of the security context's logon, None where no message of its handshake was captured."""
+        """`logon` is the number of this security context's logon, None if no message of its handshake was captured."""
         self.logon = logon
         self.auth_type = auth_type
         self.level = level
@@ -71,19 +71,19 @@ class Security:
 
     @property
     def identity(self) -> Identity:
-        """The identity that authenticated in the security context, as far as the tokens show; it changes with tokens only."""
+        """The identity that authenticated this security context, as far as its tokens show. Only tokens change it."""
         if self._identity is None:
             self._identity = self._handshake.identity
         return self._identity
 
     @property
     def decrypted_by(self) -> str | None:
-        """The key that opened the security context's handshake, in words."""
+        """The key that opened this security context's handshake, in words."""
         return self._handshake.decrypted_by
 
     @property
     def mechanism(self) -> str:
-        """The security context's provider by the name reports use."""
+        """The name of this security context's mechanism in reports, such as `ntlm`."""
         if (mechanism := self.identity.mechanism) is not None:
             return mechanism
         return (
@@ -94,13 +94,13 @@ class Security:
 
     @property
     def step(self) -> str:
-        """The name that a PDU's bytes give, among their steps, to opening it; it changes with tokens only."""
+        """The name of the step that opens PDUs under this security context. Only tokens change it."""
         if self._step is None:
             self._step = f"rpc-{self.mechanism}-seal"
         return self._step
 
     def problems(self) -> list[Problem]:
-        """Problems of the security context: what could not be verified or unsealed, each once for all PDUs it happened to."""
+        """Returns the problems of this security context: PDUs with a wrong checksum, and PDUs that stayed sealed."""
         found: list[Problem] = []
         if self._failed:
             whose = f"{self._failed} signed PDU has" if self._failed == 1 else f"{self._failed} signed PDUs have"
@@ -117,19 +117,19 @@ class Security:
         return bool(self._sealed_reason)
 
     def failed_check(self, frames: tuple[int, ...]) -> None:
-        """Notes a PDU in clear whose checksum is wrong under the security context."""
+        """Notes that a PDU in clear has a wrong checksum under this security context."""
         self._failed += 1
         self._failed_frames.update(frames[: max(_MAX_FRAMES - len(self._failed_frames), 0)])
 
     def stays_sealed(self, frames: tuple[int, ...], reason: str) -> None:
-        """Notes a PDU that stayed sealed under the security context."""
+        """Notes that a PDU stayed sealed under this security context."""
         self._still_sealed += 1
         self._sealed_reason = self._sealed_reason or reason
         self._sealed_frames.update(frames[: max(_MAX_FRAMES - len(self._sealed_frames), 0)])
 
     def carried(self, time_ns: int, frames: tuple[int, ...], leg: str | None = None) -> None:
-        """Notes the frames that carried a message of the security context's handshake. `leg` names it, None where it is no leg but
-        refuses it."""
+        """Notes the frames that carried a message of the security context's handshake. `leg` names the message; None if it refuses
+        the handshake."""
         if leg is not None and frames:
             self._last_leg = f"{leg} in frame {number_of(frames[0])}"
         self._first_time_ns = time_ns if self._first_time_ns is None else self._first_time_ns
@@ -137,17 +137,17 @@ class Security:
         self._frames.update(frames[: max(_MAX_FRAMES - len(self._frames), 0)])
 
     def granted(self, until_ns: int) -> None:
-        """Notes that a call under the security context was answered at that time, so the server has let the client in."""
+        """Notes that the server answered a call under this security context at that time, so it has let the client in."""
         if until_ns > self._last_time_ns:
             self._last_time_ns = until_ns
         self._is_answered = True
 
     def asked(self) -> None:
-        """Notes that a call under the security context has no answer in the capture."""
+        """Notes that the capture has no answer to a call under this security context."""
         self._calls += 1
 
     def faulted(self, until_ns: int, fault: int, frames: tuple[int, ...]) -> None:
-        """Notes that a call under the security context was answered with a fault that is not protected."""
+        """Notes that the server answered a call under this security context with an unprotected fault."""
         self._last_time_ns = max(self._last_time_ns, until_ns)
         if self._is_answered or self._refusal is not None:
             return
@@ -158,12 +158,12 @@ class Security:
             self._first_fault = words
 
     def refused(self, by: RefusedBy, status: int, words: str) -> None:
-        """Notes that the server refuses the message that carries the security context's handshake."""
+        """Notes that the server refused the message that carries the handshake of this security context."""
         self._refusal = self._refusal or (by, status, words)
 
     def _seen(self) -> tuple[bool, str]:
-        """Whether nothing shows what the server decided on the security context although its answers were captured, and what was
-        seen in words."""
+        """Returns whether the server's decision on this logon stays open though its answers were captured, and in words what was
+        seen."""
         if self._is_answered:
             return False, "a call under it was answered"
         if self._refusal is not None:
@@ -180,7 +180,7 @@ class Security:
         return is_done, f"the last message of its handshake is {self._last_leg}{why}; no call under it was captured"
 
     def stated(self, channel: Channel) -> Logon | None:
-        """The logon of the security context, None where no message of its handshake was captured."""
+        """Returns the logon of this security context, None if no message of its handshake was captured."""
         if self.logon is None or self._first_time_ns is None:
             return None
         is_undecided, seen = self._seen()
@@ -221,9 +221,9 @@ class Security:
             self._lost_before.append((sender, length))
 
     def open(self, sender: Sender, trailer: SecTrailer, pdu: bytes, start: int) -> Unprotected:
-        """Opens or checks one PDU with a security trailer, whose body begins at `start`.
+        """Unseals or checks one PDU that has a security trailer and whose body begins at `start`.
 
-        Below PRIVACY the body is handed up in the form on the wire, whatever came of its checksum.
+        Below level PRIVACY the body is returned as it is on the wire, whatever its checksum.
         """
         context = self._context or self._established()
         sealed = trailer.level >= _PRIVACY
@@ -250,7 +250,7 @@ class Security:
         return Unprotected(pdu[start : trailer.start], verified, Decryption.NOT_SEALED, None, result.header_signed)
 
     def _established(self) -> SecurityContext:
-        """The context that the handshake has established, when the first PDU asks for it."""
+        """Returns the context that the handshake established. The first protected PDU asks for it."""
         if self._heard == {"initiator"}:
             # The client seals, so the server has answered.
             self._handshake.missed("acceptor")
@@ -262,12 +262,12 @@ class Security:
 
 
 class SecurityTable:
-    """The security contexts of one DCERPC association by auth_context_id."""
+    """The security contexts of one DCERPC association, by auth_context_id."""
 
     def __init__(
         self, begin: Callable[[int], Handshake], search: SearchBudget, most: int, logons: Iterator[int]
     ) -> None:
-        """At most so many security contexts are kept; `forgotten` counts those that had to go for it. `logons` numbers their
+        """The table keeps at most `most` security contexts; `forgotten` counts the ones dropped for that. `logons` numbers their
         logons."""
         self._logons = logons
         self._over: list[Security] = []
@@ -285,7 +285,8 @@ class SecurityTable:
     def offered(
         self, sender: Sender, trailer: SecTrailer, token: bytes, time_ns: int, frames: tuple[int, ...], leg: str
     ) -> Security:
-        """Takes an authentication token of bind, alter_context, their answers or AUTH3, which `leg` names."""
+        """Takes the authentication token of a PDU (`leg`: bind, alter_context, their answers, AUTH3). Returns its security
+        context."""
         security = self._by_id.get(trailer.context_id)
         first = sender == "initiator" and is_first_token(token)
         if security is None or first:
@@ -297,7 +298,7 @@ class SecurityTable:
         return security
 
     def used(self, trailer: SecTrailer) -> Security:
-        """The security context a protected PDU names; one without keys where its handshake was not captured."""
+        """Returns the security context that a protected PDU names. It has no keys if its handshake was not captured."""
         security = self._by_id.get(trailer.context_id)
         if security is None:
             self._has_strangers = True
@@ -305,16 +306,16 @@ class SecurityTable:
         return security
 
     def known(self, context_id: int) -> Security | None:
-        """The security context of that id, None where there is none yet."""
+        """Returns the security context of that id, None if there is none yet."""
         return self._by_id.get(context_id)
 
     def was_never_offered(self, trailer: SecTrailer) -> bool:
-        """Whether a PDU names a security context that is not there though the capture has the association's handshakes."""
+        """Whether a PDU names a security context that no handshake offered, though the association's handshakes were captured."""
         return trailer.context_id not in self._by_id and bool(self._by_id) and not self._has_strangers
 
     def connect_level(self) -> Security | None:
-        """The security context that requests without a trailer belong to: level CONNECT authenticates at the bind only. If there
-        are several of different accounts, nothing says which: one of nobody."""
+        """Returns the security context of requests without a trailer: level CONNECT authenticates only at the bind. If several
+        accounts have one, the result is a context without an account."""
         if not self._by_id:
             return None
         found = [security for security in self._by_id.values() if security.level == AuthLevel.CONNECT]
@@ -329,15 +330,15 @@ class SecurityTable:
             security.lost(sender, length)
 
     def current(self) -> tuple[Security, ...]:
-        """The security contexts in force, in the order they came."""
+        """Returns the security contexts in force, in the order they came."""
         return tuple(self._by_id.values())
 
     def all(self) -> tuple[Security, ...]:
-        """Every security context of the association there was, in the order they came."""
+        """Returns all security contexts that the association had, in the order they came."""
         return (*self._former, *self._by_id.values())
 
     def take_over(self) -> list[Security]:
-        """Security contexts that others took the place of since the last time."""
+        """Returns the security contexts that were replaced since the last call."""
         over, self._over = self._over, []
         return over
 

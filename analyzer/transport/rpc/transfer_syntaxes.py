@@ -1,4 +1,4 @@
-"""Transfer syntaxes by UUID (C706 appendix I; [MS-RPCE] 2.2.4.12, 2.2.5, 3.3.1.5.3)."""
+"""Names transfer syntaxes by UUID (C706 appendix I; [MS-RPCE] 2.2.4.12, 2.2.5, 3.3.1.5.3)."""
 
 NDR = "8a885d04-1ceb-11c9-9fe8-08002b104860"
 NDR64 = "71710533-beba-4937-8319-b5dbef9ccc36"
@@ -8,10 +8,10 @@ _NAMES = {NDR: "ndr", NDR64: "ndr64"}
 
 
 def is_feature_negotiation(uuid: str) -> bool:
-    """Whether a UUID is no transfer syntax but a set of bind-time features: the last 8 bytes are a bit mask."""
+    """Whether a transfer syntax UUID is a set of bind-time features instead. Its last 8 bytes are a bit mask."""
     return uuid.startswith(_FEATURES_PREFIX)
 
 
 def syntax_name(uuid: str) -> str:
-    """The name of a transfer syntax: `ndr`, `ndr64`, or the UUID itself."""
+    """Returns the name of a transfer syntax: `ndr`, `ndr64`, or the UUID itself."""
     return _NAMES.get(uuid, uuid)

@@ -1,7 +1,7 @@
-"""A remote call as a record: an exchange in, a `Call` out whose stubs are not decoded yet.
+"""Makes a `Call` of an RPC exchange. Its stubs are not decoded yet.
 
-`decoded_call` puts in what a layer above read out of the stubs. What lies in a buffer parameter (`lpData`) is kept as a part of the
-stub with the name of its kind and decoded when it is looked at, so that a long capture costs its bytes and not their trees.
+A layer above decodes them (`decoded_call`). The bytes of a buffer parameter (`lpData`) stay a part of the stub, with the name of
+their kind, and are decoded when somebody looks at them. So a long capture costs its bytes and not their trees.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ LEVEL_NAMES = {
 
 
 def plain_call(exchange: Exchange) -> Call:
-    """An undecoded call: its names, its bytes, no parameters. Its status is what the end of the response states, where a method of
-    an interface that is not decoded returns one."""
+    """Makes the undecoded call of an RPC exchange: its names and bytes, without parameters. Its status comes from the end of the
+    response, if the method of an interface that is not decoded returns one."""
     interface, opnum, channel, smb = exchange.interface, exchange.opnum, exchange.channel, exchange.smb
     side, in_force = exchange.request or exchange.response, _NOBODY
     assert side is not None
@@ -75,7 +75,7 @@ def plain_call(exchange: Exchange) -> Call:
 
 
 def _stated_status(exchange: Exchange) -> int | None:
-    """The status at the end of a call's response, where its method returns one (`results/methods/return_kinds.py`)."""
+    """Returns the status at the end of a call's response, if its method returns one (`results/methods/return_kinds.py`)."""
     side = exchange.response
     if side is None or side.missing is not None or exchange.fault is not None:
         return None
@@ -87,10 +87,7 @@ def _stated_status(exchange: Exchange) -> int | None:
 
 
 def decoded_call(call: Call, request: Side | None, response: Side | None) -> Call:
-    """The call with its decoded sides; one that does not decode makes a complete call malformed.
-
-    The response's `ReturnValue` is taken out of its parameters.
-    """
+    """Returns the call with its decoded sides. A side that does not decode makes a complete call malformed."""
     state, reason = call.state, call.reason
     for which, side in (("request", request), ("response", response)):
         if state == "complete" and side is not None and side.problem is not None:
@@ -100,7 +97,7 @@ def decoded_call(call: Call, request: Side | None, response: Side | None) -> Cal
 
 
 class DecodedStub(Protocol):
-    """The decoded stub of a call's side: its parameters, the return value, and how many bytes it took."""
+    """The decoded stub of a request or response: its parameters, its return value, and how many bytes it took."""
 
     @property
     def params(self) -> dict[str, Any]: ...
@@ -118,7 +115,7 @@ _Decoded = TypeVar("_Decoded", bound=DecodedStub)
 def decoded_side(
     side: Side | None, call: Call, name: SideName, opnums: Container[int], decode: Callable[..., _Decoded]
 ) -> tuple[Side | None, _Decoded | None]:
-    """A side of a call whose methods return Win32 codes, and its decoded stub where there is one.
+    """Decodes a request or response whose method returns a Win32 code. Returns the side, and its decoded stub if there is one.
 
     `opnums` are the methods that are decoded. For the others the code is read, the last thing in a response. `decode` takes the
     method, `name`, the stub's bytes, and whether they are `ndr64` and `big_endian`.
@@ -143,13 +140,13 @@ def decoded_side(
 
 
 def trimmed_length(side: Side, length: int, consumed: int) -> int:
-    """How much of a call's stub counts: not the up to 3 bytes that align a verification trailer ([MS-RPCE] section 2.2.2.13)."""
+    """Returns how many bytes of a stub count, without up to 3 that align a verification trailer ([MS-RPCE] section 2.2.2.13)."""
     return consumed if side.verification_trailer is not None and 0 < length - consumed < 4 else length
 
 
 @lru_cache(maxsize=1024)
 def interface_facts(uuid: str | None, version: tuple[int, int] | None, *, is_recognised: bool) -> InterfaceFacts:
-    """The interface of an RPC call as its records show it."""
+    """Returns the interface of an RPC call, as records of calls show it."""
     return InterfaceFacts(
         uuid,
         f"{version[0]}.{version[1]}" if version is not None else None,
@@ -159,7 +156,7 @@ def interface_facts(uuid: str | None, version: tuple[int, int] | None, *, is_rec
 
 
 def level_name(level: int) -> str:
-    """The name of an RPC authentication level; an unknown one stays a number."""
+    """Returns the name of an RPC authentication level; an unknown level stays a number."""
     return LEVEL_NAMES[AuthLevel(level)] if level in LEVEL_NAMES else str(level)
 
 
@@ -171,8 +168,8 @@ def _auth(
     identity_in_force: Identity | None,
     logon_in_force: int | None,
 ) -> AuthFacts:
-    """The security of an RPC call from its exchange: who made it, and how it was secured. The session's logon was another when the
-    pipe was opened: then both are stated."""
+    """Returns the security of an RPC call: who made it, and how it was secured. If the SMB session has another logon than when the
+    pipe was opened, both are stated."""
     identity = auth.caller(smb_identity)
     account = identity.account if identity is not None else None
     is_by_rpc = identity is not None and identity is auth.identity
@@ -201,7 +198,7 @@ def _key(by: Literal["smb", "rpc"], number: int | None) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _smb(info: SmbInfo, client: Endpoint, server: Endpoint) -> SmbFacts:
-    """How SMB carried a call of a pipe that belongs to these ends; the message may have come over another connection."""
+    """Returns how SMB carried a call of a pipe between these ends. The message may have come over another connection."""
     is_other = info.client is not None and info.server is not None and {info.client, info.server} != {client, server}
     protection = info.encrypted, info.signed, info.signature_ok, info.compressed
     ends = (info.client, info.server) if is_other else (None, None)

@@ -1,7 +1,4 @@
-"""The verification trailer: a request's joined stub in, where its trailer begins and whether it is right out.
-
-[MS-RPCE] 2.2.2.13.
-"""
+"""Finds and checks the verification trailer behind the stub of a DCERPC request ([MS-RPCE] 2.2.2.13)."""
 
 from __future__ import annotations
 
@@ -32,7 +29,7 @@ class TrailerCommand(IntEnum):
 
 
 class Expected(Struct, frozen=True):
-    """What the call itself has of the things a verification trailer repeats; None where it was not captured."""
+    """The values of a call that its verification trailer should repeat; None for what was not captured."""
 
     drep: bytes
     order: ByteOrder
@@ -45,7 +42,7 @@ class Expected(Struct, frozen=True):
 
 
 def find_trailer(stub: bytes, expected: Expected) -> tuple[int, Literal["ok", "bad"]] | None:
-    """Where the verification trailer of a request begins, and whether its contents fit the call; None where the stub has none."""
+    """Returns where a request's verification trailer begins, and whether it fits the call. None if the stub has no trailer."""
     at = stub.rfind(SIGNATURE)
     for _ in range(_MAX_TRIES):
         if at < 0:
@@ -57,7 +54,7 @@ def find_trailer(stub: bytes, expected: Expected) -> tuple[int, Literal["ok", "b
 
 
 def _check(stub: bytes, at: int, expected: Expected) -> Literal["ok", "bad"] | None:
-    """The verdict on the verification trailer at `at`; None where its commands do not end with the stub."""
+    """Returns the verdict on the verification trailer at `at`, None if its commands do not end with the stub."""
     for order in dict.fromkeys((expected.order, "little")):
         cur = Cursor(stub, at + len(SIGNATURE), order=order)
         try:

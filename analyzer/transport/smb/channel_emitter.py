@@ -1,4 +1,4 @@
-"""The events of one SMB connection in order, channel data that follow each other in batches."""
+"""Collects the events of one SMB connection in order, and joins neighbouring channel data to batches."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ _NEIGHBOURING = 512
 
 
 class Emitter:
-    """Collects the events of an SMB connection in order; data of one direction of a channel that follow each other become one
-    batch."""
+    """Collects the events of an SMB connection in order. Neighbouring data of one direction of a channel become one batch."""
 
     __slots__ = ("_batch", "_events", "_last", "_piece")
 
@@ -55,7 +54,7 @@ class Emitter:
         self._piece, self._last = piece, stop
 
     def take_events(self) -> list[Event]:
-        """All events of the SMB connection so far; none are left."""
+        """Returns all events of the SMB connection collected so far, and keeps none."""
         events, self._events = self._events, []
         self._batch = self._piece = None
         return events

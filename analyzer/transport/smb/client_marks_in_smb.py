@@ -1,7 +1,7 @@
-"""Negotiations and session setups of SMB in, marks of the client's program out ([MS-SMB2] sections 2.2.3 and 2.2.5, [MS-CIFS]
+"""Finds marks of the client's program in SMB negotiations and session setups ([MS-SMB2] sections 2.2.3 and 2.2.5, [MS-CIFS]
 sections 2.2.4.52 and 2.2.4.53).
 
-A mark is `name=value`. Names of machines, shares and users are none.
+A mark is `name=value`. Names of machines, shares and users are no marks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MOST_DIALECTS, _MOST_CONTEXTS, _MOST_TEXT = 16, 16, 64
 
 
 def smb2_negotiate_marks(message: bytes) -> Iterator[str]:
-    """The marks of the client's program in an SMB2 NEGOTIATE request, from its header on."""
+    """Yields the marks of the client's program in an SMB2 NEGOTIATE request, which begins with its header."""
     try:
         yield from _negotiate_marks(Cursor(message))
     except DecodeError:
@@ -53,7 +53,7 @@ def _negotiate_marks(cur: Cursor) -> Iterator[str]:
 
 
 def _guid_kind(guid: bytes) -> str:
-    """How a client of SMB2 makes its ClientGuid."""
+    """Returns in a word how an SMB2 client makes its ClientGuid."""
     if not any(guid):
         return "zeros"
     if guid.isalnum():
@@ -63,7 +63,7 @@ def _guid_kind(guid: bytes) -> str:
 
 
 def _context(cur: Cursor) -> str:
-    """An SMB2 negotiate context with what it lists: `2 (0002 0001)`."""
+    """Returns an SMB2 negotiate context with the algorithms that it lists: `2 (0002 0001)`."""
     cur.align(8)
     kind, length = cur.u16("context.type"), cur.u16("context.len_data")
     cur.skip("context.reserved", 4)
@@ -80,17 +80,17 @@ def _context(cur: Cursor) -> str:
 
 
 def smb2_setup_mark(fixed: bytes) -> str:
-    """The mark of the client's program in an SMB2 SESSION_SETUP request, from its SecurityMode on."""
+    """Returns the mark of the client's program in an SMB2 SESSION_SETUP request. `fixed` begins with its SecurityMode."""
     return f"smb2.setup_capabilities={int.from_bytes(fixed[1:5], 'little'):#x}"
 
 
 def smb1_negotiate_marks(dialects: list[bytes]) -> Iterator[str]:
-    """The marks of the dialects that an SMB1 client offers."""
+    """Yields the mark for the dialects that an SMB1 client offers."""
     names = [one.decode("cp437") for one in dialects if one]
     yield f"smb1.dialects={printable(' | '.join(names[:_MOST_DIALECTS]))[: 8 * _MOST_TEXT]}"
 
 
 def smb1_setup_marks(system: str, manager: str) -> Iterator[str]:
-    """The marks of an SMB1 client in the texts for the operating system and the LAN manager of a session setup."""
+    """Yields the marks of an SMB1 client: the operating system and LAN manager that its session setup names."""
     yield f"smb1.native_os={printable(system)[:_MOST_TEXT] or 'none'}"
     yield f"smb1.lan_manager={printable(manager)[:_MOST_TEXT] or 'none'}"

@@ -1,4 +1,4 @@
-"""Compressed SMB3 messages in, what they were made from out ([MS-SMB2] section 2.2.42; [MS-XCA] for the algorithms).
+"""Decompresses SMB3 messages ([MS-SMB2] section 2.2.42; [MS-XCA] for the algorithms).
 
 Every decompressor is given how much it may put out and stops there, so a few bytes never become gigabytes.
 """
@@ -21,7 +21,7 @@ _LZNT1_CHUNK = 4096
 
 
 def decompress_message(message: TracedBytes) -> TracedBytes:
-    """The message inside an SMB3 compression transform, the parts that were not compressed with their own addresses."""
+    """Returns the message inside an SMB3 compression transform. The parts that were not compressed keep their own addresses."""
     cur = Cursor(message.data)
     cur.skip("compression.protocol_id", 4)
     size = cur.u32("compression.len_original")
@@ -74,7 +74,7 @@ def _chained(message: TracedBytes, size: int) -> TracedBytes:
 
 
 def decompress(algorithm: int, packed: bytes, size: int) -> bytes:
-    """Unpacks `packed`, which an SMB3 message carried; gives exactly `size` bytes, or raises `DecodeError`."""
+    """Decompresses the `packed` bytes of an SMB3 message. Returns exactly `size` bytes, or raises `DecodeError`."""
     if algorithm == LZNT1:
         out = lznt1(packed, size)
     elif algorithm == LZ77:
@@ -91,7 +91,7 @@ def decompress(algorithm: int, packed: bytes, size: int) -> bytes:
 
 
 def lznt1(packed: bytes, limit: int) -> bytes:
-    """Unpacks LZNT1 ([MS-XCA] section 2.5): chunks of up to 4096 bytes, in which distances grow into the bits of lengths."""
+    """Decompresses LZNT1 ([MS-XCA] section 2.5): chunks of up to 4096 bytes, in which distances grow into the bits of lengths."""
     cur, out = Cursor(packed), bytearray()
     while cur.left >= 2 and len(out) < limit:
         header = cur.u16("lznt1.chunk_header")
@@ -124,7 +124,7 @@ def lznt1(packed: bytes, limit: int) -> bytes:
 
 
 def lz77(packed: bytes, limit: int) -> bytes:
-    """Unpacks LZ77 ([MS-XCA] section 2.4): 32 flags at a time, lengths that grow from 3 bits over a shared nibble to 32 bits."""
+    """Decompresses LZ77 ([MS-XCA] section 2.4): 32 flags at a time, lengths that grow from 3 bits over a shared nibble to 32."""
     cur, out = Cursor(packed), bytearray()
     flags = count = nibble_at = 0
     while len(out) < limit:
@@ -152,7 +152,7 @@ def lz77(packed: bytes, limit: int) -> bytes:
 
 
 def lz77_huffman(packed: bytes, limit: int) -> bytes:
-    """Unpacks LZ77+Huffman ([MS-XCA] section 2.2): blocks of 64 KiB, each with its own code of 512 symbols."""
+    """Decompresses LZ77+Huffman ([MS-XCA] section 2.2): blocks of 64 KiB, each with its own code of 512 symbols."""
     out = bytearray()
     at, end = 0, len(packed)
     while len(out) < limit:
@@ -199,7 +199,7 @@ def lz77_huffman(packed: bytes, limit: int) -> bytes:
 
 
 def _long_length(cur: Cursor, offset: int) -> int:
-    """A length of LZ77 beyond the short forms: one byte, else two, else four; `offset` is what the longer ones count on top."""
+    """Reads a long match length of LZ77: one byte, else two, else four. `offset` is what the longer forms add to it."""
     length = cur.u8("length.byte")
     if length < 255:
         return length + 15
@@ -210,7 +210,8 @@ def _long_length(cur: Cursor, offset: int) -> int:
 
 
 def _code_table(lengths: bytes) -> list[tuple[int, int]]:
-    """The Huffman table of LZ77: symbol and length for every 15 bits that may come next; canonical codes fill it in order."""
+    """Returns the Huffman table of LZ77: symbol and length for every 15 bits that may come next. Canonical codes fill it in
+    order."""
     symbols = [(byte >> shift & 0xF, 2 * index + shift // 4) for index, byte in enumerate(lengths) for shift in (0, 4)]
     table: list[tuple[int, int]] = []
     for length, symbol in sorted(symbols):
@@ -226,8 +227,7 @@ def _word(data: bytes, at: int) -> int:
 
 
 def _copy(out: bytearray, distance: int, length: int, reach: int, limit: int) -> None:
-    """Copies an LZ77 match: appends `length` bytes from `distance` before the end, repeating what it appends, never beyond
-    `limit`."""
+    """Copies an LZ77 match: appends `length` bytes from `distance` before the end, and repeats them if needed, up to `limit`."""
     if distance > reach:
         raise MalformedError(f"a reference {distance} bytes back, {reach} are there", field="distance")
     length = min(length, limit - len(out))

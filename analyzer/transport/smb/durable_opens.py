@@ -1,12 +1,12 @@
-"""Opens that outlive their connection, and requests that are sent again.
+"""Tracks durable SMB opens, which outlive their connection, and requests that are sent again.
 
 A client whose connection was lost opens a durable or persistent handle again over another one, and names it by its FileId
-([MS-SMB2] sections 3.2.4.4, 3.3.5.9.7 and 3.3.5.9.12). This is the same open, under another FileId of another session. What was not
-answered it sends again, with SMB2_FLAGS_REPLAY_OPERATION. A CREATE that the server has granted already is answered with the same
-FileId (3.3.5.9.10), and what a WRITE or IOCTL carries was said once (3.3.5.2.10).
+([MS-SMB2] sections 3.2.4.4, 3.3.5.9.7 and 3.3.5.9.12). This is the same open, under another FileId of another session. The client
+also sends again what was not answered, with SMB2_FLAGS_REPLAY_OPERATION. The server answers a CREATE that it granted already with
+the same FileId (3.3.5.9.10). A WRITE or IOCTL that is sent again counts once (3.3.5.2.10).
 
 [MS-SMB2] section 3.3.5.9.6 grants durability with a batch oplock or a lease that caches handles, 3.3.5.9.10 also on a share that is
-continuously available; a named pipe has none of these. What a server grants all the same is read.
+continuously available. A named pipe has none of these. We still read it if a server grants it.
 
     state     input                                                     next state
     -         CREATE response with DHnQ or DH2Q                          DURABLE, with its session
@@ -47,7 +47,7 @@ _DURABLE = (b"DHn", b"DH2")
 
 
 class SentData(Struct):
-    """What an SMB request carried to a pipe: a digest, and where it was captured. `is_answered` once an answer to it carried
+    """The data that an SMB request carried to a pipe: a digest, and where it was captured. `is_answered`: an answer to it carried
     data."""
 
     digest: int
@@ -62,13 +62,13 @@ class SentData(Struct):
         return self.source.frames(self.start, self.stop)
 
     def is_first_answer(self) -> bool:
-        """Notes an answer to what was sent to a pipe; returns whether none carried data before."""
+        """Notes an answer to data sent to a pipe. Returns whether it is the first answer with data."""
         is_first, self.is_answered = not self.is_answered, True
         return is_first
 
 
 class SentAlready:
-    """What a client sent over one SMB pipe, to know it when it comes again."""
+    """The data that a client sent last over one SMB pipe, to recognise data that is sent again."""
 
     __slots__ = ("_sent",)
 
@@ -76,7 +76,7 @@ class SentAlready:
         self._sent: deque[SentData] = deque(maxlen=_MOST_SENT)
 
     def note(self, message: Message, span: tuple[int, int], *, is_replay: bool) -> tuple[SentData | None, bool]:
-        """Notes what an SMB message carries to a pipe from `start` to `stop`, and whether it was sent before; None where it is not
+        """Notes the data that an SMB message carries to a pipe, and returns it and whether it was sent before. None if it is not
         whole."""
         start, stop = message.start + span[0], message.start + span[1]
         if stop > message.stop:
@@ -93,14 +93,14 @@ class SentAlready:
 
 
 class DurableOpens:
-    """The durable opens of all sessions, by their server and the FileId that a client names to open them again."""
+    """The durable opens of all SMB sessions, by their server and the FileId with which a client opens them again."""
 
     def __init__(self) -> None:
         self._owners: dict[DurableKey, Session] = {}
         self._kept: dict[DurableKey, Open] = {}
 
     def granted(self, session: Session, file_id: bytes, opened: Open) -> None:
-        """Notes that the server grants a durable open: it lets the client open it again after a lost connection."""
+        """Notes that the server grants a durable open: the client may open it again after a lost connection."""
         if opened.kind != "file":
             opened.durable = self.key_of(session, file_id)
             self._owners[opened.durable] = session
@@ -110,7 +110,7 @@ class DurableOpens:
         self._owners.pop(key, None)
 
     def lost(self, session: Session, file_id: bytes, out: Emitter) -> None:
-        """Notes that the tree or the session of an open is over: a durable pipe is kept for who opens it again, all else is
+        """Ends an open whose tree or session is over. A durable pipe is kept for a client that opens it again; all others are
         closed."""
         opened = session.opens[file_id]
         if opened.durable is None or opened.channel is None:
@@ -125,34 +125,34 @@ class DurableOpens:
         self._kept[opened.durable] = opened
 
     def take_open(self, session: Session, file_id: bytes) -> Open | None:
-        """Takes the durable open that a session asks for again from whoever has it; None where its grant was not captured."""
+        """Takes the durable open that a session opens again from its owner. Returns None if its grant was not captured."""
         key = self.key_of(session, file_id)
         owner = self._owners.pop(key, None)
         return owner.detach(file_id) if owner is not None else self._kept.pop(key, None)
 
     @staticmethod
     def key_of(session: Session, file_id: bytes) -> DurableKey:
-        """The key of a durable open that a session has, or asks for."""
+        """Returns the key of a durable open that a session has, or opens again."""
         return session.state.server_guid or session.server.ip, file_id
 
     def finish(self) -> list[Event]:
-        """Ends all durable opens that are kept: the capture ends."""
+        """Closes all durable opens that are kept, at the end of the capture."""
         closed: list[Event] = [ChannelClosed(one.channel) for one in self._kept.values() if one.channel is not None]
         self._kept.clear()
         return closed
 
 
 def may_be_sent_again(session: Session, opened: Open) -> bool:
-    """Whether what a client sends over a pipe may come again: over another connection of the session, or when it has opened the
-    pipe again. Capabilities do not tell: smbd binds connections of clients that announce no multichannel."""
+    """Whether a client may send data over a pipe again: over another connection of the session, or after it opened the pipe again.
+    Capabilities do not tell: smbd binds connections of clients that announce no multichannel."""
     return opened.kind == "pipe" and (
         opened.sent is not None or opened.durable is not None or len(session.connections) > 1
     )
 
 
 def reopened_file_id(cur: Cursor) -> bytes | None:
-    """The FileId of the open that a CREATE request asks for again, by its create contexts (DHnC, DH2C); None where it asks for a
-    new one ([MS-SMB2] sections 2.2.13.2.4 and 2.2.13.2.12). The cursor stands at CreateContextsOffset."""
+    """Returns the FileId of the durable open that a CREATE request opens again (contexts DHnC, DH2C), None if it asks for a new
+    open ([MS-SMB2] sections 2.2.13.2.4 and 2.2.13.2.12). The cursor stands at CreateContextsOffset."""
     found = _contexts(cur)
     value = found.get(b"DHnC") or found.get(b"DH2C") or b""
     return value[:_FILE_ID_LEN] if len(value) >= _FILE_ID_LEN else None
@@ -166,7 +166,7 @@ def grants_durability(cur: Cursor) -> bool:
 
 
 def _contexts(fixed: Cursor) -> dict[bytes, bytes]:
-    """The create contexts of a message by their names ([MS-SMB2] section 2.2.13.2), as far as they were captured and lie in it."""
+    """Returns the create contexts in an SMB2 message by name ([MS-SMB2] section 2.2.13.2), as far as they were captured."""
     found: dict[bytes, bytes] = {}
     if fixed.left < _PLACE_LEN:
         return found

@@ -1,4 +1,4 @@
-"""SMB3 encryption: transform messages in, what they hold out ([MS-SMB2] sections 2.2.41 and 3.3.5.2.1.1).
+"""Decrypts SMB3 transform messages with the keys of their sessions ([MS-SMB2] sections 2.2.41 and 3.3.5.2.1.1).
 
 A session's keys come from its own setup, or from the keyring by session id; the first that opens a message is kept.
 What stays encrypted is counted, and reported once per session with the reason.
@@ -37,9 +37,9 @@ _MAX_FRAMES_NAMED = 32
 def decrypted_message(
     state: ConnectionState, session: Session, message: Message, from_client: bool | None
 ) -> Message | None:
-    """The message inside an SMB3 encryption transform, None where it stays encrypted; the session notes either.
+    """Returns the message inside an SMB3 encryption transform, None if it stays encrypted. The session counts both.
 
-    The key that decrypted the session's last message is tried first, and alone.
+    If a key decrypted the session's last message, only that key is tried.
     """
     session.encrypted += 1
     if not message.whole:
@@ -97,7 +97,7 @@ def _candidates(state: ConnectionState, session: Session) -> Iterator[SessionKey
 
 
 def _has_key(keys: SessionKeys, from_client: bool | None) -> bool:
-    """Whether the SMB session has a key for encrypted messages of a direction, or of any where it is not known."""
+    """Whether an SMB session has a key for encrypted messages of this direction; of any direction if it is None."""
     if from_client is None:
         return keys.client_to_server is not None or keys.server_to_client is not None
     return (keys.client_to_server if from_client else keys.server_to_client) is not None
@@ -140,7 +140,7 @@ def _note_undecrypted(session: Session, message: Message, decryption: Decryption
 
 
 def report(session: Session, out: Emitter) -> None:
-    """Emits one problem for all SMB messages of the session that stayed encrypted, naming what would decrypt them."""
+    """Emits one problem for all SMB messages of the session that stayed encrypted. It names what would decrypt them."""
     undecrypted = session.undecrypted
     if not undecrypted.count:
         return

@@ -1,4 +1,4 @@
-"""The sessions of all connections of a capture, by their ids: a session may span connections (multichannel)."""
+"""Finds the SMB sessions of all connections of a capture by id. A session may span connections (multichannel)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FOR_EVER = (1 << 63) - 1
 
 
 class KnownSessions:
-    """The SMB sessions of all connections, by their ids."""
+    """The SMB sessions of all connections of a capture, by id."""
 
     def __init__(self) -> None:
         self._by_id: dict[int, list[Session]] = {}
@@ -24,13 +24,13 @@ class KnownSessions:
         self._over: dict[int, list[_Traits]] = {}
 
     def register(self, session: Session) -> None:
-        """Registers an SMB session by its id: a connection has it, which may be another than before."""
+        """Registers an SMB session by its id when a connection uses it."""
         known = self._by_id.setdefault(session.session_id, [])
         if session not in known:
             known.append(session)
 
     def forget(self, session: Session) -> None:
-        """Ends an SMB session; its traits are kept, as it may be met again."""
+        """Ends an SMB session. Its traits are kept, because it may be met again."""
         known = self._by_id.get(session.session_id, [])
         if session in known:
             known.remove(session)
@@ -42,22 +42,23 @@ class KnownSessions:
                 del self._by_id[session.session_id]
 
     def in_use(self, session_id: int, state: ConnectionState) -> Session | None:
-        """The SMB session that a connection uses which did not set it up: one of the same client and server. Without the setup that
-        bound it, another client's connection is another session with the same number."""
+        """Returns the SMB session, between the same client and server, that a connection uses without having set it up. A client
+        that did not bind the session has another session with the same number."""
         for known in self._by_id.get(session_id, ()):
             if known.server == state.server and known.client.ip == state.client.ip:
                 return known
         return None
 
     def bound(self, session_id: int, state: ConnectionState) -> Session | None:
-        """The SMB session that a connection binds itself to (multichannel)."""
+        """Returns the SMB session to which a connection binds itself (multichannel), None if it was not met."""
         for known in self._by_id.get(session_id, ()):
             if _may_be_bound(known.state, state):
                 return known
         return None
 
     def state_late(self, session: Session, logon: SessionLogon, out: Emitter) -> None:
-        """States where calls that were read before a later logon may be of it, and calls of what may be the same SMB session."""
+        """States which calls, read before a later SMB logon, may belong to it: calls of its session and of those that may be the
+        same."""
         if (until_ns := logon.late_until_ns) is not None:
             out.append(logon.late_for(session.number, until_ns))
         if len(session.renewals) < MAX_FRAMES:
@@ -66,14 +67,14 @@ class KnownSessions:
             out.append(logon.late_for(other.number, _FOR_EVER))
 
     def take_renewals(self, session: Session, out: Emitter) -> None:
-        """Makes a new SMB session state the later logons of what may be the same session, met over another connection before."""
+        """States for a new SMB session the later logons of sessions that may be the same, met over other connections."""
         for other in self.perhaps_same(session):
             for logon in other.renewals:
                 out.append(logon.late_for(session.number, _FOR_EVER))
 
     def perhaps_same(self, session: Session) -> list[_Traits]:
-        """Other SMB sessions of this id that may be the same one: a connection was bound before the session was met that it asks
-        for, since bytes of that one's connection were waited for."""
+        """Returns other SMB sessions of this id that may be the same one. Such pairs arise when a connection is bound before the
+        session is met, because bytes of the session's first connection were waited for."""
         known, over = self._by_id.get(session.session_id, ()), self._over.get(session.session_id, ())
         mine = _traits_of(session)
         others = [*(_traits_of(one) for one in known if one is not session), *over] if len(known) > 1 or over else []
@@ -81,15 +82,15 @@ class KnownSessions:
 
 
 def _may_be_bound(former: ConnectionState, state: ConnectionState) -> bool:
-    """Whether two connections may have an SMB session in common. A server takes a binding from the client alone that began the
-    session, which it knows by its GUID ([MS-SMB2] section 3.3.5.5.2)."""
+    """Whether two connections may share an SMB session. A server accepts a binding only from the client that began the session,
+    which it knows by its GUID ([MS-SMB2] section 3.3.5.5.2)."""
     is_client = None in (former.client_guid, state.client_guid) or former.client_guid == state.client_guid
     is_server = state.server_guid is not None and former.server_guid == state.server_guid
     return is_client and (is_server or former.server == state.server)
 
 
 class _Traits(Struct, frozen=True):
-    """The traits that show whether an SMB session may be the same as another with its id."""
+    """The traits of an SMB session that tell whether it may be the same as another session with its id."""
 
     number: int
     is_begun: bool
@@ -105,7 +106,6 @@ def _traits_of(session: Session) -> _Traits:
 
 
 def _may_be_same(one: _Traits, other: _Traits) -> bool:
-    """Whether two SMB sessions may be the same: the beginning of one was not met, and nothing says that clients or servers are
-    different."""
+    """Whether two SMB sessions may be the same: the beginning of one was not captured, and no client or server GUID differs."""
     pairs = (one.client_guid, other.client_guid), (one.server_guid, other.server_guid)
     return not (one.is_begun and other.is_begun) and all(None in pair or pair[0] == pair[1] for pair in pairs)

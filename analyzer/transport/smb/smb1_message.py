@@ -1,4 +1,4 @@
-"""What every SMB1 message has: its header, and the words and bytes of each of its commands ([MS-CIFS] section 2.2.3)."""
+"""Reads the parts that every SMB1 message has: its header, and the words and bytes of each command ([MS-CIFS] section 2.2.3)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Smb1Header(Struct, frozen=True):
 
 
 class Smb1Block(Struct):
-    """The words and bytes of one SMB1 command. `data` reads on from the words over the bytes; offsets are the message's."""
+    """The words and bytes of one SMB1 command. `data` continues from the words over the bytes; offsets count in the message."""
 
     command: int
     words: Cursor
@@ -73,7 +73,7 @@ def read_block(data: bytes, at: int, command: int) -> Smb1Block:
 
 
 def text_of(cur: Cursor, unicode: bool, length: int | None = None, *, aligned: bool = True) -> str:
-    """A string of an SMB1 message up to its NUL (or of `length` bytes), in UTF-16 from an even offset or in the OEM code page."""
+    """Reads a string of an SMB1 message up to its NUL, or of `length` bytes: UTF-16 from an even offset, or the OEM code page."""
     if unicode and aligned and cur.pos % 2 and cur.left:
         cur.skip("padding", 1)
     rest = cur.data[cur.pos : cur.stop]

@@ -1,8 +1,8 @@
-"""SMB1 messages in, channel events out ([MS-CIFS] section 2.2.4, [MS-SMB] section 2.2.4).
+"""Reads SMB1 messages and emits the channel events of their pipes ([MS-CIFS] section 2.2.4, [MS-SMB] section 2.2.4).
 
-A message may chain several commands (AndX), each with its own words and bytes. Requests and answers meet by process and
-multiplex id. The data of a TRANSACTION may come in several messages either way; they are handed on as they come, placed by
-their displacement. Signatures (MD5 over a key and a running number) are counted, not checked.
+A message may chain several commands (AndX), each with its own words and bytes. Requests and answers meet by process and multiplex
+id. The data of a TRANSACTION may come in several messages in both directions. They are passed on as they come, placed by their
+displacement. Signatures (MD5 over a key and a running number) are counted, not checked.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _REQUEST_COST = 500
 
 
 class Smb1Request(Struct):
-    """An SMB1 request: what its answer has to be read with."""
+    """An SMB1 request, with the fields that its answer needs."""
 
     command: int
     uid: int
@@ -68,7 +68,7 @@ class Smb1Request(Struct):
 
 
 class Smb1Reader:
-    """Follows the SMB1 messages of one connection. `offers_smb2` is called when the client offers SMB2 in its negotiation."""
+    """Reads the SMB1 messages of one connection. Calls `offers_smb2` when the client offers SMB2 in its negotiation."""
 
     def __init__(
         self, state: ConnectionState, leave: Callable[[Session], None], offers_smb2: Callable[[], None], out: Emitter
@@ -85,7 +85,7 @@ class Smb1Reader:
 
     @property
     def memory(self) -> int:
-        """About how many bytes of memory the requests and setups of an SMB1 connection take."""
+        """Roughly the bytes of memory that the requests and setups of this SMB1 connection take."""
         return _REQUEST_COST * len(self._pending) + self._sessions.memory
 
     def feed(self, direction: Direction, message: Message) -> None:
@@ -122,7 +122,7 @@ class Smb1Reader:
             raise MalformedError("a chain of commands without end", field="andx.offset")
 
     def finish(self) -> None:
-        """Ends the SMB1 sessions: the connection ends."""
+        """Ends the SMB1 sessions when the connection ends."""
         self._sessions.finish()
 
     # Requests
@@ -237,7 +237,7 @@ class Smb1Reader:
         *,
         from_client: bool,
     ) -> None:
-        """Takes one SMB1 message's share of a transaction's data: displacement, offset in the message, length."""
+        """Takes one SMB1 message's share of the data of a transaction. `where`: displacement, offset in the message, length."""
         displacement, start, length = where
         opened = request.opened
         assert opened is not None
@@ -368,7 +368,7 @@ class Smb1Reader:
     # Negotiation and session setup
 
     def _info(self, header: Smb1Header, session: Session) -> SmbInfo:
-        """How an SMB1 message was carried."""
+        """Returns how an SMB1 message was carried (dialect, session, protection)."""
         signed, logon = bool(header.flags2 & FLAG2_SIGNED), session.in_force
         # What a renewal under way states grows with its messages.
         stated = logon.identity if logon is not None and logon is session.pending else None

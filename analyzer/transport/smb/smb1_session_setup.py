@@ -1,5 +1,5 @@
-"""SMB1 negotiation, session setup and the sessions of one connection by their UIDs ([MS-CIFS] section 2.2.4.53, [MS-SMB] section
-2.2.4.6). A connection may have several sessions; each message names its own."""
+"""Follows SMB1 negotiation and session setup, and keeps the sessions of one connection by UID ([MS-CIFS] section 2.2.4.53, [MS-SMB]
+section 2.2.4.6). A connection may have several sessions; each message names its own."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ class Smb1Setup(Struct):
 class Smb1Sessions:
     """Follows SMB1 negotiation and session setups of one connection, and finds the session that a message names.
 
-    `leave` is called with a session that is over, `offers_smb2` when the client offers SMB2 in its negotiation."""
+    Calls `leave` with a session that is over, and `offers_smb2` when the client offers SMB2 in its negotiation.
+    """
 
     def __init__(
         self, state: ConnectionState, leave: Callable[[Session], None], offers_smb2: Callable[[], None], out: Emitter
@@ -56,11 +57,11 @@ class Smb1Sessions:
 
     @property
     def memory(self) -> int:
-        """About how many bytes of memory the SMB1 setups under way take."""
+        """Roughly the bytes of memory that the SMB1 setups under way take."""
         return _SETUP_COST * len(self._setups)
 
     def finish(self) -> None:
-        """Makes sessions of SMB1 setups whose end was not captured, so that what they carried is not lost."""
+        """Makes sessions of SMB1 setups whose end was not captured, so that their data are not lost."""
         for uid, setup in self._setups.items():
             self._ends_unanswered(uid, setup)
         self._setups.clear()
@@ -93,8 +94,8 @@ class Smb1Sessions:
                 state.name_host(state.server.ip, text_of(block.data, header.unicode, aligned=False), "SMB1 negotiation")
 
     def setup_request(self, header: Smb1Header, block: Smb1Block, message: Message) -> Smb1Setup | Identity:
-        """Takes an SMB1 SESSION_SETUP request; gives what its answer belongs to: the handshake under way, or whom the client
-        claims."""
+        """Takes an SMB1 SESSION_SETUP request. Returns what its answer belongs to: the setup under way, or the identity that the
+        client claims."""
         words, data = block.words, block.data
         words.skip("session_setup.fixed", 10)
         if block.word_count == 12:
@@ -135,7 +136,7 @@ class Smb1Sessions:
     def setup_response(
         self, header: Smb1Header, asked: Smb1Setup | Identity | None, block: Smb1Block, message: Message
     ) -> None:
-        """Takes an SMB1 SESSION_SETUP answer; `asked` is what its request gave, None where that was not captured."""
+        """Takes an SMB1 SESSION_SETUP answer. `asked` is the result for its request, None if that was not captured."""
         setup = asked if isinstance(asked, Smb1Setup) else None if asked is not None else self._setups.get(header.uid)
         more = header.status == STATUS_MORE_PROCESSING_REQUIRED
         system = None
@@ -177,7 +178,7 @@ class Smb1Sessions:
             self._leave(session)
 
     def _ends_unanswered(self, uid: int, setup: Smb1Setup) -> None:
-        """Ends an SMB1 setup whose completing answer was not captured: a new session is taken for granted, a renewal is not."""
+        """Ends an SMB1 setup whose final answer was not captured. A new session is taken as granted, a renewal is not."""
         if setup.begins or uid not in self._state.sessions:
             self._set_up(uid, setup, setup.first_time_ns)
 
@@ -192,13 +193,13 @@ class Smb1Sessions:
         return logon
 
     def _set_up(self, uid: int, setup: Smb1Setup, time_ns: int, frames: tuple[int, ...] = ()) -> Session:
-        """The SMB1 session of a setup whose end was not captured."""
+        """Makes the SMB1 session of a setup whose end was not captured."""
         session = self._establish(uid, setup, time_ns, frames)
         session.logs_on(self._logon(setup, time_ns, frames), time_ns, self._out)
         return session
 
     def _establish(self, uid: int, setup: Smb1Setup | None, time_ns: int, frames: tuple[int, ...] = ()) -> Session:
-        """The SMB1 session of a setup, or one whose setup was not captured; `frames` are those of the message that shows it."""
+        """Returns the SMB1 session of this UID, or makes it. `frames` are those of the message that shows it."""
         session = self._state.sessions.get(uid)
         if session is None:
             session = Session(self._state, uid, setup.first_time_ns if setup is not None else time_ns)
@@ -210,7 +211,7 @@ class Smb1Sessions:
         return session
 
     def knows(self, uid: int) -> bool:
-        """Whether there is such an SMB1 session, or a setup of one."""
+        """Whether this UID has an SMB1 session, or a setup under way."""
         return uid in self._state.sessions or uid in self._setups
 
     def get(self, uid: int, message: Message) -> Session:

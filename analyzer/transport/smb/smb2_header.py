@@ -1,5 +1,5 @@
-"""The header of SMB2 messages, and the fixed parts of those that carry data ([MS-SMB2] sections 2.2.1, 2.2.19 to 2.2.22, 2.2.31,
-2.2.32)."""
+"""Reads the header of SMB2 messages, and the fixed parts of those that carry data ([MS-SMB2] sections 2.2.1, 2.2.19 to 2.2.22,
+2.2.31, 2.2.32)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HEADER = struct.Struct("<4xH2xIH2xIIQ4xIQ16x")
 
 
 class Smb2Header(Struct, frozen=True):
-    """The fields of an SMB2 header that are used; `tree_id` None in an asynchronous message."""
+    """The fields of an SMB2 header that are used. `tree_id` is None in an asynchronous message."""
 
     status: int
     command: int
@@ -50,7 +50,7 @@ class Smb2Header(Struct, frozen=True):
 
 
 def read_header(data: bytes, at: int, length: int) -> Smb2Header:
-    """Reads the SMB2 header at `at` of the data; `length` bytes of it were captured."""
+    """Reads the SMB2 header at `at` of the data. `length` bytes of the message were captured."""
     if length < HEADER_LEN:
         raise TruncatedError(f"{HEADER_LEN} bytes wanted, {length} there", field="header", start=0, stop=length)
     size, status, command, flags, next_command, message_id, tree_id, session_id = _HEADER.unpack_from(data, at)
@@ -62,9 +62,9 @@ def read_header(data: bytes, at: int, length: int) -> Smb2Header:
 
 
 class FixedFields:
-    """Fields of fixed size of an SMB2 message that follow each other from `offset` on; pad bytes (`4x`) give no value.
+    """Fixed-size fields of an SMB2 message, one behind the other from `offset` on. Pad bytes (`4x`) give no value.
 
-    `unpack` gives the values in the message at a position of data; at least `stop` bytes of it were captured.
+    `unpack` returns the values of the message at a position in data, of which at least `stop` bytes were captured.
     """
 
     def __init__(self, offset: int, *fields: tuple[str, str]) -> None:
@@ -74,7 +74,7 @@ class FixedFields:
         self.offset, self.stop = offset, layout.size
 
     def fail(self, length: int) -> NoReturn:
-        """Raises `TruncatedError` that names the first field of the SMB2 message which is not whole in so many bytes."""
+        """Raises `TruncatedError` for the first field of the SMB2 message that is not whole in `length` bytes."""
         pos = self.offset
         for name, kind in self._fields:
             size = struct.calcsize("<" + kind)
@@ -119,13 +119,12 @@ LONGEST = max(layout.stop for layout in tuple(vars().values()) if isinstance(lay
 
 
 def buffer_span(message: Message, start: int, length: int) -> tuple[int, int]:
-    """Start and stop of a buffer that an SMB2 message describes, checked against the message's own length. Raises
-    `MalformedError`."""
+    """Returns start and stop of a buffer in an SMB2 message. Raises `MalformedError` if it does not lie in the message."""
     if length and (start < HEADER_LEN or start + length > message.length):
         raise lies_outside(message, start, length)
     return start, start + length
 
 
 def lies_outside(message: Message, start: int, length: int) -> MalformedError:
-    """States that a buffer does not lie in its SMB2 message."""
+    """Returns the error that a buffer does not lie in its SMB2 message."""
     return MalformedError(f"{length} bytes at {start} lie outside of the {message.length}-byte message", field="buffer")

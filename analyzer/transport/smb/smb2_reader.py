@@ -1,7 +1,7 @@
-"""SMB2 and SMB3 messages in, channel events out ([MS-SMB2] sections 2.2 and 3.3).
+"""Reads SMB2 and SMB3 messages and emits the channel events of their pipes ([MS-SMB2] sections 2.2 and 3.3).
 
-A request is remembered by its MessageId until its response comes; what the response means (whose data a READ returned, which
-FileId a CREATE got) is in the request:
+A request is remembered by its MessageId until its response comes. The request shows what the response means: whose data a READ
+returned, which FileId a CREATE got.
 
     state       input                                    next state
     -           request                                  PENDING (in `_pending`, by MessageId)
@@ -87,7 +87,7 @@ _REQUEST_COST = 400
 
 
 class Transforms(Struct, frozen=True):
-    """The transforms that were around an SMB2 message: an SMB3 encryption transform, a compression transform."""
+    """The transforms that wrapped an SMB2 message: SMB3 encryption and compression."""
 
     encrypted: bool = False
     compressed: bool = False
@@ -98,8 +98,8 @@ ENCRYPTED = Transforms(encrypted=True)
 
 
 class Compound(Struct):
-    """What related operations of an SMB2 compound share: ids, and the FileId that a CREATE among them will get; `waiting` is data
-    sent before that."""
+    """The values that related operations of an SMB2 compound share: ids, and the FileId that a CREATE among them gets. `waiting` is
+    data sent before that CREATE was answered."""
 
     file_id: bytes | None = None
     session_id: int = 0
@@ -108,7 +108,7 @@ class Compound(Struct):
 
 
 class Smb2Request(Struct):
-    """An SMB2 request: what its response has to be read with."""
+    """An SMB2 request, with the fields that its response needs."""
 
     command: int
     session_id: int
@@ -127,8 +127,7 @@ class Smb2Request(Struct):
 
 
 class Operation(Struct, frozen=True):
-    """One SMB2 message, or one of a compound: its header, and `lead`, bytes in which it begins at `at`. `captured` bytes of it were
-    captured without a hole."""
+    """One SMB2 message, alone or in a compound. It begins at `at` of `lead`; its first `captured` bytes have no hole."""
 
     direction: Direction
     header: Smb2Header
@@ -143,19 +142,19 @@ class Operation(Struct, frozen=True):
 
     @property
     def body(self) -> Cursor:
-        """The cursor on the body of the SMB2 message, behind the header."""
+        """A cursor on the body of the SMB2 message, behind the header."""
         return Cursor(self.message.head.data, HEADER_LEN)
 
 
 class Smb2Infos:
-    """How the SMB2 messages of a connection were carried. Few differ, and all of a conversation are carried alike."""
+    """Keeps how the SMB2 messages of a connection were carried. Few values differ: a conversation is carried alike."""
 
     def __init__(self, state: ConnectionState) -> None:
         self._state = state
         self._known: dict[tuple[object, ...], SmbInfo] = {}
 
     def info_of(self, operation: Operation, session_id: int, session: Session | None) -> SmbInfo:
-        """How an SMB2 message was carried."""
+        """Returns how an SMB2 message was carried (dialect, session, protection, logon)."""
         logon = stated = number = None
         if session is not None:
             logon = session.in_force if session.former else session.pending or session.logon
@@ -174,7 +173,7 @@ class Smb2Infos:
 
 
 class Smb2Reader:
-    """Follows the SMB2 messages of one connection; events go to `out`."""
+    """Reads the SMB2 messages of one connection, and emits events to `out`."""
 
     def __init__(self, state: ConnectionState, out: Emitter) -> None:
         self._state = state
@@ -189,7 +188,7 @@ class Smb2Reader:
         self._infos = Smb2Infos(state)
 
     def feed(self, direction: Direction, message: Message, transforms: Transforms) -> None:
-        """Takes one SMB2 message, perhaps a compound, out of its transforms."""
+        """Takes one SMB2 message, perhaps a compound, that is free of its transforms."""
         data, length = message.data, message.stop - message.start
         if length < HEADER_LEN:
             self._unreadable(direction, message, "its header is not in the capture")
@@ -208,7 +207,7 @@ class Smb2Reader:
             self._decode_error(direction, message, message, error)
 
     def decrypt(self, direction: Direction, message: Message) -> Message | None:
-        """What an encrypted SMB2 message holds, None where it stays encrypted."""
+        """Returns the message inside an encrypted SMB2 message, None if it stays encrypted."""
         if message.stop - message.start < TRANSFORM_LEN:
             self._unreadable(direction, message, "its header is not in the capture")
             return None
@@ -226,16 +225,16 @@ class Smb2Reader:
         return decrypted
 
     def expect_negotiate(self) -> None:
-        """Expects the response to an SMB1 negotiation that offered SMB2: it may come as an SMB2 one with MessageId 0."""
+        """Expects the response to an SMB1 negotiation that offered SMB2. It may be an SMB2 response with MessageId 0."""
         if 0 in self._pending:
             self._pop(0)
         self._pending[0] = Smb2Request(NEGOTIATE, 0, None)
         self.memory += _REQUEST_COST
 
     def lost_data(self, direction: Direction, what: Message | LostMessages, reason: str) -> None:
-        """Notes that SMB2 messages of this direction were lost: gaps for the pipes that may have lost data.
+        """Notes that SMB2 messages of this direction were lost, and emits gaps for the pipes that may have lost data.
 
-        Data of the server only come as a response, so with all requests at hand only pipes with one unanswered are concerned.
+        The server sends data only in a response. So if all requests are known, only pipes with an unanswered request are concerned.
         """
         from_client = direction == (self._state.client_direction or 0)
         self._requests_lost |= from_client
@@ -271,7 +270,7 @@ class Smb2Reader:
         self._out.append(Problem("limit", "smb", message.frames, text))
 
     def _decode_error(self, direction: Direction, message: Message, part: Message, error: DecodeError) -> None:
-        """Reports an SMB2 operation against its specification, which costs itself."""
+        """Reports an SMB2 operation that violates its specification. Only this operation is lost."""
         if part.whole or not isinstance(error, TruncatedError):
             self._out.append(Problem.from_error("smb", error, part.frames or message.frames))
         else:
@@ -327,7 +326,7 @@ class Smb2Reader:
             take(self, operation, request)
 
     def _forget_oldest(self, message: Message) -> None:
-        """Forgets the oldest SMB2 request, where more wait than a server allows: it will have no response."""
+        """Forgets the oldest SMB2 request, because more wait than a server allows. It will have no response."""
         self._pop(next(iter(self._pending)))
         if not self._forgot:
             self._forgot = True
@@ -339,7 +338,7 @@ class Smb2Reader:
         self.memory += size
 
     def _pop(self, message_id: int) -> None:
-        """Takes an SMB2 request out of those that wait for a response."""
+        """Removes an SMB2 request from those that wait for a response."""
         self.memory -= self._pending.pop(message_id).size
 
     def _response(self, operation: Operation) -> None:
@@ -437,7 +436,7 @@ class Smb2Reader:
             self._read_by_unknown(session, message, span, smb)
 
     def _read_by_unknown(self, session: Session, message: Message, span: tuple[int, int], smb: SmbInfo) -> None:
-        """Takes data of an SMB2 READ whose request was not captured: of the session's pipe, if there is but one."""
+        """Takes the data of an SMB2 READ whose request was not captured. They belong to the session's pipe, if it has only one."""
         pipes = session.pipes()
         if len(pipes) == 1:
             session.deliver(pipes[0], False, message, span, smb, self._out)
@@ -561,7 +560,7 @@ class Smb2Reader:
             self.sessions.logoff(session)
 
     def _unreadable(self, direction: Direction, message: Message, why: str) -> None:
-        """Reports an SMB2 message of which too little was captured to know what it was about."""
+        """Reports an SMB2 message of which too little was captured to know its purpose."""
         reason = message.reason or why
         sender = self._state.connection.sender(direction)
         self._state.note("truncated", f"an SMB2 message from {sender} is cut: {reason}", message.frames)
@@ -569,7 +568,7 @@ class Smb2Reader:
 
 
 class Smb2Command(Struct, frozen=True):
-    """The handlers of one SMB2 command's requests and responses. `is_setup`: it belongs to no session yet."""
+    """The handlers for requests and responses of one SMB2 command. `is_setup`: the command belongs to no session yet."""
 
     request: Callable[[Smb2Reader, Operation, Smb2Request], None] | None = None
     response: Callable[[Smb2Reader, Operation, Smb2Request | None, Session | None], None] | None = None
@@ -599,7 +598,7 @@ def _header_of(message: Message) -> Smb2Header:
 def _came_before(
     state: ConnectionState, operation: Operation, request: Smb2Request, opened: Open, span: tuple[int, int]
 ) -> bool:
-    """Whether an SMB2 request carries to a pipe what one before it carried; the two are one."""
+    """Whether an SMB2 request repeats data that an earlier request carried to the pipe. Both count as one."""
     opened.sent = opened.sent or SentAlready()
     is_replay = bool(operation.header.flags & FLAG_REPLAY)
     request.sent, was_sent = opened.sent.note(operation.message, span, is_replay=is_replay)
@@ -611,7 +610,7 @@ def _came_before(
 
 
 def _opened(request: Smb2Request, session: Session, shared: SharedState) -> Open:
-    """What an SMB2 CREATE has opened: a new open, or a durable one that the client has asked for again."""
+    """Returns the open of an SMB2 CREATE: a new one, or the durable open that the client opens again."""
     if request.reopens is not None:
         known = shared.durable.take_open(session, request.reopens)
         if known is not None:
@@ -624,7 +623,7 @@ def _opened(request: Smb2Request, session: Session, shared: SharedState) -> Open
 
 
 def _take_file_id(request: Smb2Request, file_id: bytes) -> None:
-    """Takes the FileId that an SMB2 request names, or that of the operation before it."""
+    """Notes the FileId of an SMB2 request: the one that it names, or that of the operation before it."""
     compound = request.compound
     if file_id != ANY_FILE:
         request.file_id = file_id

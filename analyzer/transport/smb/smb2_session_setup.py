@@ -1,6 +1,6 @@
-"""SMB2 negotiation, session setup and the sessions of one connection ([MS-SMB2] sections 2.2.3 to 2.2.6, 3.3.5.4, 3.3.5.5).
+"""Follows SMB2 negotiation and setup of one connection's sessions ([MS-SMB2] sections 2.2.3 to 2.2.6, 3.3.5.4, 3.3.5.5).
 
-Sessions that were set up before the capture began are made up as they are met, with what is known of them: their numbers.
+A session that was set up before the capture began is made when a message names it. Only its number is known.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ SETUP_COST = 6000
 
 
 class Smb2Setup(Struct):
-    """An SMB2 session setup under way. `preauth_hash` is None where bytes of it are missing or the dialect has none. `fresh`: it
-    asks for a session; `renews`: it begins in one that is there. Neither, where its first request was not captured."""
+    """An SMB2 session setup under way. `preauth_hash` is None if bytes of it are missing or the dialect has none. `fresh`: it asks
+    for a new session. `renews`: it begins in an existing session. Both are false if its first request was not captured."""
 
     handshake: Handshake
     preauth_hash: bytes | None
@@ -82,13 +82,13 @@ class Smb2Sessions:
         self.times = SessionTimes()
 
     def finish(self) -> None:
-        """Makes sessions of SMB2 setups whose end was not captured, so that what they carried is not lost."""
+        """Makes sessions of SMB2 setups whose end was not captured, so that their data are not lost."""
         for session_id, setup in self.setups.items():
             self._ends_unanswered(session_id, setup)
         self.setups.clear()
 
     def leave(self, session: Session) -> None:
-        """Takes an SMB session off this connection; without connections the session is over."""
+        """Removes an SMB session from this connection. A session without connections is over."""
         state = self._state
         self.times.flush()
         state.forget_session(session)
@@ -96,7 +96,7 @@ class Smb2Sessions:
             self._end(session)
 
     def _end(self, session: Session) -> None:
-        """The SMB session is over: states what there was of it."""
+        """Ends an SMB session: closes its opens, and states its logons and its summary."""
         state, out = self._state, self._out
         session.close_all(out)
         report(session, out)
@@ -110,7 +110,7 @@ class Smb2Sessions:
         out.append(session.summary())
 
     def logoff(self, session: Session) -> None:
-        """Takes a logoff: the SMB2 session is over on all of its connections."""
+        """Takes a logoff, which ends the SMB2 session on all of its connections."""
         self.times.flush()
         for state in session.connections.values():
             state.forget_session(session)
@@ -118,11 +118,11 @@ class Smb2Sessions:
         self._end(session)
 
     def setup_of(self, session_id: int) -> Smb2Setup | None:
-        """The SMB2 setup under way that has this session id."""
+        """Returns the SMB2 setup under way with this session id, None if there is none."""
         return self.setups.get(session_id)
 
     def get(self, session_id: int, message: Message) -> Session | None:
-        """The SMB2 session that a message names; one that was set up before the capture began is made up."""
+        """Returns the SMB2 session that a message names. A session from before the capture is made here."""
         if session_id == 0:
             return None
         session = self._state.sessions.get(session_id)
@@ -152,7 +152,7 @@ class Smb2Sessions:
         return session
 
     def check_signature(self, header: Smb2Header, message: Message, session: Session | None) -> bool | None:
-        """Whether the signature of an SMB2 message is right; None where there is none, or no key to check it with."""
+        """Whether the signature of an SMB2 message is right. None if it has none, or there is no key to check it with."""
         flags = header.flags
         if not flags & FLAG_SIGNED or session is None:
             return None
@@ -224,7 +224,7 @@ class Smb2Sessions:
     # Session setup
 
     def setup_request(self, header: Smb2Header, cur: Cursor, part: Message) -> Smb2Setup:
-        """Takes a request of SMB2 session setup; gives the setup that its response belongs to."""
+        """Takes an SMB2 SESSION_SETUP request. Returns the setup that its response belongs to."""
         cur.skip("session_setup.structure_size", 2)
         binding = bool(cur.u8("session_setup.flags") & SESSION_FLAG_BINDING)
         marks = [smb2_setup_mark(cur.take_bytes("session_setup.fixed", 9))]
@@ -252,7 +252,7 @@ class Smb2Sessions:
         return setup
 
     def _asks(self, session_id: int, setup: Smb2Setup) -> None:
-        """Takes a request for another logon of an SMB2 session, which the server may have granted before its answer is met."""
+        """Takes a request for another logon of an SMB2 session. The server may grant it before its answer is met."""
         if setup.fresh or setup.binding:
             return
         session = self._state.sessions.get(session_id)
@@ -263,7 +263,7 @@ class Smb2Sessions:
                 session.asks_again(logon, setup.first_time_ns, self._out)
 
     def _ends_unanswered(self, session_id: int, setup: Smb2Setup) -> None:
-        """Ends an SMB2 setup whose completing answer was not captured: a new session is taken for granted, a renewal is not."""
+        """Ends an SMB2 setup whose final answer was not captured. A new session is taken as granted, a renewal is not."""
         is_renewal = setup.logon is not None and setup.logon.begins is False
         if not is_renewal and (setup.fresh or setup.binding or session_id not in self._state.sessions):
             self._establish(session_id, setup)
@@ -271,7 +271,7 @@ class Smb2Sessions:
     def setup_response(
         self, header: Smb2Header, setup: Smb2Setup | None, cur: Cursor, part: Message, *, is_encrypted: bool = False
     ) -> None:
-        """Takes a SESSION_SETUP response; `setup` is what its request gave, None where that was not captured."""
+        """Takes an SMB2 SESSION_SETUP response. `setup` is the result for its request, None if that was not captured."""
         if setup is None:
             setup = self._new_setup(part)
             setup.preauth_hash = None
@@ -308,7 +308,7 @@ class Smb2Sessions:
             self.check_signature(header, part, session)
 
     def _refuse(self, header: Smb2Header, setup: Smb2Setup, part: Message) -> None:
-        """Notes an SMB2 logon that the server refused: the session, if there is one, is left unchanged."""
+        """Notes an SMB2 logon that the server refused. The session, if there is one, stays as it is."""
         session = self._state.sessions.get(header.session_id)
         if setup.binding and session is None:
             session = self._state.shared.sessions.bound(header.session_id, self._state)
@@ -342,8 +342,8 @@ class Smb2Sessions:
     def _establish(
         self, session_id: int, setup: Smb2Setup, granted: Granted | None = None, time_ns: int | None = None
     ) -> Session:
-        """The SMB2 session that a setup has made, bound to this connection or renewed. `granted` is None where no answer says
-        so."""
+        """Returns the SMB2 session that a setup made, bound to this connection, or renewed. `granted` is None if no answer states
+        it."""
         state = self._state
         known = state.shared.sessions
         session = known.bound(session_id, state) if setup.binding else state.sessions.get(session_id)
@@ -384,7 +384,7 @@ class Smb2Sessions:
         self._register(session)
 
     def _keys(self, session_id: int, setup: Smb2Setup, *, is_new: bool) -> SessionKeys | None:
-        """The SMB session keys that follow from a setup, or from what was given for the session; None where neither has a key."""
+        """Derives the SMB session keys from a setup, or from a given session key. Returns None if neither has a key."""
         state, key = self._state, setup.handshake.session_key
         if key is not None and state.shared.key_log is not None and is_new and not setup.binding and not setup.renews:
             state.shared.key_log(session_id, key)
@@ -421,7 +421,7 @@ def _granted(flags: int) -> Granted:
 
 
 def _bytes(part: Message, start: int, length: int) -> TracedBytes | None:
-    """The bytes of a security buffer in an SMB2 message, None where some of them were not captured."""
+    """Returns the bytes of a security buffer in an SMB2 message, None if some of them were not captured."""
     start, stop = buffer_span(part, start, length)
     head = part.head
     return head[start:stop] if len(head) >= stop else None

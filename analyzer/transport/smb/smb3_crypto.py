@@ -1,4 +1,4 @@
-"""SMB 3 cryptography: key derivation, opening of encrypted messages, signatures ([MS-SMB2] 3.1.4.1 to 3.1.4.3).
+"""Derives SMB 3 keys, decrypts messages and checks signatures ([MS-SMB2] 3.1.4.1 to 3.1.4.3).
 
 Keys stay inside `SessionKeys`, which shows nothing of them. The ciphers' library is loaded with the first key that needs one.
 """
@@ -36,7 +36,7 @@ _SIGNATURE_AT = slice(48, 64)
 
 
 class SessionKeys(Discreet, frozen=True):
-    """The keys of an SMB2 or SMB3 session: to check signatures, and to open what each side encrypted with `cipher`."""
+    """The keys of an SMB2 or SMB3 session, for checking signatures and for decrypting each side's messages with `cipher`."""
 
     hidden = ("signing_key", "client_to_server", "server_to_client")
     cipher: int | None
@@ -49,13 +49,12 @@ class SessionKeys(Discreet, frozen=True):
 
 
 def preauth_update(so_far: bytes, message: bytes) -> bytes:
-    """The next preauthentication integrity hash value of SMB 3.1.1; SHA-512 is the only algorithm ([MS-SMB2] section 2.2.3.1.1)."""
+    """Returns the next preauthentication integrity hash of SMB 3.1.1, always SHA-512 ([MS-SMB2] section 2.2.3.1.1)."""
     return hashlib.sha512(so_far + message).digest()
 
 
 def kdf(key: bytes, label: bytes, context: bytes, length: int) -> bytes:
-    """The key derivation function of SMB 3: SP 800-108 in counter mode with HMAC-SHA256, as [MS-SMB2] section 3.1.4.2 sets its
-    parameters."""
+    """Derives an SMB 3 key: SP 800-108 in counter mode with HMAC-SHA256, with the parameters of [MS-SMB2] section 3.1.4.2."""
     out = b""
     counter = 0
     while len(out) < length:
@@ -66,7 +65,7 @@ def kdf(key: bytes, label: bytes, context: bytes, length: int) -> bytes:
 
 
 def derive_keys(dialect: int, session_key: bytes, preauth_hash: bytes | None, cipher: int | None) -> SessionKeys | None:
-    """Derives the keys of an SMB2 or SMB3 session by dialect; None where 3.1.1 lacks the hash of its negotiation."""
+    """Derives the keys of an SMB2 or SMB3 session by dialect. Returns None for 3.1.1 without the hash of its negotiation."""
     # [MS-SMB2] 3.2.5.3.1: the first 16 bytes, padded with zeros where the mechanism gave fewer.
     key = session_key[:16].ljust(16, b"\0")
     if dialect < DIALECT_300:
@@ -92,7 +91,7 @@ def derive_keys(dialect: int, session_key: bytes, preauth_hash: bytes | None, ci
 
 
 def decrypt_transform(cipher: int, key: bytes, data: bytes, at: int = 0, stop: int | None = None) -> bytes | None:
-    """Decrypts an SMB 3 message from `at` to `stop` of the data ([MS-SMB2] 2.2.41 and 3.1.4.3); None where the key does not fit."""
+    """Decrypts the SMB 3 message from `at` to `stop` ([MS-SMB2] 2.2.41, 3.1.4.3). Returns None if the key does not fit."""
     if len(key) != (32 if cipher in (AES_256_CCM, AES_256_GCM) else 16):
         return None
     start, stop = at + TRANSFORM_LEN, len(data) if stop is None else stop
@@ -117,7 +116,7 @@ def decrypt_transform(cipher: int, key: bytes, data: bytes, at: int = 0, stop: i
 
 
 def _refusals() -> tuple[type[Exception], ...]:
-    """The exceptions of the ciphers where an SMB 3 key does not fit."""
+    """Returns the exceptions that the ciphers raise if an SMB 3 key does not fit."""
     from cryptography.exceptions import InvalidTag
 
     return InvalidTag, ValueError, OverflowError

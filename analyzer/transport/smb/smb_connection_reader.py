@@ -1,5 +1,5 @@
-"""One SMB connection: stream batches and gaps in, channel events out. Framing, then transforms (encryption, compression), then
-the reader of the dialect family ([MS-SMB2] sections 2.1 and 2.2.1, [MS-CIFS] section 2.2.3)."""
+"""Reads one SMB connection: stream batches and gaps become channel events. Framing comes first, then transforms (encryption,
+compression), then the reader of the dialect family ([MS-SMB2] sections 2.1 and 2.2.1, [MS-CIFS] section 2.2.3)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class SmbConnection:
         self._smb1: Smb1Reader | None = None
 
     def feed(self, item: StreamBatch | Gap) -> list[Event]:
-        """Takes the parts of an SMB connection's batch one after the other, or a gap."""
+        """Takes a batch of the SMB connection part by part, or a gap. Returns the channel events that it completes."""
         if isinstance(item, Gap):
             begun = self._framings[item.direction] or self._begin(item.direction, seeking=True)
             self._take(item.direction, begun.feed(item))
@@ -70,11 +70,11 @@ class SmbConnection:
         return self._out.take_events()
 
     def open_since(self, since_ns: int) -> int | None:
-        """When the first SMB message of the connection began that began at this time or later and is not whole."""
+        """Returns the earliest beginning, from `since_ns` on, of an SMB message of the connection that is not whole."""
         return earliest((framing.since_ns for framing in self._framings if framing is not None), since_ns)
 
     def finish(self) -> list[Event]:
-        """Ends the readers and sessions of the SMB connection: the connection ends."""
+        """Ends the readers and sessions of the SMB connection. Returns their last events."""
         for direction in (0, 1):
             framing = self._framings[direction]
             if framing is not None:
@@ -99,7 +99,7 @@ class SmbConnection:
         return Smb1Reader(self._state, self._smb2.sessions.leave, self._smb2.expect_negotiate, self._out)
 
     def _take(self, direction: Direction, found: list[Framed]) -> None:
-        """Gives the SMB messages that were found in the stream to their reader."""
+        """Gives the SMB messages found in the stream to their reader."""
         log = self._state.shared.message_log
         for event in found:
             if isinstance(event, Message):
@@ -132,7 +132,7 @@ class SmbConnection:
                 self._out.append(event)
 
     def _unwrapped(self, direction: Direction, message: Message) -> tuple[Message | None, Transforms]:
-        """The SMB message without its transforms, and what these were; None where it stays encrypted."""
+        """Removes the transforms of an SMB message. Returns the message inside, None if it stays encrypted, and the transforms."""
         transforms = PLAIN
         if message.begins_with(4) == TRANSFORM_MAGIC:
             decrypted = self._smb2.decrypt(direction, message)
@@ -147,7 +147,7 @@ class SmbConnection:
         return message, transforms
 
     def _decode_error(self, direction: Direction, message: Message, error: DecodeError) -> None:
-        """Reports an SMB message against its specification, which costs itself."""
+        """Reports an SMB message that violates its specification. Only this message is lost."""
         reason = message.reason or str(error)
         if isinstance(error, OutputLimitError):
             reason = str(error)

@@ -1,4 +1,4 @@
-"""What one SMB connection remembers, and what all connections of a capture share."""
+"""The state of one SMB connection, and the state that all SMB connections of a capture share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MessageLog = Callable[[Connection, Direction, Message, Message], object]
 
 
 class ProblemTally(Struct):
-    """Problems of one kind on one SMB connection, emitted once with their count: a short snapshot length cuts every message."""
+    """A repeated problem of one SMB connection, emitted once with its count: a short snapshot length cuts every message."""
 
     kind: ProblemKind
     text: str
@@ -44,7 +44,7 @@ class ProblemTally(Struct):
 
 
 class SharedState(Struct):
-    """Numbers and sessions that the SMB connections of a capture share."""
+    """The numbers, sessions and limits that all SMB connections of a capture share."""
 
     keyring: Keyring
     tickets: Tickets = field(default_factory=Tickets)
@@ -61,11 +61,11 @@ class SharedState(Struct):
     unpacked: int = 0
 
     def handshake(self) -> Handshake:
-        """Follows the handshake of a new SMB logon."""
+        """Begins to follow the handshake of a new SMB logon."""
         return begin(self.keyring, tickets=self.tickets)
 
     def logon(self, handshake: Handshake | None, time_ns: int, frames: Iterable[int] = ()) -> SessionLogon:
-        """A new SMB logon, whose first message was met then."""
+        """Makes a new SMB logon whose first message was captured at that time."""
         return SessionLogon(next(self.numbers.smb_logons), handshake, time_ns, frames)
 
 
@@ -99,7 +99,7 @@ class ConnectionState(Struct):
     tallies: dict[tuple[str, str], ProblemTally] = field(default_factory=dict)
 
     def note(self, kind: ProblemKind, text: str, frames: tuple[int, ...]) -> None:
-        """Counts a problem on the SMB connection that is likely to repeat; `report` emits it."""
+        """Counts a problem of the SMB connection that is likely to repeat. `report` emits it."""
         tally = self.tallies.get((kind, text))
         if tally is None and len(self.tallies) < MAX_NAMES:
             tally = self.tallies[kind, text] = ProblemTally(kind, text)
@@ -120,7 +120,7 @@ class ConnectionState(Struct):
         self.tallies.clear()
 
     def add_session(self, session: Session) -> None:
-        """Remembers an SMB session of the connection under its id; too many, and the oldest has to go."""
+        """Adds an SMB session to the connection by its id. If there are too many, the oldest is dropped."""
         most = self.shared.limits.sessions
         if session.session_id not in self.sessions and len(self.sessions) >= most:
             oldest = self.sessions.pop(next(iter(self.sessions)))
@@ -130,7 +130,7 @@ class ConnectionState(Struct):
         self.sessions[session.session_id] = session
 
     def forget_session(self, session: Session) -> None:
-        """Forgets an SMB session: the connection has no more of it."""
+        """Removes an SMB session from the connection."""
         if self.sessions.get(session.session_id) is session:
             del self.sessions[session.session_id]
 

@@ -1,4 +1,4 @@
-"""Session framing: the bytes of one TCP direction in, SMB messages out ([MS-SMB2] section 2.1, RFC 1002 section 4.3).
+"""Splits the bytes of one TCP direction into SMB messages by their session framing ([MS-SMB2] section 2.1, RFC 1002 section 4.3).
 
 A direction is in one of three states:
 
@@ -48,7 +48,7 @@ _PIECE_COST = 300
 
 
 class FramingState(Enum):
-    """Where SMB framing of a direction stands; see the table above."""
+    """The state of SMB framing in one direction; see the table above."""
 
     AT_HEADER = "at header"
     IN_MESSAGE = "in message"
@@ -63,10 +63,10 @@ class Hole(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True):
-    """The captured part of one SMB message of `length` bytes on the wire.
+    """The captured part of one SMB message, which has `length` bytes on the wire.
 
-    What was captured without a hole from its beginning lies in `data` from `start` to `stop`; what was captured behind holes is the
-    `rest`, each piece with its offset in the message. `reason` states why something is missing.
+    The bytes from its beginning up to the first hole lie in `data` from `start` to `stop`. Bytes behind holes are the `rest`, each
+    piece with its offset in the message. `reason` states why something is missing.
     """
 
     data: TracedBytes
@@ -82,7 +82,7 @@ class Message(Struct, frozen=True):
 
     @classmethod
     def of_pieces(cls, pieces: Sequence[tuple[int, TracedBytes]], length: int, reason: str = "") -> Message:
-        """An SMB message of pieces with their offsets, the first of which may begin the message."""
+        """Makes an SMB message of pieces with their offsets. The first piece may begin the message."""
         if pieces and pieces[0][0] == 0:
             head = pieces[0][1]
             return cls(head, 0, len(head), length, tuple(pieces[1:]), reason)
@@ -94,12 +94,12 @@ class Message(Struct, frozen=True):
 
     @property
     def head(self) -> TracedBytes:
-        """The captured part of the SMB message from its beginning, without a hole."""
+        """The captured bytes of the SMB message from its beginning up to the first hole."""
         data, start, stop = self.data, self.start, self.stop
         return data if start == 0 and stop == len(data) else data[start:stop]
 
     def begins_with(self, length: int) -> bytes:
-        """The first bytes of the SMB message, without joining the others."""
+        """Returns the first bytes of the SMB message, and does not join the others."""
         start, data = self.start, self.data
         stop = start + length
         if stop > self.stop:
@@ -108,7 +108,7 @@ class Message(Struct, frozen=True):
 
     @property
     def time_ns(self) -> int:
-        """The capture time of the SMB message's first byte, 0 where it was not captured."""
+        """The capture time of the SMB message's first byte, 0 if that was not captured."""
         return self.data.time_ns_at(self.start) if self.stop > self.start else 0
 
     @property
@@ -122,7 +122,7 @@ class Message(Struct, frozen=True):
         return [(0, self.head), *self.rest] if self.stop > self.start else list(self.rest)
 
     def part(self, start: int, stop: int) -> Message:
-        """The bytes `start` to `stop` of the SMB message as a message of their own."""
+        """Returns the bytes `start` to `stop` of the SMB message as a message of its own."""
         if stop <= self.stop - self.start:
             return Message(
                 self.data, self.start + start, self.start + max(start, stop), max(stop - start, 0), (), self.reason
@@ -135,7 +135,7 @@ class Message(Struct, frozen=True):
         return Message.of_pieces(kept, max(stop - start, 0), self.reason)
 
     def spans(self, start: int, stop: int) -> Iterator[Span | Hole]:
-        """The bytes `start` to `stop` of the SMB message, captured runs and holes in their order."""
+        """Yields the bytes `start` to `stop` of the SMB message: captured runs and holes, in their order."""
         if stop <= self.stop - self.start:
             if start < stop:
                 yield self.data, self.start + start, self.start + stop
@@ -158,14 +158,14 @@ class Message(Struct, frozen=True):
 
 
 class NetbiosNames(Event, frozen=True):
-    """A NetBIOS session request: the names of the called and the calling end."""
+    """The event of a NetBIOS session request: the names of the called and the calling end."""
 
     called: str
     calling: str
 
 
 class LostMessages(Event, frozen=True):
-    """The event that SMB framing is out of step: unknown messages were lost here."""
+    """The event that SMB framing loses its place: unknown messages were lost here."""
 
     length: int | None
     frames: tuple[int, ...]
@@ -176,7 +176,7 @@ Framed = Message | NetbiosNames | LostMessages | Problem
 
 
 class Framing:
-    """Splits one direction of a connection into SMB messages. `seeking`: the first byte need not be a header."""
+    """Splits one direction of a connection into SMB messages. `seeking`: the first byte may lie inside a message."""
 
     def __init__(self, place: str, *, seeking: bool = False) -> None:
         self._place = place
@@ -197,14 +197,13 @@ class Framing:
 
     @property
     def since_ns(self) -> int | None:
-        """When the SMB message began that is coming in; None where none is."""
+        """The time when the incoming SMB message began, None if no message is incoming."""
         if self._state is FramingState.SEEKING:
             return None
         return self._pieces[0][1].time_ns_at(0) if self._pieces else self._held.since_ns
 
     def feed(self, data: TracedBytes | Gap, start: int = 0, stop: int | None = None) -> list[Framed]:
-        """Takes the stream's bytes of `data` from `start` to `stop`, or that bytes are missing behind what was fed; gives the SMB
-        messages that this completes."""
+        """Takes the stream's bytes of `data` from `start` to `stop`, or a gap. Returns the SMB messages that are complete."""
         out: list[Framed] = []
         if isinstance(data, Gap):
             self._gap(data, out)
@@ -239,7 +238,7 @@ class Framing:
         return out
 
     def _take_one(self, out: list[Framed]) -> bool:
-        """Takes one step of SMB framing in the bytes held; False where more has to come for the next."""
+        """Takes one step of SMB framing in the held bytes. Returns False if the next step needs more bytes."""
         if self._state is FramingState.SEEKING:
             if not self._seek():
                 return False
@@ -311,7 +310,7 @@ class Framing:
         self._lose(LostMessages(over, frames, reason), out)
 
     def finish(self) -> list[Framed]:
-        """Ends SMB framing with the stream: the message that was begun is handed over incomplete."""
+        """Ends SMB framing with the stream. Returns the incoming message as far as it came."""
         out: list[Framed] = []
         if self._state is FramingState.SEEKING:
             self._skip_held()
@@ -324,12 +323,12 @@ class Framing:
         return out
 
     def _begin(self, length: int) -> None:
-        """Begins an SMB message of this length, which follows its framing header, which is held."""
+        """Begins an SMB message of this length. Its framing header is held."""
         self._state = FramingState.IN_MESSAGE
         self._total, self._at, self._prefix = length, 0, HEADER_LEN
 
     def _take_piece(self, length: int) -> None:
-        """Adds `length` bytes of those held, the framing header among them, to the SMB message."""
+        """Adds `length` of the held bytes, which may include the framing header, to the incoming SMB message."""
         piece, prefix, self._prefix = self._held.take_bytes(length), self._prefix, 0
         if len(piece) > prefix:
             self._pieces.append((self._at - prefix, piece))
@@ -356,7 +355,7 @@ class Framing:
         self._held.take_all()
 
     def _seek(self) -> bool:
-        """Drops bytes before the next SMB header; False while none is in sight."""
+        """Drops bytes before the next SMB header. Returns False if none is in sight."""
         held = self._held.take_all()
         found = find_header(held.data)
         keep = found if found >= 0 else max(len(held) - HEADER_SPAN + 1, 0)
@@ -365,7 +364,7 @@ class Framing:
         return found >= 0
 
     def _resumed(self, out: list[Framed]) -> None:
-        """Reports lost SMB messages: a header is in sight again, or the stream ends."""
+        """Reports lost SMB messages when a header is in sight again, or the stream ends."""
         lost, skipped = self._lost, self._skipped
         self._state, self._lost, self._skipped = FramingState.AT_HEADER, None, 0
         if lost is None:
@@ -391,7 +390,7 @@ def _read_names(body: bytes) -> Iterator[NetbiosNames]:
 
 
 def _netbios_name(body: bytes, at: int) -> tuple[str, int]:
-    """A first-level encoded NetBIOS name (RFC 1001 section 14.1) and the offset behind it; empty where it is none."""
+    """Reads a first-level encoded NetBIOS name (RFC 1001 section 14.1). Returns it, empty if invalid, and the offset behind it."""
     if len(body) < at + 34 or body[at] != 32:
         return "", len(body)
     nibbles = [byte - 0x41 for byte in body[at + 1 : at + 33]]

@@ -1,4 +1,4 @@
-"""The SMB layer: streams that carry SMB in, the channels of named pipes and the sessions out."""
+"""Follows SMB on all connections: the SMB layer takes their streams and gives channels of named pipes and sessions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from analyzer.transport.tcp.stream_events import Connection, Gap, Recognised, St
 
 
 class SmbLayer:
-    """The layer that follows every connection that carries SMB; other events pass unchanged."""
+    """The layer that follows every connection that carries SMB. Other events pass unchanged."""
 
     takes: ClassVar[frozenset[type[Event]]] = frozenset({StreamBatch, Gap, Recognised, StreamClosed, TicketIssued})
 
@@ -37,9 +37,9 @@ class SmbLayer:
         sessions: KnownSessions | None = None,
         durable: DurableOpens | None = None,
     ) -> None:
-        """`tickets` are those whose issue by a KDC was seen, and get those that are seen from now on. `key_log` gets the id and key
-        of every SMB2 session whose handshake was opened, `message_log` every message that can be read. `numbers`, `sessions` and
-        `durable` are what connections share, new ones if not given."""
+        """`tickets` collects the tickets that KDCs were seen to issue. `key_log` gets the id and key of every SMB2 session whose
+        handshake was opened, `message_log` every readable message. `numbers`, `sessions` and `durable` are shared by connections
+        (default: new ones)."""
         numbers = numbers or Numbers()
         channels = channels if channels is not None else Channels(numbers.channels)
         self._shared = SharedState(
@@ -59,7 +59,7 @@ class SmbLayer:
         self._given_up: set[int] = set()
 
     def feed(self, event: Event) -> list[Event]:
-        """Takes one event of a stream; gives the events of channels and sessions that it completed."""
+        """Takes one event of a stream. Returns the events of channels and SMB sessions that it completes."""
         if isinstance(event, StreamBatch | Gap):
             number = event.connection.number
             connection = self._connections.get(number)
@@ -87,11 +87,11 @@ class SmbLayer:
         return [event]
 
     def open_since(self, since_ns: int) -> int | None:
-        """When the first SMB message began that began at this time or later and is not whole."""
+        """Returns the earliest beginning, from `since_ns` on, of an SMB message that is not whole."""
         return earliest((each.open_since(since_ns) for each in self._connections.values()), since_ns)
 
     def finish(self) -> list[Event]:
-        """Ends every SMB connection with the capture."""
+        """Ends every SMB connection with the capture. Returns their last events."""
         out = [event for connection in self._connections.values() for event in connection.finish()]
         self._connections.clear()
         out += self._shared.durable.finish()

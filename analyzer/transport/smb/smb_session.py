@@ -1,7 +1,7 @@
-"""SMB sessions: their logons, trees and opens, and the channels that opens of pipes become.
+"""SMB sessions: their logons, trees and opens, and the channels of opened pipes.
 
-A session ([MS-SMB2] section 3.3.1.8) as one connection sees it, by its SessionId. `smb2_logons` makes these transitions for
-SMB2, `smb1_logons` those of SMB1:
+A session ([MS-SMB2] section 3.3.1.8) as one connection sees it, by its SessionId. `smb2_session_setup` makes these transitions for
+SMB2, `smb1_session_setup` those of SMB1:
 
     state        input                                                 next state
     -            SESSION_SETUP response with MORE_PROCESSING_REQUIRED   IN SETUP (in `setups`)
@@ -54,7 +54,7 @@ _SESSION_COST, _TREE_COST = 6000, 500
 
 
 class Undecrypted(Struct):
-    """Encrypted messages of an SMB session that stayed encrypted, and why."""
+    """The messages of an SMB session that stayed encrypted, and the reason."""
 
     count: int = 0
     bytes: int = 0
@@ -64,7 +64,7 @@ class Undecrypted(Struct):
 
 
 class SessionLogon:
-    """One logon of an SMB session, as its messages show it: whom the client claimed to be, and what the server granted."""
+    """One logon of an SMB session, as its messages show it: the identity that the client claimed, and what the server granted."""
 
     def __init__(self, number: int, handshake: Handshake | None, time_ns: int, frames: Iterable[int]) -> None:
         self.number = number
@@ -89,12 +89,12 @@ class SessionLogon:
         self.late_until_ns: int | None = None
 
     def late_for(self, session: int, until_ns: int) -> LateLogon:
-        """States that calls of the SMB session of this number may be of the logon, from its first message on."""
+        """Returns the statement that calls of the SMB session `session` may belong to this logon, from its first message on."""
         return LateLogon(session, self.number, self.identity, self.first_time_ns, until_ns)
 
     @property
     def identity(self) -> Identity:
-        """The identity of an SMB logon, by the handshake and the answer to it; an SMB1 session's own words fill in the systems."""
+        """The identity of the SMB logon, by its handshake and the answer. The texts of an SMB1 setup add the operating systems."""
         found = self.plain_identity or (self.handshake.identity if self.handshake is not None else Identity())
         if self.granted is not None:
             is_anonymous = self.granted == "anonymous" or (self.granted == "account" and found.is_anonymous)
@@ -109,14 +109,14 @@ class SessionLogon:
 
 
 def _are_of_one(one: SessionLogon | None, other: SessionLogon) -> bool:
-    """Whether two SMB logons are of one account, as far as their messages say whose they are."""
+    """Whether two SMB logons belong to one account, as far as their messages name it."""
     return one is not None and one.identity.account is not None and one.identity.account == other.identity.account
 
 
 def remember_info(
     infos: dict[tuple[object, ...], SmbInfo], key: tuple[object, ...], info: SmbInfo, logon: SessionLogon | None
 ) -> SmbInfo:
-    """How messages of an SMB connection are carried while a logon is in force. Few differ: those of a conversation are carried
+    """Stores and returns how messages of an SMB connection are carried under a logon. Few values differ: a conversation is carried
     alike."""
     if len(infos) >= _MAX_INFOS:
         infos.clear()
@@ -127,7 +127,7 @@ def remember_info(
 
 
 class Session:
-    """An SMB session: who, which trees, which opens, and what its protection came to."""
+    """An SMB session: its logons, trees and opens, and how its messages were protected."""
 
     def __init__(self, state: ConnectionState, session_id: int, time_ns: int) -> None:
         self.number = next(state.shared.numbers.sessions)
@@ -185,31 +185,31 @@ class Session:
         self.state.memory += size
 
     def ends(self) -> None:
-        """Gives back the memory that the SMB session held: it ends."""
+        """Gives back the memory that the SMB session held, when the session ends."""
         self._takes(-self._memory)
 
     @property
     def handshake(self) -> Handshake | None:
-        """The handshake that the SMB session's keys are from, None where it was not captured."""
+        """The handshake that gave the SMB session its keys, None if it was not captured."""
         return self.began.handshake if self.began is not None else None
 
     @property
     def identity(self) -> Identity:
-        """Who began the SMB session, whoever is logged on now: it keeps the keys of that account."""
+        """The identity that began the SMB session, even if another is logged on now: the session keeps the keys of that account."""
         return self.began.identity if self.began is not None else Identity()
 
     @property
     def in_force(self) -> SessionLogon | None:
-        """The latest logon of the SMB session that the server may act on."""
+        """The latest logon of the SMB session that may be in force at the server."""
         return (self._before() if self.former else None) or self.pending or self.logon
 
     @property
     def needs_times(self) -> bool:
-        """Whether the time of a message decides which logon of the SMB session it is of."""
+        """Whether only the time of a message tells under which logon of the SMB session it was sent."""
         return bool(self.former) and len(self.connections) > 1
 
     def _before(self) -> SessionLogon | None:
-        """The SMB logon that was in force when the message that is read was sent, where another has taken its place since."""
+        """Returns the SMB logon that was in force when the current message was sent, if another logon has replaced it since."""
         at_ns = self.at_ns
         if at_ns is None:
             return None
@@ -217,20 +217,20 @@ class Session:
 
     @property
     def opener(self) -> SessionLogon | None:
-        """The SMB logon under which what is opened now is opened; None where it may be either of two, of different accounts."""
+        """The SMB logon under which new opens are made, None if it may be one of two logons with different accounts."""
         if (before := self._before()) is not None:
             return before
         return self.logon if self.pending is None or _are_of_one(self.logon, self.pending) else None
 
     @property
     def former_opener(self) -> SessionLogon | None:
-        """The SMB logon under which something was opened at an unknown time; None where it may be one of several accounts."""
+        """The SMB logon of an open that was made at an unknown time, None if several accounts are possible."""
         began = self.began
         is_one = began is not None and all(one.account == began.identity.account for one in self.later)
         return self.opener if is_one and began is not None and began.begins else None
 
     def logs_on(self, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
-        """Notes an SMB logon, granted or refused: it begins the session, or takes the place of the logon in force."""
+        """Notes an SMB logon, granted or refused. It begins the session, or replaces the logon in force."""
         self._settles(logon, time_ns, out)
         if self.logon is not None:
             out.append(_stated(self, self.logon, time_ns))
@@ -246,38 +246,39 @@ class Session:
         self.logon = logon
 
     def asks_again(self, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
-        """Notes that somebody asks to replace the SMB logon in force."""
+        """Notes a request to replace the SMB logon in force."""
         self._settles(logon, time_ns, out)
         self.pending = logon
         self._notes_lateness(logon)
 
     def refuses(self, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
-        """Notes that somebody was refused an SMB logon that would have taken the place of the one in force."""
+        """Notes that the server refused an SMB logon that would have replaced the one in force."""
         self._settles(logon, time_ns, out)
         out.append(_stated(self, logon, time_ns))
 
     def _settles(self, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
-        """Settles a renewal of the SMB session's logon: it is answered, or another one follows."""
+        """Settles the renewal of the SMB session's logon that is under way: it was answered, or another one follows."""
         if self.pending is not None and self.pending is not logon:
             out.append(_stated(self, self.pending, time_ns))
             self.state.shared.sessions.state_late(self, self.pending, out)
         self.pending = None
 
     def _notes_lateness(self, logon: SessionLogon) -> None:
-        """Notes which messages were read before an SMB logon though they were sent later. A connection is read in order, so that
-        they came over another one."""
+        """Notes the latest message of the SMB session that was read before a logon but sent after it. It came over another
+        connection, because each connection is read in order."""
         if logon.late_until_ns is None and len(self.connections) > 1 and logon.first_time_ns < self.last_time_ns:
             logon.late_until_ns = self.last_time_ns
 
     @property
     def has_its_key(self) -> bool:
-        """Whether a signature that does not fit is wrong: the SMB session has its first logon's key, or one that fitted before."""
+        """Whether a signature that does not fit is wrong: the SMB session has its first logon's key, or a key that fitted
+        before."""
         began = self.began
         handshake = began.handshake if began is not None and began.begins else None
         return bool(self.verified) or (handshake is not None and handshake.session_key is not None)
 
     def seen(self, time_ns: int, until_ns: int = 0) -> None:
-        """Notes that a message of the SMB session was captured then; the last of several at a later time."""
+        """Notes that a message of the SMB session was captured at this time, or several until `until_ns`."""
         self.first_time_ns = min(self.first_time_ns, time_ns)
         self.last_time_ns = max(self.last_time_ns, time_ns, until_ns)
 
@@ -302,8 +303,8 @@ class Session:
             self._takes(-_TREE_COST - len(tree.path))
 
     def add_open(self, file_id: bytes, opened: Open, out: Emitter, *, is_new: bool = True) -> None:
-        """Adds an open to the SMB session; if its id is still open, a close was missed. One that is not new was opened before
-        now."""
+        """Adds an open to the SMB session. If its id is still open, a close was missed. An open that is not `is_new` was made
+        earlier."""
         self.close(file_id, out)
         opened.logon = opened.logon or (self.opener if is_new else self.former_opener)
         shared, most = self.state.shared, self.state.shared.limits
@@ -331,7 +332,7 @@ class Session:
             self._make_channel(opened)
 
     def open_of(self, file_id: bytes, out: Emitter) -> Open:
-        """The open of the SMB session that a message names; one from before the capture is of unknown kind."""
+        """Returns the open of the SMB session that a message names. An open from before the capture is made, of unknown kind."""
         opened = self.opens.get(file_id)
         if opened is None:
             opened = Open("unknown", None)
@@ -348,7 +349,7 @@ class Session:
             out.append(ChannelClosed(opened.channel))
 
     def detach(self, file_id: bytes) -> Open | None:
-        """Takes an open out of the SMB session that goes on elsewhere, or is closed."""
+        """Removes an open from the SMB session, because it moves to another session or is closed. Returns None if there is none."""
         opened = self.opens.pop(file_id, None)
         if opened is None:
             return None
@@ -362,7 +363,7 @@ class Session:
         return opened
 
     def _crowd(self, what: str, text: str) -> None:
-        """Notes, once for each SMB session, that an open or tree had to make room."""
+        """Notes, once for each SMB session, that the oldest open or tree was dropped."""
         if what not in self._crowded:
             self._crowded.add(what)
             self.state.note("limit", text, tuple(self.frames[:1]))
@@ -418,7 +419,7 @@ class Session:
         *,
         fresh: bool = True,
     ) -> None:
-        """Delivers the bytes `span` of an SMB message, as data and gaps of the channel that the open is, if it is one."""
+        """Delivers the bytes `span` of an SMB message as data and gaps of its pipe's channel. Data of files are dropped."""
         if opened.kind == "file" or span[0] == span[1]:
             return
         if not opened.is_dcerpc and not self._carries_dcerpc(opened, message, span, out):
@@ -438,7 +439,7 @@ class Session:
             fresh = False
 
     def _carries_dcerpc(self, opened: Open, message: Message, span: tuple[int, int], out: Emitter) -> bool:
-        """Whether an SMB open carries DCERPC, of which that was not known, by the first bytes of its data."""
+        """Decides by the first bytes of its data whether an SMB open carries DCERPC."""
         first = next(message.spans(*span))
         head = None
         if not isinstance(first, Hole):
@@ -462,8 +463,8 @@ class Session:
     def lost(
         self, from_client: bool, asked: set[bytes] | None, what: Message | LostMessages, reason: str, out: Emitter
     ) -> None:
-        """Emits gaps for the SMB session's pipes (of the FileIds `asked`, or all) that may have lost data; once until data
-        comes."""
+        """Emits gaps for the SMB session's pipes that may have lost data: those of the FileIds `asked`, or all. It does so once
+        until data comes."""
         intact = self._intact[from_client]
         if not intact:
             return
@@ -478,7 +479,7 @@ class Session:
             out.append(ChannelGap(channel, from_client, None, what.frames, reason))
 
     def deliver_orphan(self, message: Message, span: tuple[int, int], smb: SmbInfo, out: Emitter) -> None:
-        """Delivers DCERPC answered to an SMB request from before the capture, on the pipe that will be met first."""
+        """Delivers DCERPC that answers an SMB request from before the capture, on the pipe that is met first."""
         if self.orphan is None:
             self.orphan = Open("unknown", None, logon=self.former_opener)
         self.deliver(self.orphan, False, message, span, smb, out)
@@ -529,7 +530,7 @@ class Session:
 
 
 def bind_connection(session: Session, number: int, logon: SessionLogon, time_ns: int, out: Emitter) -> None:
-    """Notes that somebody has bound an SMB session to a further connection, or was refused to."""
+    """Notes that a logon bound an SMB session to a further connection, or was refused."""
     former = session.bound_by.pop(number, None)
     if former is not None:
         out.append(_stated(session, former, time_ns))
@@ -540,7 +541,7 @@ def bind_connection(session: Session, number: int, logon: SessionLogon, time_ns:
 
 
 def end_logons(session: Session, out: Emitter) -> None:
-    """States the SMB logons that are in force to the end of a session."""
+    """States the SMB logons that are in force until the end of a session."""
     if session.pending is not None:
         session.state.shared.sessions.state_late(session, session.pending, out)
     for logon in (session.logon, session.pending, *session.bound_by.values()):
@@ -551,7 +552,7 @@ def end_logons(session: Session, out: Emitter) -> None:
 
 
 def _stated(session: Session, logon: SessionLogon, until_ns: int) -> Logon:
-    """An SMB session's logon as it is stated when another takes its place or what it belongs to ends."""
+    """Returns the record of an SMB session's logon, when another replaces it or its session ends."""
     used = logon is session.logon and bool(session.tree_names or session.pipe_names or session.encrypted)
     handshake = logon.handshake
     client, server = logon.ends or (session.client, session.server)
@@ -575,7 +576,7 @@ def _stated(session: Session, logon: SessionLogon, until_ns: int) -> Logon:
 
 
 def _decryption(session: Session) -> tuple[Decryption, str | None]:
-    """What came of the keys of an SMB session, and why."""
+    """Returns whether the messages of an SMB session could be decrypted, and the reason if not."""
     began = session.began
     if began is not None and began.refused is not None:
         return Decryption.NOT_SEALED, f"the server refused the session: {nt_status_name(began.refused)}"
@@ -594,9 +595,9 @@ def _decryption(session: Session) -> tuple[Decryption, str | None]:
 
 
 class SessionTimes:
-    """The times when SMB sessions were seen in a batch: in one table of ordered frames the first and the last place suffice.
+    """Collects the times when an SMB session was seen in a batch: of ordered frames the first and the last place suffice.
 
-    `session` was seen at the places `first` and `last` of `source`, and between; None where nothing is noted.
+    `session` was seen at the places `first` and `last` of `source`, and between. It is None if nothing is noted.
     """
 
     __slots__ = ("first", "last", "session", "source")
@@ -607,8 +608,7 @@ class SessionTimes:
         self.first = self.last = 0
 
     def note(self, session: Session, data: TracedBytes, at: int) -> None:
-        """Notes that an SMB session was seen in the message that begins at `at` of `data`, which is the first of its session and
-        source."""
+        """Notes that an SMB session was seen in the message at `at` of `data`, the first message of its session and source."""
         if self.session is not None:
             self.flush()
         # Bytes that are not joined yet find out where they are from only when they have to.
@@ -620,7 +620,7 @@ class SessionTimes:
             session.seen(time_ns)
 
     def flush(self) -> None:
-        """Passes on to the SMB sessions the times that were noted."""
+        """Passes the noted times on to their SMB session."""
         session, source = self.session, self.source
         if session is not None and source is not None:
             times = source.times(min(self.first, self.last), max(self.first, self.last) + 1)

@@ -35,7 +35,7 @@ OpenKind = Literal["pipe", "file", "unknown"]
 
 
 def may_be_dcerpc(data: bytes) -> bool:
-    """Whether bytes of an open may begin a PDU of DCERPC, of whose header perhaps not all are there."""
+    """Whether data of an open may begin a DCERPC PDU. The header may be incomplete."""
     if len(data) >= 10:
         return looks_like_dcerpc(data)
     return not data or (data[0] == 5 and data[1:2] <= b"\1" and data[2:3] <= b"\x13")
@@ -76,8 +76,8 @@ RPC_PIPES = frozenset(
 
 
 def whole_file_id(opens: Mapping[bytes, Open], file_id: bytes) -> bytes:
-    """The FileId of the open meant by one whose persistent half is left out ([MS-SMB2] section 2.2.14.1), as some servers answer
-    FSCTL_PIPE_TRANSCEIVE: that of the only open with this volatile half."""
+    """Returns the whole FileId of an open, if a message leaves out its persistent half ([MS-SMB2] section 2.2.14.1). Some servers
+    answer FSCTL_PIPE_TRANSCEIVE like this. It is the only open with this volatile half."""
     if file_id in opens or any(file_id[:8]):
         return file_id
     found = [known for known in opens if known[8:] == file_id[8:]]
@@ -96,12 +96,12 @@ class ConnectedTree(Struct):
 
 
 class Open(Struct):
-    """An SMB open of a file or pipe. One of unknown kind becomes a pipe when DCERPC shows in its data.
+    """An SMB open of a file or pipe. An open of unknown kind becomes a pipe when its data shows DCERPC.
 
-    `is_dcerpc` states whether a pipe carries DCERPC: by its name, else by its first bytes, None before there are any. A pipe that
-    does not is read no further, like a file. `durable` is what a client that opens it again is known by, None where the server did
-    not grant that; `sent` is what the client sent over it, where it may send that again. `logon` is that under which it was opened,
-    None where that is not known.
+    `is_dcerpc` states whether a pipe carries DCERPC: by its name, else by its first bytes, None before there are any. Other pipes
+    are not read further, like files. `durable` is the key with which a client opens it again, None if the server did not grant
+    that. `sent` is what the client sent over it, if it may send that again. `logon` is the logon under which it was opened, None if
+    unknown.
     """
 
     kind: OpenKind

@@ -1,4 +1,4 @@
-"""What a connection carries, by its first bytes: on any port SMB, DCERPC, or neither, and Kerberos on that of a KDC.
+"""Recognises what a TCP connection carries by its first bytes: SMB or DCERPC on any port, Kerberos on the port of a KDC.
 
 NetBIOS session service or direct TCP with SMB inside ([MS-SMB2] section 2.1), or DCERPC straight on TCP (C706 section 12.6). A
 connection is undecided until its bytes decide; what it sent meanwhile is held, and given out when they do:
@@ -67,7 +67,7 @@ HEADER_SPAN = 10
 
 
 def find_header(data: bytes) -> int:
-    """Where the first framed SMB header in a TCP stream begins, -1 where there is none."""
+    """Returns the position of the first framed SMB header in bytes of a TCP stream, -1 if there is none."""
     found = _HEADER.search(data)
     return found.start() if found else -1
 
@@ -80,13 +80,13 @@ def looks_like_dcerpc(data: bytes) -> bool:
 
 
 def begins_kerberos(head: bytes) -> bool:
-    """Whether a TCP stream goes on like a Kerberos message: a length and the tag of a message."""
+    """Whether bytes of a TCP stream begin with the length prefix and the tag of a Kerberos message."""
     long_enough = len(head) > KERBEROS_PREFIX_LEN
     return long_enough and head[KERBEROS_PREFIX_LEN] in _KERBEROS_TAGS and _is_kerberos_length(head)
 
 
 def _may_begin_kerberos(head: bytes) -> bool:
-    """Whether the first bytes of a TCP stream may begin Kerberos, where some senders give the length a segment of its own."""
+    """Whether the first bytes of a TCP stream may begin Kerberos. Some senders put the length prefix in a segment of its own."""
     if len(head) > KERBEROS_PREFIX_LEN:
         return begins_kerberos(head)
     return len(head) > 1 and _is_kerberos_length(head)
@@ -104,7 +104,7 @@ class Recognition:
         self._states: dict[int, _Undecided | Protocol | None] = {}
 
     def feed(self, events: list[Event]) -> tuple[list[Event], list[Connection]]:
-        """The events of TCP connections whose protocol is known, and the connections that turned out to be none of ours."""
+        """Returns the events of TCP connections whose protocol is recognised, and the connections that are not ours."""
         out: list[Event] = []
         others: list[Connection] = []
         for event in events:
@@ -163,10 +163,10 @@ class Recognition:
 
 
 class _Undecided:
-    """A TCP connection whose protocol is not known yet, with what it sent that may still matter.
+    """A TCP connection whose protocol is not recognised yet, and the items of its stream that are held meanwhile.
 
-    Impatient, its first bytes decide. Patient, because it was taken up in its middle or has a port of ours, it is searched
-    for a header, and what was searched is dropped but for the few bytes a header may have begun in.
+    The first bytes decide, unless the connection was taken up in its middle or has a port of ours. Then (`_patient`) its stream is
+    searched for a header. Searched bytes are dropped, except the last few, in which a header may begin.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -180,7 +180,7 @@ class _Undecided:
         self._sender_ptype: tuple[Direction, int] | None = None
 
     def feed(self, item: StreamBatch | Gap) -> Protocol | Literal["other", "open"]:
-        """Takes a gap or one part of the TCP stream; what the connection carries, or that it is open still."""
+        """Takes a gap or one part of the TCP stream. Returns the protocol, `open` if undecided, `other` if none of ours."""
         way = item.direction
         if isinstance(item, Gap):
             self._patient = True
@@ -205,7 +205,7 @@ class _Undecided:
         return "other"
 
     def _drop(self, way: Direction, keep: int) -> None:
-        """Forgets the bytes of a TCP direction but for the last parts, which hold at least `keep` bytes where there are any."""
+        """Drops the held bytes of a TCP direction, except the last parts that together hold at least `keep` bytes."""
         kept: list[StreamBatch | Gap] = []
         size = 0
         for item in reversed(self.items):
@@ -220,7 +220,7 @@ class _Undecided:
         self._fresh[way] = False
 
     def client_direction(self) -> Direction:
-        """The direction of requests in a TCP connection, as far as the PDU that decided shows."""
+        """Returns the TCP direction that carries requests, as far as the PDU that decided shows it."""
         if self._sender_ptype is None or self._sender_ptype[1] in _CLIENT_PTYPES:
             return self._sender_ptype[0] if self._sender_ptype else 0
         return 1 if self._sender_ptype[0] == 0 else 0
@@ -243,5 +243,5 @@ def _is_smb(run: bytes) -> bool:
 
 
 def _may_begin(run: bytes) -> bool:
-    """Whether more bytes of the TCP stream could still make it one of ours."""
+    """Whether more bytes of an undecided TCP stream could still show a protocol of ours."""
     return not run or run[0] in (0, 5, SESSION_REQUEST, POSITIVE_RESPONSE, KEEPALIVE)

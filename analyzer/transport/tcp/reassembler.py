@@ -1,4 +1,4 @@
-"""TCP reassembly: batches of segments in file order in, both directions of every connection of ours out, in order (RFC 9293).
+"""Reassembles TCP: batches of segments in file order become the ordered bytes of both directions of a connection (RFC 9293).
 
 `tcp_states` has the states of connections and directions, `stream_ordering_and_gaps` how segments are put in order and when a hole
 is a gap, `protocol_recognition` which connections are ours. This module finds the connection of a segment, begins and ends it.
@@ -78,7 +78,7 @@ class Reassembler:
         *,
         timeouts: TcpTimeouts = _TIMEOUTS,
     ) -> None:
-        """`recognition` decides which TCP connections are ours."""
+        """`recognition` decides which TCP connections carry a protocol of ours."""
         self._limits = limits
         self._timeouts = timeouts
         self._halves: dict[FlowKey, Half] = {}
@@ -113,13 +113,13 @@ class Reassembler:
         return out
 
     def open_since(self, since_ns: int) -> int | None:
-        """When the first TCP segment that waits was captured, of those captured at this time or later."""
+        """Returns the earliest capture time, from `since_ns` on, of a TCP segment that still waits."""
         waiting = [self._flows[number] for number in self._undecided.holders if number in self._flows]
         segments = (item.time_ns for flow in waiting for item in (*flow.first_segments, *flow.out_of_window))
         return earliest((earliest(segments, since_ns), self._order.open_since(since_ns)), since_ns)
 
     def finish(self) -> list[Event]:
-        """Ends all TCP connections with the capture."""
+        """Closes all TCP connections at the end of the capture."""
         out: list[Event] = []
         for flow in list(self._flows.values()):
             events: list[Event] = []
@@ -130,7 +130,7 @@ class Reassembler:
         return out
 
     def _deliver(self, half: Half, item: SegmentBatch) -> StreamBatch:
-        """Delivers a batch of TCP segments that continues both directions."""
+        """Delivers a batch of TCP segments that continues both directions, and moves their positions on."""
         other, replies = half.other, item.replies
         offset, reply_offset, size = half.next - half.origin, other.next - other.origin, item.borders[-1]
         batch = StreamBatch(
@@ -151,7 +151,7 @@ class Reassembler:
         return batch
 
     def _recognised(self, events: list[Event]) -> list[Event]:
-        """The stream events of TCP connections of ours; nothing more is wanted of the others."""
+        """Returns the stream events of TCP connections that carry a protocol of ours, and marks other connections as IGNORED."""
         if not events:
             return events
         out, others = self._recognition.feed(events)
@@ -166,7 +166,7 @@ class Reassembler:
         return out
 
     def _segment(self, item: Segment) -> list[Event]:
-        """Takes a TCP segment on its own."""
+        """Takes one TCP segment: begins a connection, or passes the segment to the one that it belongs to."""
         src, dst = item.src, item.dst
         if item.time_ns > self._order.now:
             self._order.now = item.time_ns
@@ -202,8 +202,7 @@ class Reassembler:
         return out
 
     def _limit_undecided(self, flow: Flow, out: list[Event]) -> None:
-        """Counts the memory of a TCP connection that waits until it is known where it begins, or whether it is another; above
-        the limit for all of them, decides the oldest."""
+        """Limits the memory of segments kept for undecided TCP connections: above the limit, decides the oldest of them."""
         size = sum(SEGMENT_COST + len(item.payload) for item in (*flow.first_segments, *flow.out_of_window))
         leaving = self._undecided.holds(flow.connection.number, size)
         for number in leaving:
@@ -225,7 +224,7 @@ class Reassembler:
         return flow
 
     def _synchronize(self, flow: Flow, out: list[Event]) -> None:
-        """Synchronizes a TCP connection: its directions start where their first data lies, then the kept segments are taken in."""
+        """Synchronizes a TCP connection: starts each direction at its first data, then takes in the kept segments."""
         flow.state = FlowState.ESTABLISHED
         self._undecided.ends(flow.connection.number)
         kept, flow.first_segments = flow.first_segments, []
@@ -310,7 +309,7 @@ class Reassembler:
         return out
 
     def _reuse(self, flow: Flow, others: list[Segment], out: list[Event]) -> None:
-        """Ends a TCP connection whose ports another one uses, which these segments begin."""
+        """Closes a TCP connection, because the given segments begin another connection on the same ports."""
         flow.syn = None
         self._close(flow, "reused", out)
         self._forget(flow)
@@ -325,8 +324,7 @@ class Reassembler:
         self._undecided.ends(flow.connection.number)
 
     def _synchronize_by_syn(self, flow: Flow, syn: Segment, out: list[Event]) -> None:
-        """Synchronizes a TCP direction by a SYN that comes late in the file: it shows where the direction begins, so it goes
-        first."""
+        """Synchronizes a TCP direction by a SYN that comes late in the file. The SYN goes first: the direction begins there."""
         connection = flow.connection
         a = connection.a
         if not connection.initiator_known:
@@ -340,7 +338,7 @@ class Reassembler:
             self._synchronize(flow, out)
 
     def _is_another(self, half: Half, syn: Segment) -> bool:
-        """Whether a TCP SYN on known ports opens another connection, rather than being sent or seen again."""
+        """Whether a TCP SYN on known ports opens another connection, and is no repeated or late SYN of this connection."""
         flow = half.flow
         if flow.state is FlowState.UNSYNCHRONIZED and half.isn is None:
             # Late in the file only where its first byte lies just before what was kept.
@@ -363,7 +361,7 @@ class Reassembler:
     # Ending
 
     def _close(self, flow: Flow, reason: CloseReason, out: list[Event]) -> None:
-        """Emits everything that is left of a TCP connection, then its end."""
+        """Closes a TCP connection: emits everything that it still holds, then `StreamClosed`."""
         if flow.state not in (FlowState.UNSYNCHRONIZED, FlowState.ESTABLISHED):
             return
         if flow.state is FlowState.UNSYNCHRONIZED:
@@ -389,7 +387,7 @@ class Reassembler:
             out.append(StreamClosed(flow.connection, reason))
 
     def _end_resets(self, out: list[Event]) -> None:
-        """Ends a few of the TCP connections that fell silent after a reset; called for each new one, so it keeps pace."""
+        """Closes a few TCP connections that are silent since a reset. Each new connection calls it, so it keeps pace."""
         for flow in list(islice(self._order.resets.values(), 4)):
             del self._order.resets[flow.connection.number]
             if self._order.now - flow.time_ns >= self._timeouts.reset_ns:
@@ -408,7 +406,7 @@ class Reassembler:
             self._halves.pop(key, None)
 
     def _make_room(self, out: list[Event]) -> None:
-        """Keeps the number of TCP connections in bounds: an eighth goes at once, the least missed first."""
+        """Drops an eighth of the TCP connections if there are too many, the least needed first."""
         most = self._limits.connections
         if len(self._flows) < most:
             return
@@ -434,10 +432,9 @@ class Reassembler:
 
 
 def _continues(half: Half, item: SegmentBatch) -> bool:
-    """Whether a batch continues both directions of a TCP connection that is in sequence, and acknowledges nothing that did not
-    come.
+    """Whether a batch of segments continues both directions of a TCP connection in sequence, and acknowledges only delivered bytes.
 
-    What is acknowledged within a batch of both directions was sent in it before, and is checked there.
+    A batch of both directions also acknowledges bytes of its own. The builder of the batch has checked these.
     """
     other = half.other
     if not (item.in_sequence and half.seen and other.state is IN_SEQUENCE):
@@ -455,8 +452,8 @@ def _continues(half: Half, item: SegmentBatch) -> bool:
 
 
 def _may_be_forged(half: Half, syn: Segment) -> bool:
-    """Whether a TCP SYN may be forged: it leaves the connection that there is unchanged, until somebody answers it. A server
-    ignores it while a connection is open (RFC 9293 section 3.10.7.4), and whoever wants to hide what follows sends one."""
+    """Whether a TCP SYN on an open connection may be forged. Servers ignore such a SYN (RFC 9293 section 3.10.7.4), and attackers
+    send one to hide what follows. So the connection stays as it is until somebody answers the SYN."""
     flow = half.flow
     is_open = flow.state is FlowState.ESTABLISHED and flow.has_events and not flow.was_reset
     is_seen = half.seen and half.other.seen and FINISHED not in (half.state, half.other.state)
@@ -464,8 +461,8 @@ def _may_be_forged(half: Half, syn: Segment) -> bool:
 
 
 def _goes_with(half: Half, item: Segment, syn: Segment) -> bool:
-    """Whether a segment shows that a TCP SYN began a connection: the other end answers it, or its own goes on behind it, where the
-    connection that there is would not go on."""
+    """Whether a segment confirms that a TCP SYN opened a connection: the other end answers it, or the sender continues behind it,
+    where the old connection does not stand."""
     behind = (syn.seq + 1 + len(syn.payload)) & MASK
     if item.src == syn.dst:
         return item.flags & (SYN | ACK | RST) == SYN | ACK and (item.ack - syn.seq - 1) & MASK <= len(syn.payload)
@@ -473,7 +470,7 @@ def _goes_with(half: Half, item: Segment, syn: Segment) -> bool:
 
 
 def _is_out_of_window(half: Half, item: Segment) -> bool:
-    """Whether both numbers of a TCP data segment are far from where its connection stands."""
+    """Whether both numbers (sequence, acknowledgement) of a TCP data segment are far from where its connection stands."""
     if half.state is UNKNOWN or half.other.state is UNKNOWN:
         return False
     if not len(item.payload) or item.flags & (SYN | RST | ACK) != ACK:

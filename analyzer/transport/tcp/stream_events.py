@@ -1,4 +1,4 @@
-"""What TCP reassembly emits: per connection and direction, bytes in order, and what is missing between them."""
+"""Events that TCP reassembly emits: bytes of each direction in order, and the gaps between them."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Connection(Struct, frozen=True):
 
 
 class Recognised(StandsAlone, frozen=True):
-    """The event that the protocol of a TCP connection is recognised; the first event of every connection of ours.
-    `client_direction` is that of requests, as far as its bytes show."""
+    """The event that the protocol of a TCP connection is recognised. It is the first event of every connection of ours.
+    `client_direction` is the direction of requests, as far as the first bytes show it."""
 
     connection: Connection
     protocol: Protocol
@@ -47,11 +47,11 @@ class Recognised(StandsAlone, frozen=True):
 
 
 class StreamBatch(Event, frozen=True):
-    """Bytes of a TCP connection in order, of one direction or of both in turn: part i is `borders[i]` to `borders[i + 1]` of
+    """Bytes of a TCP connection in order, of one direction or of both in turn. Part i is `borders[i]` to `borders[i + 1]` of
     `data`.
 
-    A part is of `direction`, or of the other one where `replies[i]`. `offset` and `reply_offset` are the positions of
-    the first bytes of both in their streams, gaps counted (`reply_offset` is 0 where the other one sends nothing).
+    A part belongs to `direction`, or to the other direction where `replies[i]` is true. `offset` and `reply_offset` are the
+    positions of the first bytes of both in their streams, gaps counted. `reply_offset` is 0 if the other direction sends nothing.
     Iterating gives each part as a batch of its own.
     """
 
@@ -65,25 +65,25 @@ class StreamBatch(Event, frozen=True):
 
     @classmethod
     def of_part(cls, connection: Connection, direction: Direction, offset: int, data: TracedBytes) -> StreamBatch:
-        """A batch of TCP stream bytes of one part."""
+        """Returns a batch of TCP stream bytes that has one part."""
         return cls(connection, direction, offset, data, [0, len(data)], [False])
 
     def way(self, part: int) -> Direction:
-        """The TCP direction of a part of the stream batch."""
+        """Returns the TCP direction of one part of the stream batch."""
         return self.ways[self.replies[part]]
 
     @property
     def ways(self) -> tuple[Direction, Direction]:
-        """The TCP directions of parts that are no reply, and of those that are."""
+        """The TCP directions of the stream batch: first of parts that are no reply, then of replies."""
         return (1, 0) if self.direction else (0, 1)
 
     @property
     def replied(self) -> int:
-        """How many bytes of the stream batch the other TCP direction sends."""
+        """The number of bytes in the stream batch that the other TCP direction sends."""
         return sum(compress(map(sub, self.borders[1:], self.borders), self.replies))
 
     def offsets(self) -> list[int]:
-        """The position of the first byte of each part in its TCP stream."""
+        """Returns for each part of the stream batch the position of its first byte in its TCP stream."""
         found, after = [], [self.offset, self.reply_offset]
         for part, is_reply in enumerate(self.replies):
             found.append(after[is_reply])
@@ -91,7 +91,7 @@ class StreamBatch(Event, frozen=True):
         return found
 
     def since(self, part: int) -> StreamBatch:
-        """The parts of the stream batch from number `part` on."""
+        """Returns a stream batch with the parts from number `part` on."""
         offsets = [self.offset, self.reply_offset]
         for at, is_reply in enumerate(self.replies[:part]):
             offsets[is_reply] += self.borders[at + 1] - self.borders[at]
@@ -107,10 +107,10 @@ class StreamBatch(Event, frozen=True):
 
 
 class Gap(Event, frozen=True):
-    """The event that bytes `offset` to `offset + length` of a TCP stream were not captured (never zeros in their place).
+    """The event that bytes `offset` to `offset + length` of a TCP stream were not captured. They are never replaced by zeros.
 
-    `frames` are the last frame before and the first after the hole, as far as there are any. `length` is None where the
-    end of the hole is unknown (nothing of this direction was captured after it).
+    `frames` are the last frame before the hole and the first one after it, as far as they exist. `length` is None if nothing of
+    this direction was captured after the hole.
     """
 
     connection: Connection
@@ -122,8 +122,7 @@ class Gap(Event, frozen=True):
 
 
 class StreamClosed(Event, frozen=True):
-    """The event that no more events of this TCP connection will come. `reason`: `fin`, `rst`, `reused`, `idle`, `limit` or `end`
-    (of the capture)."""
+    """The event that a TCP connection has ended and emits no more events. A `reason` of `end` means the end of the capture."""
 
     connection: Connection
     reason: Literal["fin", "rst", "reused", "idle", "limit", "end"]

@@ -1,4 +1,4 @@
-"""The bytes of each direction in order: what segments hold is put among the entries that wait, and leaves when its turn has come.
+"""Orders the bytes of each TCP direction: places segments among the entries that wait, and delivers entries whose turn has come.
 
 A direction holds entries sorted by position: data, what a snapshot length cut off, FIN. The first entry leaves when it continues
 its direction and the other direction has delivered everything it acknowledges (`need`). So a response never overtakes its request,
@@ -68,15 +68,14 @@ BEFORE_RESET = "not captured before the connection was reset"
 
 
 class _Delivered(Struct, eq=False):
-    """A batch of TCP segments that was delivered, of so many; the offsets of each direction are looked up once, when they are
-    needed."""
+    """A delivered batch of `count` TCP segments. `ranges` has the offsets of both directions, once they were needed."""
 
     batch: StreamBatch
     count: int
     ranges: tuple[tuple[int, int], tuple[int, int]] | None = None
 
     def has(self, direction: Direction, start: int, stop: int) -> bool:
-        """Whether delivered TCP segments have bytes of a direction with offsets from `start` to `stop`."""
+        """Whether the delivered batch has bytes of a TCP direction between the offsets `start` and `stop`."""
         if self.ranges is None:
             batch = self.batch
             replied = batch.replied
@@ -88,7 +87,7 @@ class _Delivered(Struct, eq=False):
 
 
 class Recent:
-    """The last delivered TCP segments, for comparing what is sent again with them; those of a batch came together."""
+    """The TCP segments delivered last, in batches. Retransmissions are compared with them."""
 
     __slots__ = ("_batches", "_count")
 
@@ -105,8 +104,8 @@ class Recent:
     def deliveries_of(
         self, connection: Connection, direction: Direction, start: int, stop: int
     ) -> Iterator[tuple[int, TracedBytes]]:
-        """Offset and data of each delivered TCP segment of a direction (of each frame of one), the last one first, of batches with
-        bytes from `start` to `stop`."""
+        """Yields offset and data of delivered TCP segments of a direction, the last one first, from batches with bytes between
+        `start` and `stop`."""
         left = _RECENT
         for delivered in reversed(self._batches):
             if delivered.batch.connection is connection and delivered.has(direction, start, stop):
@@ -117,7 +116,7 @@ class Recent:
 
 
 def _last_segments(batch: StreamBatch, most: int) -> Iterator[tuple[Direction, int, TracedBytes]]:
-    """Direction, offset and data of the last TCP segments that came together, at most so many, the last one first."""
+    """Yields direction, offset and data of the last `most` TCP segments of a stream batch, the last one first."""
     borders, replies, replied = batch.borders, batch.replies, batch.replied
     part, stop = len(replies) - 1, len(batch.data)
     after = [batch.offset + stop - replied, batch.reply_offset + replied]
@@ -133,7 +132,7 @@ def _last_segments(batch: StreamBatch, most: int) -> Iterator[tuple[Direction, i
 
 
 class Ordering:
-    """Orders the TCP segments of connections; `close` ends a connection of which both directions have ended."""
+    """Orders the TCP segments of all connections. `close` closes a connection whose two directions have ended."""
 
     def __init__(
         self, limits: Limits, timeouts: TcpTimeouts, close: Callable[[Flow, CloseReason, list[Event]], None]
@@ -150,7 +149,7 @@ class Ordering:
         self.now = 0
 
     def take_segment(self, half: Half, item: Segment, out: list[Event]) -> None:
-        """Puts what a TCP segment holds among the waiting entries of its direction."""
+        """Places the data, SYN, FIN or RST of a TCP segment in its direction, among the entries that wait."""
         flow = half.flow
         if flow.state is FlowState.CLOSED:
             return
@@ -208,7 +207,7 @@ class Ordering:
 
     @staticmethod
     def _take_ack(half: Half, item: Segment, seq: int) -> int:
-        """Takes a TCP acknowledgement: up to where the other end has acknowledged what was sent to it, 0 where that is nothing
+        """Takes a TCP acknowledgement. Returns the position up to which it newly acknowledges the other direction, 0 if nothing is
         new."""
         other, need = half.other, 0
         if other.state is UNKNOWN:
@@ -236,7 +235,7 @@ class Ordering:
             self.resets[flow.connection.number] = flow
 
     def _place(self, half: Half, new: HeldEntry, out: list[Event]) -> None:
-        """Places an entry of TCP data among those held. Where bytes are already held they stay; cut-off bytes give way to data."""
+        """Places an entry of TCP data among those held. Bytes already held stay, but data replaces cut-off bytes."""
         held = half.held
         if not held or new.start >= held[-1].stop:
             held.append(new)
@@ -320,8 +319,8 @@ class Ordering:
     # Letting go
 
     def settle(self, flow: Flow, out: list[Event], force: str | None = None, target: int = -1) -> None:
-        """Delivers TCP data that may leave, gives up what will not come; with `force` everything, until no more than `target` is
-        held."""
+        """Delivers the TCP data of a connection that may leave, and gives up holes whose time has come. With `force`, the reason
+        for gaps, it continues until at most `target` bytes are held."""
         if force is not None:
             for each in flow.halves:
                 each.acked = min(each.acked, each.last_ack)
@@ -352,7 +351,7 @@ class Ordering:
                 self._check_limits(flow, out)
 
     def open_since(self, since_ns: int) -> int | None:
-        """When the first TCP data that waits behind holes was captured, of that captured at this time or later."""
+        """Returns the earliest capture time, from `since_ns` on, of TCP data that waits behind holes."""
         held = (half.held[0].data for flow in self._holding.values() for half in flow.halves if half.held)
         return earliest((data.first_time_ns for data in held if data is not None), since_ns)
 
@@ -372,7 +371,7 @@ class Ordering:
                     break
 
     def _ready(self, flow: Flow, forced: bool) -> Half | None:
-        """The TCP direction whose first entry may leave now; of two, the one that comes first in the file."""
+        """Returns the TCP direction whose first entry may leave now. If both may, the entry that is first in the file decides."""
         best: Half | None = None
         blocked = 0
         for half in flow.halves:
@@ -418,15 +417,14 @@ class Ordering:
             self._drop_held(half)
 
     def _was_no_fin(self, half: Half, behind: int | None, out: list[Event]) -> None:
-        """Takes back a TCP FIN: the byte that was taken for it was data, for there is more behind it, in this frame or
-        acknowledged."""
+        """Takes back a presumed TCP FIN: more data follows, so the missing byte was data. Emits a gap of one byte."""
         half.state = WAITING
         half.flow.gapped = True
         frames = tuple(frame for frame in (half.frame, behind) if frame is not None)
         out.append(Gap(half.flow.connection, half.direction, half.next - 1 - half.origin, 1, frames, _ACKED))
 
     def _pass_over(self, flow: Flow, forced: str | None, out: list[Event]) -> bool:
-        """Gives up one hole in a TCP direction whose time has come; False where there is none."""
+        """Gives up one hole in a TCP direction whose time has come. Returns False if there is no such hole."""
         for half in sorted(flow.halves, key=lambda half: half.held[0].frame if half.held else 1 << 62):
             end = half.held[0].start if half.held else half.acked
             if end <= half.next or half.state is FINISHED:
@@ -456,7 +454,7 @@ class Ordering:
         return False
 
     def _given_up(self, half: Half, end: int) -> str | None:
-        """Why the hole in a TCP direction up to `end` is no longer waited for, None while it is."""
+        """Returns the reason why the hole up to `end` in a TCP direction is given up, None while we still wait for it."""
         timeouts = self._timeouts
         if not half.seen:
             return None
@@ -494,7 +492,7 @@ class Ordering:
             self.report(half, "note", (item.frame,), "data after the end of this stream was ignored", out)
 
     def drop(self, flow: Flow) -> None:
-        """Drops all TCP data held of this connection; none of its directions stays in sequence."""
+        """Drops all held data of a TCP connection, and takes its directions out of sequence."""
         flow.first_segments = []
         self._holding.pop(flow.connection.number, None)
         self.resets.pop(flow.connection.number, None)
@@ -510,6 +508,6 @@ class Ordering:
 
 
 def like_keep_alive(item: Segment) -> bool:
-    """Whether a TCP segment is like a keep-alive: a single byte without PSH (RFC 9293 section 3.8.4): where it repeats the last
+    """Whether a TCP segment looks like a keep-alive (RFC 9293 section 3.8.4): a single byte without PSH. If it repeats the last
     position, its value means nothing."""
     return len(item.payload) == 1 and not item.missing and not item.flags & (PSH | SYN | FIN)

@@ -1,4 +1,4 @@
-"""What reassembly knows of a connection and of each of its directions: their states, and what is held.
+"""States of TCP connections and of their directions during reassembly, and the entries that a direction holds.
 
 A direction is in one of these states; `stream_ordering_and_gaps` decides:
 
@@ -83,7 +83,7 @@ PRESUMED_FIN, FINISHED = DirectionState.PRESUMED_FIN, DirectionState.FINISHED
 
 
 class TcpTimeouts(Struct, frozen=True):
-    """How long TCP reassembly waits, in nanoseconds of capture time and in segments. How much it may hold is in `core.limits`."""
+    """How long TCP reassembly waits, in nanoseconds of capture time and in segments. `core.limits` has how much it may hold."""
 
     # SMB clients keep a connection for hours (Windows drops idle sessions after 15 minutes, but keeps those with open
     # files), so age alone ends nothing; above `Limits.connections`, those idle for this long count as idle.
@@ -103,8 +103,8 @@ class TcpTimeouts(Struct, frozen=True):
 
 
 class HeldEntry:
-    """An entry of TCP data that waits: positions `start` to `stop`; `need` is the position the other direction must have
-    reached."""
+    """An entry of a TCP direction that waits, from position `start` to `stop`. `need` is the position the other direction must
+    reach."""
 
     __slots__ = ("data", "frame", "kind", "need", "start", "stop")
 
@@ -128,8 +128,8 @@ class HeldEntry:
 
 
 class Half:
-    """One direction of a TCP connection, as reassembly knows it. Positions are unwrapped 64-bit sequence numbers; `origin` is the
-    one with stream offset 0."""
+    """The state of one direction of a TCP connection in reassembly. Positions are unwrapped 64-bit sequence numbers; `origin` is
+    the position of stream offset 0."""
 
     __slots__ = (
         "acked",
@@ -185,7 +185,7 @@ class Half:
 
 
 class Flow:
-    """Both directions of a TCP connection, as reassembly knows them."""
+    """The state of a TCP connection in reassembly, with both directions (`halves`)."""
 
     __slots__ = (
         "connection",
@@ -223,7 +223,7 @@ class Flow:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the TCP connection has ended, and only late segments may come."""
+        """Whether the TCP connection has ended, so that only late segments may come."""
         return self.state is FlowState.CLOSED
 
     @property
@@ -232,7 +232,7 @@ class Flow:
 
     @property
     def has_events(self) -> bool:
-        """Whether something of this TCP connection was delivered or given up."""
+        """Whether data of this TCP connection was delivered or given up."""
         return self.gapped or any(half.frame is not None for half in self.halves)
 
 
@@ -242,7 +242,7 @@ def is_before(one: int, two: int) -> bool:
 
 
 def lowest(numbers: list[int]) -> int:
-    """The first of TCP sequence numbers."""
+    """Returns the first of the TCP sequence numbers in serial order."""
     found = numbers[0]
     for number in numbers:
         found = number if is_before(number, found) else found
@@ -250,7 +250,7 @@ def lowest(numbers: list[int]) -> int:
 
 
 def highest(numbers: list[int]) -> int:
-    """The last of TCP sequence numbers."""
+    """Returns the last of the TCP sequence numbers in serial order."""
     found = numbers[0]
     for number in numbers:
         found = number if is_before(found, number) else found

@@ -1,4 +1,4 @@
-"""Opens of files as messages show them, and what they come to when they are closed: a `FileRecord` each."""
+"""Follows SMB opens of files until they are closed, and makes a `FileRecord` of each."""
 
 from __future__ import annotations
 
@@ -30,20 +30,19 @@ _Share = tuple[bool, str | None]
 
 
 def is_pipe(trees: Mapping[_Tree, str | None], tree: _Tree, name: str | None) -> bool:
-    """Whether an SMB open is of a pipe and no file. Its share tells where the share's path is None because it is no disk, else its
-    name."""
+    """Whether an SMB open is a pipe and no file. A share without a path is no disk, so it tells; else the open's name does."""
     if tree in trees:
         return trees[tree] is None
     return name is not None and pipe_name(name) in RPC_PIPES
 
 
 def share_of(trees: Mapping[_Tree, str | None], tree: _Tree) -> _Share:
-    """What is known of the share that an SMB tree is of."""
+    """Returns what is known of the share that an SMB tree connects to: whether the connecting was captured, and its path."""
     return tree in trees, trees.get(tree)
 
 
 class Carried(NamedTuple):
-    """Where an SMB message was carried: its ends, the session that it names, its time and frames."""
+    """How an SMB message was carried: its ends, the session that it names, its time and frames."""
 
     client: Endpoint
     server: Endpoint
@@ -53,26 +52,26 @@ class Carried(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """An SMB message on its way, in the form in which it was sent: most are of no file, and nobody asks where these were."""
+    """An SMB message in its sent form. Most concern no file, so its ends and frames are looked up only on demand."""
 
     connection: Connection
     direction: Direction
     message: Message
 
     def server(self, *, is_response: bool) -> Endpoint:
-        """The server of an SMB message: the end that answers."""
+        """Returns the server's end of an SMB message: the sender of responses."""
         end = self.connection.sender if is_response else self.connection.receiver
         return end(self.direction)
 
     def carried(self, session_id: int, *, is_response: bool) -> Carried:
-        """Where the SMB message was carried, of the session with this id."""
+        """Returns how the SMB message was carried, for the session with this id."""
         ends = self.connection.sender(self.direction), self.connection.receiver(self.direction)
         client, server = reversed(ends) if is_response else ends
         return Carried(client, server, session_id, self.message.time_ns, self.message.frames)
 
 
 class FileOpen(Struct):
-    """An SMB open of a file or directory, as far as it got."""
+    """An SMB open of a file or directory, with what messages did to it so far."""
 
     carried: Carried
     share: str | None
@@ -93,7 +92,7 @@ class FileOpen(Struct):
     last_time_ns: int = 0
 
     def note(self, carried: Carried, *actions: FileAction) -> None:
-        """Notes one more SMB message about the opened file, and the actions of this message."""
+        """Notes one more SMB message about the opened file, with its actions."""
         self.actions.update(dict.fromkeys(actions))
         if len(self.frames) < _MAX_FRAMES // 2:
             self.frames.update(dict.fromkeys(carried.frames))
@@ -114,7 +113,7 @@ class FileOpen(Struct):
             at += stop - start
 
     def record(self, number: int | None, user: str | None) -> FileRecord:
-        """The record of what was done to the opened file; of the session with this number, of this user."""
+        """Returns the record of what was done to the opened file, with the number and the user of its session."""
         size = self.size
         if self.is_new and self.written is not None:
             size = max(size or 0, self.written.end)
@@ -150,7 +149,7 @@ class FileOpen(Struct):
 
 
 class FileOpens:
-    """The opens of files of all SMB sessions. `done` are those that ended, in the order of their ends."""
+    """The opens of files of all SMB sessions. `done` has the opens that ended, in the order of their ends."""
 
     def __init__(self, most_opens: int, most_files: int) -> None:
         self.done: list[FileOpen] = []
@@ -162,7 +161,7 @@ class FileOpens:
         self._no_files: set[Hashable] = set()
 
     def add(self, key: Hashable, opened: FileOpen) -> None:
-        """Remembers an open of a file; the same key still open means that its close was missed."""
+        """Adds an open of a file. If the same key is still open, its close was missed."""
         self._end(key)
         self._no_files.discard(key)
         if len(self._open) >= self._most_opens:
@@ -170,18 +169,18 @@ class FileOpens:
         self._open[key] = opened
 
     def get(self, key: Hashable) -> FileOpen | None:
-        """The open of a file with this key."""
+        """Returns the open of a file with this key, None if there is none."""
         return self._open.get(key)
 
     def is_no_file(self, key: Hashable) -> bool:
-        """Whether the open with this key was passed over as no file."""
+        """Whether the open with this key was passed over, because it is no file."""
         return key in self._no_files
 
     def met(
         self, key: Hashable, carried: Carried, share: _Share, message: Message, span: tuple[int, int]
     ) -> FileOpen | None:
-        """The open of a file with this key that a message reads or writes: one from before the capture where it is met first, None
-        of what is no file. Where nothing shows the share, its data do."""
+        """Returns the open of a file that a message reads or writes, None if it is no file. An open from before the capture is made
+        here. If nothing shows its share, its data decide."""
         opened = self._open.get(key)
         if opened is not None or key is None or key in self._no_files:
             return opened
@@ -195,14 +194,14 @@ class FileOpens:
         return opened
 
     def pass_over(self, key: Hashable) -> None:
-        """Passes over the open with this key: it is no file."""
+        """Passes over the open with this key, because it is no file."""
         self._end(key)
         if len(self._no_files) >= self._most_opens:
             self._no_files.clear()
         self._no_files.add(key)
 
     def close(self, key: Hashable, carried: Carried, size: int | None) -> None:
-        """Closes the open with this key; `size` is that of its file, where it is known."""
+        """Closes the open of a file with this key. `size` is the size of its file, None if unknown."""
         self._no_files.discard(key)
         opened = self._open.get(key)
         if opened is None:
@@ -213,19 +212,19 @@ class FileOpens:
         self._end(key)
 
     def read(self, opened: FileOpen, carried: Carried, message: Message, span: tuple[int, int], offset: int) -> None:
-        """Takes what an SMB message read of an opened file."""
+        """Takes the bytes that an SMB message read from an opened file."""
         opened.note(carried, "read")
         opened.read = opened.read or Content(self._waiting)
         opened.take_content(opened.read, message, span, offset, is_new=False)
 
     def write(self, opened: FileOpen, carried: Carried, message: Message, span: tuple[int, int], offset: int) -> None:
-        """Takes what an SMB message wrote to an opened file."""
+        """Takes the bytes that an SMB message wrote to an opened file."""
         opened.note(carried, "written")
         opened.written = opened.written or Content(self._waiting)
         opened.take_content(opened.written, message, span, offset, is_new=True)
 
     def finish(self, opened: FileOpen) -> None:
-        """Keeps what is known of a file whose open has ended or was refused, or which was deleted or renamed without an open."""
+        """Keeps an open file that has ended or was refused, or a file that was deleted or renamed without an open."""
         for content in (opened.read, opened.written):
             if content is not None:
                 content.release()
@@ -235,7 +234,7 @@ class FileOpens:
             self.forgotten += 1
 
     def end(self) -> None:
-        """Ends all opens of files: the capture ends."""
+        """Ends all opens of files at the end of the capture."""
         for key in list(self._open):
             self._end(key)
 

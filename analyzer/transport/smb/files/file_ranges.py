@@ -1,7 +1,7 @@
-"""Content of a file that passes in pieces: pieces with their places in, ranges and the digest of one run out.
+"""Collects the content of a file that passes over SMB in pieces: which ranges passed, and the digest of one run.
 
-The digest is made as pieces come in order. What comes early waits, up to a bound; beyond it there is no digest. A digest is only
-given of one range without a hole, without a byte that was written twice.
+The digest is made as pieces come in order. Early pieces wait, up to a bound. Beyond it there is no digest. A digest is only given
+of one range without a hole, without a byte that was written twice.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ _MAX_RANGES, _FIRST_BYTES = 256, 16
 
 
 class EarlyBytes:
-    """How many bytes of file content that came early wait in all files."""
+    """The number of bytes of early file content that wait, in all files."""
 
     def __init__(self) -> None:
         self.bytes = 0
 
 
 class Content:
-    """The content of one file that passed in one direction."""
+    """The content of one file that passed over SMB in one direction."""
 
     def __init__(self, waiting: EarlyBytes) -> None:
         self.bytes = 0
@@ -44,7 +44,7 @@ class Content:
         self._first = b""
 
     def add(self, start: int, data: bytes, *, is_new: bool) -> None:
-        """Adds a piece of a file's content. What passed before is not taken again; `is_new` says that it may be other bytes (a
+        """Adds a piece of a file's content at `start`. Bytes that passed before are not taken again. `is_new`: they may differ (a
         write)."""
         if not data:
             return
@@ -60,7 +60,7 @@ class Content:
         self._note(start, start + len(data))
 
     def passed(self, size: int | None) -> PassedContent | None:
-        """The content that passed of a file of this size, None where nothing did."""
+        """Returns the content that passed of a file of this size, None if nothing passed."""
         if not self._starts:
             return None
         self._settle()
@@ -76,7 +76,7 @@ class Content:
         )
 
     def release(self) -> None:
-        """Ends the file's content: nothing more comes."""
+        """Ends the file's content, and drops the pieces that still wait."""
         self._settle()
         self._waiting.bytes -= self._early_bytes
         self._early.clear()
@@ -84,12 +84,12 @@ class Content:
 
     @property
     def first(self) -> bytes:
-        """The first bytes of the file, as far as they passed."""
+        """The first bytes of the file, as far as they passed over SMB."""
         return self._first
 
     @property
     def end(self) -> int:
-        """Where the last range of the file's content ends."""
+        """The end of the last range of the file's content that passed."""
         return self._stops[-1] if self._stops else 0
 
     def _overlaps(self, start: int, stop: int) -> bool:
@@ -97,7 +97,7 @@ class Content:
         return at < len(self._starts) and self._starts[at] < stop
 
     def _fresh(self, start: int, stop: int) -> list[tuple[int, int]]:
-        """The parts of a range of file content that did not pass before."""
+        """Returns the parts of a range of file content that did not pass before."""
         found = []
         for number in range(bisect_right(self._stops, start), len(self._starts)):
             if self._starts[number] >= stop:
@@ -110,7 +110,7 @@ class Content:
         return found
 
     def _note(self, start: int, stop: int) -> None:
-        """Joins a range of file content with those that it touches."""
+        """Joins a range of file content with the ranges that it touches."""
         first, last = bisect_left(self._stops, start), bisect_right(self._starts, stop)
         if first < last:
             start, stop = min(start, self._starts[first]), max(stop, self._stops[last - 1])
@@ -137,7 +137,7 @@ class Content:
         self._waiting.bytes += len(data)
 
     def _follow(self) -> None:
-        """Takes file content that waited for the bytes that came."""
+        """Takes the file content that waited for the bytes before it."""
         while (data := self._early.pop(self._at, None)) is not None:
             self._early_bytes -= len(data)
             self._waiting.bytes -= len(data)
@@ -145,8 +145,8 @@ class Content:
             self._at += len(data)
 
     def _overflow(self, start: int, data: bytes) -> None:
-        """Takes a piece beyond what may wait of a file. Where nothing was hashed yet, the run begins with the first byte that
-        waits; else the hash is given up."""
+        """Takes a piece of file content that is too much to wait. If nothing was hashed yet, the run begins with the first byte
+        that waits; else the hash is given up."""
         if self._begin is None:
             self._settle()
             if start == self._at:
@@ -156,7 +156,7 @@ class Content:
         self.release()
 
     def _settle(self) -> None:
-        """Settles where a run of file content begins: with its first byte that passed, where that is not the file's."""
+        """Settles where the hashed run of file content begins: at the first byte that passed, if the file's first byte did not."""
         if self._begin is None and self._early:
             self._begin = self._at = min(self._early)
             self._follow()

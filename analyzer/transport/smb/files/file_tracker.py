@@ -1,7 +1,7 @@
-"""Files over SMB: messages in, a `FileRecord` for each open of a file or directory out.
+"""Follows files over SMB: makes a `FileRecord` for each open of a file or directory.
 
-Ordinary traffic is dense with files, and analyses of calls pass over them. Who asks for files alone has this be given every message
-that can be read, decrypted (`MessageLog`).
+Ordinary traffic is full of files, and analyses of calls skip them. A reader that asks for files gives every readable message to the
+`FileLog` here, decrypted (`MessageLog`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _OF_ONE_CONNECTION = frozenset(("1.0", None))
 
 
 class FileLog:
-    """Follows the files of a capture over SMB."""
+    """Follows all files of a capture that are used over SMB."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -39,7 +39,7 @@ class FileLog:
         self._smb1: dict[int, Smb1Files] = {}
 
     def take_message(self, connection: Connection, direction: Direction, sent: Message, message: Message) -> None:
-        """Takes one SMB message in its sent form and in its decrypted form, for what it does to files."""
+        """Takes one SMB message, in its sent form and decrypted, and notes what it does to files."""
         number, requests, passing = connection.number, self._limits.requests, Sent(connection, direction, sent)
         try:
             if message.begins_with(4) == SMB1_MAGIC:
@@ -55,7 +55,7 @@ class FileLog:
             pass  # what is wrong with a message is stated where sessions are read
 
     def found(self, sessions: Sequence[SmbSession]) -> FoundFiles:
-        """The records of files over SMB, in the order of the first messages. `sessions` are those of the capture."""
+        """Returns the records of files over SMB, in the order of their first messages. `sessions` are those of the capture."""
         self._opens.end()
         by_place = _BySession(sessions)
         omissions: tuple[OmissionRecord, ...] = ()
@@ -71,8 +71,8 @@ class FileLog:
 
 
 class _BySession:
-    """Finds the SMB session that a message about a file belongs to: that of its connection, or one of SMB2 with the same id that
-    several connections have. Sessions may follow each other on a connection: then it is the last one that had begun."""
+    """Finds the SMB session of a message about a file: that of its connection, or an SMB2 session with this id on several
+    connections. Sessions may follow each other on a connection: then it is the last one that had begun."""
 
     def __init__(self, sessions: Sequence[SmbSession]) -> None:
         self._of_connection: dict[tuple[Endpoint, Endpoint, int], list[SmbSession]] = {}

@@ -1,7 +1,7 @@
-"""What SMB1 messages do to files ([MS-CIFS] section 2.2.4): messages in, opens out. TRANSACTION2 is not read.
+"""Follows what SMB1 messages do to files ([MS-CIFS] section 2.2.4): messages become opens. TRANSACTION2 is not read.
 
-Requests and answers meet by process and multiplex id. Commands may be chained (AndX); those that read and write stand alone as a
-rule, and of a chain only the first that does is taken.
+Requests and answers meet by process and multiplex id. Commands may be chained (AndX). Those that read and write usually stand
+alone; of a chain only the first of them is taken.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Smb1Files:
         self._trees: dict[int, str | None] = {}
 
     def take_message(self, message: Message, carried: Callable[[int], Carried], connection: int) -> None:
-        """Takes what one SMB1 message does to files; `carried` says where it was, of the session with this UID."""
+        """Notes what one SMB1 message does to files. `carried` tells how it was carried, for the session with a UID."""
         data = message.head.data
         header = read_header(data)
         key = header.pid, header.mid

@@ -1,7 +1,7 @@
-"""What SMB2 messages do to files ([MS-SMB2] sections 2.2.9 to 2.2.40): messages in, opens out.
+"""Follows what SMB2 messages do to files ([MS-SMB2] sections 2.2.9 to 2.2.40): messages become opens.
 
-A request waits for its response by its MessageId: only what the server granted was done. What is written counts where the server
-did not refuse it.
+A request waits for its response by its MessageId, because only granted requests were done. Written data counts if the server did
+not refuse it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ SessionKey = tuple[int, int]
 
 
 class _Smb2FileRequest(Struct):
-    """An SMB2 request about a file that waits for its response, and what the response has to be read with."""
+    """An SMB2 request about a file that waits for its response, with the fields that the response needs."""
 
     command: int
     # The one before it in its compound, whose open it means where it names none.
@@ -68,7 +68,7 @@ class _Smb2FileRequest(Struct):
 
 
 class _Operation(NamedTuple):
-    """An SMB2 message about a file, or one of a compound."""
+    """One SMB2 message about a file, alone or in a compound."""
 
     header: Smb2Header
     message: Message
@@ -79,7 +79,7 @@ class _Operation(NamedTuple):
 
     @property
     def carried(self) -> Carried:
-        """Where the SMB2 message was: its ends, session, time and frames."""
+        """How the SMB2 message was carried: its ends, session, time and frames."""
         return self.sent.carried(self.header.session_id, is_response=self.header.is_response)
 
 
@@ -87,14 +87,14 @@ class Smb2Files:
     """Follows the files of one SMB2 connection."""
 
     def __init__(self, opens: FileOpens, trees: dict[tuple[SessionKey, int], str | None], most_requests: int) -> None:
-        """`trees` are the disk shares of all SMB2 sessions by session and tree id; None for those that are no disk."""
+        """`trees` are the disk shares of all SMB2 sessions by session and tree id, None for shares that are no disk."""
         self._opens, self._trees, self._most = opens, trees, most_requests
         self._asked: dict[int, _Smb2FileRequest] = {}
         # Bytes of writes that wait.
         self._held = 0
 
     def take_message(self, message: Message, sent: Sent) -> None:
-        """Takes what one SMB2 message, perhaps a compound, does to files."""
+        """Notes what one SMB2 message, perhaps a compound, does to files."""
         at, tree_id = 0, None
         session: SessionKey = (0, 0)
         before: _Smb2FileRequest | None = None
@@ -123,8 +123,8 @@ class Smb2Files:
             at += step
 
     def _passes_over(self, header: Smb2Header, head: bytes, session: SessionKey) -> bool:
-        """Whether an SMB2 message by itself is none of a file, as nearly all are that carry calls: a read or write of what was
-        passed over, an answer to such a one, or of a command that says nothing of files."""
+        """Whether an SMB2 message certainly concerns no file, like nearly all that carry calls: it reads or writes an open that was
+        passed over, answers such a request, or has a command without files."""
         if header.is_response:
             return header.message_id not in self._asked
         if header.command not in _REQUESTS:
@@ -298,7 +298,7 @@ class Smb2Files:
 
 
 def _effect(level: int, buffer: Cursor) -> Callable[[FileOpen], FileAction | None] | None:
-    """What a level of SET_INFO does to an open file ([MS-FSCC] section 2.4)."""
+    """Returns a function for what a level of SET_INFO does to an open file ([MS-FSCC] section 2.4), None if it does nothing."""
     if level == _RENAME:
         buffer.skip("rename.replace_and_root", 16)
         name = buffer.take_bytes("rename.name", buffer.u32("rename.len_name")).decode("utf-16-le", "replace")
