@@ -1,4 +1,4 @@
-"""What numpy does not do, or does only with modules that take long to load."""
+"""Array functions that numpy lacks, or has only in modules that load slowly."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 def bytes_at(data: bytes, at: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.uint8]:
-    """Returns so many bytes of the data from each of some places on, a row each. All of them are within the data."""
+    """Returns `size` bytes of the data from each of some places on, as the rows of an array. All lie within the data."""
     places = np.ndarray((len(data) - size + 1,), f"V{size}", data, strides=(1,))
     return places[at].view(np.uint8).reshape(-1, size)
 

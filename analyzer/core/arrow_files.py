@@ -1,4 +1,4 @@
-"""Tables of one form of Arrow IPC files ("Arrow Columnar Format", IPC File Format; Schema.fbs, Message.fbs, File.fbs).
+"""Writes and reads tables in one form of Arrow IPC files ("Arrow Columnar Format": IPC File Format, Schema, Message, File.fbs).
 
 A file has a schema, batches of rows, and a footer that says where these are. All of its bytes but the values follow from the
 columns and from how many values each has: `written` lays them out. `ArrowTable` lays them out again, and compares them with what is
@@ -26,8 +26,8 @@ WIDTHS = ("u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8")
 
 
 class ArrowColumn(Struct, frozen=True):
-    """A column of an Arrow file: its name and type. `width` is the type of its numbers; a list has one child, a struct has those of
-    its fields.
+    """A column of an Arrow file: its name and type. `width` is the type of its numbers. A list has one child, a struct one for each
+    field. `width` is the type of its numbers; a list has one child, a struct has those of its fields.
 
     Numbers of times are ns since 1970 UTC. Places in texts and lists are numbers of 64 bits.
     """
@@ -40,8 +40,8 @@ class ArrowColumn(Struct, frozen=True):
 
 
 class ArrowValues(Struct, frozen=True, eq=False):
-    """The values of a column for an Arrow file: its buffers, those of the kind alone (arrays, and bytes of texts), and the values
-    of its children. Where a row is not `present`, the buffers' contents mean nothing to other programs (None: all are present)."""
+    """The values of an Arrow column: its own buffers (arrays, and bytes of texts), and the values of its children. In rows that are
+    not `present`, the contents of the buffers have no meaning (None: all rows are present)."""
 
     length: int
     buffers: tuple[Any, ...] = ()
@@ -49,7 +49,7 @@ class ArrowValues(Struct, frozen=True, eq=False):
     present: Any = None
 
     def part(self, kind: ColumnKind, columns: Sequence[ArrowColumn], start: int, stop: int) -> ArrowValues:
-        """The values of some rows of an Arrow column; `columns` are the children of the column."""
+        """Returns the values of some rows of an Arrow column. `columns` are the children of the column."""
         present = self.present[start:stop] if self.present is not None else None
         buffers, children = self.buffers, self.children
         if kind == "struct":
@@ -72,7 +72,7 @@ class ArrowValues(Struct, frozen=True, eq=False):
 
 
 class _Reference(NamedTuple):
-    """What a flatbuffer refers to: a table, a vector of tables, one of structs (their bytes), or a string."""
+    """A reference in a flatbuffer: to a table, a vector of tables, a vector of structs (their bytes), or a string."""
 
     value: _FlatTable | Sequence[_FlatTable] | tuple[int, bytes] | str
 
@@ -82,7 +82,7 @@ _FlatTable = Sequence[tuple[str, int] | _Reference | None]
 
 
 class _Flat:
-    """Builds a buffer of flatbuffers: https://flatbuffers.dev/internals. Equal tables always give equal bytes."""
+    """Builds a flatbuffer: https://flatbuffers.dev/internals. Equal tables always give equal bytes."""
 
     def __init__(self, root: _FlatTable) -> None:
         self.out = bytearray(4)
@@ -90,7 +90,7 @@ class _Flat:
         self._align(0)
 
     def _align(self, over: int) -> None:
-        """Aligns the flatbuffer: the place so many bytes behind the end becomes a multiple of 8."""
+        """Pads the flatbuffer, so that the place `over` bytes behind its end is a multiple of 8."""
         self.out += bytes(-(len(self.out) + over) % 8)
 
     def _table(self, fields: _FlatTable) -> int:
@@ -164,7 +164,7 @@ def _schema(columns: Sequence[ArrowColumn]) -> _FlatTable:
 
 
 def _message(kind: int, header: _FlatTable, body: int) -> bytes:
-    """An Arrow message without its body, of which it states the length."""
+    """Returns an Arrow message without its body. The message states the length of the body."""
     made = bytes(_Flat((_VERSION, ("B", kind), _Reference(header), ("q", body))).out)
     return _CONTINUED + struct.pack("<I", len(made)) + made
 
@@ -183,7 +183,7 @@ _COUNT = struct.Struct("<I")
 
 @lru_cache(128)
 def _before_blocks(columns: tuple[ArrowColumn, ...]) -> bytes:
-    """The footer of an Arrow file up to the number of its batches, which stands in front of their places: with these it ends."""
+    """Returns the footer of an Arrow file up to the number of its batches. Their places follow."""
     return bytes(_Flat((_VERSION, _Reference(_schema(columns)), None, _Reference((0, b"")))).out)[: -_COUNT.size]
 
 
@@ -196,8 +196,8 @@ _PAIR = struct.Struct("<qq")
 
 
 class _BatchForm(NamedTuple):
-    """The Arrow message of a batch of so many nodes and buffers with zeros for what it states, and where it states how many rows it
-    has, its nodes, its buffers, and how long its values are."""
+    """The Arrow message of a batch with zeros in the place of its numbers. Also the places of these numbers: rows, nodes, buffers,
+    and the length of the values."""
 
     zeros: bytes
     rows: int
@@ -228,11 +228,11 @@ def _batch_form(nodes: int, buffers: int) -> _BatchForm:
 
 
 class _Layout:
-    """How the values of an Arrow batch lie: rows and nulls of each column, place and length of each buffer."""
+    """The layout of the values of an Arrow batch: rows and nulls of each column, place and length of each buffer."""
 
     def __init__(self, columns: Sequence[ArrowColumn], counts: Iterator[int], rows: int) -> None:
-        """`counts` are what the columns do not say, one column after the other: of those that may be null how many are, of texts
-        how long they are together, of lists how many values they have."""
+        """`counts` are the numbers that the columns do not state, column by column: nulls of nullable ones, total length of texts,
+        number of values of lists."""
         self.rows, self.size = rows, 0
         self.nodes: list[tuple[int, int]] = []
         self.buffers: list[tuple[int, int]] = []
@@ -295,7 +295,7 @@ def _buffers(columns: Sequence[ArrowColumn], values: Sequence[ArrowValues]) -> I
 
 
 def written(given: Sequence[ArrowColumn], batches: Iterable[Sequence[ArrowValues]]) -> Iterator[bytes]:
-    """The bytes of an Arrow file of a table of columns, in pieces; each batch has the values of its rows, and at least one row."""
+    """Yields the bytes of an Arrow file of a table, in pieces. Each batch has the values of its rows, at least one row."""
     columns = tuple(given)
     head = _head(columns)
     yield head
@@ -316,7 +316,7 @@ def written(given: Sequence[ArrowColumn], batches: Iterable[Sequence[ArrowValues
 
 
 class ColumnNode(Struct, frozen=True):
-    """A column and where its values stand among those of an Arrow batch: which node, and which buffer is its first."""
+    """An Arrow column and the place of its values in a batch: which node, and which buffer is its first."""
 
     column: ArrowColumn
     number: int
@@ -325,14 +325,14 @@ class ColumnNode(Struct, frozen=True):
 
     @property
     def end(self) -> tuple[int, int]:
-        """Node and buffer of what comes behind this Arrow column."""
+        """The node and the buffer behind those of this Arrow column."""
         if self.children:
             return self.children[-1].end
         return self.number + 1, self.buffer + (3 if self.column.kind in ("text", "bytes") else 2)
 
 
 def nodes_of(columns: Sequence[ArrowColumn], number: int = 0, buffer: int = 0) -> tuple[ColumnNode, ...]:
-    """The Arrow columns with their places in batches."""
+    """Returns the Arrow columns with the places of their values in batches."""
     found = []
     for column in columns:
         own = {"struct": 1, "list": 2}.get(column.kind, 0)
@@ -344,7 +344,7 @@ def nodes_of(columns: Sequence[ArrowColumn], number: int = 0, buffer: int = 0) -
 
 
 class ArrowBatch(Struct, frozen=True):
-    """A batch of an Arrow file, found to be laid out as it says: rows, nulls of each node, place and length of each buffer."""
+    """A batch of an Arrow file whose layout was checked: rows, nulls of each node, place and length of each buffer."""
 
     rows: int
     lengths: tuple[int, ...]
@@ -353,8 +353,8 @@ class ArrowBatch(Struct, frozen=True):
 
 
 class ArrowTable:
-    """A table of so many rows in an Arrow file that somebody wrote, in batches of so many. Whoever wrote it may have written
-    anything: what is no such table raises `ValueError` where it is noticed."""
+    """A table of `rows` rows in an Arrow file that somebody else wrote, in batches of `rows_of_batch`. The file may hold anything:
+    if it is no such table, `ValueError` is raised where that shows."""
 
     def __init__(self, columns: Sequence[ArrowColumn], source: Readable, rows: int, rows_of_batch: int) -> None:
         self.columns, self.nodes, self.rows, self.rows_of_batch = tuple(columns), nodes_of(columns), rows, rows_of_batch
@@ -365,7 +365,7 @@ class ArrowTable:
         self._counted: set[tuple[int, int]] = set()
 
     def batch(self, number: int) -> ArrowBatch:
-        """One of the batches of rows of the Arrow table, read once."""
+        """Returns one of the batches of the Arrow table. Each is read once."""
         found = self._batches.get(number)
         if found is None:
             found = self._batches[number] = self._read(number)
@@ -378,7 +378,7 @@ class ArrowTable:
         return self._blocks
 
     def _compared(self) -> tuple[_Block, ...]:
-        """The places of the Arrow batches, once what stands before and behind them was compared."""
+        """Returns the places of the Arrow batches, after it compared all bytes before and behind them."""
         source, count = self._source, -(-self.rows // self.rows_of_batch)
         head, before = _head(self.columns), len(_END) + len(_before_blocks(self.columns)) + _COUNT.size
         tail = source.size - len(_foot(self.columns, ())) - count * _BLOCK.size
@@ -415,7 +415,7 @@ class ArrowTable:
     def _counts(
         self, nodes: Sequence[ColumnNode], lengths: Sequence[tuple[int, int]], buffers: Sequence[tuple[int, int]]
     ) -> Iterator[int]:
-        """What the layout of an Arrow batch is made of, as a message states it."""
+        """Yields the counts in an Arrow batch's message from which its layout follows."""
         most = self._source.size
         for node in nodes:
             if node.column.nullable:
@@ -427,14 +427,14 @@ class ArrowTable:
             yield from self._counts(node.children, lengths, buffers)
 
     def data(self, batch: ArrowBatch, buffer: int, start: int, stop: int) -> bytes:
-        """Bytes of a buffer of an Arrow batch."""
+        """Returns bytes of one buffer of an Arrow batch."""
         place, length = batch.buffers[buffer]
         if not 0 <= start <= stop <= length:
             raise ValueError("values that are not there")
         return self._source.read(place + start, stop - start)
 
     def numbers(self, node: ColumnNode, number: int, start: int, stop: int) -> npt.NDArray[Any]:
-        """Rows of an Arrow column of numbers or times, of one batch."""
+        """Returns some rows of an Arrow column of numbers or times, from one batch."""
         import numpy as np
 
         width = int(node.column.width[1])
@@ -442,7 +442,7 @@ class ArrowTable:
         return np.frombuffer(found, f"<{node.column.width}")
 
     def ends(self, node: ColumnNode, number: int, start: int, stop: int) -> npt.NDArray[np.int64]:
-        """Where the values of rows of texts or lists begin and end, of one Arrow batch."""
+        """Returns the places where the values of rows of texts or lists begin and end, from one Arrow batch."""
         import numpy as np
 
         batch = self.batch(number)
@@ -454,11 +454,11 @@ class ArrowTable:
         return found
 
     def flags(self, node: ColumnNode, number: int, start: int, stop: int) -> npt.NDArray[np.bool_]:
-        """Rows of an Arrow column of flags, of one batch."""
+        """Returns some rows of an Arrow column of flags, from one batch."""
         return self._bits(self.batch(number), node.buffer + 1, start, stop)
 
     def present(self, node: ColumnNode, number: int, start: int, stop: int) -> npt.NDArray[np.bool_]:
-        """Whether rows of an Arrow column that may be null are there, of one batch."""
+        """Tells which rows of a nullable Arrow column are not null, in one batch."""
         batch = self.batch(number)
         if (number, node.number) not in self._counted:
             rows = batch.lengths[node.number]
@@ -477,14 +477,14 @@ class ArrowTable:
 
 
 def _within(count: int, most: int) -> int:
-    """Checks a count in an Arrow file against the most that a file of so many bytes can have."""
+    """Checks a count in an Arrow file against the most that the file's bytes can hold, and returns it."""
     if not 0 <= count <= most:
         raise ValueError("more values than there are bytes")
     return count
 
 
 def _stated(message: bytes, nodes: int, buffers: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """What the message of an Arrow batch states of nodes and buffers, wherever it does."""
+    """Returns the numbers of nodes and buffers that the message of an Arrow batch states."""
     form = _batch_form(nodes, buffers)
     if len(form.zeros) != len(message):
         raise ValueError("what stands before a batch is too long or too short")

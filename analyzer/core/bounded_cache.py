@@ -1,4 +1,4 @@
-"""Results that are needed again and again, kept while there is room for them."""
+"""A cache of bounded cost for results that are needed again and again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _Value = TypeVar("_Value")
 
 
 class Kept(Generic[_Value]):
-    """A cache of values by key, up to a total cost. Beyond it, the value that was not used for longest goes first.
+    """A cache of values by key, up to a total cost. Above it, the value unused for longest goes first.
 
     The value that was used last stays, whatever it costs.
     """

@@ -1,4 +1,4 @@
-"""A bounded cursor over bytes: one read per field, and every read knows its name and its end."""
+"""A bounded cursor over bytes: it reads field by field, and each read names its field and respects the end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Cursor:
 
     @property
     def left(self) -> int:
-        """How many bytes the cursor has not read yet."""
+        """The number of bytes that the cursor has not read yet."""
         return self.stop - self.pos
 
     def take_bytes(self, field: str, length: int) -> bytes:
@@ -66,7 +66,7 @@ class Cursor:
 
     @contextmanager
     def window(self, field: str, length: int) -> Iterator[None]:
-        """Confines the cursor's reads to the next `length` bytes; all of them have to be read before the window closes."""
+        """Limits the cursor's reads to the next `length` bytes. All of them must be read before the window closes."""
         if length < 0 or length > self.stop - self.pos:
             raise TruncatedError(
                 f"{length} bytes wanted, {self.stop - self.pos} left", field=field, start=self.pos, stop=self.stop

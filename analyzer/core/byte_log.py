@@ -1,7 +1,7 @@
-"""What a capture leaves behind, kept as bytes: appended once, read in parts, in a temporary file when there is much of it.
+"""Logs for the bytes that are kept of a capture: appended once, read in parts, and in a temporary file if they are many.
 
-The first `room` bytes stay in memory. What comes then is written to a nameless temporary file (in `$TMPDIR`), which is gone with
-the process. Where no file can be written, all stays in memory.
+The first `room` bytes stay in memory. Later bytes are written to a nameless temporary file (in `$TMPDIR`), which ends with the
+process. If no file can be written, all bytes stay in memory.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _SEGMENT = 1 << 18
 
 
 class SpillFile:
-    """A temporary file for bytes of the log, made when the first bytes come."""
+    """A temporary file for bytes of a log. It is made when the first bytes come."""
 
     def __init__(self) -> None:
         self._file: int | None = None
         self._end = 0
 
     def put(self, data: bytes) -> int | None:
-        """Where the bytes lie in the spill file now, None where they could not be written."""
+        """Writes bytes to the spill file. Returns their place in it, None if they could not be written."""
         if not hasattr(os, "pwrite"):
             return None  # Windows has no reading and writing at a place
         if self._file is None:
@@ -59,7 +59,7 @@ class SpillFile:
 
 
 class Log:
-    """A log of bytes appended one behind the other. A position counts all of them from 0."""
+    """A log of bytes, appended one behind the other. A position counts from the first byte, 0."""
 
     __slots__ = ("_file", "_places", "_room", "_seen", "_starts", "_tail", "_whole", "end")
 
@@ -79,7 +79,7 @@ class Log:
         self._seen: tuple[int, bytes] = (0, b"")
 
     def append(self, data: bytes) -> int:
-        """Appends bytes to the log; returns their position."""
+        """Appends bytes to the log. Returns their position."""
         position = self.end
         if len(data) >= _SEGMENT:
             self._flush()
@@ -114,7 +114,7 @@ class Log:
         self._places.append(data if place is None else place)
 
     def read(self, position: int, length: int) -> bytes:
-        """Reads so many bytes of the log from a position on."""
+        """Reads `length` bytes of the log from a position on."""
         # What is read lies, as a rule, where something was read last.
         start, data = self._seen
         first = position - start
@@ -132,7 +132,7 @@ class Log:
         return b"".join(parts)
 
     def _read(self, position: int, length: int) -> bytes:
-        """Reads bytes of one segment of the log, as far as it goes."""
+        """Reads bytes of one segment of the log, as far as the segment goes."""
         tail = self.end - len(self._tail)
         if position >= tail:
             return bytes(self._tail[position - tail : position - tail + length])
@@ -149,7 +149,7 @@ class Log:
         return held[first : first + length]
 
     def pieces(self) -> Iterator[bytes]:
-        """All bytes that were appended to the log, in order."""
+        """Yields all bytes of the log, in order."""
         self._flush()
         for at, held in enumerate(self._places):
             if isinstance(held, bytes):
@@ -161,7 +161,7 @@ class Log:
 
 
 class Readable(Protocol):
-    """Bytes that lie elsewhere, and say so where some of them are not there."""
+    """Bytes outside a log, such as a file's. Reading raises an error if some of them are missing."""
 
     @property
     def size(self) -> int: ...
@@ -170,7 +170,7 @@ class Readable(Protocol):
 
 
 class ReadLog(Log):
-    """A saved log that lies elsewhere and is only read."""
+    """A saved log that lies in a file and is only read."""
 
     __slots__ = ("_source",)
 

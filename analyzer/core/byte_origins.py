@@ -1,4 +1,4 @@
-"""Where bytes were captured: sources, which know it of each of their positions.
+"""Sources: they know for each of their bytes the frame in which it was captured.
 
 While layers read, a source is a `FrameTable`, `JoinedSource` or `SharedSource`. It knows times, and holds on to tables of its
 connection. What is kept of a whole capture is packed when it is complete (`PackedOrigins`). It answers the same questions, except
@@ -53,7 +53,7 @@ class FrameExtent(Discreet, frozen=True):
 
 
 class Source:
-    """A source of bytes that knows where its bytes `start` to `stop` were captured."""
+    """A source of bytes. It knows in which frames its bytes `start` to `stop` were captured."""
 
     __slots__ = ()
 
@@ -61,26 +61,26 @@ class Source:
         raise NotImplementedError
 
     def pack(self, start: int, stop: int, out: bytearray) -> None:
-        """Adds where these bytes were captured, as packed origins."""
+        """Appends the origins of these bytes to `out`, in packed form."""
         for extent in self.extents(start, stop):
             out += PACKED_EXTENT.pack(extent.frame, extent.start, extent.length)
 
     def located(self, start: int, stop: int) -> tuple[bytes, tuple[int, int] | None]:
-        """Where and when these bytes were captured: what `pack` and `times` give, looked up once."""
+        """Returns the packed origins and the times of these bytes: the results of `pack` and `times` by one search."""
         out = bytearray()
         self.pack(start, stop, out)
         return bytes(out), self.times(start, stop)
 
     def only_extent(self, start: int, stop: int) -> FrameExtent | None:
-        """The one place that these bytes come from, byte by byte; None where there are several or none, or what was captured was
-        compressed."""
+        """Returns the one frame extent that these bytes come from, byte by byte. None if there are several or none, or if the
+        captured bytes were compressed."""
         found = list(self.extents(start, stop))
         if len(found) != 1 or found[0].length != stop - start:
             return None
         return found[0] if stop - start == 1 or next(iter(self.extents(start, start + 1))).length == 1 else None
 
     def last_extents(self, start: int, stop: int, most: int) -> Iterable[FrameExtent]:
-        """The last frame extents of these bytes, at most so many, the last one first."""
+        """Returns at most the last `most` frame extents of these bytes, the last one first."""
         return list(self.extents(start, stop))[: -most - 1 : -1]
 
     def note_frames(self, start: int, stop: int, frames: set[int]) -> None:
@@ -88,34 +88,33 @@ class Source:
         frames.update([extent.frame for extent in self.extents(start, stop)])
 
     def frames(self, start: int, stop: int) -> tuple[int, ...]:
-        """The frames that carried these bytes, ascending, each once."""
+        """Returns the frames that carried these bytes, ascending, each once."""
         found: set[int] = set()
         self.note_frames(start, stop, found)
         return tuple(sorted(found))
 
     def times(self, start: int, stop: int) -> tuple[int, int] | None:
-        """The earliest and the latest time of these bytes, None for no bytes."""
+        """Returns the earliest and the latest capture time of these bytes, None for no bytes."""
         times = [extent.time_ns for extent in self.extents(start, stop)]
         return (min(times), max(times)) if times else None
 
     def moment(self, position: int) -> int:
-        """The (earliest) time of one byte, 0 where none is known."""
+        """Returns the (earliest) capture time of one byte, 0 if it is unknown."""
         times = self.times(position, position + 1)
         return times[0] if times is not None else 0
 
     def frame_range(self, start: int, stop: int) -> tuple[int, int] | None:
-        """The lowest and the highest id of the frames that carried these bytes, None for no bytes."""
+        """Returns the lowest and the highest id of the frames that carried these bytes, None for no bytes."""
         frames = [extent.frame for extent in self.extents(start, stop)]
         return (min(frames), max(frames)) if frames else None
 
 
 class FrameTable(Struct, Source, frozen=True, eq=False):
-    """A byte source: pieces of many frames, one behind the other; whoever holds bytes of several of them needs no source of their
-    own.
+    """A source of bytes that were captured in many frames, piece behind piece. Bytes of several pieces need no source of their own.
 
-    Piece i takes the positions `starts[i]` to `starts[i + 1]`, and lies at `offsets[i]` of frame `frame_ids[i]`; `starts` has one
+    Piece i takes the positions `starts[i]` to `starts[i + 1]`, and lies at `offsets[i]` of frame `frame_ids[i]`. `starts` has one
     more entry for the end, and no piece is empty. Bytes that begin with piece i are `TracedBytes(data, table, starts[i])`. Numbers
-    are lists, or arrays where they are columns of a large capture. Who makes a table states whether its frames and times are
+    are lists, or arrays if they are columns of a large capture. The maker of a table states whether its frames and times are
     `ordered`: then the first and the last of a range bound all between.
     """
 
@@ -128,7 +127,7 @@ class FrameTable(Struct, Source, frozen=True, eq=False):
 
     @classmethod
     def of_one(cls, length: int, frame: int, offset: int, time_ns: int) -> FrameTable:
-        """A byte source of one frame: so many bytes, the first of them at `offset` of its captured bytes."""
+        """Makes a source of one frame: `length` bytes, the first of them at `offset` of the frame's captured bytes."""
         return cls([0, length], [frame], [offset], [time_ns], True)
 
     def extents(self, start: int, stop: int) -> Iterator[FrameExtent]:
@@ -186,7 +185,7 @@ class FrameTable(Struct, Source, frozen=True, eq=False):
         return super().frames(start, stop)
 
     def frames_of(self, begins: Iterable[int], ends: Iterable[int]) -> tuple[int, ...]:
-        """The frames, of an ordered table, that carried some ranges of it, each behind the one before."""
+        """Returns the frames of an ordered table that carried some ranges of it. Each range lies behind the one before."""
         starts, frames = self.starts, self.frame_ids
         found: list[int] = []
         at = 0
@@ -210,7 +209,7 @@ class FrameTable(Struct, Source, frozen=True, eq=False):
 
 
 class JoinedSource(Source):
-    """A byte source joined from several places; `starts[i]` is where part `i` begins, with one more entry for the end.
+    """A source of bytes that were joined from several sources. Part i begins at `starts[i]`, with one more entry for the end.
 
     It knows where the parts came from and does not keep their bytes, which were copied.
     """
@@ -218,14 +217,14 @@ class JoinedSource(Source):
     __slots__ = ("_firsts", "_sources", "_starts", "_table")
 
     def __init__(self, sources: Iterable[Source], firsts: Iterable[int], lengths: Iterable[int]) -> None:
-        """Joins byte sources: part i is so many bytes of a source from the first one on."""
+        """Joins sources: part i is `lengths[i]` bytes of `sources[i]` from position `firsts[i]` on."""
         self._table: FrameTable | Literal[False] | None = None
         self._sources = tuple(sources)
         self._firsts = array("q", firsts)
         self._starts = array("q", accumulate(lengths, initial=0))
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[Source, int, int]]:
-        """Which positions of which sources the joined bytes are."""
+        """Yields the sources of the joined bytes, each with its positions."""
         if stop <= start:
             return
         starts = self._starts
@@ -251,8 +250,8 @@ class JoinedSource(Source):
         return super().frames(start, stop)
 
     def _ordered(self, start: int, stop: int) -> tuple[FrameTable, int, int] | None:
-        """The frame table, where all joined bytes come from one that is ordered, in its order; and the range of it that the bytes
-        lie in."""
+        """Returns the frame table and the range of it that the joined bytes lie in. None unless all come from one ordered table, in
+        its order."""
         if self._table is None:
             self._table = self._one_table()
         if not isinstance(self._table, FrameTable) or stop <= start:
@@ -270,7 +269,7 @@ class JoinedSource(Source):
         return table if all(map(le, self._ends(), self._firsts[1:])) else False
 
     def _ends(self) -> Iterator[int]:
-        """Where each part of the joined bytes ends in its source."""
+        """Returns the position where each part of the joined bytes ends in its source."""
         return map(add, self._firsts, map(sub, self._starts[1:], self._starts))
 
     def times(self, start: int, stop: int) -> tuple[int, int] | None:
@@ -285,7 +284,7 @@ class JoinedSource(Source):
 
 
 class SharedSource(Struct, Source, frozen=True, eq=False):
-    """A byte source made from others without keeping positions (decompression): every slice leads back to all of them."""
+    """A source of bytes made from others without keeping positions (decompression): each byte leads back to all of these others."""
 
     source: Source
     start: int
@@ -305,7 +304,7 @@ class SharedSource(Struct, Source, frozen=True, eq=False):
 
 
 class PackedOrigins(Struct, Source, eq=False):
-    """Packed origins (frames and offsets) of `length` bytes; position 0 is the first of them."""
+    """A source with the packed origins (frames and offsets) of `length` bytes. Position 0 is the first of them."""
 
     packed: bytes
     length: int
@@ -331,7 +330,8 @@ class PackedOrigins(Struct, Source, eq=False):
         return self.parts
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[int, int, int, tuple[FrameExtent, ...], bool]]:
-        """First and last position of each part of the packed origins, where it begins, its extents, and whether they are shared."""
+        """Yields the parts of the packed origins: first and last position, where the part begins, its extents, whether they are
+        shared."""
         if stop <= start:
             return
         starts, parts, shared = self._read()
@@ -375,8 +375,8 @@ class PackedOrigins(Struct, Source, eq=False):
         frames.update(self._all_frames())
 
     def _all_frames(self) -> list[int]:
-        """The frame of each row of packed origins, for those who ask about all bytes: of a long answer they are asked for again and
-        again."""
+        """Returns the frame of each row of packed origins. It serves questions about all bytes, which are frequent for a long
+        answer."""
         # The first row of bytes that share their origin has no frame.
         return [frame for frame, _, _ in PACKED_EXTENT.iter_unpack(self.packed) if not frame & PACKED_SHARED]
 
@@ -400,7 +400,7 @@ class PackedOrigins(Struct, Source, eq=False):
 
 
 def only_frame(packed: bytes) -> int | None:
-    """The frame that carried all of these bytes, None where there are several or none."""
+    """Returns the frame that carried all bytes of these packed origins, None if there are several or none."""
     frame: int
     if len(packed) != PACKED_EXTENT.size:
         return None
@@ -409,7 +409,7 @@ def only_frame(packed: bytes) -> int | None:
 
 
 def packed_length(packed: bytes) -> int:
-    """The number of bytes that these rows of packed origins stand for. Raises `ValueError` where they are no such rows."""
+    """Returns the number of bytes that these packed origins describe. Raises `ValueError` if they are cut."""
     if len(packed) % PACKED_EXTENT.size:
         raise ValueError("origins are cut")
     found, following = 0, 0
@@ -426,13 +426,13 @@ def packed_length(packed: bytes) -> int:
 
 
 def spanned(ranges: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
-    """The range from the lowest beginning to the highest end of those that are there; None where none is."""
+    """Returns the range that spans all given ranges, from the lowest beginning to the highest end. None if none is given."""
     found = [each for each in ranges if each is not None]
     return (min(found)[0], max([last for _, last in found])) if found else None
 
 
 def joined_place(sources: list[Source], firsts: list[int], lengths: list[int]) -> tuple[Source, int]:
-    """The source of bytes that are joined, and their start in it. They are so many bytes of each source from its first one on."""
+    """Returns the source of joined bytes and their start in it. Part i is `lengths[i]` bytes of `sources[i]` from `firsts[i]`."""
     if sources:
         source, position = sources[0], firsts[0]
         for each, first, length in zip(sources, firsts, lengths, strict=True):

@@ -12,7 +12,7 @@ One = TypeVar("One")
 
 
 class cached_property(Generic[Value]):  # noqa: N801  # it takes the place of that of functools, which locks before Python 3.12
-    """A property that is computed when it is first asked for, and then held by its object.
+    """A property that is computed at the first access, and then held by its object.
 
     Nothing is locked: two threads may compute it at once, and either value counts. The lock of `functools.cached_property` costs
     more than most of what is computed here.
@@ -36,8 +36,8 @@ class cached_property(Generic[Value]):  # noqa: N801  # it takes the place of th
 
 
 def once_for_each(make: Callable[[One], Value]) -> Callable[[One], Value]:
-    """Decorates a function of one object: it is called once for each, and what it returned is held as long as the object is there.
-    What it returns must not hold the object. Objects are told apart by identity."""
+    """Decorates a function of one object: it is called once for each object, and its result is held while the object lives. The
+    result must not hold the object. Objects are told apart by identity."""
     known: WeakKeyDictionary[One, Value] = WeakKeyDictionary()
 
     @wraps(make)

@@ -1,4 +1,4 @@
-"""Processes that work for this one: how they are started, and that they end with it."""
+"""Starts child processes that work for this process, and makes them end with it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ ONE_THREAD: Mapping[str, str] = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS":
 
 
 def works_for_parent() -> None:
-    """Prepares a child process: it ignores Ctrl-C, which is for the command, and ends when the one that started it has ended,
-    however that was."""
+    """Prepares a child process: it ignores Ctrl-C, which is for the command, and ends when its parent ends for any reason."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
 
@@ -37,12 +36,12 @@ def _end_with_parent() -> None:
 
 
 class StartedProcess:
-    """A child process that does `work`, a function that is given one end of a pipe (the other is `pipe`) and the arguments, and
-    first of all calls `works_for_parent`. It is a copy of this one where copies work, and needs no time to start then; otherwise it
-    has the variables, where nobody has set them."""
+    """A child process that runs `work`. `work` gets one end of a pipe (the other is `pipe`) and the arguments, and first calls
+    `works_for_parent`. The child is a copy of this process if copies work, and then starts at once. Otherwise it gets the
+    environment `variables`, unless somebody has set them."""
 
     def __init__(self, work: Callable[..., None], *arguments: Any, variables: Mapping[str, str]) -> None:
-        """Raises `OSError` where no process can be started."""
+        """Starts the child process. Raises `OSError` if none can be started."""
         from multiprocessing import get_context  # slow to load, for those who start no process
 
         context = get_context("fork") if may_copy() else get_context("spawn")
@@ -62,7 +61,7 @@ class StartedProcess:
 
 @contextmanager
 def _interrupts_ignored() -> Iterator[None]:
-    """Makes child processes that are started meanwhile ignore Ctrl-C, which is for the command: it ends its workers."""
+    """Makes child processes that start meanwhile ignore Ctrl-C. It is for the command, which ends its workers."""
     if current_thread() is not main_thread():
         yield
         return
@@ -75,7 +74,7 @@ def _interrupts_ignored() -> Iterator[None]:
 
 @contextmanager
 def environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Gives child processes that are started meanwhile these environment variables, where nobody has set them."""
+    """Gives child processes that start meanwhile these environment variables, unless somebody has set them."""
     before: Mapping[str, str | None] = {name: os.environ.get(name) for name in variables}
     os.environ.update({name: value for name, value in variables.items() if before[name] is None})
     try:
@@ -87,23 +86,23 @@ def environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 
 class Copies:
-    """This process and forked copies of it, which make parts of something long. The parts come in order, and go round: the first is
-    made by this process, the next by the first copy.
+    """This process and forked copies of it make the parts of something long. The parts come in order, and the processes take turns:
+    this process makes the first, the first copy the next.
 
-    A copy has all that this process has in memory, and costs no start. What a copy cannot make, this process makes, so that an
-    error is raised where it belongs.
+    A copy has all that this process has in memory, and starts at once. If a copy cannot make a part, this process makes it, so that
+    an error is raised where it belongs.
     """
 
     def __init__(self, make: Callable[[int], Iterable[bytes]], count: int, jobs: int) -> None:
-        """`make` gives the bytes of a part, in pieces that are not empty; there are so many parts (`count`), and so many processes
-        make them (`jobs`), this one among them."""
+        """`make` yields the bytes of a part, in pieces that are not empty. There are `count` parts, made by `jobs` processes, this
+        one among them."""
         self._make, self._count, self._jobs = make, count, jobs
         self._children: list[tuple[int, BinaryIO] | None] = [None]
         for number in range(1, min(jobs, count)):
             self._children.append(self._copy(number))
 
     def parts(self) -> Iterator[Iterator[bytes]]:
-        """The parts that the copied processes make, one after the other; each is to be taken to its end."""
+        """Yields all parts in order, made by this process and its forked copies. Read each part to its end."""
         try:
             for part in range(self._count):
                 yield self._part(part)
@@ -130,7 +129,7 @@ class Copies:
             given -= len(piece) - len(left)
 
     def _copy(self, number: int) -> tuple[int, BinaryIO] | None:
-        """A forked copy of the process, and where its parts come from; None where there is no room for one."""
+        """Forks a copy of this process. Returns its id and the stream of its parts, None if it cannot be forked."""
         from socket import SO_SNDBUF, SOL_SOCKET, socketpair  # slow to load, for those who copy nothing
 
         here, there = socketpair()
@@ -159,8 +158,8 @@ class Copies:
 
 
 def may_copy() -> bool:
-    """Whether this process can be forked into copies that work. They work only where it has no other threads, since nobody would
-    open the locks of those in a copy, and where the system's own libraries bear it."""
+    """Whether this process can be forked into copies that work. It may have no other threads, because nobody would release their
+    locks in a copy, and the system's own libraries must bear it."""
     return hasattr(os, "fork") and sys.platform != "darwin" and active_count() == 1 and "polars" not in sys.modules
 
 
@@ -170,7 +169,7 @@ _WAITING = 4 << 20
 
 
 def _received(pipe: BinaryIO) -> Iterator[bytes]:
-    """Pieces of bytes that a forked copy gives, an empty one at the end of a part; none where it has ended."""
+    """Yields the pieces of bytes that a forked copy sends, an empty one at the end of a part. It stops if the copy has ended."""
     while len(head := pipe.read(_LENGTH.size)) == _LENGTH.size:
         (length,) = _LENGTH.unpack(head)
         piece = pipe.read(length)
@@ -180,7 +179,7 @@ def _received(pipe: BinaryIO) -> Iterator[bytes]:
 
 
 def _end(child: int, pipe: BinaryIO) -> None:
-    """Sees to it that a forked copy is gone."""
+    """Ends a forked copy of this process, and waits for it."""
     pipe.close()
     with suppress(ProcessLookupError):
         os.kill(child, signal.SIGKILL)

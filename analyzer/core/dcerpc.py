@@ -1,8 +1,7 @@
-"""DCERPC in its encoded form: PDUs of associations (C706 section 12.6, [MS-RPCE] section 2.2.2), and stubs in NDR and NDR64 (C706
-chapter 14, [MS-RPCE] section 2.2.5).
+"""Encodes DCERPC: PDUs of associations (C706 section 12.6, [MS-RPCE] section 2.2.2), and stubs in NDR and NDR64 (C706 chapter 14,
+[MS-RPCE] section 2.2.5).
 
-The probe sends them, exports hold them. They are also what tests and fuzzing feed to the layers: nothing here knows how a PDU is
-read.
+The probe sends these bytes, exports hold them, tests and fuzzing feed them to the layers. Nothing here knows how a PDU is read.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _WINNT, _PRIVACY = 10, 6
 
 
 class Verifier(Struct, frozen=True):
-    """The auth_value of a DCERPC PDU, with what its sec_trailer says ([MS-RPCE] section 2.2.2.11)."""
+    """The auth_value of a DCERPC PDU, with the fields of its sec_trailer ([MS-RPCE] section 2.2.2.11)."""
 
     value: bytes
     level: int = _PRIVACY
@@ -47,8 +46,8 @@ def pdu(
     pad: int = 0,
     big: bool = False,
 ) -> bytes:
-    """Encodes a DCERPC PDU (C706 section 12.6.3.1). `pad` is how much of the body pads it for the verifier; `big` asks for
-    big-endian."""
+    """Encodes a DCERPC PDU (C706 section 12.6.3.1). `pad` is the number of bytes in the body that pad it for the verifier. `big`
+    asks for big-endian."""
     mark, tail = ">" if big else "<", b""
     if verifier is not None:
         tail = pack(f"{mark}BBBBI", verifier.auth_type, verifier.level, pad, 0, verifier.context_id) + verifier.value
@@ -64,18 +63,18 @@ def syntax(uuid: str, major: int, minor: int = 0, *, big: bool = False) -> bytes
 
 
 def uuid_bytes(uuid: str, *, big: bool = False) -> bytes:
-    """The 16 bytes of a UUID in a DCERPC PDU."""
+    """Returns the 16 bytes of a UUID in a DCERPC PDU."""
     return UUID(uuid).bytes if big else UUID(uuid).bytes_le
 
 
 def context(number: int, interface: bytes, transfers: Sequence[TransferSyntax] = (NDR,), *, big: bool = False) -> bytes:
-    """Encodes a DCERPC presentation context element: an interface (`syntax`), and the transfer syntaxes that are offered for it."""
+    """Encodes a DCERPC presentation context element: an interface (`syntax`), and the transfer syntaxes offered for it."""
     offered = b"".join(syntax(*one, big=big) for one in transfers)
     return pack(">HBB" if big else "<HBB", number, len(transfers), 0) + interface + offered
 
 
 def bind_body(contexts: Sequence[bytes], *, most: int = 4280, group: int = 0, big: bool = False) -> bytes:
-    """The body of a DCERPC bind or alter_context (C706 section 12.6.4.3). `most` bytes of a fragment are offered both ways."""
+    """Encodes the body of a DCERPC bind or alter_context (C706 section 12.6.4.3). It offers fragments of `most` bytes both ways."""
     return pack(">HHIBBH" if big else "<HHIBBH", most, most, group, len(contexts), 0, 0) + b"".join(contexts)
 
 
@@ -87,8 +86,8 @@ def bind_ack_body(
     group: int = 0,
     big: bool = False,
 ) -> bytes:
-    """The body of a DCERPC bind_ack or alter_context_resp (C706 section 12.6.4.4): result, reason and transfer syntax of each
-    offer."""
+    """Encodes the body of a DCERPC bind_ack or alter_context_resp (C706 section 12.6.4.4): result, reason and transfer syntax of
+    each offer."""
     mark = ">" if big else "<"
     body = pack(f"{mark}HHIH", most, most, group, len(address)) + address
     body += bytes(-len(body) % 4) + pack("BBH", len(results), 0, 0)
@@ -98,20 +97,20 @@ def bind_ack_body(
 
 
 def call_head(hint: int, number: int, opnum: int, *, big: bool = False) -> bytes:
-    """The bytes before the stub of a DCERPC request: alloc_hint, context and opnum (C706 section 12.6.4.9). In answers, the field
-    of the opnum has no meaning."""
+    """Encodes the fields before the stub of a DCERPC request: alloc_hint, context and opnum (C706 section 12.6.4.9). In answers,
+    the opnum has no meaning."""
     return pack(">IHH" if big else "<IHH", hint, number, opnum)
 
 
 def fragments(stub: bytes, size: int) -> list[tuple[int, bytes]]:
-    """Cuts an encoded DCERPC stub into fragments of `size`, each with its first and last flags."""
+    """Cuts an encoded DCERPC stub into fragments of `size` bytes, each with its flags for first and last."""
     pieces = [stub[at : at + size] for at in range(0, len(stub), size)] or [b""]
     last = len(pieces) - 1
     return [((FIRST if n == 0 else 0) | (LAST if n == last else 0), piece) for n, piece in enumerate(pieces)]
 
 
 class NdrWriter:
-    """Encodes an NDR stub that grows, aligned as its transfer syntax asks for. `fill` is what is between."""
+    """Encodes an NDR stub field by field, aligned as its transfer syntax requires. `fill` is the byte between fields."""
 
     def __init__(self, *, ndr64: bool = False, order: Literal["little", "big"] = "little", fill: bytes = b"\0") -> None:
         self.data = b""
@@ -132,7 +131,7 @@ class NdrWriter:
         return self.raw(value.to_bytes(size, self.order), size)
 
     def count(self, value: int) -> Self:
-        """Writes a number as wide as NDR or NDR64 has counts and pointers."""
+        """Writes a number as wide as counts and pointers are in NDR or NDR64."""
         return self.uint(value, self.width)
 
     def uuid(self, text: str) -> Self:
@@ -143,7 +142,7 @@ class NdrWriter:
         return self.uint(attributes).uuid(handle) if isinstance(handle, str) else self.raw(handle, 4)
 
     def array(self, data: bytes, room: int | None = None, element: int = 1) -> Self:
-        """Writes an NDR conformant varying array; `room` counts elements, as many as there are unless stated."""
+        """Writes an NDR conformant varying array. `room` is its maximum count in elements; default: as many as there are."""
         held = len(data) // element
         return self.count(held if room is None else room).count(0).count(held).raw(data)
 
@@ -152,17 +151,17 @@ class NdrWriter:
         return self.array((text + "\0").encode(f"utf-16-{self.order[0]}e"), element=2)
 
     def conformant(self, data: bytes, count: int | None = None) -> Self:
-        """Writes an NDR conformant array of bytes; `count` in place of the right one."""
+        """Writes an NDR conformant array of bytes. `count` replaces the right count."""
         return self.count(len(data) if count is None else count).raw(data)
 
     def pointer(self, number: int) -> Self:
-        """Writes the NDR referent of a pointer that is not null, one for each number."""
+        """Writes the NDR referent id of a pointer that is not null. Each number has its own id."""
         return self.count(0x20000 + 4 * number)
 
     def null(self) -> Self:
         return self.count(0)
 
     def unicode_string(self, text: str, number: int = 1) -> Self:
-        """RRP_UNICODE_STRING with what its pointer points to ([MS-RRP] section 2.2.4)."""
+        """Writes an RRP_UNICODE_STRING and the string that its pointer refers to ([MS-RRP] section 2.2.4)."""
         size = len(text.encode("utf-16-le")) + 2
         return self.align(self.width).uint(size, 2).uint(size, 2).pointer(number).string(text)

@@ -1,5 +1,4 @@
-"""The two kinds of errors that are not bugs: unusable input (a damaged case is such), and bytes that disagree with their
-specification."""
+"""The two kinds of errors that are no bugs: unusable input (such as a damaged case), and bytes that violate their specification."""
 
 from __future__ import annotations
 
@@ -15,11 +14,11 @@ CONTRADICTIONS = (MsgspecError, LookupError, ValueError, TypeError, ArithmeticEr
 
 
 class InputError(Exception):
-    """The error that something the user gave cannot be used. `str()` is one sentence for them; `hint` is the next thing to try, or
+    """The error that the user's input cannot be used. `str()` is one sentence for the user; `hint` is the next thing to try, or
     None.
 
-    Both may name what was captured: what does not print is shown as an escape, also where Python shows the error.
-    A hint may be a drawing of several lines.
+    Both may name captured text: characters that do not print are escaped, also where Python shows the error. A hint may be a
+    drawing of several lines.
     """
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
@@ -31,11 +30,11 @@ class InputError(Exception):
 
 
 class CaseError(InputError):
-    """The error that a saved case is not what a case holds: only what reads one raises it."""
+    """The error that a saved case is damaged. Only readers of cases raise it."""
 
 
 class DecodeError(Exception):
-    """The error that bytes do not say what their specification allows, located.
+    """The error that bytes violate their specification, with the place.
 
     `field` names what was being read (as in `ksy/`), `start` and `stop` are offsets in the structure's own bytes (None where there
     is no such place). For a stub, `params` are the parameters that were read before.
@@ -50,7 +49,7 @@ class DecodeError(Exception):
         self.params: dict[str, Any] = {}
 
     def alone(self) -> Self:
-        """The decode error without how it came about, for keeping: a traceback holds on to the bytes that were being read."""
+        """Returns the decode error without traceback and causes, for keeping: a traceback holds on to the bytes that were read."""
         self.__traceback__ = self.__context__ = self.__cause__ = None
         return self
 
@@ -60,7 +59,7 @@ class DecodeError(Exception):
 
 
 class MalformedError(DecodeError):
-    """The decode error that a field holds something impossible."""
+    """The decode error that a field has an impossible value."""
 
 
 class TruncatedError(DecodeError):
@@ -68,8 +67,8 @@ class TruncatedError(DecodeError):
 
 
 class OutputLimitError(DecodeError):
-    """The decode error that compressed bytes promise, or turn into, more than they may."""
+    """The decode error that compressed bytes promise or become more bytes than they may."""
 
 
 class UnsupportedError(DecodeError):
-    """The decode error that the bytes are within their specification, but this program does not read that part of it."""
+    """The decode error that the bytes are valid, but this program does not read that part of their specification."""

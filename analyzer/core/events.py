@@ -1,4 +1,4 @@
-"""What travels upward. A layer hands on events it does not know; a `Problem` is the event that ends in the report."""
+"""Events that layers pass upward. A layer passes on events it does not know. A `Problem` is the event that ends in the report."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ ProblemKind = Literal[
 
 
 class Event(Struct, frozen=True):
-    """An event: something that a layer emits to the one above."""
+    """An event that a layer emits to the layer above."""
 
 
 class StandsAlone(Event, frozen=True):
-    """An event that changes what several layers share: each of them sees all before it first, and only then what comes after it."""
+    """An event that changes what several layers share. Each layer sees all earlier events first, and later ones only after it."""
 
 
 # A time in ns since 1970, then a frame: what has the same time is in the order of its frames.
@@ -29,26 +29,26 @@ Moment = tuple[int, int]
 
 
 class BlockEnds(Event, frozen=True):
-    """The event that part of the capture was read: what is read from here on was captured at the moment `before` or later, as long
-    as frames are in the order of their times."""
+    """The event that a part of the capture was read. Later frames have the moment `before` or a later one, as long as frames are in
+    the order of their times."""
 
     before: Moment
 
 
 class ClockSetBack(Event, frozen=True):
-    """The event that the clock of the capture went back before each of these frames: how long before them others were captured is
-    not known."""
+    """The event that the clock of the capture went back before each of these frames. So the time between them and earlier frames is
+    unknown."""
 
     frames: tuple[int, ...]
 
 
 class CaptureEnds(Event, frozen=True):
-    """The event that the capture ends: whatever ends from here on ends because of that."""
+    """The event that the capture ends. Whatever ends after it ends for that reason."""
 
 
 class Conflict(Event, frozen=True):
-    """The event that two versions of these bytes were captured. They are those of the version that is used; a `Problem` states the
-    conflict."""
+    """The event that two versions of these bytes were captured. `extents` are those of the version that is used. A `Problem` states
+    the conflict."""
 
     extents: tuple[FrameExtent, ...]
 
@@ -70,18 +70,18 @@ class Problem(Event, frozen=True):
 
     @property
     def is_of_file(self) -> bool:
-        """Whether the problem is that a capture file itself could not be read, or not to its end."""
+        """Whether the problem concerns a capture file itself: it could not be read, or not to its end."""
         return self.layer == "capture" and self.kind != "note"
 
     @classmethod
     def from_error(cls, layer: str, error: DecodeError, where: TracedBytes | Iterable[int]) -> Problem:
-        """The problem made of a decode error, at the frames of `where`."""
+        """Makes the problem of a decode error, at the frames of `where`."""
         frames = where.frames if isinstance(where, TracedBytes) else tuple(where)
         return cls(kind_of(error), layer, frames, str(error))
 
 
 def kind_of(error: DecodeError) -> Literal["malformed", "truncated", "unsupported"]:
-    """The kind of problem that a decode error is."""
+    """Returns the kind of problem that a decode error is."""
     if isinstance(error, TruncatedError):
         return "truncated"
     return "unsupported" if isinstance(error, UnsupportedError) else "malformed"

@@ -1,4 +1,4 @@
-"""Frame ids: one integer that says which file of a capture and which frame of it.
+"""Frame ids: one integer that names a file of a capture and a frame in it.
 
 Wireshark numbers frames from 1 in each file. A capture may be several files; the id of a frame is its number plus the
 position of its file in the upper bits, so ids of one file are the numbers themselves and ids sort file by file.
@@ -13,22 +13,22 @@ _NUMBER_MASK = (1 << FILE_SHIFT) - 1
 
 
 def frame_id(file: int, number: int) -> int:
-    """The id of frame `number` (from 1) of file `file` (from 0)."""
+    """Returns the id of frame `number` (from 1) of file `file` (from 0)."""
     return file << FILE_SHIFT | number
 
 
 def file_of(frame: int) -> int:
-    """Position in the capture of the file that a frame id names, from 0."""
+    """Returns the position in the capture of the file that a frame id names, from 0."""
     return frame >> FILE_SHIFT
 
 
 def number_of(frame: int) -> int:
-    """The frame number in a frame id, as Wireshark shows it."""
+    """Returns the frame number in a frame id, as Wireshark shows it."""
     return frame & _NUMBER_MASK
 
 
 class FrameSet:
-    """A set of frame ids: a bit for each frame up to the last one of its file."""
+    """A set of frame ids, stored as one bit for each frame up to the last one of its file."""
 
     def __init__(self) -> None:
         self._bits: dict[int, bytearray] = {}
@@ -42,7 +42,7 @@ class FrameSet:
             bits[at] |= 1 << bit
 
     def issuperset(self, frames: Iterable[int]) -> bool:
-        """Whether all these frame ids are in the set."""
+        """Whether all given frame ids are in the set."""
         return all(frame in self for frame in frames)
 
     def __contains__(self, frame: int) -> bool:

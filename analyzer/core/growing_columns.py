@@ -1,7 +1,7 @@
-"""Columns of numbers, as Arrow and NumPy lay them out: the numbers of a column lie one behind the other.
+"""Tables of numbers as columns, laid out like Arrow and NumPy: the numbers of a column lie one behind the other.
 
-`GrowingColumns` grow row by row. The last rows are in memory; a full group of rows lies in a log, which spills to a file, and is
-read from there: one column of it, or the group for its rows. Those of a table that somebody saved are in `saved_columns.py`.
+`GrowingColumns` grow row by row. The last rows are in memory. A full group of rows lies in a log, which spills to a file. It is
+read from there: one column of it, or the group for its rows. `saved_columns.py` has the columns of a saved table.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HELD = 4
 
 
 class Columns:
-    """A table of numbers; `formats` are its columns, each with the type code of its numbers in `struct`."""
+    """A table of numbers. `formats` are its columns, each with the type code of its numbers in `struct`."""
 
     __slots__ = ("_fields", "_held", "_indexes", "_kind", "_row", "formats")
 
@@ -47,22 +47,21 @@ class Columns:
         raise NotImplementedError
 
     def column(self, name: str) -> npt.NDArray[Any]:
-        """All numbers of one column of the table."""
+        """Returns all numbers of one column of the table."""
         raise NotImplementedError
 
     def row(self, at: int) -> tuple[int, ...]:
-        """The numbers of a row of the table, in the order of the columns."""
+        """Returns the numbers of one row of the table, in the order of the columns."""
         return self._row.unpack_from(self._rows(at // GROUP), at % GROUP * self._row.size)
 
     def number(self, name: str, at: int) -> int:
-        """The number of a column of the table in row `at`."""
+        """Returns the number of a column in row `at` of the table."""
         begin, read = self._fields[name]
         number: int = read(self._rows(at // GROUP), at % GROUP * self._row.size + begin)[0]
         return number
 
     def rows(self, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        """The rows of the table at some places, as an array with the columns as its fields. Places that ascend are read
-        quickest."""
+        """Returns some rows of the table as an array whose fields are the columns. Ascending places are read fastest."""
         import numpy as np
 
         from analyzer.core.array_functions import distinct
@@ -74,7 +73,7 @@ class Columns:
         return found
 
     def _rows(self, number: int) -> bytes | bytearray:
-        """A group of rows of the table, row by row."""
+        """Returns a group of rows of the table as bytes, row by row. The groups used last are held."""
         # Several threads may read what nobody appends to any more: each looks at the groups it took.
         held = self._held
         for at, rows in held:
@@ -85,12 +84,12 @@ class Columns:
         return found
 
     def _read(self, number: int) -> bytes:
-        """A group of rows that was not looked at last, row by row."""
+        """Reads a group of rows of the table that is not held."""
         raise NotImplementedError
 
     @property
     def _dtype(self) -> np.dtype[Any]:
-        """A row of the table, as a NumPy type."""
+        """The NumPy type of a row of the table."""
         if self._kind is None:
             import numpy as np  # not needed to append rows, and slow to load
 
@@ -99,7 +98,7 @@ class Columns:
 
 
 class GrowingColumns(Columns):
-    """A table of numbers whose columns grow. A number that does not fit its column raises `struct.error`, and nothing is
+    """A table of numbers that grows row by row. A number that does not fit its column raises `struct.error`; then nothing is
     appended."""
 
     __slots__ = ("_bounds", "_last", "_log", "_places")
@@ -117,7 +116,7 @@ class GrowingColumns(Columns):
         return len(self._places) * GROUP + len(self._last) // self._row.size
 
     def append(self, row: Sequence[int]) -> int:
-        """Appends a row to the growing columns; returns its position."""
+        """Appends a row to the growing table. Returns its position."""
         packed, last, size = self._row.pack(*row), self._last, self._row.size
         if len(last) == GROUP * size:
             self._put()
@@ -127,7 +126,7 @@ class GrowingColumns(Columns):
         return at
 
     def extend(self, rows: npt.NDArray[Any]) -> None:
-        """Appends rows to the growing columns, as `rows` gives them."""
+        """Appends rows to the growing table, in the form that `rows` returns."""
         packed, size, at = memoryview(rows.tobytes()), self._row.size, 0
         while at < len(packed):
             if len(self._last) == GROUP * size:
@@ -137,7 +136,7 @@ class GrowingColumns(Columns):
             at += room
 
     def _put(self) -> None:
-        """Puts a full group of rows into the log, column by column."""
+        """Writes a full group of rows to the log, column by column."""
         import numpy as np
 
         rows = np.frombuffer(bytes(self._last), self._dtype)

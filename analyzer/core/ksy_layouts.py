@@ -1,4 +1,4 @@
-"""Fixed layouts, taken from descriptions in Kaitai Struct: which fields of a structure stand where. No format is written down."""
+"""Takes the fixed layouts of structures from their Kaitai Struct descriptions: which field stands where."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _COLUMNS = {"B": "u1", "H": "<u2", "I": "<u4", "Q": "<u8", "i": "<i4", "q": "<i8
 
 
 class Layouts:
-    """The layouts of the structures in some Kaitai descriptions. A path is that of a type: `ms_pcq_perf_data.block`.
+    """Fixed layouts of the structures in some Kaitai descriptions. A path names a type: `ms_pcq_perf_data.block`. A path is that of
+    a type: `ms_pcq_perf_data.block`.
 
     Where several paths are given, the structures follow each other. For each, its first fields count: up to one whose length or
     presence depends on others.
@@ -33,7 +34,7 @@ class Layouts:
         return node
 
     def fixed(self, path: str) -> Iterator[tuple[str, str]]:
-        """The fixed fields of a structure with their formats, from its Kaitai description."""
+        """Yields the fixed fields of a structure with their formats, from its Kaitai description."""
         for field in self._node(path)["seq"]:
             kind = field.get("type")
             if "if" in field or "repeat" in field or isinstance(kind, dict):
@@ -49,7 +50,7 @@ class Layouts:
                 return
 
     def _places_of(self, paths: tuple[str, ...]) -> dict[str, tuple[int, str]]:
-        """Offset and format of each fixed field of structures that follow each other, from their Kaitai descriptions."""
+        """Returns offset and format of each fixed field of consecutive structures, from their Kaitai descriptions."""
         found: dict[str, tuple[int, str]] = {}
         at = 0
         for path in paths:
@@ -59,11 +60,12 @@ class Layouts:
         return found
 
     def places(self, paths: str | tuple[str, ...]) -> dict[str, tuple[int, str]]:
-        """Offset and format of each fixed field of a structure, by name, from its Kaitai description."""
+        """Returns offset and format of each fixed field of a structure, by name, from its Kaitai description."""
         return self._places((paths,) if isinstance(paths, str) else paths)
 
     def record(self, paths: str | tuple[str, ...], *names: str) -> struct.Struct:
-        """Reads these fields of a little-endian structure, in its order, and skips others; without names all fixed ones."""
+        """Returns a `struct.Struct` that reads these fields of a little-endian structure, in its order; all fixed ones by
+        default."""
         places = self.places(paths)
         form, at = "<", 0
         for name, (start, kind) in places.items():
@@ -74,13 +76,12 @@ class Layouts:
         return struct.Struct(form)
 
     def spans(self, paths: str | tuple[str, ...], *names: str) -> tuple[tuple[int, int], ...]:
-        """Offset and size of these fields of a structure."""
+        """Returns offset and size of these fields of a structure, from its Kaitai description."""
         places = self.places(paths)
         return tuple((places[name][0], struct.calcsize(f"<{places[name][1]}")) for name in names)
 
     def columns(self, paths: str | tuple[str, ...]) -> np.dtype[np.void]:
-        """The NumPy type for the fixed fields of a structure, without padding; bytes that are no number are a field of that many
-        bytes."""
+        """Returns the NumPy type of the fixed fields of a structure, without padding. Bytes that are no number are one field."""
         import numpy as np
 
         return np.dtype(

@@ -1,7 +1,7 @@
-"""What one analysis may hold and do: every limit with its default, its reason, and the option that changes it.
+"""Limits of one analysis: each with its default, its reason, and the option that changes it.
 
 Captures are written by whoever was on the network, so nothing in them may decide over our memory and time. Reaching a limit is a
-problem of kind `limit` that names what was given up; what was read before stands. Layers take their numbers from here.
+problem of kind `limit` that names what was given up. Results of earlier bytes stay. Layers take their numbers from here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ MIB = 1 << 20
 
 
 class Limits(Struct, frozen=True):
-    """The limits of an analysis. `ABOUT` says of each what it counts and why it is what it is."""
+    """The limits of an analysis. `ABOUT` states for each what it counts, and the reason."""
 
     decompressed_ratio: int = 50
     decompressed_free: int = 16 * MIB
@@ -58,7 +58,7 @@ class Limits(Struct, frozen=True):
 
 
 class About(NamedTuple):
-    """The explanation of a limit: `what` is counted, in `unit` ("" for plain numbers); `option` changes it, where one does."""
+    """The explanation of a limit: `what` is counted, in `unit` ("" for plain numbers); `option` changes it, unless it is None."""
 
     what: str
     reason: str

@@ -1,10 +1,10 @@
-"""What the connections or associations of an analysis hold together, and which of them have to give way."""
+"""Counts the memory that the connections or associations of an analysis hold, and decides which of them give way."""
 
 from __future__ import annotations
 
 
 class MemoryBudget:
-    """A memory budget: counts the memory of many holders against one limit; beyond it, those that were silent longest give way."""
+    """Counts the memory of many holders against one limit. Above it, the holders that were silent longest give way."""
 
     def __init__(self, most: int) -> None:
         """`most` is the limit in bytes."""
@@ -16,10 +16,10 @@ class MemoryBudget:
         self._held: dict[int, int] = {}
 
     def holds(self, holder: int, size: int) -> list[int]:
-        """Notes that a holder of memory was heard of and now holds `size` bytes. Gives the holders that have to give way, already
-        taken off.
+        """Notes that a holder is active and now holds `size` bytes of memory. Returns the holders that must give way; their memory
+        is already subtracted.
 
-        A quarter of the limit is made free at once, so that the next event does not ask again; the holder itself goes last.
+        A quarter of the limit is made free at once, so that the next event does not ask again. The holder itself goes last.
         """
         held = self._held
         self._total += size - held.pop(holder, 0)
@@ -40,9 +40,9 @@ class MemoryBudget:
 
     @property
     def holders(self) -> list[int]:
-        """Who holds memory, such as connections, the one silent longest first."""
+        """The holders of memory, such as connections, the one silent longest first."""
         return list(self._held)
 
     def ends(self, holder: int) -> None:
-        """Notes that a holder of memory is gone, and with it what it held."""
+        """Notes that a holder is gone, and frees its memory."""
         self._total -= self._held.pop(holder, 0)

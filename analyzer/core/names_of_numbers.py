@@ -1,10 +1,10 @@
-"""Wire numbers stay numbers; their names are looked up when shown."""
+"""Names wire numbers when they are shown. Inside the program they stay numbers."""
 
 from enum import IntEnum
 
 
 def label(names: type[IntEnum], value: int) -> str:
-    """The name of a wire number's enum member, or the number in hexadecimal with a question mark: `0x2a?`."""
+    """Returns the name of a wire number's enum member, or the number in hexadecimal with a question mark: `0x2a?`."""
     try:
         return names(value).name
     except ValueError:

@@ -1,4 +1,4 @@
-"""Names of the NTSTATUS values that servers of SMB and RPC methods return ([MS-ERREF] section 2.3.1)."""
+"""Names the NTSTATUS values that servers of SMB and RPC methods return ([MS-ERREF] section 2.3.1)."""
 
 from __future__ import annotations
 
@@ -109,15 +109,15 @@ _NAMES = MappingProxyType(
 
 
 def known_nt_status_name(status: int) -> str | None:
-    """The name of an NTSTATUS value: `STATUS_LOGON_FAILURE`; None for a status without a name here."""
+    """Returns the name of an NTSTATUS value, such as `STATUS_LOGON_FAILURE`; None if it has no name here."""
     return _NAMES.get(status)
 
 
 def nt_status_name(status: int) -> str:
-    """The name of an NTSTATUS value; one without a name here as `0xc0000123`."""
+    """Returns the name of an NTSTATUS value, or its number as `0xc0000123` if it has no name here."""
     return _NAMES.get(status, f"{status:#010x}")
 
 
 def nt_status_numbers() -> dict[str, int]:
-    """The number of each NTSTATUS name."""
+    """Returns the number of each NTSTATUS name."""
     return {name: status for status, name in _NAMES.items()}

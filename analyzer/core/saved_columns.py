@@ -1,4 +1,4 @@
-"""Columns of numbers in a table as other programs read it (`core/arrow_files.py`), with numbers as narrow as they may be."""
+"""Reads tables of numbers that were saved as Arrow files (`core/arrow_files.py`), with numbers as narrow as possible."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 class SavedColumns(growing_columns.Columns):
-    """The saved columns of an Arrow table that somebody wrote. Whoever wrote it may have written anything: what is no such column
-    raises `ValueError` when it is read. A number below 0 is absent where its column may be null."""
+    """The columns of a saved Arrow table that somebody else wrote. It may hold anything: a column that is none raises `ValueError`
+    when it is read. A number below 0 is absent if its column is nullable."""
 
     __slots__ = ("_nodes", "_table")
 
@@ -35,7 +35,7 @@ class SavedColumns(growing_columns.Columns):
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, f"<{node.column.width}"), *parts])
 
     def _part(self, node: ColumnNode, number: int, start: int, stop: int) -> npt.NDArray[Any]:
-        """The numbers of a saved column in some rows of a batch."""
+        """Returns the numbers of a saved column in some rows of a batch."""
         numbers = self._table.numbers(node, number, start, stop)
         if node.column.nullable:
             present = self._table.present(node, number, start, stop)

@@ -1,4 +1,4 @@
-"""Values that show only some of their fields, because the others are secret or long."""
+"""Structs that hide some fields when they are shown, because these are secret or long."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from msgspec import Struct
 
 
 class Discreet(Struct, frozen=True):
-    """Hides fields from a value's representation: its `hidden` fields are shown neither by `repr` nor by rich; a class says so
-    once, for both."""
+    """Hides the fields named in `hidden` when a value is shown, by `repr` and by rich."""
 
     hidden: ClassVar[tuple[str, ...]] = ()
 

@@ -1,4 +1,4 @@
-"""Names as one server states them: in English or in a language somebody asked for, from the capture or from a metadata file."""
+"""Names as one server states them, in English or in a language that was asked for, from the capture or from a metadata file."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _Language = TypeVar("_Language", int, str)
 
 
 class Name(Struct, frozen=True):
-    """A name that a server stated, and where it was taken from."""
+    """A name that a server stated, and its source."""
 
     text: str
     source: NameSource
 
 
 class Named(Struct, frozen=True):
-    """What a server calls one thing: in English, and in the first other language that was reported, which `language` is (an LCID or
-    the language id of a name table)."""
+    """The server's names for one thing: in English, and in the first other language that was reported. `language` is that language
+    (an LCID or the language id of a name table)."""
 
     english: Name | None = None
     local: Name | None = None
@@ -33,12 +33,12 @@ class Named(Struct, frozen=True):
 
     @property
     def best(self) -> Name | None:
-        """The server's name to show to people: English where it is known, else that of the language reported."""
+        """The server's name to show to people: English if known, else the reported language."""
         return self.english or self.local
 
 
 class Texts(Generic[_Language]):
-    """One text of a server in each language it was given in."""
+    """One text of a server in each language in which it was stated."""
 
     __slots__ = ("_by_language",)
 
@@ -53,14 +53,14 @@ class Texts(Generic[_Language]):
         return made
 
     def learn(self, language: _Language, text: str) -> bool:
-        """Notes a text that a server states in the capture; whether it was another or none."""
+        """Notes a text that a server states in the capture. Returns whether it is new or differs."""
         known, name = self._by_language.get(language), Name(text, "capture")
         self._by_language[language] = name
         return known != name
 
     def fill(self, language: _Language, text: str) -> Name | None:
-        """Notes a server's text that a metadata file states. It changes neither what the capture says nor what an earlier file did;
-        a name that the capture has otherwise is returned."""
+        """Notes a server's text from a metadata file. The capture and earlier files have precedence. Returns the captured name if
+        it differs, else None."""
         known = self._by_language.get(language)
         if known is None:
             self._by_language[language] = Name(text, "metadata")
@@ -71,8 +71,7 @@ class Texts(Generic[_Language]):
         return self._by_language.get(language)
 
     def first(self, prefer: Callable[[_Language], bool] = lambda _: True) -> tuple[_Language | None, Name | None]:
-        """The server's text for people, with its language: one that is preferred and that the capture reported, if there is, else
-        the first there is."""
+        """Returns the server's text for people, with its language: a preferred and captured one if there is one, else the first."""
 
         def rank(text: tuple[_Language, Name]) -> tuple[bool, bool]:
             language, name = text
@@ -85,13 +84,13 @@ class Texts(Generic[_Language]):
 
 
 class SampleNames(Struct, frozen=True):
-    """All names of one counter and the group it belongs to (a counterset, or an object of winperf)."""
+    """The names of one counter and of its group (a counterset, or an object of winperf)."""
 
     group: Named
     counter: Named
 
     @property
     def source(self) -> NameSource | None:
-        """Where the counter's name for people was taken from."""
+        """The source of the counter's name that people are shown."""
         best = self.counter.best
         return best.source if best is not None else None

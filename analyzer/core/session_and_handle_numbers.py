@@ -1,4 +1,4 @@
-"""Who numbers what a capture has: sessions, logons, channels, key handles, service handles and reads, in the order they are met."""
+"""Numbers the sessions, logons, channels, key handles, service handles and reads of a capture, in the order they are met."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from msgspec import Struct, field
 
 
 class Numbers(Struct, frozen=True):
-    """Counts up the numbers of a capture's things (sessions, logons, channels, handles): the next number of each kind. Layers that
-    read parts of one capture in several processes are given others (`pipeline.shard_worker`)."""
+    """The counters that number a capture's sessions, logons, channels, handles and reads. Layers that read a capture in several
+    processes get other counters (`pipeline.shard_worker`)."""
 
     sessions: Iterator[int] = field(default_factory=count)
     smb_logons: Iterator[int] = field(default_factory=count)

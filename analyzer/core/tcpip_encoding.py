@@ -1,4 +1,4 @@
-"""Encoder of TCP segments in IP packets (RFC 791, RFC 8200, RFC 9293), for captures that the program writes itself."""
+"""Encodes TCP segments in IP packets (RFC 791, RFC 8200, RFC 9293), for captures that the program writes itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FIN, SYN, RST, PSH, ACK, URG = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
 def tcp_packet(
     source: tuple[str, int], target: tuple[str, int], sequence: int, acknowledged: int, flags: int, data: bytes
 ) -> bytes:
-    """An IP packet between two addresses and ports with one TCP segment; both checksums are right."""
+    """Returns an IP packet with one TCP segment between two addresses and ports. Both checksums are right."""
     ack = acknowledged & 0xFFFFFFFF if flags & ACK else 0
     head = pack(">HHIIBBHHH", source[1], target[1], sequence & 0xFFFFFFFF, ack, 0x50, flags, 0xFFFF, 0, 0)
     ends = ip_address(source[0]).packed + ip_address(target[0]).packed
@@ -26,7 +26,7 @@ def tcp_packet(
 
 
 def _checksum(data: bytes) -> bytes:
-    """The checksum of IP and TCP headers (RFC 1071)."""
+    """Returns the checksum of an IP or TCP header (RFC 1071)."""
     words = array("H", data + bytes(len(data) % 2))
     if sys.byteorder == "little":
         words.byteswap()

@@ -1,4 +1,4 @@
-"""Times: integer nanoseconds since 1970 inside, ISO 8601 UTC outside; FILETIME ([MS-DTYP] section 2.3.3) in between."""
+"""Converts times: nanoseconds since 1970 in the program, ISO 8601 UTC outside, FILETIME ([MS-DTYP] section 2.3.3) on the wire."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -27,8 +27,8 @@ _DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)\s*(ns|us|µs|ms|s|min|m|h|d)?"
 
 
 def zone_of(name: str) -> tzinfo | None:
-    """A time zone: of the IANA database, a distance from UTC, or None for the zone of this machine. Raises `ValueError` for no
-    zone."""
+    """Returns a time zone by its IANA name or its distance from UTC, None for the zone of this machine (`local`). Raises
+    `ValueError` for other names."""
     try:
         if name.casefold() == "local":
             return None
@@ -42,12 +42,12 @@ def zone_of(name: str) -> tzinfo | None:
 
 
 def earliest(times: Iterable[int | None], since_ns: int) -> int | None:
-    """The earliest of the times that are known and not before `since_ns`; None where there is none."""
+    """Returns the earliest of the known times that are not before `since_ns`, None if there is none."""
     return min((time for time in times if time is not None and time >= since_ns), default=None)
 
 
 def iso_time(time_ns: int) -> str:
-    """A time as ISO 8601 UTC with nine decimals: `2026-11-20T13:50:16.250123000Z`."""
+    """Returns a time as ISO 8601 UTC with nine decimals: `2026-11-20T13:50:16.250123000Z`."""
     seconds, ns = divmod(time_ns, NS_PER_S)
     try:
         return f"{_iso_second(seconds)}.{ns:09d}Z"
@@ -56,18 +56,18 @@ def iso_time(time_ns: int) -> str:
 
 
 class _ShownZone:
-    """The time zone that people are shown times in; programs always get UTC."""
+    """The time zone in which people are shown times. Programs always get UTC."""
 
     zone: tzinfo | None = UTC
 
 
 def show_times_in(zone: tzinfo | None) -> None:
-    """Sets the time zone of `shown_time` and `shown_second`, that of the machine for None."""
+    """Sets the time zone of `shown_time` and `shown_second`. None means the zone of the machine."""
     _ShownZone.zone = zone
 
 
 def shown_time(time_ns: int) -> str:
-    """A time for people: six decimals, which is what captures have, nine where there are more, in the zone that was asked for."""
+    """Returns a time for people in the chosen zone: with six decimals, as captures have, or nine if the time has more."""
     seconds, ns = divmod(time_ns, NS_PER_S)
     decimals = f"{ns // 1000:06d}" if ns % 1000 == 0 else f"{ns:09d}"
     try:
@@ -77,7 +77,7 @@ def shown_time(time_ns: int) -> str:
 
 
 def shown_second(time_ns: int) -> str:
-    """A time for people without decimals."""
+    """Returns a time for people in the chosen zone, without decimals."""
     try:
         return "".join(_zoned_second(time_ns // NS_PER_S))
     except OverflowError:
@@ -85,7 +85,7 @@ def shown_second(time_ns: int) -> str:
 
 
 def _zoned_second(seconds: int) -> tuple[str, str]:
-    """A second in the zone that people are shown, and its distance from UTC. Raises `OverflowError` beyond the years of dates."""
+    """Returns a second in the chosen time zone as text, and its distance from UTC. Raises `OverflowError` beyond known years."""
     if _ShownZone.zone is UTC:
         return _iso_second(seconds), "Z"
     text = (_EPOCH + timedelta(seconds=seconds)).astimezone(_ShownZone.zone).isoformat()
@@ -94,16 +94,15 @@ def _zoned_second(seconds: int) -> tuple[str, str]:
 
 @lru_cache(maxsize=64)
 def _iso_second(seconds: int) -> str:
-    """The ISO 8601 text of a second, cached: what is made a record at a time is mostly of the same second, or of those of a few
-    connections."""
+    """Returns the ISO 8601 text of a second. It is cached, because records made together mostly have the same second."""
     return (_EPOCH + timedelta(seconds=seconds)).isoformat()[:19]
 
 
 def systemtime_moment(
     year: int, month: int, day: int, hour: int, minute: int, second: int, milliseconds: int
 ) -> datetime | None:
-    """The moment of a SYSTEMTIME ([MS-DTYP] section 2.3.13), None for a date or time that does not exist; its day of the week is
-    for who needs it to compare."""
+    """Returns the moment of a SYSTEMTIME ([MS-DTYP] section 2.3.13), None if its date or time does not exist. Its day of the week
+    is not checked."""
     if milliseconds > 999:
         return None
     try:
@@ -113,12 +112,12 @@ def systemtime_moment(
 
 
 def filetime_ns(filetime: int) -> int:
-    """A FILETIME (100 ns since 1601) as nanoseconds since 1970."""
+    """Converts a FILETIME (100 ns since 1601) to nanoseconds since 1970."""
     return filetime * 100 + FILETIME_EPOCH_NS
 
 
 def parse_time(text: str) -> int | None:
-    """Nanoseconds since 1970 of an ISO 8601 time (UTC unless it says otherwise); None for what is none."""
+    """Parses an ISO 8601 time (default: UTC). Returns nanoseconds since 1970, None if the text is no time."""
     match = _TIME.fullmatch(text)
     if match is None:
         return None
@@ -136,7 +135,7 @@ def parse_time(text: str) -> int | None:
 
 
 def parse_duration(text: str) -> int | None:
-    """Parses a duration: `5s`, `500ms`, `1.5m`, `2h`, `1d` in nanoseconds, a number alone in seconds; None for what is none."""
+    """Parses a duration: `5s`, `500ms`, `1.5m`, `2h`, `1d`, or seconds. Returns nanoseconds, None if the text is no duration."""
     match = _DURATION.fullmatch(text.strip())
     if match is None:
         return None
@@ -161,8 +160,8 @@ SYSTEMTIME_RANGES = {
 
 
 def systemtime_culprit(fields: Sequence[int], meant: datetime | None = None) -> str | None:
-    """The field of a SYSTEMTIME (in the order of `SYSTEMTIME_RANGES`) to blame: the first that is out of its range, else the
-    one in which the moment that was `meant` differs most; None where none stands out."""
+    """Returns the field of a SYSTEMTIME (in the order of `SYSTEMTIME_RANGES`) to blame: the first that is out of its range, else
+    the first in which it differs from the moment that was `meant`. None if there is none."""
     named = dict(zip(SYSTEMTIME_RANGES, fields, strict=True))
     for name, (least, most) in SYSTEMTIME_RANGES.items():
         if not least <= named[name] <= most:

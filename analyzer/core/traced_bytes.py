@@ -1,4 +1,4 @@
-"""Bytes that remember which frames carried them.
+"""Traced bytes: bytes that remember which frames carried them.
 
 A `TracedBytes` is immutable. Slicing and joining keep the address; `replaced` (decryption, decompression) keeps it and
 notes the step. Where a byte came from is computed on request, and costs nothing otherwise.
@@ -25,14 +25,14 @@ from analyzer.core.byte_origins import (
 
 
 class ByteStore(Protocol):
-    """A byte store, which holds bytes by position."""
+    """A byte store: it returns its bytes by position."""
 
     def read(self, position: int, length: int) -> bytes:
-        """Reads so many stored bytes from a position on."""
+        """Reads `length` stored bytes from a position on."""
 
 
 class TracedBytes(Struct, frozen=True):
-    """Immutable bytes that know which frames carried them. `data` is the bytes, `steps` what was done to them, outermost first."""
+    """Immutable bytes that know which frames carried them. `steps` names what was done to the bytes `data`, outermost first."""
 
     data: bytes
     source: Source
@@ -41,12 +41,12 @@ class TracedBytes(Struct, frozen=True):
 
     @classmethod
     def of_frame(cls, data: bytes, frame: int, offset: int = 0, time_ns: int = 0) -> TracedBytes:
-        """Traced bytes of one frame: `data` as captured in it, its first byte at `offset` of the frame."""
+        """Makes traced bytes of one frame: `data` as captured in it, its first byte at `offset` of the frame."""
         return cls(data, FrameTable.of_one(len(data), frame, offset, time_ns))
 
     @classmethod
     def join(cls, parts: Iterable[TracedBytes]) -> TracedBytes:
-        """Joins traced bytes: the parts one after the other. The joined bytes carry every step any part went through."""
+        """Joins traced bytes, one part behind the other. The result has every step that any part went through."""
         whole = [part for part in parts if len(part)]
         if len(whole) == 1:
             return whole[0]
@@ -54,7 +54,7 @@ class TracedBytes(Struct, frozen=True):
 
     @classmethod
     def pick(cls, spans: Sequence[tuple[TracedBytes, int, int]]) -> TracedBytes:
-        """Joins slices of traced bytes: the bytes from start to stop of pieces, like `join`."""
+        """Joins slices of traced bytes like `join`. Each span is a piece with start and stop."""
         if len(spans) == 1:
             piece, start, stop = spans[0]
             return piece if stop - start == len(piece) else piece[start:stop]
@@ -62,7 +62,7 @@ class TracedBytes(Struct, frozen=True):
 
     @staticmethod
     def place(spans: Sequence[tuple[TracedBytes, int, int]]) -> tuple[Source, int, tuple[str, ...]]:
-        """Where the traced bytes that `pick` makes came from, and what was done to them."""
+        """Returns the source of the bytes that `pick` makes, their start in it, and their steps."""
         firsts, lengths = [piece.start + start for piece, start, _ in spans], [stop - start for _, start, stop in spans]
         return *joined_place([piece.source for piece, _, _ in spans], firsts, lengths), _steps_of(
             [each[0] for each in spans]
@@ -70,7 +70,7 @@ class TracedBytes(Struct, frozen=True):
 
     @staticmethod
     def rejoined(parts: Iterable[TracedBytes]) -> TracedBytes:
-        """Joins traced bytes that are kept anyway: they are joined anew whenever they are asked for."""
+        """Returns traced bytes that join parts which are kept anyway. They are joined anew at each access."""
         whole = [part for part in parts if len(part)]
         if len(whole) < 2:
             return whole[0] if whole else EMPTY
@@ -78,14 +78,14 @@ class TracedBytes(Struct, frozen=True):
         return StoredBytes.from_store(store, 0, store.starts[-1], *_place_of(whole), _steps_of(whole))
 
     def view(self, start: int, stop: int) -> TracedBytes:
-        """A slice of traced bytes that are kept anyway: it holds none, and is cut anew whenever it is asked for."""
+        """Returns a slice of traced bytes that are kept anyway. It holds no bytes of its own, and is cut anew at each access."""
         if not 0 <= start <= stop <= len(self):
             start, stop, _ = slice(start, stop).indices(len(self))
         return StoredBytes.from_store(self, start, max(stop - start, 0), self.source, self.start + start, self.steps)
 
     def settled(self, start: int, stop: int) -> tuple[TracedBytes, tuple[int, int] | None]:
-        """The traced bytes `start` to `stop`, with the times of their earliest and latest frame. Their origins hold nothing of a
-        layer."""
+        """Returns the traced bytes `start` to `stop`, and the times of their earliest and latest frame. Their packed origins hold
+        nothing of a layer."""
         packed, times = self.source.located(self.start + start, self.start + stop)
         return self.moved(start, stop, PackedOrigins(packed, stop - start)), times
 
@@ -93,15 +93,15 @@ class TracedBytes(Struct, frozen=True):
         return len(self.data)
 
     def lead(self, length: int) -> bytes:
-        """At least the first `length` of the traced bytes, and the others only where they are joined already."""
+        """Returns at least the first `length` of the traced bytes; more only if these are joined already."""
         return self.data
 
     def part(self, start: int, stop: int) -> bytes:
-        """The traced bytes `start` to `stop` alone."""
+        """Returns the plain bytes `start` to `stop` of the traced bytes."""
         return self.data[start:stop]
 
     def read(self, position: int, length: int) -> bytes:
-        """Reads so many of these traced bytes from a position on."""
+        """Reads `length` of these traced bytes from a position on."""
         return self.data[position : position + length]
 
     def __bytes__(self) -> bytes:
@@ -128,27 +128,27 @@ class TracedBytes(Struct, frozen=True):
         return TracedBytes(data[start:stop], self.source, self.start + start, self.steps)
 
     def moved(self, start: int, stop: int, source: Source) -> TracedBytes:
-        """The traced bytes `start` to `stop`, as those of another source from its position 0 on."""
+        """Returns the traced bytes `start` to `stop` with another source, from its position 0 on."""
         return TracedBytes(self.data[start:stop], source, 0, self.steps)
 
     def replaced(self, data: bytes, step: str) -> TracedBytes:
-        """Traced bytes that `step` (decryption, decompression) made of these. If their lengths are equal, byte i keeps the address
-        of byte i; else all share all."""
+        """Returns traced bytes that `step` (decryption, decompression) made of these. With equal lengths byte i keeps the address
+        of byte i; else all share all addresses."""
         steps = (*self.steps, step)
         if len(data) == len(self):
             return TracedBytes(data, self.source, self.start, steps)
         return TracedBytes(data, SharedSource(self.source, self.start, len(self)), 0, steps)
 
     def extents(self) -> Iterator[FrameExtent]:
-        """Where the traced bytes were captured (frame extents), in their own order."""
+        """Yields the frame extents where the traced bytes were captured, in the order of the bytes."""
         yield from self.source.extents(self.start, self.start + len(self))
 
     def last_extents(self, most: int) -> Iterable[FrameExtent]:
-        """Where the last of the traced bytes were captured, in at most so many extents, the last one first."""
+        """Returns at most the last `most` frame extents of the traced bytes, the last one first."""
         return self.source.last_extents(self.start, self.start + len(self), most)
 
     def origin(self, start: int, stop: int) -> tuple[FrameExtent, ...]:
-        """Where the traced bytes `start` to `stop` were captured; neighbouring runs of one frame are one extent."""
+        """Returns the frame extents of the traced bytes `start` to `stop`. Neighbouring runs of one frame are one extent."""
         merged: list[FrameExtent] = []
         start, stop, _ = slice(start, stop).indices(len(self))
         for extent in self.source.extents(self.start + start, self.start + stop):
@@ -161,12 +161,12 @@ class TracedBytes(Struct, frozen=True):
 
     @property
     def packed_origins(self) -> bytes:
-        """Where the traced bytes were captured, packed (`core.byte_origins`)."""
+        """The origins of the traced bytes in packed form (`core.byte_origins`)."""
         return self.source.located(self.start, self.start + len(self))[0]
 
     @property
     def frames(self) -> tuple[int, ...]:
-        """Ids of the frames that carried the traced bytes, ascending, each once."""
+        """The ids of the frames that carried the traced bytes, ascending, each once."""
         return self.source.frames(self.start, self.start + len(self))
 
     def note_frames(self, frames: set[int]) -> None:
@@ -175,7 +175,7 @@ class TracedBytes(Struct, frozen=True):
 
     @property
     def times(self) -> tuple[int, int] | None:
-        """Capture times of the earliest and the latest frame of the traced bytes, None for no bytes."""
+        """The capture times of the earliest and the latest frame of the traced bytes, None for no bytes."""
         return self.source.times(self.start, self.start + len(self))
 
     @property
@@ -185,18 +185,18 @@ class TracedBytes(Struct, frozen=True):
 
     @property
     def first_time_ns(self) -> int | None:
-        """Capture time of the earliest frame of the traced bytes, None for no bytes."""
+        """The capture time of the earliest frame of the traced bytes, None for no bytes."""
         times = self.times
         return times[0] if times is not None else None
 
     @property
     def last_time_ns(self) -> int | None:
-        """Capture time of the latest frame of the traced bytes, None for no bytes."""
+        """The capture time of the latest frame of the traced bytes, None for no bytes."""
         times = self.times
         return times[1] if times is not None else None
 
     def time_ns_at(self, position: int) -> int:
-        """Capture time of the frame that carried one of the traced bytes, 0 where there is none."""
+        """Returns the capture time of the frame that carried one of the traced bytes, 0 if there is none."""
         return self.source.moment(self.start + position) if position < len(self) else 0
 
 
@@ -212,12 +212,12 @@ def _steps_of(parts: Sequence[TracedBytes]) -> tuple[str, ...]:
 
 
 def _place_of(parts: Sequence[TracedBytes]) -> tuple[Source, int]:
-    """Where the joined traced bytes came from, as the source and start of what they become."""
+    """Returns the source of joined traced bytes, and their start in it."""
     return joined_place([part.source for part in parts], [part.start for part in parts], [len(part) for part in parts])
 
 
 class StoredBytes(TracedBytes, frozen=True, kw_only=True):
-    """Traced bytes that a store holds, from a position of it on: they are read when asked for, and a part of them alone."""
+    """Traced bytes that lie in a store, from a position of it on. They, or a part of them, are read at each access."""
 
     store: ByteStore
     position: int
@@ -227,7 +227,7 @@ class StoredBytes(TracedBytes, frozen=True, kw_only=True):
     def from_store(
         cls, store: ByteStore, position: int, length: int, source: Source, start: int = 0, steps: tuple[str, ...] = ()
     ) -> StoredBytes:
-        """Traced bytes of a store: so many from a position on."""
+        """Makes traced bytes of `length` bytes of a store, from a position on."""
         return cls(b"", source, start, steps, store=store, position=position, length=length)
 
     @property  # type: ignore[misc]
@@ -260,8 +260,7 @@ class StoredBytes(TracedBytes, frozen=True, kw_only=True):
 
 
 class _PartStore(Struct, frozen=True, eq=False):
-    """Stores traced bytes as the parts that they are joined from: two at least, none empty. `starts` has one more entry for the
-    end."""
+    """A store of the parts that traced bytes are joined from: at least two, none empty. `starts` has one more entry for the end."""
 
     parts: Sequence[TracedBytes]
     starts: list[int]
@@ -281,8 +280,7 @@ class _PartStore(Struct, frozen=True, eq=False):
 
 
 class _Concatenation(TracedBytes, frozen=False, kw_only=True):  # type: ignore[misc]
-    """Traced bytes that are joined when they are asked for, once, and until then are slices of their parts: two at least, none
-    empty."""
+    """Traced bytes that are joined at the first access. Until then, slices are cut from their parts: at least two, none empty."""
 
     parts: list[TracedBytes]
     length: int
@@ -342,7 +340,7 @@ class _Concatenation(TracedBytes, frozen=False, kw_only=True):  # type: ignore[m
 
 
 class TracedBuffer:
-    """A queue of traced bytes for layers that wait until a message is whole: append pieces, take whole messages.
+    """A queue of traced bytes for layers that wait for a whole message: it appends pieces and gives whole messages.
 
     Taking a message costs its own bytes, whatever number is held.
     """
@@ -361,7 +359,7 @@ class TracedBuffer:
 
     @property
     def since_ns(self) -> int | None:
-        """The capture time of the first byte in the queue, None where none is held."""
+        """The capture time of the first byte in the queue, None if it is empty."""
         return self._parts[0].time_ns_at(self._used) if self._parts else None
 
     def append(self, item: TracedBytes) -> None:
@@ -371,7 +369,7 @@ class TracedBuffer:
             self.length += size
 
     def peek(self, length: int) -> bytes:
-        """The first `length` traced bytes in the queue, fewer where fewer are held."""
+        """Returns the first `length` bytes of the queue, fewer if it holds fewer."""
         used = self._used
         if self._parts and len(self._parts[0].data) >= used + length:
             return self._parts[0].data[used : used + length]
@@ -385,8 +383,7 @@ class TracedBuffer:
         return b"".join(out)
 
     def take_bytes(self, length: int) -> TracedBytes:
-        """Removes and returns the first `length` traced bytes of the queue; asking for more than is held is a mistake of the
-        caller."""
+        """Removes and returns the first `length` traced bytes of the queue. Raises `ValueError` if it holds fewer."""
         if length > self.length:
             raise ValueError(f"{length} bytes asked for, {self.length} held")
         if length <= 0:
@@ -429,5 +426,5 @@ EMPTY = TracedBytes(b"", NOWHERE)
 
 
 def untraced(data: bytes) -> TracedBytes:
-    """Traced bytes that come from no capture."""
+    """Returns traced bytes that come from no capture."""
     return TracedBytes(data, NOWHERE)

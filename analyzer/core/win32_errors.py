@@ -1,4 +1,4 @@
-"""Names of Win32 error codes and HRESULTs that performance, registry and RPC methods return ([MS-ERREF] sections 2.2 and 2.1)."""
+"""Names Win32 error codes and HRESULTs that performance, registry and RPC methods return ([MS-ERREF] sections 2.2 and 2.1)."""
 
 from __future__ import annotations
 
@@ -207,17 +207,17 @@ _FACILITY_WIN32 = 0x80070000
 
 
 def win32_name(code: int) -> str | None:
-    """The name of a Win32 error code: `ERROR_MORE_DATA` for 234; None for a code without a name here."""
+    """Returns the name of a Win32 error code, such as `ERROR_MORE_DATA` for 234; None if it has no name here."""
     return _NAMES.get(code)
 
 
 def win32_numbers() -> dict[str, int]:
-    """The code of each Win32 error name."""
+    """Returns the code of each Win32 error name."""
     return {name: code for code, name in _NAMES.items()}
 
 
 def hresult_name(code: int) -> str | None:
-    """The name of an HRESULT: `E_ACCESSDENIED` for 0x80070005, `ERROR_FILE_NOT_FOUND` for 0x80070002; None for a number without a
+    """Returns the name of an HRESULT: `E_ACCESSDENIED` for 0x80070005, `ERROR_FILE_NOT_FOUND` for 0x80070002; None if it has no
     name here."""
     if (known := _HRESULTS.get(code)) is not None:
         return known
@@ -225,5 +225,5 @@ def hresult_name(code: int) -> str | None:
 
 
 def hresult_numbers() -> dict[str, int]:
-    """The number of each name of an HRESULT."""
+    """Returns the number of each HRESULT name."""
     return {name: code for code, name in _HRESULTS.items()}

@@ -1,4 +1,4 @@
-"""Text from captures and file names, made harmless where it is shown: for terminals, for JSON and for spreadsheets.
+"""Makes text from captures and file names harmless where it is shown: on terminals, in JSON and in spreadsheets.
 
 A name in a capture may hold whatever its sender liked. Examples are escape sequences that a terminal obeys (ECMA-48), marks that
 turn the order of letters round (Unicode Standard Annex 9), line ends that forge a line, and formulas that a spreadsheet runs.
@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 
 def safe_json(document: bytes) -> bytes:
-    """JSON in UTF-8, in which control characters beyond C0 are escaped as JSON has it (RFC 8259 section 7). It means the same."""
+    """Escapes the control characters beyond C0 in JSON text (RFC 8259 section 7). The JSON has the same meaning."""
     # Of ASCII, DEL alone is to be escaped. Most text of other languages has none of these bytes, and they are found a hundred times
     # as fast as the expression is.
     if document.isascii():
@@ -45,9 +45,9 @@ def _json_escape(match: re.Match[bytes]) -> bytes:
 
 
 def safe_cells(table: pl.DataFrame) -> pl.DataFrame:
-    """A table for CSV: no text in it begins a formula (such a cell has `'` before it), and control characters are escapes.
+    """Escapes a table for CSV: a text that would begin a formula gets `'` before it, and control characters become escapes.
 
-    Numbers stay as they are, those written as text included. The names of columns are cells too.
+    Numbers stay as they are, even those written as text. The names of columns are escaped too.
     """
     import polars as pl
 

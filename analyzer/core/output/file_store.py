@@ -1,4 +1,4 @@
-"""A directory of files, on this machine or in object storage: the one way out for what many processes write (fsspec).
+"""Stores files in a directory, on this machine or in object storage (fsspec). All output of several processes goes through here.
 
 A file appears whole or not at all: locally it is written beside its place and renamed, object storage keeps nothing of an upload
 that was not completed. Names are relative to the root, with `/` between their parts.
@@ -43,17 +43,17 @@ _ALONE_WITHIN_S, _ASKED_AGAIN_S = 10.0, 0.01
 
 
 class StorageError(OSError):
-    """The error that storage gave no answer, in a sentence. (Its pickle is its text: it comes from other processes.)"""
+    """The error that storage gave no answer, as a sentence. (Its pickle is its text: it comes from other processes.)"""
 
 
 class StoreError(StorageError):
-    """The error that a file could not be written to the store, in a sentence."""
+    """The error that a file could not be written to the store, as a sentence."""
 
 
 def file_system(url: str) -> tuple[Any, str]:
-    """The file system (fsspec) of a URL or a path of this machine, and the path in it.
+    """Returns the file system (fsspec) of a URL or a local path, and the path in it.
 
-    Raises `InputError` where there is none of the scheme, its package is not installed, or it cannot be reached.
+    Raises `InputError` if the scheme is unknown, its package is not installed, or the storage cannot be reached.
     """
     try:
         from fsspec.core import url_to_fs
@@ -79,20 +79,20 @@ def file_system(url: str) -> tuple[Any, str]:
 
 
 def _synced(out: BinaryIO) -> None:
-    """Sees to it that a file that was written is on the disk."""
+    """Forces a written file onto the disk."""
     out.flush()
     os.fsync(out.fileno())
 
 
 @contextmanager
 def _spooled() -> Iterator[tuple[Path, BinaryIO]]:
-    """A temporary file, for what is sent to object storage when it is whole."""
+    """Opens a temporary file for content that is sent to object storage when it is whole."""
     with NamedTemporaryFile(prefix="pcq-") as out:
         yield Path(out.name), cast(BinaryIO, out)
 
 
 class NamedByContent:
-    """A stored file that is named by its content: open for bytes first, then its name and size."""
+    """A stored file that gets its name from its content. It is open for bytes first; then it has its name and size."""
 
     file: BinaryIO
     name = ""
@@ -100,7 +100,7 @@ class NamedByContent:
 
 
 class Store:
-    """A store: the files below a URL, or below a path of this machine."""
+    """A store of files below a URL, or below a local path."""
 
     def __init__(self, root: str) -> None:
         if without_raw_bytes(root) != root:
@@ -115,12 +115,12 @@ class Store:
         return f"{self._base}/{name}"
 
     def url(self, name: str) -> str:
-        """The URL or path of a stored file, for a program that opens it by itself."""
+        """Returns the URL or path of a stored file, for a program that opens it itself."""
         return str(self.local / name) if self.local is not None else str(self._fs.unstrip_protocol(self._path(name)))
 
     @contextmanager
     def _asked(self) -> Iterator[None]:
-        """Turns failures of object storage (its file systems have exceptions of their own) into a `StorageError`."""
+        """Turns errors of object storage (its file systems have their own exceptions) into a `StorageError`."""
         try:
             yield
         except OSError:
@@ -135,11 +135,11 @@ class Store:
             return bool(self._fs.exists(self._path(name)))
 
     def names(self, below: str) -> list[str]:
-        """The files of the store below a name, at any depth; none where there is no such directory."""
+        """Returns the names of the store's files below a name, at any depth. Empty if there is no such directory."""
         return sorted(self.sizes(below))
 
     def sizes(self, below: str) -> dict[str, int]:
-        """The files of the store below a name, each with its size in bytes."""
+        """Returns the store's files below a name, each with its size in bytes."""
         start = len(self._base.rstrip("/")) + 1
         with suppress(FileNotFoundError), self._asked():
             self._fs.invalidate_cache()  # others write there too
@@ -148,18 +148,18 @@ class Store:
         return {}
 
     def digest(self, name: str) -> str:
-        """The digest of a stored file's content, which is in the name of one that is named by its content."""
+        """Returns the digest of a stored file's content. Files that are named by content have it in their name."""
         with self._asked(), self._fs.open(self._path(name), "rb") as file:
             return file_digest(file, "sha256").hexdigest()[:_DIGEST]
 
     def read(self, name: str, start: int | None = None, stop: int | None = None) -> bytes:
-        """The bytes of a stored file, or some of them."""
+        """Returns the bytes of a stored file, or a part of them."""
         with self._asked():
             return cast(bytes, self._fs.cat_file(self._path(name), start=start, end=stop))
 
     @contextmanager
     def writing(self, name: str) -> Iterator[BinaryIO]:
-        """A file of the store, open for writing, which takes its place when all is written. Raises `StoreError`."""
+        """Opens a file of the store for writing. It takes its place when all is written. Raises `StoreError`."""
         try:
             with self._asked(), self._local_file(name) if self.local is not None else self._object(name) as out:
                 yield out
@@ -173,8 +173,7 @@ class Store:
             out.write(data)
 
     def create(self, name: str, data: bytes) -> bool:
-        """Writes a stored file if there is none of its name; whether there was none. If many try, one succeeds. Raises
-        `StoreError`."""
+        """Writes a stored file if its name is free, and returns whether it was. If many try, one succeeds. Raises `StoreError`."""
         try:
             if self.local is None:
                 with self._asked():
@@ -194,8 +193,8 @@ class Store:
 
     @contextmanager
     def keeping(self, pattern: str) -> Iterator[NamedByContent]:
-        """A file of the store, open for writing, that takes its place when all is written, with the digest of its content in its
-        name, where the pattern has `{}`. Raises `StoreError`."""
+        """Opens a file of the store that is named by its content. When all is written, it takes its place, with the digest in the
+        place of `{}` in the pattern. Raises `StoreError`."""
         kept = NamedByContent()
         try:
             with self._part(pattern) if self.local is not None else _spooled() as (path, out):
@@ -216,7 +215,7 @@ class Store:
             raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
 
     def stamp(self, name: str) -> str | None:
-        """The ETag of an object, by which S3 replaces it on condition; None where there is no such object, and elsewhere."""
+        """Returns the ETag of an object in S3, for replacing it on condition. None if there is none, and in other stores."""
         if not self._is_conditional:
             return None
         with suppress(FileNotFoundError), self._asked():
@@ -225,9 +224,10 @@ class Store:
         return None
 
     def replace(self, name: str, data: bytes, stamp: str | None) -> bool:
-        """Writes a file of the store; on S3 if it is still the one of this stamp, or none is there. Returns whether it was written.
+        """Writes a file of the store; on S3 only if it still has this stamp, or is still missing. Returns whether it was written.
 
-        Raises `StoreError`."""
+        Raises `StoreError`.
+        """
         if not self._is_conditional:
             self.write(name, data)
             return True
@@ -244,8 +244,8 @@ class Store:
 
     @contextmanager
     def alone(self, name: str) -> Iterator[None]:
-        """Keeps other processes of this machine out of a directory of the store meanwhile. Object storage has no such thing, nor
-        have some file systems of networks. Raises `StoreError` where another process stays in here."""
+        """Locks a directory of the store against other processes of this machine. Object storage and some network file systems have
+        no such lock. Raises `StoreError` if another process keeps the lock."""
         if self.local is None:
             yield
             return
@@ -273,7 +273,7 @@ class Store:
         raise StoreError(f"{self.root} is being written by another process, which does not go on")
 
     def fetch(self, name: str, to: Path) -> Path:
-        """A copy of a stored file on this machine."""
+        """Copies a stored file to a path of this machine, and returns that path."""
         with self._asked():
             self._fs.get_file(self._path(name), str(to))
         return to
@@ -288,8 +288,8 @@ class Store:
 
     @contextmanager
     def _part(self, name: str) -> Iterator[tuple[Path, BinaryIO]]:
-        """A new file in the directory of a stored file, for its owner only, since what is decrypted is in it. It is removed
-        afterwards, where it has not taken another place."""
+        """Makes a new file in the directory of a stored file. Only its owner may read it, because its content is decrypted. It is
+        removed afterwards, unless it has taken another place."""
         assert self.local is not None
         directory = (self.local / name).parent
         directory.mkdir(parents=True, exist_ok=True)
@@ -314,7 +314,7 @@ class Store:
         out.close()
 
     def move(self, names: Mapping[str, str]) -> None:
-        """Renames files of the store, each to the name beside its own; object storage copies them, many at a time."""
+        """Renames files of the store, each to the name beside its own. Object storage copies them, many at a time."""
         try:
             if self.local is None:
                 with self._asked():
@@ -329,8 +329,7 @@ class Store:
             raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
 
     def remove(self, name: str) -> None:
-        """Removes a file of the store, or a directory with all that is in it; what is not there is removed already. Raises
-        `StoreError`."""
+        """Removes a file of the store, or a directory with everything in it. A missing file is no error. Raises `StoreError`."""
         try:
             with suppress(FileNotFoundError), self._asked():
                 self._fs.rm(self._path(name), recursive=True)
@@ -340,7 +339,7 @@ class Store:
             raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
 
     def prune(self) -> None:
-        """Removes directories of the store that are empty; object storage has none."""
+        """Removes the empty directories of the store. Object storage has none."""
         if self.local is not None:
             for path, _, _ in os.walk(self.local, topdown=False):
                 if Path(path) != self.local:

@@ -1,8 +1,8 @@
-"""The one way out: the only place that opens a file for writing, or writes to standard output and standard error.
+"""Opens files for writing, and writes to standard output and standard error: all output of the program goes through here.
 
-A file is written beside its place and takes that place when it is whole, so that nobody ever finds half of it; what did not become
-whole is removed. It never takes the place of a file that the command reads, and that of another existing file only where the user
-says so. A path that is no regular file (a terminal, a pipe, `/dev/null`) is written to directly.
+A file is written beside its place and takes that place when it is whole, so that nobody ever finds half of it. An incomplete file
+is removed. It never replaces a file that the command reads, and another existing file only if the user says so. A path that is no
+regular file (a terminal, a pipe, `/dev/null`) is written to directly.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ class StreamClosedError(Exception):
 
 
 class _Raw(io.FileIO):
-    """An output file that remembers why it could not be written. Libraries raise errors of their own instead, or end the
-    process."""
+    """An output file that remembers why a write failed. Libraries raise errors of their own instead, or end the process."""
 
     failure: OSError | None = None
 
@@ -48,18 +47,17 @@ class _Raw(io.FileIO):
 
 
 class _Writer(io.BufferedWriter):
-    """The buffered writer of an output file, a class of its own: past a plain `BufferedWriter`, polars writes to the file's
-    descriptor."""
+    """The buffered writer of an output file. With a plain `BufferedWriter`, polars would write to the file's descriptor itself."""
 
 
 def _failure(out: object) -> OSError | None:
-    """Why the output that is open could not be written, None where it could, or where that is not known."""
+    """Returns the error why open output could not be written, None if there is none or it is unknown."""
     return getattr(getattr(out, "raw", None), "failure", None)
 
 
 @contextmanager
 def writer(file: Path | int) -> Iterator[BinaryIO]:
-    """An output file open for bytes, closed at the end. Raises `OSError`, whatever a library made of it."""
+    """Opens an output file for bytes, and closes it at the end. Raises the `OSError` of a failed write."""
     with _Writer(_Raw(file if isinstance(file, int) else os.fspath(file), "wb")) as out:
         try:
             yield out
@@ -71,11 +69,10 @@ def writer(file: Path | int) -> Iterator[BinaryIO]:
 
 
 class Destination:
-    """Where a result goes: standard output, where `path` is None or `-`, else a file.
+    """The place where a result is written: a file, or standard output if `path` is None or `-`.
 
-    `force` lets it take the place of an existing file; `reads` are files that it never takes the place of; what is `private`
-    can be read by its owner only. With a `mark`, the first text of this kind in what is written becomes the digest of all of it
-    (`output_digest.py`).
+    `force` lets it replace an existing file. `reads` are files that it never replaces. A `private` file can be read by its owner
+    only. With a `mark`, the first text of this kind in the output becomes the digest of the whole output (`output_digest.py`).
     """
 
     def __init__(
@@ -95,27 +92,27 @@ class Destination:
         self.mark = mark
 
     def sparing(self, names: Iterable[str | Path]) -> Destination:
-        """A destination with these settings that does not take the place of these files either."""
+        """Returns a destination with the same settings that does not replace these files either."""
         more = tuple(Path(name) for name in names)
         return Destination(self.path, force=self._force, reads=self.reads + more, private=self._private, mark=self.mark)
 
     def seal(self) -> None:
-        """Gives the output a digest mark of its own, if it is no terminal."""
+        """Gives the output a new digest mark, unless it goes to a terminal."""
         if self.path is not None or not is_terminal():
             from analyzer.core.output.output_digest import new_mark
 
             self.mark = new_mark()
 
     def check(self) -> None:
-        """Raises `InputError` where the destination cannot be written, before anything is read in vain."""
+        """Raises `InputError` if the destination cannot be written, before anything is read in vain."""
         if self.path is not None:
             _target(self.path, self._force, self.reads)
 
     @contextmanager
     def opened(self, check: Callable[[Path], None] | None = None) -> Iterator[BinaryIO]:
-        """The destination, open for bytes. An `InputError` says what could not be written, and that it was removed.
+        """Opens the destination for bytes. An `InputError` states what could not be written, and that it was removed.
 
-        `check` reads back a file that is written, before it takes its place, and raises an `InputError` where it is not good.
+        `check` reads back a written file before it takes its place, and raises an `InputError` if it is not good.
         """
         with self._opened(check) as out:
             if self.mark is None:
@@ -144,7 +141,7 @@ class Destination:
 
 
 def _target(path: Path, force: bool, reads: Sequence[Path]) -> Path | None:
-    """The file whose place the output is to take, links followed; None for what is written to directly."""
+    """Returns the file that the output replaces, with links followed; None if the path is written to directly."""
     if str(path).startswith(_DESCRIPTORS):
         return None
     try:
@@ -181,7 +178,7 @@ def _failing(path: Path) -> Iterator[None]:
 def _replaced(
     path: Path, target: Path, *, force: bool, private: bool, check: Callable[[Path], None] | None
 ) -> Iterator[BinaryIO]:
-    """A new output file beside the target, which takes its place when everything is written."""
+    """Opens a new output file beside the target. It replaces the target when everything is written."""
     tidy(target.parent)
     with _failing(path):
         part = PartFile(target.parent, private=private)
@@ -221,10 +218,9 @@ def _read_back(check: Callable[[Path], None], beside: Path, path: Path) -> None:
 
 
 class PartFile:
-    """A new file in a directory for output that is being written. It is locked while somebody writes it, so that `tidy` knows whose
-    it is.
+    """A new file in a directory, for output that is being written. Its writer holds a lock, which tells `tidy` that it is in use.
 
-    What is `private` can be read by its owner only. Raises `OSError` where no file can be made.
+    A `private` file can be read by its owner only. Raises `OSError` if no file can be made.
     """
 
     def __init__(self, directory: Path, *, private: bool) -> None:
@@ -240,16 +236,16 @@ class PartFile:
             os.close(self._descriptor)
 
     def opened(self) -> AbstractContextManager[BinaryIO]:
-        """The new output file, open for bytes. It stays locked when that is closed."""
+        """Opens the new output file for bytes. It stays locked after it is closed."""
         return writer(os.dup(self._descriptor))
 
     def close(self) -> None:
-        """Closes the output file, once it has taken its place or is removed."""
+        """Unlocks the output file, when it has taken its place or is removed."""
         os.close(self._descriptor)
 
 
 def tidy(directory: Path) -> None:
-    """Removes output files that killed runs left in a directory: those that nobody who writes them has locked."""
+    """Removes output files that killed runs left in a directory: those without a lock of a writer."""
     with suppress(OSError):
         for path in directory.glob(f"{_PART_BEGINS}*{_PART_ENDS}"):
             with suppress(OSError):
@@ -262,7 +258,7 @@ def tidy(directory: Path) -> None:
 
 
 def _locked(descriptor: int) -> bool:
-    """Locks an output file for this process, where nobody else has it and the system has such locks."""
+    """Locks an output file for this process. Returns False if another process has it, or the system has no such locks."""
     try:
         import fcntl
 
@@ -304,7 +300,7 @@ def standard_output() -> Iterator[BinaryIO]:
 
 @contextmanager
 def guarded_output() -> Iterator[IO[str]]:
-    """Standard output as a stream of text. Raises `StreamClosedError` where there is none, `InputError` where it is full."""
+    """Opens standard output as a stream of text. Raises `StreamClosedError` if there is none, `InputError` if it is full."""
     if sys.stdout is None:
         raise StreamClosedError("standard output is closed")
     try:
@@ -315,7 +311,7 @@ def guarded_output() -> Iterator[IO[str]]:
 
 @contextmanager
 def watched_output() -> Iterator[None]:
-    """Guards standard output around a command: what it could not take ends that as `guarded_output` does, whoever wrote it."""
+    """Guards standard output around a command: a failed write ends the command like `guarded_output` does, whoever wrote it."""
     before = sys.stdout
     if type(before) is io.TextIOWrapper:
         out = _Writer(_Raw(before.fileno(), "wb", closefd=False))
@@ -338,14 +334,14 @@ def watched_output() -> Iterator[None]:
 
 
 def _give_up_output(error: OSError) -> None:
-    """Gives up standard output: a reader that went away is no error; anything else is an `InputError`."""
+    """Gives up standard output after an error. A reader that went away is no error; anything else raises `InputError`."""
     abandon_output()
     if not isinstance(error, BrokenPipeError):
         raise InputError(f"standard output cannot be written: {error.strerror or error}") from None
 
 
 def is_read(out: BinaryIO) -> bool:
-    """Whether output may still be read: not where it is a pipe whose reader went away, as far as the system can say."""
+    """Whether output may still be read. It is false for a pipe whose reader went away, as far as the system can tell."""
     try:
         watched = select.poll()
         watched.register(out.fileno(), 0)
@@ -355,7 +351,7 @@ def is_read(out: BinaryIO) -> bool:
 
 
 def abandon_output() -> None:
-    """Lets standard output lead nowhere: Python flushes it once more when it ends, and there is nobody left to read it."""
+    """Redirects standard output to nothing. Python flushes it once more at its end, and nobody is left to read it."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(raw := getattr(getattr(sys.stdout, "buffer", None), "raw", None), _Raw):
@@ -363,7 +359,7 @@ def abandon_output() -> None:
 
 
 def flush_streams() -> None:
-    """Writes what standard output and standard error still hold, before a process ends without Python's own way of ending."""
+    """Flushes standard output and standard error, before a process ends without Python's own end."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             with suppress(OSError, ValueError):
@@ -371,9 +367,9 @@ def flush_streams() -> None:
 
 
 def occupy_standard_descriptors() -> None:
-    """Gives the numbers of standard streams that were closed to nothing, so that no file that is opened later gets one of them.
+    """Opens closed standard streams on `/dev/null`, so that no file that is opened later gets one of their numbers.
 
-    They are opened the wrong way round: reading from standard input, and writing to the others, goes on to fail.
+    They are opened the wrong way round: reading from standard input, and writing to the others, still fails.
     """
     for descriptor, way in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_RDONLY)):
         try:
@@ -383,8 +379,8 @@ def occupy_standard_descriptors() -> None:
 
 
 def buffer_standard_output() -> None:
-    """Puts a buffer before standard output where Python was told to use none (PYTHONUNBUFFERED): a file that is full takes a part
-    of a write, which is an error for the buffer alone."""
+    """Adds a buffer to standard output if Python was told to use none (PYTHONUNBUFFERED). A full file takes a part of a write, and
+    only a buffer turns that into an error."""
     out = sys.stdout
     if isinstance(getattr(out, "buffer", None), io.RawIOBase):
         raw = io.FileIO(out.fileno(), "w", closefd=False)
@@ -392,21 +388,21 @@ def buffer_standard_output() -> None:
 
 
 def write_document(document: bytes, destination: Destination) -> None:
-    """Writes a text that is made as a whole to a destination."""
+    """Writes a text that is complete in memory to a destination."""
     with destination.opened() as out:
         out.write(document)
 
 
 def put(*lines: str) -> None:
-    """Prints lines of text on standard output, whatever in them does not print shown as an escape."""
+    """Prints lines of text on standard output. Characters that do not print are escaped."""
     with standard_output() as out:
         for line in lines:
             out.write(f"{printable(without_raw_bytes(line))}\n".encode("utf-8", "backslashreplace"))
 
 
 def say(*lines: str) -> None:
-    """Prints lines for people on standard error, escaped, and all at once: who reads the first and acts on it finds the others
-    said. Nothing is stated where there is no such stream."""
+    """Prints lines for people on standard error, escaped, and all at once: a reader that acts on the first finds the others too.
+    Without such a stream it prints nothing."""
     if sys.stderr is None:
         return
     text = "".join([f"{printable(without_raw_bytes(line))}\n" for line in lines])

@@ -1,4 +1,4 @@
-"""Records as JSON text: the one place where values become JSON (RFC 8259)."""
+"""Encodes records as JSON text (RFC 8259). All values become JSON here."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 
 class Pieces:
-    """JSON text too long to be held: it is made piece by piece while it is written. It stands in a record where `Raw` may."""
+    """JSON text too long to be held. It is made piece by piece while it is written. In a record it stands where `Raw` may."""
 
     __slots__ = ("made",)
 
     def __init__(self, made: Callable[[], Iterator[bytes]]) -> None:
-        """`made` begins a new text with each call; no piece ends within a character."""
+        """`made` begins the JSON text anew with each call. No piece ends within a character."""
         self.made = made
 
 
@@ -32,9 +32,8 @@ _MARK = b"\x01"
 
 
 def dumps(value: object) -> bytes:
-    """A record, or a value of one, as JSON. A lone surrogate (of an ill-formed UTF-16 name) and control characters are escaped,
-    never lost. `Raw` is JSON already, and written unchanged.
-    """
+    """Encodes a record, or a value of one, as JSON. A lone surrogate (of an ill-formed UTF-16 name) and control characters are
+    escaped, never lost. `Raw` is JSON already, and stays unchanged."""
     try:
         return safe_json(_ENCODER.encode(value))
     except UnicodeEncodeError:
@@ -48,8 +47,8 @@ _AT_ONCE = 1 << 16
 
 
 def lines(records: Iterable[object]) -> Iterator[bytes]:
-    """The JSON lines of records, many at a time; one with `Pieces` comes piece by piece. Where no record can be made any more, the
-    lines of those before it come first."""
+    """Yields the JSON lines of records, many at a time. A record with `Pieces` comes piece by piece. If making a record fails, the
+    lines of earlier records come first."""
     # Into room that is there already: that takes two thirds of the time.
     text = bytearray()
     try:
@@ -77,7 +76,7 @@ def lines(records: Iterable[object]) -> Iterator[bytes]:
 
 
 def _in_pieces(value: object) -> Iterator[bytes]:
-    """The JSON of a record as `dumps` makes it, where there may be `Pieces`."""
+    """Yields the JSON of a record like `dumps`, piece by piece if it has `Pieces`."""
     found: list[Pieces] = []
 
     def marked(part: object) -> Raw:
@@ -98,13 +97,12 @@ def _in_pieces(value: object) -> Iterator[bytes]:
 
 
 def line(record: object) -> bytes:
-    """A record's JSON with a newline behind it."""
+    """Returns a record's JSON with a newline behind it."""
     return dumps(record) + b"\n"
 
 
 def _escaped(value: object) -> bytes:
-    """The JSON of a value whose text has lone surrogates. `Raw` is put in afterwards, in the place of a text that nothing else
-    has."""
+    """Returns the JSON of a value whose text has lone surrogates. `Raw` replaces a unique text afterwards."""
     raws: list[bytes] = []
     mark = uuid4().hex
 
@@ -127,11 +125,11 @@ def _escaped(value: object) -> bytes:
 
 
 def document(record: object) -> dict[str, Any]:
-    """A record as dictionaries and lists, as a reader of its JSON has it: for what is put together for programs of others."""
+    """Returns a record as dictionaries and lists, like a reader of its JSON has it, for the output forms of other programs."""
     found: dict[str, Any] = json.loads(dumps(record))
     return found
 
 
 def json_ready(value: object) -> str | None:
-    """A nested value as JSON text, for a table's column; None stays None."""
+    """Returns a nested value as JSON text, for a column of a table. None stays None."""
     return None if value is None else dumps(value).decode()

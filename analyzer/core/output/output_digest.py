@@ -1,7 +1,7 @@
-"""A digest that stands in the text it is of: SHA-256 of all bytes, its own 64 digits counted as zeros.
+"""Puts a digest into the text that it covers: SHA-256 of all bytes, with its own 64 digits counted as zeros.
 
-What is written has a mark in the place of the digest. `SealedOutput` passes bytes on up to the mark, keeps what comes then until
-the end, and writes the digest where the mark was.
+The text has a mark in the place of the digest. `SealedOutput` passes bytes on up to the mark, and keeps later bytes until the end.
+Then it writes the digest where the mark was.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _MEMORY, _PIECE = 16 << 20, 1 << 20
 
 
 def new_mark() -> str:
-    """A text that no capture holds, as long as a digest."""
+    """Returns a mark for the digest: a text as long as a digest that no capture holds."""
     return f"pcq{os.urandom(DIGITS).hex()}"[:DIGITS]
 
 
 def digest_within(file: BinaryIO, stated: str) -> str | None:
-    """The digest of a file, with the first place where it states one as zeros; None where it does not."""
+    """Returns the digest of a file, with the first place that states it counted as zeros. None if the file does not state it."""
     digest, mark, begun = sha256(), stated.encode(), b""
     while piece := file.read(_PIECE):
         joined = begun + piece
@@ -39,8 +39,8 @@ def digest_within(file: BinaryIO, stated: str) -> str | None:
 
 
 class SealedOutput:
-    """Output bytes on their way out, sealed with a digest of them all. Behind the mark they wait for the end, in a temporary file
-    where there are many."""
+    """Output that is sealed with a digest of all its bytes. Bytes behind the mark wait until the end, in a temporary file if they
+    are many."""
 
     def __init__(self, out: BinaryIO, mark: str) -> None:
         self._out, self._mark = out, mark.encode()
@@ -68,11 +68,11 @@ class SealedOutput:
         return len(data)
 
     def flush(self) -> None:
-        """Writes output that need not wait for the digest."""
+        """Writes the output that need not wait for the digest."""
         self._out.flush()
 
     def finish(self) -> None:
-        """Writes the digest into the output, and what waits for it."""
+        """Writes the digest into the output, then the bytes that waited for it."""
         if self._waiting is None:
             self._pass(self._begun)
             return

@@ -1,7 +1,7 @@
-"""Long text a screen at a time: what is written goes through the user's pager, as git's does.
+"""Shows long text a screen at a time in the user's pager, like git does.
 
-`PCQ_PAGER`, else `PAGER`, else `less`; an empty one or `cat` is none. `less` without `LESS` in the environment is asked to show
-colours, to leave the screen unchanged, and to end where all fits on it (`LESS=FRX`).
+The pager is `PCQ_PAGER`, else `PAGER`, else `less`. An empty name or `cat` means no pager. `less` without `LESS` in the environment
+is asked to show colours, to leave the screen unchanged, and to end if all fits on it (`LESS=FRX`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ENVIRONMENT = {"LESS": "FRX", "LV": "-c"}
 
 
 def pager_command(environment: Mapping[str, str]) -> list[str] | None:
-    """The pager and its arguments; None where the user wants none, or it is not installed."""
+    """Returns the pager and its arguments, None if the user wants none or it is not installed."""
     text = next((environment[name] for name in _VARIABLES if name in environment), _DEFAULT)
     try:
         words = shlex.split(text)
@@ -34,11 +34,11 @@ def pager_command(environment: Mapping[str, str]) -> list[str] | None:
 
 
 class _PagerClosedError(Exception):
-    """The user left the pager."""
+    """The error that the user left the pager."""
 
 
 class _PagerInput(io.TextIOWrapper):
-    """Text that goes to a pager. That it was left has an exception of its own: rich ends the process by `BrokenPipeError`."""
+    """The text stream to a pager. Leaving the pager raises its own exception: rich ends the process by `BrokenPipeError`."""
 
     def write(self, text: str) -> int:
         try:
@@ -55,7 +55,7 @@ class _PagerInput(io.TextIOWrapper):
 
 @contextmanager
 def paged(command: list[str]) -> Iterator[IO[str]]:
-    """A stream whose text the pager shows. A pager that is left early ends the writing, and is no error."""
+    """Opens a stream whose text the pager shows. Leaving the pager early ends the writing, and is no error."""
     import subprocess
 
     pager = subprocess.Popen(command, stdin=subprocess.PIPE, env=_ENVIRONMENT | os.environ)

@@ -1,4 +1,4 @@
-"""How far reading has come: a line on standard error where that is a terminal, or below the cell of a notebook."""
+"""Shows the progress of reading: a line on standard error if that is a terminal, or below the cell of a notebook."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _LEAST_SECONDS = 2.0
 
 @contextmanager
 def watching(sources: Iterable[object], *, notebook: bool = False) -> Iterator[Callable[[int, int], None] | None]:
-    """Yields what `analyze` calls with frames and bytes read of these sources; None where nobody is watching. `notebook` as for
-    `status_line`."""
+    """Yields the progress function for `analyze`, which takes the frames and bytes read so far of these sources. Yields None if
+    nobody watches. `notebook` as for `status_line`."""
     with status_line("reading ...", notebook=notebook) as update:
         if update is None:
             yield None
@@ -31,8 +31,8 @@ def watching(sources: Iterable[object], *, notebook: bool = False) -> Iterator[C
 
 
 def progress_words(frames: int, done: int, total: int, seconds: float) -> str:
-    """The progress of reading in words: `12.0 of 40.0 MB (30 %), 11,000 frames, about 35 s left`; without what is not known, for a
-    pipe or right at the start."""
+    """Returns the progress of reading in words: `12.0 of 40.0 MB (30 %), 11,000 frames, about 35 s left`. Unknown parts are left
+    out, such as for a pipe or at the start."""
     words = f"{frames:,} frames read"
     if not done:
         return words

@@ -1,4 +1,4 @@
-"""Text with colours: on a terminal as such, anywhere else without."""
+"""Writes text with colours to a terminal, and without them anywhere else."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def write_markup(
     pager: list[str] | None = None,
     at_once: bool = False,
 ) -> None:
-    """Writes lines that carry rich's markup; `lines` is given the columns there are, None where there is no terminal.
+    """Writes lines with rich's markup to a destination. `lines` is called with the number of columns, None if there is no terminal.
 
     What came from a capture must have been escaped before it was marked up (`report.text.safe`). On a terminal it goes through the
     `pager`, where there is one. With `at_once`, a reader has each line without delay.
@@ -64,7 +64,7 @@ def _write_paged(lines: Callable[[int | None], Iterable[str]], pager: list[str])
 
 
 def _print(lines: Callable[[int | None], Iterable[str]], stream: IO[str], *, width: int | None = None) -> None:
-    """Prints lines with colours to a terminal, or to what leads to one."""
+    """Prints lines with colours to a terminal, or to a pager that leads to one."""
     from rich.console import Console
     from rich.text import Text
 
@@ -75,8 +75,8 @@ def _print(lines: Callable[[int | None], Iterable[str]], stream: IO[str], *, wid
 
 @contextmanager
 def status_line(text: str, *, notebook: bool = False) -> Iterator[Callable[[str], None] | None]:
-    """A line on standard error that what is yielded changes; None where standard error is no terminal or a pager has it, nor,
-    with `notebook`, a notebook that shows it below its cell."""
+    """Shows a line on standard error, and yields a function that changes it. Yields None if standard error is no terminal or a
+    pager has it. With `notebook`, a notebook shows the line below its cell."""
     if notebook and "ipykernel" in sys.modules:
         from IPython.display import display
 

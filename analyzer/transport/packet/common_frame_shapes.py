@@ -166,8 +166,7 @@ def _by_network(
     *,
     is_inner: bool,
 ) -> Iterator[TcpFrames]:
-    """Yields the TCP frames among a block's IP packets, and adds packets in tunnels to `inner`. `is_inner`: these came in a
-    tunnel."""
+    """Yields the TCP frames among a block's IP packets, and adds packets in tunnels to `inner`. `is_inner`: they came in one."""
     if len(ipv4):
         yield _ipv4(views, ipv4, at_ipv4, ends[ipv4], inner, is_inner=is_inner)
     if len(ipv6):
@@ -177,8 +176,7 @@ def _by_network(
 def _without_bridging(
     views: Views, frames: IntArray, types: IntArray, at: IntArray, ends: IntArray, left: list[IntArray]
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Removes Ethernet headers that a tunnel carries (RFC 1701: bridging). Returns positions, EtherTypes and offsets of
-    payloads."""
+    """Removes Ethernet headers that a tunnel carries (RFC 1701: bridging). Returns positions, EtherTypes and offsets."""
     bridged = types == _BRIDGED
     if not bridged.any():
         return frames, types, at

@@ -258,8 +258,7 @@ class CallHead(Struct, frozen=True):
 
 
 def parse_call_head(header: PduHeader, data: bytes, at: int = 0, stop: int | None = None) -> CallHead:
-    """Parses the fields before the stub of a request, response or fault from `at` to `stop` (C706 12.6.4.7, 12.6.4.9,
-    12.6.4.10)."""
+    """Parses the fields before the stub of a request, response or fault from `at` to `stop` (C706 12.6.4.7 to 12.6.4.10)."""
     length = (len(data) if stop is None else stop) - at
     if length < RESPONSE_LEN:
         raise TruncatedError(f"{length} bytes, {RESPONSE_LEN} wanted", field="alloc_hint", start=16, stop=length)

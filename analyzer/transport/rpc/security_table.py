@@ -285,7 +285,7 @@ class SecurityTable:
     def offered(
         self, sender: Sender, trailer: SecTrailer, token: bytes, time_ns: int, frames: tuple[int, ...], leg: str
     ) -> Security:
-        """Takes the authentication token of a PDU (`leg`: bind, alter_context, their answers, AUTH3). Returns its security
+        """Takes the authentication token in a PDU (bind, alter_context, their answers, AUTH3; named by `leg`). Returns its
         context."""
         security = self._by_id.get(trailer.context_id)
         first = sender == "initiator" and is_first_token(token)

@@ -210,8 +210,7 @@ def _long_length(cur: Cursor, offset: int) -> int:
 
 
 def _code_table(lengths: bytes) -> list[tuple[int, int]]:
-    """Returns the Huffman table of LZ77: symbol and length for every 15 bits that may come next. Canonical codes fill it in
-    order."""
+    """Returns the Huffman table of LZ77: symbol and length for every 15 bits that may come next. Canonical codes are in order."""
     symbols = [(byte >> shift & 0xF, 2 * index + shift // 4) for index, byte in enumerate(lengths) for shift in (0, 4)]
     table: list[tuple[int, int]] = []
     for length, symbol in sorted(symbols):

@@ -57,7 +57,7 @@ class KnownSessions:
         return None
 
     def state_late(self, session: Session, logon: SessionLogon, out: Emitter) -> None:
-        """States which calls, read before a later SMB logon, may belong to it: calls of its session and of those that may be the
+        """States which earlier read calls may belong to a later SMB logon: calls of its session and of sessions that may be the
         same."""
         if (until_ns := logon.late_until_ns) is not None:
             out.append(logon.late_for(session.number, until_ns))

@@ -271,8 +271,7 @@ class Session:
 
     @property
     def has_its_key(self) -> bool:
-        """Whether a signature that does not fit is wrong: the SMB session has its first logon's key, or a key that fitted
-        before."""
+        """Whether a signature that does not fit is wrong: the SMB session has its first logon's key, or one that fitted before."""
         began = self.began
         handshake = began.handshake if began is not None and began.begins else None
         return bool(self.verified) or (handshake is not None and handshake.session_key is not None)
