@@ -1,6 +1,6 @@
-"""NTLM and SPNEGO tokens of a client in, marks of the program that made them out: what programs do differently and no user chooses.
+"""Finds marks of a client's program in its NTLM and SPNEGO tokens: differences between programs that no user chooses.
 
-A mark is `name=value`. What cannot be read gives none.
+A mark is `name=value`. A token that cannot be read gives none.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ASKED = Flag.SIGN | Flag.SEAL | Flag.IDENTIFY
 
 
 def token_marks(token: bytes, by: str) -> Iterator[str]:
-    """The marks of the client's program in an NTLM or SPNEGO token; `by` says what carried it, `smb` or `rpc`."""
+    """Yields the marks of the client's program in an NTLM or SPNEGO token. `by` names the carrier, `smb` or `rpc`."""
     try:
         if is_spnego(token):
             spnego = parse_spnego(token)
@@ -51,8 +51,8 @@ def _ntlm_marks(token: bytes, by: str) -> Iterator[str]:
 
 
 def _version(stated: str | None) -> str:
-    """The version in an NTLM token as `none`, `0.0.0`, or major and minor of the stated one: the build differs from machine to
-    machine, and is no mark."""
+    """Returns the version in an NTLM token as `none`, `0.0.0`, or major and minor. The build differs from machine to machine, so it
+    is no mark."""
     if stated is None:
         return "none"
     major, _, rest = stated.partition(".")

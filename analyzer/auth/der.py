@@ -1,4 +1,4 @@
-"""DER bytes in, tag-length-value pieces out (X.690): the few constructions that SPNEGO and Kerberos tokens are made of.
+"""Reads DER as pieces of tag, length and value (X.690): the few constructions in SPNEGO and Kerberos tokens.
 
 scapy's ASN.1 layers read these tokens too. But they build a tree of packet objects that guesses at what it does not understand,
 raise a dozen kinds of exception on damaged bytes, and take a quarter of a second to import. This program needs a dozen fields,
@@ -18,20 +18,20 @@ GENERAL_STRING, SEQUENCE = 0x1B, 0x30
 
 
 class Piece(Struct, frozen=True):
-    """One DER value: its tag octet, its contents, and all of it."""
+    """One DER value: its tag octet, its contents, and all of its bytes (`raw`)."""
 
     tag: int
     data: bytes
     raw: bytes
 
     def expect(self, tag: int, name: str) -> Piece:
-        """This DER value, if it has the tag."""
+        """Returns this DER value if it has the tag, else raises `MalformedError`."""
         if self.tag != tag:
             raise MalformedError(f"tag {self.tag:#04x} where {tag:#04x} belongs", field=name)
         return self
 
     def children(self, name: str) -> Iterator[Piece]:
-        """The DER values inside this one, which must fill it exactly."""
+        """Yields the DER values inside this one. They must fill it exactly."""
         at = 0
         while at < len(self.data):
             piece = read(self.data, at, name)
@@ -39,14 +39,14 @@ class Piece(Struct, frozen=True):
             yield piece
 
     def only(self, name: str) -> Piece:
-        """The one DER value inside an explicit tag."""
+        """Returns the single DER value inside an explicit tag."""
         piece = read(self.data, 0, name)
         if len(piece.raw) != len(self.data):
             raise MalformedError("more than one value under an explicit tag", field=name)
         return piece
 
     def fields(self, name: str) -> dict[int, Piece]:
-        """The members of a DER SEQUENCE by context tag number, unwrapped."""
+        """Returns the members of a DER SEQUENCE by context tag number, without these tags."""
         out: dict[int, Piece] = {}
         for piece in self.expect(SEQUENCE, name).children(name):
             if piece.tag & 0xE0 == 0xA0:
@@ -54,13 +54,13 @@ class Piece(Struct, frozen=True):
         return out
 
     def integer(self, name: str) -> int:
-        """The number in a DER INTEGER or ENUMERATED; 64 bits are more than any field here has."""
+        """Returns the number in a DER INTEGER or ENUMERATED, of at most nine bytes. No field here needs more."""
         if self.tag not in (INTEGER, ENUMERATED) or not 1 <= len(self.data) <= 9:
             raise MalformedError("no INTEGER of a sensible size", field=name)
         return int.from_bytes(self.data, "big", signed=True)
 
     def text(self, name: str) -> str:
-        """The text of a KerberosString in DER; what is not UTF-8 is shown replaced."""
+        """Returns the text of a KerberosString in DER. Bytes that are no UTF-8 are replaced."""
         if self.tag & 0xC0 or self.tag & 0x20:
             raise MalformedError(f"tag {self.tag:#04x} where a string belongs", field=name)
         return self.data.decode("utf-8", "replace")
@@ -70,7 +70,7 @@ class Piece(Struct, frozen=True):
 
 
 def read(data: bytes, at: int = 0, name: str = "der") -> Piece:
-    """The DER value that begins at `at`. Only one-octet tags and definite lengths exist in these protocols."""
+    """Reads the DER value that begins at `at`. These protocols have only one-octet tags and definite lengths."""
     if len(data) < at + 2:
         raise TruncatedError("ends inside a tag and length", field=name, start=at)
     tag, first = data[at], data[at + 1]
@@ -95,7 +95,7 @@ def read(data: bytes, at: int = 0, name: str = "der") -> Piece:
 
 
 def oid_text(data: bytes) -> str:
-    """A DER object identifier as `1.2.840.113554.1.2.2`."""
+    """Returns a DER object identifier as text, `1.2.840.113554.1.2.2`."""
     if not data or data[-1] & 0x80:
         raise MalformedError("an object identifier that does not end", field="oid")
     arcs: list[int] = []
@@ -110,7 +110,7 @@ def oid_text(data: bytes) -> str:
 
 
 def unwrap_gss(token: bytes) -> tuple[str, bytes] | None:
-    """Mechanism and inner token of the GSS-API framing 0x60 (RFC 2743 section 3.1); None where there is none."""
+    """Returns mechanism and inner token of a token in GSS-API framing 0x60 (RFC 2743 section 3.1), None if it has no framing."""
     if token[:1] != b"\x60":
         return None
     outer = read(token, 0, "gss.token")

@@ -1,4 +1,5 @@
-"""What the layers above use of an authentication: its tokens in, the identity, the decryption status and its reason out."""
+"""The interface of an authentication handshake to the layers above: they give its tokens, and get identity, decryption and
+reason."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ from analyzer.results.security import Decryption, Identity
 
 
 class Handshake(Protocol):
-    """Follows one authentication exchange (NTLM, Kerberos, SPNEGO) token by token. Made by
-    `analyzer.auth.token_handshake.begin(keyring)`.
+    """Follows one authentication exchange (NTLM, Kerberos, SPNEGO) token by token. `token_handshake.begin(keyring)` makes it. Made
+    by `analyzer.auth.token_handshake.begin(keyring)`.
 
     Tokens may be raw NTLM, raw Kerberos (with or without the GSS-API 0x60 header) or SPNEGO with either inside; the
     handshake finds out. The last leg may be given twice. `identity` grows with the tokens.
@@ -19,7 +20,7 @@ class Handshake(Protocol):
     def feed(self, sender: Sender, token: bytes) -> None: ...
 
     def missed(self, sender: Sender) -> None:
-        """Notes that a token of this sender exists and was not captured."""
+        """Notes that this sender sent a token that was not captured."""
         ...
 
     @property
@@ -30,7 +31,8 @@ class Handshake(Protocol):
 
     @property
     def reason(self) -> str | None:
-        """A sentence on why nothing can be decrypted, naming user or ticket (principal, realm, etype, kvno); None where it can."""
+        """A sentence that states why nothing can be decrypted. It names user or ticket (principal, realm, etype, kvno). None if it
+        can."""
         ...
 
     @property
@@ -46,12 +48,12 @@ class Handshake(Protocol):
 
     @property
     def session_key(self) -> bytes | None:
-        """The exported session key ([MS-NLMP] ExportedSessionKey; Kerberos subkey as used by [MS-SMB2] 3.2.5.3.1), full length."""
+        """The full exported session key ([MS-NLMP] ExportedSessionKey; Kerberos subkey as used by [MS-SMB2] 3.2.5.3.1)."""
         ...
 
     def context(self, search: SearchBudget | None = None) -> SecurityContext:
-        """A new security context in its initial state (keystreams at the start); `search` is shared by all of an analysis.
+        """Makes a new security context in its initial state (keystreams at the start). All contexts of an analysis share `search`.
 
-        Usable also without a key: it then says so for every message.
+        It can be used without a key too: then it states that for every message.
         """
         ...

@@ -1,4 +1,4 @@
-"""HMAC with one key over many short messages (RFC 2104): the key's own blocks are hashed once.
+"""Computes HMACs with one key over many short messages (RFC 2104). The key's own blocks are hashed once.
 
 `hmac.digest` looks the algorithm up and hashes the key anew each time, which costs more than a message of a hundred bytes.
 """
@@ -12,7 +12,7 @@ _OUTER = bytes(octet ^ 0x5C for octet in range(256))
 
 
 class Hmac:
-    """An HMAC of one key: `digest` as `hmac.digest(key, message, name)` would give it. Shows nothing of its key."""
+    """The HMAC of one key. `digest` equals `hmac.digest(key, message, name)`. It shows nothing of its key."""
 
     __slots__ = ("_inner", "_outer")
 

@@ -1,4 +1,4 @@
-"""What a KDC's replies say in clear: which client each ticket was issued to, and the encryption types (RFC 4120 section 5.4.2).
+"""Reads the clear part of KDC replies: the client to which each ticket was issued, and encryption types (RFC 4120 section 5.4.2).
 
 AS-REP and TGS-REP name the client beside the ticket; the ticket itself hides the name from everybody but its service. The AP-REQ
 that the client sends to the service holds this ticket, byte for byte, and so the reply states who sent it. Nothing protects the
@@ -31,8 +31,8 @@ _MAX_CONNECTIONS = 4096
 
 
 class Issued(Struct, frozen=True):
-    """To whom a ticket was issued: `client` as `name@REALM`, the encryption types of the ticket and of the reply's own encrypted
-    part, and the frames of the reply."""
+    """The client to which a ticket was issued, as `name@REALM`, with the encryption types of the ticket and of the reply's own
+    encrypted part, and the frames of the reply."""
 
     client: str
     ticket_etype: int
@@ -41,7 +41,7 @@ class Issued(Struct, frozen=True):
 
 
 class Tickets:
-    """The Kerberos tickets whose issue by a KDC was seen, by their bytes."""
+    """The Kerberos tickets that a KDC was seen to issue, by the digest of their bytes."""
 
     def __init__(self, most: int = MAX_TICKETS) -> None:
         self._most = most
@@ -51,26 +51,25 @@ class Tickets:
         return len(self._issued)
 
     def note(self, digest: bytes, issued: Issued) -> None:
-        """Notes a Kerberos ticket by the digest of its bytes; beyond the limit the ticket noted first is forgotten."""
+        """Notes an issued Kerberos ticket by the digest of its bytes. Above the limit, the ticket noted first is forgotten."""
         if digest not in self._issued and len(self._issued) >= self._most:
             del self._issued[next(iter(self._issued))]
         self._issued[digest] = issued
 
     def find(self, ticket_raw: bytes) -> Issued | None:
-        """To whom exactly the KDC issued this ticket."""
+        """Returns to whom the KDC issued this ticket, None if that was not seen."""
         return self._issued.get(sha256(ticket_raw).digest())
 
 
 class TicketIssued(StandsAlone, frozen=True):
-    """The event that a KDC issued a ticket, by the digest of the ticket's bytes. The logons that come after it may know the client
-    by it."""
+    """The event that a KDC issued a ticket, with the digest of the ticket's bytes. Later logons may learn their client from it."""
 
     digest: bytes
     issued: Issued
 
 
 class KdcLayer:
-    """Reads KDC traffic, and yields the tickets that are issued in it; everything else passes unchanged."""
+    """The layer that reads KDC traffic and yields the tickets that are issued in it. Other events pass unchanged."""
 
     takes: ClassVar[frozenset[type[Event]]] = frozenset({UdpPayload, Recognised, StreamBatch, Gap, StreamClosed})
 
@@ -78,7 +77,7 @@ class KdcLayer:
         self._streams: dict[int, _KdcStream] = {}
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Takes one event; gives the tickets that replies of a KDC issue, and all other events back."""
+        """Takes one event. Returns the tickets that a KDC's replies issue, or the event itself if it is no KDC traffic."""
         if isinstance(event, UdpPayload):
             return _issued(event.payload)
         if isinstance(event, Recognised) and event.protocol == "kerberos":
@@ -130,8 +129,8 @@ class _KdcStream:
         self._wanted = 0
 
     def feed(self, part: StreamBatch | Gap) -> Iterator[TracedBytes]:
-        """The KDC replies that one part of the stream completes. After a loss, the next message is taken up where a part begins
-        with one."""
+        """Yields the KDC replies that one part of the stream completes. After a loss, reading resumes at a part that begins with a
+        message."""
         if part.direction != self._direction:
             return
         if isinstance(part, Gap):

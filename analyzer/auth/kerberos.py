@@ -1,8 +1,7 @@
-"""Kerberos messages in, tickets opened with long-term keys and the keys inside them out (RFC 4120, RFC 3961 and successors).
+"""Reads Kerberos messages, and opens tickets and their keys with long-term keys (RFC 4120, RFC 3961 and successors).
 
-Messages are read with our own small DER reader (see `analyzer.auth.der` for why); all cryptography is
-`scapy.libs.rfc3961`, imported when the first encrypted part is met. An encrypted part proves the key that opens it: each
-carries a checksum.
+Messages are read with our own small DER reader (see `analyzer.auth.der` for why). All cryptography is `scapy.libs.rfc3961`,
+imported when the first encrypted part is met. An encrypted part proves the key that opens it: each carries a checksum.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class Key(Discreet, frozen=True):
         return f"Key(etype {self.etype})"
 
     def decrypt(self, usage: int, cipher: bytes) -> bytes | None:
-        """The plaintext of a Kerberos ciphertext if this key made it, else None."""
+        """Returns the plaintext of a Kerberos ciphertext if this key made it, else None."""
         engine = _engine(self.etype, self.data)
         if engine is None:
             return None
@@ -74,7 +73,7 @@ class Key(Discreet, frozen=True):
         return _engine(self.etype, self.data) is not None
 
     def engine(self) -> Any:
-        """The Kerberos key as scapy's object, which encrypts and decrypts. Only for keys that are usable."""
+        """Returns the Kerberos key as scapy's object, which encrypts and decrypts. The key must be usable."""
         return _engine(self.etype, self.data)
 
 
@@ -93,7 +92,8 @@ def _engine(etype: int, data: bytes) -> Any:
 
 @lru_cache(maxsize=256)
 def string_to_key(etype: int, password: str, salt: str | bytes, iterations: int | None = None) -> bytes:
-    """The Kerberos key made from a password (RFC 3962, 8009, 4757). `iterations` None: the default count of the type."""
+    """Returns the Kerberos key made from a password (RFC 3962, 8009, 4757). `iterations` None means the default count of the
+    type."""
     if etype not in SUPPORTED_ETYPES:
         raise UnsupportedError(f"no string-to-key for encryption type {etype}")
     if etype == RC4_HMAC:
@@ -108,7 +108,7 @@ def string_to_key(etype: int, password: str, salt: str | bytes, iterations: int 
 
 
 class Encrypted(Discreet, frozen=True):
-    """EncryptedData, RFC 4120 section 5.2.9."""
+    """An EncryptedData of Kerberos (RFC 4120 section 5.2.9)."""
 
     hidden = ("cipher",)
     etype: int
@@ -117,7 +117,7 @@ class Encrypted(Discreet, frozen=True):
 
 
 class ApReq(Discreet, frozen=True):
-    """AP-REQ, RFC 4120 section 5.5.1, with the clear part of its ticket. `service` is `host/name` without the realm."""
+    """A Kerberos AP-REQ (RFC 4120 section 5.5.1), with the clear part of its ticket. `service` is `host/name` without the realm."""
 
     hidden = ("raw", "ticket_raw")
     raw: bytes
@@ -129,7 +129,7 @@ class ApReq(Discreet, frozen=True):
 
 
 class KdcReply(Discreet, frozen=True):
-    """The clear part of AS-REP or TGS-REP, RFC 4120 section 5.4.2: the client, and the ticket that was issued to it."""
+    """The clear part of a Kerberos AS-REP or TGS-REP (RFC 4120 section 5.4.2): the client, and the ticket that was issued to it."""
 
     hidden = ("ticket_raw",)
     client: str
@@ -140,7 +140,7 @@ class KdcReply(Discreet, frozen=True):
 
 
 class ApRep(Discreet, frozen=True):
-    """AP-REP, RFC 4120 section 5.5.2."""
+    """A Kerberos AP-REP (RFC 4120 section 5.5.2)."""
 
     hidden = ("raw",)
     raw: bytes
@@ -148,7 +148,7 @@ class ApRep(Discreet, frozen=True):
 
 
 class KrbError(Struct, frozen=True):
-    """KRB-ERROR, RFC 4120 section 5.9.1."""
+    """A Kerberos error message, KRB-ERROR (RFC 4120 section 5.9.1)."""
 
     code: int
 
@@ -158,7 +158,7 @@ class KrbError(Struct, frozen=True):
 
 
 class TicketPart(Struct, frozen=True):
-    """The opened EncTicketPart: session key and client."""
+    """The opened EncTicketPart of a Kerberos ticket: session key and client."""
 
     session_key: Key
     client: str
@@ -166,7 +166,7 @@ class TicketPart(Struct, frozen=True):
 
 
 class AuthenticatorPart(Struct, frozen=True):
-    """The opened Authenticator. `subkey` None where the initiator chose none."""
+    """The opened Authenticator of a Kerberos AP-REQ. `subkey` is None if the initiator chose none."""
 
     subkey: Key | None
     client: str
@@ -268,7 +268,7 @@ def _read_ap_req(outer: Piece) -> ApReq:
 
 
 def open_ticket(request: ApReq, key: Key) -> TicketPart | None:
-    """The inside of the Kerberos ticket, if `key` is the service's. Raises `DecodeError` where the inside is not readable."""
+    """Opens a Kerberos ticket if `key` is the service's, else returns None. Raises `DecodeError` if its inside cannot be read."""
     plain = key.decrypt(_USAGE_TICKET, request.ticket.cipher) if key.etype == request.ticket.etype else None
     if plain is None:
         return None
@@ -283,7 +283,7 @@ def open_ticket(request: ApReq, key: Key) -> TicketPart | None:
 
 
 def open_authenticator(request: ApReq, session_key: Key) -> AuthenticatorPart | None:
-    """The inside of the Kerberos authenticator, if the ticket's session key opens it."""
+    """Opens a Kerberos authenticator with the ticket's session key. Returns None if the key does not fit."""
     plain = session_key.decrypt(_USAGE_AUTHENTICATOR, request.authenticator.cipher)
     if plain is None:
         return None
@@ -297,7 +297,7 @@ def open_authenticator(request: ApReq, session_key: Key) -> AuthenticatorPart | 
 
 
 def open_ap_rep(reply: ApRep, session_key: Key) -> tuple[bool, Key | None]:
-    """Whether the session key opens the AP-REP, and the acceptor's subkey, if it chose one."""
+    """Returns whether the session key opens the Kerberos AP-REP, and the acceptor's subkey, if it chose one."""
     plain = session_key.decrypt(_USAGE_AP_REP, reply.part.cipher)
     if plain is None:
         return False, None

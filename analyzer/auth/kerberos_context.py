@@ -1,5 +1,5 @@
-"""Messages under Kerberos per-message tokens in, checked plaintext out (RFC 4121, RFC 4757 section 7, [MS-KILE] section
-3.4.5, [MS-RPCE] section 3.3.1.5.2).
+"""Opens and checks messages with Kerberos per-message tokens (RFC 4121, RFC 4757 section 7, [MS-KILE] section 3.4.5, [MS-RPCE]
+section 3.3.1.5.2).
 
 RPC uses DCE style: the body stays where it is, and what a token has besides lies in the auth_value. For AES that is the 16-byte
 token header and the rotated rest of the ciphertext. With EC bytes of filler, the encrypted copy of the header and the checksum
@@ -50,7 +50,7 @@ class _Parts(Struct):
 
 
 class _AesKeys:
-    """The keys derived from one Kerberos key and usage (RFC 3961 section 5.3, RFC 8009 section 5), made once."""
+    """The AES keys derived from one Kerberos key and usage (RFC 3961 section 5.3, RFC 8009 section 5). They are made once."""
 
     def __init__(self, engine: Any, usage: int) -> None:
         self._profile = engine.ep
@@ -71,7 +71,7 @@ class _AesKeys:
         return bytes(self._profile.derive(engine, constant, *extra))
 
     def decrypt(self, cipher: bytes) -> bytes:
-        """AES in CBC mode with ciphertext stealing, its last two blocks swapped (RFC 3962 section 5).
+        """Decrypts a Kerberos message: AES in CBC mode with ciphertext stealing, its last two blocks swapped (RFC 3962 section 5).
 
         `Profile.basic_decrypt` does the same a block at a time in Python; for message bodies that is a hundred times
         slower. Two blocks at least are there: the confounder, and the copy of the token's header.
@@ -85,8 +85,8 @@ class _AesKeys:
     def _cbc(self, cipher: bytes) -> bytes:
         """Decrypts AES in CBC mode with an initial vector of zeros.
 
-        Making a context costs more than a short message. The one there is goes on from message to message, so it takes the last
-        block of the one before for the initial vector, and that is undone in the first block.
+        Making a cipher context costs more than a short message. So one context goes on from message to message. It takes the last
+        block of the message before as the initial vector, and that is undone in the first block.
         """
         plain = self._chain.update(cipher)
         first = int.from_bytes(plain[:16], "big") ^ self._vector
@@ -101,7 +101,7 @@ class _AesKeys:
 
 
 class KerberosContext:
-    """Opens the messages of one Kerberos security context. `keys` in order of preference."""
+    """Opens the messages of one Kerberos security context. `keys` are in order of preference."""
 
     def __init__(self, keys: tuple[Key, ...]) -> None:
         self._keys = keys
@@ -114,7 +114,7 @@ class KerberosContext:
         return "KerberosContext()"
 
     def lost(self, sender: Sender, length: int | None) -> None:
-        """Does nothing for a lost message: every Kerberos token stands alone."""
+        """Does nothing for a lost message, because every Kerberos token stands alone."""
 
     def open(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
         """Opens or checks one PDU under Kerberos (`SecurityContext.open`)."""
@@ -261,8 +261,8 @@ class KerberosContext:
 
 
 def _paddings(covered: bytes) -> Iterator[bytes]:
-    """What Kerberos stacks sign behind the message without sending it: nothing (MIT, Heimdal and Windows in DCE style), padding to
-    eight (RFC 1964 section 1.2.2.3, scapy), or the one byte that RFC 4757 section 7.3 pads to."""
+    """Yields the paddings that Kerberos stacks sign behind the message without sending them: none (MIT, Heimdal and Windows in DCE
+    style), padding to eight (RFC 1964 section 1.2.2.3, scapy), or the one byte that RFC 4757 section 7.3 pads to."""
     yield b""
     if short := -len(covered) % 8:
         yield bytes([short]) * short

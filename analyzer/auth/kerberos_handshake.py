@@ -1,4 +1,4 @@
-"""AP-REQ and AP-REP of one exchange in, identity and keys or the reason why there are none out ([MS-KILE] section 3).
+"""Solves one Kerberos exchange: AP-REQ and AP-REP give identity and keys, or the reason why not ([MS-KILE] section 3).
 
 The per-message key is the acceptor's subkey; else the initiator's; else the ticket's session key (RFC 4121 section 2). It
 may be of another type than the ticket. With DCE style ([MS-KILE] section 3.4.5.1) a third leg, an AP-REP of the initiator,
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 
 class KerberosExchange:
-    """Collects AP-REQ and AP-REP of one Kerberos exchange and opens them with the keyring."""
+    """Collects AP-REQ and AP-REP of one Kerberos exchange, and opens them with the keyring."""
 
     def __init__(self, keyring: Keyring, tickets: Tickets | None = None) -> None:
-        """`tickets` are those whose issue was seen: they name the client of a ticket that no key opens."""
+        """`tickets` are those that KDCs were seen to issue. They name the client of a ticket that no key opens."""
         self._keyring = keyring
         self._tickets = tickets
         self._request: ApReq | None = None
@@ -130,7 +130,7 @@ class KerberosExchange:
         self._initiator_subkey = authenticator.subkey
 
     def _candidates(self, request: ApReq) -> Iterator[tuple[Key, str, bool]]:
-        """Keys to try on a Kerberos ticket: key, what it is in words, and whether it was given for this very principal."""
+        """Yields keys to try on a Kerberos ticket: the key, its description, and whether it was given for this very principal."""
         etype = request.ticket.etype
 
         def rank(key: KerberosKey) -> tuple[bool, bool]:
@@ -180,9 +180,9 @@ def _is_for(key: KerberosKey, request: ApReq) -> bool:
 
 
 def salts(realm: str, principal: str, account: str | None = None) -> tuple[str, ...]:
-    """The Kerberos salts that a password of `principal` may have been used with, the likeliest first. They are the account's
-    own name (Active Directory user), the computer's ([MS-KILE] section 3.1.1.2), and the principal's components (RFC 4120
-    section 4)."""
+    """Returns the Kerberos salts that a password of `principal` may have, the likeliest first. They are the account's own name
+    (Active Directory user), the computer's name ([MS-KILE] section 3.1.1.2), and the principal's components (RFC 4120 section
+    4)."""
     parts = principal.split("/")
     out = []
     if account:

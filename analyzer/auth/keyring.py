@@ -1,7 +1,7 @@
-"""Everything the user knows of keys, asked by whoever wants to open something.
+"""The keyring: all keys that the user gave, for everybody who opens something sealed.
 
-Nothing here is ever shown: `repr` and `str` of everything give names and counts. How secrets are read is a matter of
-`analyzer.auth.secrets`, which is loaded when there are any.
+Nothing here is ever shown: `repr` and `str` of everything give names and counts. `analyzer.auth.secrets` reads secrets. It is
+loaded if there are any.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 
 class UserKey(Discreet, frozen=True):
-    """What the keyring has of a user: name, NT hash, password. `username` None: applies to everybody. `nt_hash` is there in any
-    case."""
+    """The keys of a user in the keyring: NT hash, and password if known. `username` None means that they apply to everybody."""
 
     hidden = ("nt_hash", "password")
     username: str | None
@@ -43,7 +42,7 @@ class UserKey(Discreet, frozen=True):
 
 
 class SmbKeys(Discreet, frozen=True):
-    """Keys of one SMB session, as the user gave them: `session_key` or the per-direction decryption keys, or both.
+    """Keys of one SMB session that the user gave: `session_key`, or the decryption keys of each direction, or both.
 
     `session_id` is the id in the form given; see `Keyring.smb_keys_for` about its byte order.
     """
@@ -59,8 +58,8 @@ class SmbKeys(Discreet, frozen=True):
 
 
 class Keyring:
-    """All passwords, NT hashes, Kerberos keys and SMB session keys that are known. Immutable; `merged` makes a larger one.
-    `files` are those it was read from."""
+    """All known passwords, NT hashes, Kerberos keys and SMB session keys. It is immutable; `merged` makes a larger one. `files` are
+    those that it was read from."""
 
     __slots__ = ("_kerberos", "_smb", "_users", "files")
 
@@ -78,9 +77,9 @@ class Keyring:
 
     @classmethod
     def load(cls, path: str | Path, note: Callable[[str], None] = warn) -> Keyring:
-        """Reads the keys of a secrets file: TOML or JSON by content, or a bare keytab. Raises `InputError`.
+        """Reads the keyring of a secrets file: TOML or JSON by content, or a bare keytab. Raises `InputError`.
 
-        `note` is given a sentence for each key of the file that is not used and is nearly one that would be.
+        `note` gets a sentence for each key of the file that is not used but nearly is one of ours.
         """
         from analyzer.auth.secrets import read_secrets
 
@@ -88,8 +87,8 @@ class Keyring:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any], note: Callable[[str], None] = warn) -> Keyring:
-        """A keyring from a dictionary of the form that a secrets file has. Raises `InputError`. Keytabs are relative to the working
-        directory."""
+        """Makes a keyring of a dictionary in the form of a secrets file. Raises `InputError`. Keytab paths are relative to the
+        working directory."""
         from analyzer.auth.secrets import read_document
 
         return read_document(document, Path(), note)
@@ -112,7 +111,7 @@ class Keyring:
         return keyring_of(passwords, nt_hashes, keytabs, smb_session_keys)
 
     def merged(self, *others: Keyring) -> Keyring:
-        """The keys of this keyring and others as one; what was given first is tried first."""
+        """Returns one keyring with the keys of this and other keyrings. Keys that were given first are tried first."""
         rings = (self, *others)
         return Keyring(
             (user for ring in rings for user in ring._users),
@@ -139,13 +138,14 @@ class Keyring:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that `named` takes."""
+        """The names that `named` accepts."""
         users = (user.name for user in self._users)
         principals = (f"{key.principal}@{key.realm}" for key in self._kerberos)
         return tuple(dict.fromkeys((*users, *principals, *(f"{keys.session_id:#x}" for keys in self._smb))))
 
     def users_for(self, username: str, domain: str | None = None) -> tuple[UserKey, ...]:
-        """Keys of the keyring for this user: the same name and domain first, then the name alone, then keys for anybody."""
+        """Returns the keyring's keys for this user: first those of name and domain, then of the name alone, then those for
+        anybody."""
         folded = username.casefold()
         wanted = (domain or "").casefold()
 
@@ -159,8 +159,8 @@ class Keyring:
         return tuple(sorted(fitting, key=rank))
 
     def smb_keys_for(self, session_id: int) -> tuple[SmbKeys, ...]:
-        """Keys given for an SMB session. Wireshark wants the id as the bytes on the wire, people read it as a number;
-        both are accepted."""
+        """Returns the keys given for an SMB session. Wireshark wants the id as the bytes on the wire, people read it as a number.
+        Both are accepted."""
         if not self._smb or not 0 <= session_id < 1 << 64:
             return ()
         turned = int.from_bytes(session_id.to_bytes(8, "big"), "little")

@@ -1,6 +1,6 @@
-"""Passwords and session keys in, what other tools want out: NT hashes, Wireshark's key lines, keytabs.
+"""Writes keys in the forms of other tools: NT hashes, Wireshark's key lines, keytabs.
 
-The only module that turns secrets into something to print; nothing but the commands `keys` and `probe` call it.
+Only this module turns secrets into something to print. Only the commands `keys` and `probe` call it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def seskey_line(
     server_to_client_key: bytes | None = None,
     client_to_server_key: bytes | None = None,
 ) -> str:
-    """A line of Wireshark's `smb2_seskey_list`, whose session id is the bytes as they are on the wire."""
+    """Returns a line of Wireshark's `smb2_seskey_list`. Its session id is the bytes as they are on the wire."""
     fields = (session_id.to_bytes(8, "little"), session_key, server_to_client_key, client_to_server_key)
     return ",".join((field or b"").hex() if field else '""' for field in fields)
 
@@ -48,8 +48,8 @@ def split_principal(text: str) -> tuple[str, str]:
 
 
 def default_salt(principal: str, realm: str) -> str:
-    """The Kerberos salt of RFC 4120 section 4: the realm and the components. Computer accounts of Active Directory differ: `REALM`,
-    `host`, and the lower-case host name with its domain ([MS-KILE] section 3.1.1.2)."""
+    """Returns the Kerberos salt of RFC 4120 section 4: the realm and the components. Computer accounts of Active Directory differ:
+    `REALM`, `host`, and the lower-case host name with its domain ([MS-KILE] section 3.1.1.2)."""
     return realm + "".join(principal.split("/"))
 
 
@@ -62,7 +62,7 @@ def keys_from_password(
     kvno: int = 1,
     salt: str | None = None,
 ) -> tuple[KerberosKey, ...]:
-    """The long-term Kerberos keys that a password gives a principal. `salt` None: the default one."""
+    """Returns the long-term Kerberos keys that a password gives a principal. `salt` None means the default salt."""
     salted = default_salt(principal, realm) if salt is None else salt
     return tuple(
         KerberosKey(principal, realm, etype, kvno, string_to_key(etype, password, salted))
@@ -71,8 +71,8 @@ def keys_from_password(
 
 
 def ntlm_keytab(keyring: Keyring) -> bytes:
-    """The NT hashes of a keyring as RC4 keys: Wireshark tries every one of them on NTLM, so several users can be opened at
-    once, and hashes without their password."""
+    """Returns a keytab with the NT hashes of a keyring as RC4 keys. Wireshark tries each of them on NTLM. So it opens traffic of
+    several users at once, also with hashes whose password is unknown."""
 
     def entries() -> Iterable[KerberosKey]:
         for user in keyring.users:

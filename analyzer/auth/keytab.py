@@ -1,4 +1,4 @@
-"""MIT keytab files in, Kerberos keys out, and back (file format 0x0502, and the older 0x0501 in native byte order).
+"""Reads and writes MIT keytab files with Kerberos keys (format 0x0502; reads the older 0x0501 in native byte order too).
 
 MIT Kerberos describes the format in doc/formats/keytab_file_format.rst: a version, then entries with a signed 32-bit size. An entry
 with a negative size is a hole that a deleted entry left.
@@ -31,13 +31,13 @@ ETYPE_NAMES = {
 
 
 def etype_name(etype: int) -> str:
-    """The name of a Kerberos encryption type as in the IANA registry, or its number."""
+    """Returns the name of a Kerberos encryption type in the IANA registry, or its number as `etype 99`."""
     return ETYPE_NAMES.get(etype, f"etype {etype}")
 
 
 class KerberosKey(Discreet, frozen=True):
-    """One long-term Kerberos key, as a keytab holds it. `principal` is `service/host` without the realm; empty where the key
-    was given without one."""
+    """One long-term Kerberos key, as a keytab holds it. `principal` is `service/host` without the realm. It is empty if the key was
+    given without a principal."""
 
     hidden = ("key",)
     principal: str
@@ -48,7 +48,7 @@ class KerberosKey(Discreet, frozen=True):
 
     @property
     def name(self) -> str:
-        """The Kerberos key as `principal@REALM (etype, kvno)`, for people."""
+        """The name of the Kerberos key for people: `principal@REALM (etype, kvno)`."""
         who = f"{self.principal}@{self.realm}" if self.realm else self.principal
         version = f", kvno {self.kvno}" if self.kvno is not None else ""
         return f"{who} ({etype_name(self.etype)}{version})"
@@ -62,7 +62,7 @@ def is_keytab(data: bytes) -> bool:
 
 
 def parse_keytab(data: bytes) -> tuple[KerberosKey, ...]:
-    """All keys of a keytab. Raises `DecodeError`."""
+    """Returns all keys of a keytab. Raises `DecodeError`."""
     if not is_keytab(data):
         raise MalformedError("does not begin with 0x0501 or 0x0502", field="keytab.version", start=0, stop=2)
     if data[1] == 2:
@@ -89,7 +89,7 @@ def _read_entries(data: bytes, order: Literal["little", "big"], *, old: bool) ->
 
 
 class _EntryReader:
-    """Reads one entry of a keytab; `base` is where it lies in the file."""
+    """Reads one entry of a keytab. `base` is its offset in the file."""
 
     def __init__(self, data: bytes, order: Literal["little", "big"], base: int) -> None:
         self._data = data
@@ -129,7 +129,7 @@ class _EntryReader:
 
 
 def write_keytab(keys: Iterable[KerberosKey]) -> bytes:
-    """Writes a keytab (0x0502) with these keys, timestamps zero."""
+    """Returns a keytab (0x0502) with these keys. Timestamps are zero."""
     out = bytearray(b"\x05\x02")
     for key in keys:
         names = key.principal.split("/")

@@ -1,4 +1,5 @@
-"""MD4 (RFC 1320), which OpenSSL 3 does not offer by default. A password is hashed with it once.
+"""Computes MD4 (RFC 1320), which OpenSSL 3 does not offer by default. A password is hashed with it once. A password is hashed with
+it once.
 
 scapy has it too, behind a configuration that takes longer to load than a small capture to read.
 """
@@ -17,7 +18,7 @@ _ROUNDS = (
 
 
 def md4(data: bytes) -> bytes:
-    """The MD4 digest of bytes, 16 bytes."""
+    """Returns the MD4 digest of bytes, 16 bytes."""
     zeros = bytes(-(len(data) + 9) % _BLOCK_LEN)
     padded = data + b"\x80" + zeros + (8 * len(data) & (1 << 64) - 1).to_bytes(8, "little")
     state = _BEGIN
@@ -39,7 +40,7 @@ def _with_block(state: tuple[int, int, int, int], words: list[int]) -> tuple[int
 
 
 def _mixed(number: int, x: int, y: int, z: int) -> int:
-    """The functions F, G and H of MD4 (RFC 1320 section 3.4), by the number of their round."""
+    """Computes the function F, G or H of MD4 (RFC 1320 section 3.4), by the number of its round."""
     if number == 0:
         return x & y | ~x & z
     return x & y | x & z | y & z if number == 1 else x ^ y ^ z

@@ -1,8 +1,8 @@
-"""NTLM messages in, names and session keys out ([MS-NLMP] sections 2.2, 3.3 and 3.4.5).
+"""Reads NTLM messages, and proves passwords to get session keys ([MS-NLMP] sections 2.2, 3.3 and 3.4.5).
 
-Reading a message needs no secret and gives the names in it. Proving a password needs the challenge and the authenticate
-message: the response computed from the key is compared with the captured one, so a key that fits is known to be right.
-The ciphers' library is loaded with the first key that needs one.
+Reading a message needs no secret, and gives the names in it. Proving a password needs the challenge and the authenticate message:
+the response computed from the key is compared with the captured one. So a key that fits is known to be right. The ciphers' library
+is loaded with the first key that needs one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SERVER_SEAL = b"session key to server-to-client sealing key magic constant\x00"
 
 
 class Flag(IntFlag):
-    """NTLM's negotiated options that change what the bytes mean, [MS-NLMP] section 2.2.2.5."""
+    """Negotiated flags of NTLM that change what the bytes mean ([MS-NLMP] section 2.2.2.5)."""
 
     UNICODE = 0x00000001
     SIGN = 0x00000010
@@ -46,7 +46,7 @@ class Flag(IntFlag):
 
 
 class TargetInfo(Struct, frozen=True):
-    """What the AV pairs of an NTLM challenge or NTLMv2 response say ([MS-NLMP] section 2.2.2.1). None where a pair is absent."""
+    """The AV pairs of an NTLM challenge or NTLMv2 response ([MS-NLMP] section 2.2.2.1). An absent pair is None."""
 
     computer: str | None = None
     domain: str | None = None
@@ -58,7 +58,7 @@ class TargetInfo(Struct, frozen=True):
 
 
 class Negotiate(Discreet, frozen=True):
-    """NEGOTIATE_MESSAGE, [MS-NLMP] section 2.2.1.1."""
+    """An NTLM NEGOTIATE_MESSAGE ([MS-NLMP] section 2.2.1.1)."""
 
     hidden = ("raw",)
     raw: bytes
@@ -69,7 +69,7 @@ class Negotiate(Discreet, frozen=True):
 
 
 class Challenge(Discreet, frozen=True):
-    """CHALLENGE_MESSAGE, [MS-NLMP] section 2.2.1.2."""
+    """An NTLM CHALLENGE_MESSAGE ([MS-NLMP] section 2.2.1.2)."""
 
     hidden = ("raw",)
     raw: bytes
@@ -81,7 +81,7 @@ class Challenge(Discreet, frozen=True):
 
 
 class Authenticate(Discreet, frozen=True):
-    """AUTHENTICATE_MESSAGE, [MS-NLMP] section 2.2.1.3. `ofs_mic` is None where the message has no MIC field."""
+    """An NTLM AUTHENTICATE_MESSAGE ([MS-NLMP] section 2.2.1.3). `ofs_mic` is None if it has no MIC field."""
 
     hidden = ("raw", "lm_response", "nt_response", "encrypted_session_key")
     raw: bytes
@@ -98,7 +98,7 @@ class Authenticate(Discreet, frozen=True):
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether NTLM's AUTHENTICATE has no name and no response: a null session ([MS-NLMP] section 3.2.5.1.2)."""
+        """Whether NTLM's AUTHENTICATE_MESSAGE has no name and no response: a null session ([MS-NLMP] section 3.2.5.1.2)."""
         return not self.user and not self.nt_response and self.lm_response in (b"", b"\x00")
 
     @property
@@ -110,7 +110,7 @@ Message = Negotiate | Challenge | Authenticate
 
 
 def parse_message(raw: bytes) -> Message:
-    """Parses one NTLM message. Raises `DecodeError` where it is not one."""
+    """Parses one NTLM message. Raises `DecodeError` if it is none."""
     if raw[:8] != NTLM_SIGNATURE:
         raise MalformedError("no NTLMSSP signature", field="ntlm.Signature", start=0, stop=8)
     kind = _u32(raw, 8, "ntlm.MessageType")
@@ -230,23 +230,24 @@ def _version(raw: bytes, at: int, flags: int) -> str | None:
 
 
 def nt_hash(password: str) -> bytes:
-    """NTOWFv1, MD4 of the UTF-16 password ([MS-NLMP] section 3.3.1)."""
+    """Returns the NT hash of a password: NTOWFv1, MD4 of its UTF-16 form ([MS-NLMP] section 3.3.1)."""
     return md4(password.encode("utf-16-le", "surrogatepass"))
 
 
 def lm_hash(password: str) -> bytes:
-    """The LM hash of a password: LMOWFv1 ([MS-NLMP] section 3.3.1)."""
+    """Returns the LM hash of a password: LMOWFv1 ([MS-NLMP] section 3.3.1)."""
     short = password.upper().encode("cp437", "replace")[:14].ljust(14, b"\0")
     return _des(short[:7], b"KGS!@#$%") + _des(short[7:], b"KGS!@#$%")
 
 
 def upper(text: str) -> str:
-    """Upper case of a user or domain name as Windows makes it for NTLM, one code unit for one: no `SS` for a sharp s."""
+    """Returns a user or domain name in upper case like Windows does for NTLM: one code unit for one, so a sharp s never becomes
+    `SS`."""
     return "".join(big if len(big := char.upper()) == 1 else char for char in text)
 
 
 def ntowf_v2(hash_of_password: bytes, user: str, domain: str) -> bytes:
-    """The key of NTLMv2 responses, from the hash of a password: NTOWFv2 ([MS-NLMP] section 3.3.2)."""
+    """Returns the key of NTLMv2 responses, from the hash of a password: NTOWFv2 ([MS-NLMP] section 3.3.2)."""
     return _hmac_md5(hash_of_password, (upper(user) + domain).encode("utf-16-le", "surrogatepass"))
 
 
@@ -277,8 +278,8 @@ def _desl(key16: bytes, block: bytes) -> bytes:
 
 
 class Proof(Discreet, frozen=True):
-    """What a key that made the captured NTLM response gives: `session_key` is the ExportedSessionKey, `domain` the name that
-    was hashed."""
+    """The proof that a key made the captured NTLM response. `session_key` is the ExportedSessionKey, `domain` the name that was
+    hashed."""
 
     hidden = ("session_key", "domain")
     session_key: bytes
@@ -292,9 +293,9 @@ def prove(
     password: str | None = None,
     domains: tuple[str, ...] = (),
 ) -> Proof | None:
-    """NTLM's session key, if `key` (an NT hash) made the response; else None.
+    """Returns the proof with NTLM's session key if `key` (an NT hash) made the response, else None.
 
-    `domains` are further spellings to try: the name a client hashes is not always the one it sends.
+    `domains` are further spellings to try: the name that a client hashes is not always the one that it sends.
     """
     flags = answer.flags or challenge.flags
     if answer.is_v2:
@@ -321,12 +322,12 @@ def prove(
 
 
 def anonymous(answer: Authenticate) -> Proof:
-    """NTLM's keys of a null session: the key exchange key is sixteen zeros ([MS-NLMP] section 3.2.5.1.2)."""
+    """Returns the proof of an NTLM null session: its key exchange key is sixteen zeros ([MS-NLMP] section 3.2.5.1.2)."""
     return Proof(_exported(answer, answer.flags, bytes(16)), answer.domain)
 
 
 def _kxkey_v1(challenge: Challenge, answer: Authenticate, flags: int, key: bytes, password: str | None) -> bytes:
-    """The key exchange key of NTLMv1: KXKEY, [MS-NLMP] section 3.4.5.1."""
+    """Returns the key exchange key of NTLMv1: KXKEY ([MS-NLMP] section 3.4.5.1)."""
     base = md4(key)
     if flags & Flag.EXTENDED_SESSIONSECURITY:
         return _hmac_md5(base, challenge.challenge + answer.lm_response[:8])
@@ -349,7 +350,7 @@ def _exported(answer: Authenticate, flags: int, key_exchange_key: bytes) -> byte
 
 
 def mic_is_right(session_key: bytes, negotiate: Negotiate, challenge: Challenge, answer: Authenticate) -> bool | None:
-    """Whether the MIC over the three NTLM messages fits ([MS-NLMP] section 3.1.5.1.2); None where there is none."""
+    """Whether the MIC over the three NTLM messages fits ([MS-NLMP] section 3.1.5.1.2). None if there is no MIC."""
     at = answer.ofs_mic
     if at is None:
         return None
@@ -359,7 +360,7 @@ def mic_is_right(session_key: bytes, negotiate: Negotiate, challenge: Challenge,
 
 
 class DirectionKeys(Discreet, frozen=True):
-    """NTLM's signing and sealing key of one sender ([MS-NLMP] sections 3.4.5.2 and 3.4.5.3)."""
+    """The signing and the sealing key of one NTLM sender ([MS-NLMP] sections 3.4.5.2 and 3.4.5.3)."""
 
     hidden = ("sign", "seal")
     sign: bytes
@@ -368,7 +369,7 @@ class DirectionKeys(Discreet, frozen=True):
 
 @lru_cache(maxsize=64)
 def direction_keys(session_key: bytes, flags: int, *, initiator: bool) -> DirectionKeys:
-    """NTLM's signing and sealing key of one direction under the negotiated flags."""
+    """Returns the signing and the sealing key of one NTLM sender under the negotiated flags."""
     if flags & Flag.EXTENDED_SESSIONSECURITY:
         weak = session_key
         if not flags & Flag.KEY_128:

@@ -1,4 +1,4 @@
-"""Messages under NTLM session security in, checked plaintext out ([MS-NLMP] section 3.4, [MS-RPCE] section 3.3.1.5.2).
+"""Opens and checks messages under NTLM session security ([MS-NLMP] section 3.4, [MS-RPCE] section 3.3.1.5.2).
 
 Sealing and signing draw on one RC4 keystream per sender, which starts with the context and is never announced on the wire. This
 module keeps, per sender, a *proven position*: the first keystream byte after the last message whose checksum was right. A message
@@ -60,10 +60,10 @@ _PKT, _PRIVACY = int(AuthLevel.PKT), int(AuthLevel.PRIVACY)
 
 
 class _Keystream:
-    """The RC4 keystream of one NTLM direction, by position. Going back further than what is kept starts over from the key.
+    """The RC4 keystream of one NTLM sender, by position. Going back beyond the kept part starts over from the key.
 
-    What is kept is output, from `base` on, and behind it messages that were opened as they came: they and what they were before
-    make the output, should anybody ask.
+    It keeps output from `base` on. Behind that it keeps messages that were opened as they came: together with their sealed form
+    they make the output, if somebody asks for it.
     """
 
     __slots__ = ("_base", "_buffer", "_cipher", "_end", "_key", "_opened")
@@ -73,7 +73,7 @@ class _Keystream:
         self.restart(0)
 
     def restart(self, position: int) -> None:
-        """Keeps no keystream output, and goes on at this position."""
+        """Drops all kept keystream output, and goes on at this position."""
         self._cipher = Cipher(ARC4(self._key), mode=None).encryptor()
         self._buffer = bytearray()
         self._opened: deque[tuple[bytes, bytes]] = deque()
@@ -83,17 +83,17 @@ class _Keystream:
 
     @property
     def end(self) -> int:
-        """The position up to which the RC4 keystream has been made."""
+        """The position up to which the RC4 keystream was made."""
         return self._end
 
     def cost(self, position: int, length: int) -> int:
-        """Bytes of RC4 keystream to be made before `at` can answer; where it begins anew, also those before the end is reached
-        again."""
+        """Returns the bytes of RC4 keystream that `at` must make before it can answer. If it starts over, those up to the former
+        end count too."""
         stop = position + length
         return max(stop, self._end) if position < self._base else max(stop - self._end, 0)
 
     def at(self, position: int, length: int, ahead: int = 0) -> bytes:
-        """RC4 keystream from a position on; with `ahead` more of it is made, for those who are going to ask for what follows."""
+        """Returns RC4 keystream from a position on. With `ahead` it makes more, for callers that will ask for what follows."""
         if position < self._base:
             self.restart(position)
         while self._opened:
@@ -108,7 +108,7 @@ class _Keystream:
         return bytes(self._buffer[start : start + length])
 
     def open(self, position: int, data: bytes, ahead: int = 0) -> bytes:
-        """The plaintext of bytes that NTLM sealed at this position of the keystream; `ahead` as in `at`."""
+        """Returns the plaintext of bytes that NTLM sealed at this position of the keystream. `ahead` is that of `at`."""
         if position != self._end or ahead:
             return _xor(data, self.at(position, len(data), ahead))
         plain = self._cipher.update(data)
@@ -136,7 +136,7 @@ class _Keystream:
 
 
 class _SealedMessage(Struct, frozen=True):
-    """One NTLM-sealed message, taken apart."""
+    """The parts of one RPC message that NTLM sealed or signed."""
 
     header: bytes
     body: bytes
@@ -146,7 +146,7 @@ class _SealedMessage(Struct, frozen=True):
 
 
 class _StreamPosition:
-    """Where the RC4 keystream of one NTLM sender stands. `position` and `number` are what follows the last proven message."""
+    """The position of one NTLM sender in its RC4 keystream. `position` and `number` are those behind the last proven message."""
 
     def __init__(self, keys: bytes, search: SearchBudget) -> None:
         self.total = search
@@ -186,8 +186,7 @@ class _StreamPosition:
         self.keystream.forget(self.position)
 
     def _recover(self, was_searched: bool) -> None:
-        """Notes that the RC4 keystream is back in sequence: nothing is missing any more, and the next loss may cost something
-        again."""
+        """Notes that the RC4 keystream is in sequence again: nothing is missing, and the next loss gets a search budget again."""
         self.failed_length = self.failed_count = self.lost_length = 0
         self.has_lost = False
         self.in_vain = 0 if was_searched else self.in_vain + self.searched
@@ -196,12 +195,12 @@ class _StreamPosition:
         self.share = self.budget // _FIRST_SHARE
 
     def earn(self) -> None:
-        """Adds to the search budget the messages that came until one has to be looked for in the keystream."""
+        """Adds the messages that came meanwhile to the search budget, before a message is looked for in the keystream."""
         self.total.earn(self.followed)
         self.followed = 0
 
     def may_try(self, position: int, length: int) -> bool:
-        """Whether the RC4 keystream there is at hand, or the budget has what it takes to make it."""
+        """Whether the RC4 keystream at this position was made already, or the budget allows to make it."""
         cost = self.keystream.cost(position, length)
         if (cost <= _FREE_AHEAD and position >= self.position) or self.total.makes(cost):
             return True
@@ -209,7 +208,7 @@ class _StreamPosition:
         return False
 
     def settle(self) -> None:
-        """Lets go of the keystream that a search made beyond the proven position. To make it again counts, so the next search
+        """Drops the keystream that a search made far beyond the proven position. Making it again counts, so the next search
         waits."""
         if self.keystream.end - self.position > 2 * _FREE_AHEAD:
             self.total.keystream -= self.position
@@ -217,10 +216,10 @@ class _StreamPosition:
 
 
 class NtlmContext:
-    """Opens the messages of one NTLM security context, each sender's in the order it protected them."""
+    """Opens the messages of one NTLM security context, those of each sender in the order in which it protected them."""
 
     def __init__(self, session_key: bytes, flags: int, search: SearchBudget | None = None) -> None:
-        """`search` is the search budget that the NTLM contexts of an analysis share."""
+        """`search` is the search budget that all NTLM contexts of an analysis share."""
         search = search if search is not None else SearchBudget()
         self._extended = bool(flags & Flag.EXTENDED_SESSIONSECURITY)
         self._key_exchange = bool(flags & Flag.KEY_EXCH)
@@ -262,7 +261,7 @@ class NtlmContext:
         return result
 
     def _ways(self) -> tuple[bool, bool]:
-        """Whether the PDU header is signed: as in the message before, then the other way."""
+        """Returns whether the PDU header is signed, in the order to try: like the message before, then the other way."""
         return self._header_signed, not self._header_signed
 
     def lost(self, sender: Sender, length: int | None) -> None:
@@ -272,7 +271,7 @@ class NtlmContext:
         stream.lost_length += max(length or 0, 0)
 
     def _spent(self, piece: _SealedMessage) -> int:
-        """The bytes of RC4 keystream that one NTLM message uses."""
+        """Returns the bytes of RC4 keystream that one NTLM message uses."""
         own = len(piece.body) if piece.sealed else 0
         if not self._extended:
             return own + 12
@@ -281,7 +280,7 @@ class NtlmContext:
     def _open_extended(
         self, sender: Sender, stream: _StreamPosition, piece: _SealedMessage, number: int
     ) -> Unprotected:
-        """Opens an NTLM message that is out of sequence, or changed."""
+        """Opens an NTLM message that is out of sequence or was changed."""
         ways = self._ways()
         for position in self._likely(stream, piece, number):
             found = self._try_extended(sender, stream, piece, position, ways)
@@ -299,7 +298,8 @@ class NtlmContext:
         return self._not_found(stream, piece, number)
 
     def _likely(self, stream: _StreamPosition, piece: _SealedMessage, number: int) -> Iterator[int]:
-        """Keystream positions that cost nothing to try: where the NTLM message should be, and the known ways to be elsewhere."""
+        """Yields keystream positions that cost nothing to try: where the NTLM message should be, and other places that are known to
+        occur."""
         candidates = [stream.position + min(stream.failed_length, _SEARCH_AHEAD), stream.position]
         if number in stream.places:
             candidates.insert(0, stream.places[number])
@@ -317,7 +317,7 @@ class NtlmContext:
                 yield position
 
     def _search(self, stream: _StreamPosition, piece: _SealedMessage, missing: int) -> Iterator[int]:
-        """Keystream positions to try after a loss, the likeliest first, within the budgets."""
+        """Yields keystream positions to try for an NTLM message after a loss, the likeliest first, within the budgets."""
         if stream.total.keystream <= 0:
             stream.is_given_up = True
             return

@@ -1,4 +1,4 @@
-"""The three messages of one NTLM exchange in, identity and session key or the reason why there is none out."""
+"""Solves one NTLM exchange: its three messages give identity and session key, or the reason why not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from analyzer.results.security import Decryption, Identity
 
 
 class NtlmExchange:
-    """Collects negotiate, challenge and authenticate, and proves the keys of the keyring against them."""
+    """Collects the negotiate, challenge and authenticate messages of one NTLM exchange, and proves keys of the keyring with
+    them."""
 
     def __init__(self, keyring: Keyring) -> None:
         self._keyring = keyring
@@ -41,7 +42,7 @@ class NtlmExchange:
         return self._authenticate is not None
 
     def feed(self, token: bytes) -> None:
-        """Takes one NTLM message of the exchange, whoever sent it: its type says so. Raises `DecodeError`."""
+        """Takes one NTLM message of the exchange. Its type tells who sent it. Raises `DecodeError`."""
         message = parse_message(token)
         if isinstance(message, Negotiate):
             if self._negotiate is not None and self._negotiate.raw == message.raw:
@@ -60,7 +61,7 @@ class NtlmExchange:
         self._solve()
 
     def _describe(self) -> None:
-        """Fills the identity with what the NTLM messages say in clear: user, domain, workstation."""
+        """Fills the identity with the clear fields of the NTLM messages: user, domain, workstation."""
         known = Identity(mechanism="ntlm")
         if (negotiate := self._negotiate) is not None:
             known = replace(
@@ -141,14 +142,14 @@ class NtlmExchange:
 
     @property
     def flags(self) -> int:
-        """The negotiated NTLM flags: the client's last word, or the server's where the client does not say."""
+        """The negotiated NTLM flags: the client's last ones, or the server's if the client states none."""
         if self._authenticate is not None and self._authenticate.flags:
             return self._authenticate.flags
         return self._challenge.flags if self._challenge is not None else 0
 
     @property
     def mic_is_right(self) -> bool | None:
-        """Whether NTLM's MIC shows that the exchange was not changed on its way; None where that is not known."""
+        """Whether NTLM's MIC proves that nobody changed the exchange on its way. None if it cannot be checked."""
         parts = (self._negotiate, self._challenge, self._authenticate, self._proof)
         negotiate, challenge, answer, proof = parts
         if negotiate is None or challenge is None or answer is None or proof is None:

@@ -1,4 +1,4 @@
-"""Secrets in (a TOML or JSON file, a keytab, Wireshark key lines, command-line values), a `Keyring` out.
+"""Reads secrets into a `Keyring`: from a TOML or JSON file, a keytab, Wireshark key lines, or the command line.
 
 Error messages name the place of a mistake, never the text found there.
 """
@@ -53,7 +53,7 @@ _LONGEST_WORD, _MOST_NOTES = 30, 10
 
 
 def read_secrets(path: Path, note: Callable[[str], None]) -> Keyring:
-    """Reads the keys of a secrets file (`Keyring.load`)."""
+    """Reads a secrets file or keytab into a keyring (`Keyring.load`)."""
     try:
         data = _read_file(path, "secrets file")
         if is_keytab(data):
@@ -65,7 +65,7 @@ def read_secrets(path: Path, note: Callable[[str], None]) -> Keyring:
 
 
 def embedded_keyring(path: Path, documents: Iterable[bytes]) -> Keyring:
-    """The decryption secrets that a pcapng capture carries for its readers, in documents that `document_of` made. Raises
+    """Reads the decryption secrets that a pcapng capture carries, in documents that `document_of` made, into a keyring. Raises
     `InputError`.
 
     Such a document comes with the capture and not from the user: the files it names are not read.
@@ -80,7 +80,7 @@ def embedded_keyring(path: Path, documents: Iterable[bytes]) -> Keyring:
 
 
 def document_of(keyring: Keyring) -> bytes:
-    """The keys of a keyring as a document of the form that a secrets file has."""
+    """Returns the keys of a keyring as a JSON document in the form of a secrets file."""
     users = [
         {"username": user.username, "domain": user.domain}
         | ({"password": user.password} if user.password is not None else {"nt_hash": user.nt_hash.hex()})
@@ -103,8 +103,8 @@ _SMB_KEYS = ("session_key", "client_to_server_key", "server_to_client_key")
 
 
 def read_document(document: Mapping[str, Any], path: Path, note: Callable[[str], None]) -> Keyring:
-    """Reads the parsed document of the secrets file at `path` into a keyring; `note` gets a sentence for each word that is
-    probably misspelt."""
+    """Reads the parsed document of the secrets file at `path` into a keyring. `note` gets a sentence for each word that is probably
+    misspelt."""
     keyring = _FileReader(path).read(document)
     for place, word, meant in islice(_near_misses(document), _MOST_NOTES):
         note(f'the secrets file {path}: {place}"{word}" is not used; "{meant}" was probably meant')
@@ -112,7 +112,7 @@ def read_document(document: Mapping[str, Any], path: Path, note: Callable[[str],
 
 
 def _near_misses(document: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Where a secrets document has a key that nearly is one of ours: the place, the word, and ours."""
+    """Yields keys of a secrets document that are nearly one of ours: the place, the word, and our word."""
     for word, meant in _misspelt(document, _KNOWN_KEYS[""]):
         yield "", word, meant
     for key, known in _KNOWN_KEYS.items():
@@ -144,7 +144,7 @@ def keyring_of(
     keytabs: Sequence[str | Path],
     smb_session_keys: Sequence[str],
 ) -> Keyring:
-    """Makes a keyring of secrets from the command line (`Keyring.build`)."""
+    """Makes a keyring from secrets of the command line (`Keyring.build`)."""
     users: list[UserKey] = []
     for password in passwords:
         who, value = password if isinstance(password, tuple) else (None, password)
@@ -160,8 +160,8 @@ def keyring_of(
 
 
 def parse_seskey_line(line: str, place: str = "SMB session key line") -> SmbKeys:
-    """Parses one line of Wireshark's `smb2_seskey_list`: session id, session key, server-to-client key, client-to-server key, in
-    hexadecimal, quoted or not, the last three possibly empty. Raises `InputError`."""
+    """Parses one line of Wireshark's `smb2_seskey_list`: session id, session key, server-to-client key, client-to-server key. They
+    are hexadecimal, quoted or not, the last three possibly empty. Raises `InputError`."""
     parts = [part.strip().strip('"') for part in line.strip().split(",")]
     if not 2 <= len(parts) <= 4:
         raise InputError(
@@ -217,7 +217,7 @@ def _read_file(path: Path, what: str) -> bytes:
 
 
 def _shown(path: Path) -> str:
-    """The path of a secrets file for people, shortened where it is long."""
+    """Returns the path of a secrets file for people, shortened if it is long."""
     text = str(path)
     return text if len(text) <= 200 else f"{text[:100]}...{text[-50:]}"
 
@@ -233,7 +233,7 @@ def _parse_keytab(path: Path, data: bytes) -> tuple[KerberosKey, ...]:
 
 
 def _parse_document(path: Path, data: bytes) -> Mapping[str, Any]:
-    """Parses a secrets file to its top-level table. The parsers' own exceptions carry the text, so they are not chained to ours."""
+    """Parses a secrets file to its top-level table. The parsers' own exceptions contain the text, so ours do not chain them."""
     if len(data) > _MAX_TEXT_BYTES:
         raise InputError(
             f"{path} is too large for a secrets file", hint="is it a capture? give captures as plain arguments"
@@ -276,7 +276,7 @@ def _parse_document(path: Path, data: bytes) -> Mapping[str, Any]:
 
 
 class _FileReader:
-    """Turns a secrets document into a keyring, naming the place of what is wrong in it."""
+    """Reads a secrets document into a keyring. Its errors name the place of a mistake."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -321,7 +321,7 @@ class _FileReader:
         raise self._error(f"{place}.{key}", "is not a text")
 
     def _users(self, entry: Mapping[str, Any], place: str) -> Iterator[UserKey]:
-        """The keys of one user in a secrets file: what its password gives, then a hash that is not that password's."""
+        """Yields the keys of one user in a secrets file: the one of its password, then a hash that is not that password's."""
         username = self._text(entry, "username", place)
         domain = self._text(entry, "domain", place)
         password = self._text(entry, "password", place)

@@ -1,4 +1,5 @@
-"""What the layers above use of an established security context: opened messages, and what looking for lost keys may cost."""
+"""The interface of an established security context to the layers above: opening messages, and the budget of searches for lost
+keys."""
 
 from __future__ import annotations
 
@@ -20,13 +21,13 @@ NTLM_SIGNATURE = b"NTLMSSP\x00"
 
 
 class Unprotected(Struct, frozen=True):
-    """One RPC message after its signature was checked and its seal undone.
+    """One RPC message after its signature was checked and its seal was removed.
 
-    `body` has the length of the sealed body (padding still on); None where it could not be decrypted (`decryption`, `reason`).
-    `verified`: the checksum was right (True), wrong (False), there is none at this level or no key for it (None). At
-    PRIVACY a wrong checksum never gives a body: it is `decryption` WRONG_KEY or BYTES_MISSING. Below PRIVACY the body was never
-    hidden and is always given, with `decryption` NOT_SEALED, and `reason` where it could not be verified. `header_signed`: the
-    checksum covers the PDU header too.
+    `body` has the length of the sealed body, with its padding. It is None if it could not be decrypted (`decryption`, `reason`).
+    `verified`: the checksum was right (True), wrong (False), or there is none at this level or no key for it (None). At PRIVACY a
+    wrong checksum never gives a body: it is `decryption` WRONG_KEY or BYTES_MISSING. Below PRIVACY the body was never hidden and is
+    always given, with `decryption` NOT_SEALED, and `reason` if it could not be verified. `header_signed`: the checksum covers the
+    PDU header too.
     """
 
     body: bytes | None
@@ -37,10 +38,10 @@ class Unprotected(Struct, frozen=True):
 
 
 class SearchBudget:
-    """What searching for lost positions in RC4 keystreams may cost, for all security contexts of an analysis together.
+    """The budget of searches for lost positions in RC4 keystreams, shared by all security contexts of an analysis.
 
-    `tries` and `keystream` (bytes) are what is left. `given_up` counts the messages that were not looked for as far as they
-    would have been, for want of either.
+    `tries` and `keystream` (bytes) are what is left. `given_up` counts the messages whose search ended early because one of them
+    ran out.
     """
 
     def __init__(self, tries: int = DEFAULTS.search_tries, keystream: int = DEFAULTS.search_keystream) -> None:
@@ -50,7 +51,7 @@ class SearchBudget:
         self._earned = 0
 
     def earn(self, size: int) -> None:
-        """Adds to the search budget: so many bytes of protected messages were seen."""
+        """Increases the search budget, because `size` bytes of protected messages were seen."""
         self._earned += size
         self.keystream += size * KEYSTREAM_A_BYTE
         if self._earned >= BYTES_A_TRY:
@@ -58,7 +59,7 @@ class SearchBudget:
             self._earned %= BYTES_A_TRY
 
     def makes(self, size: int) -> bool:
-        """Takes so many bytes of keystream from the search budget, where as much is left."""
+        """Takes `size` bytes of keystream from the search budget. Returns False if it has fewer."""
         if size > self.keystream:
             return False
         self.keystream -= size
@@ -66,11 +67,11 @@ class SearchBudget:
 
 
 class SecurityContext(Protocol):
-    """An established context that opens RPC messages one after the other, in the order their sender protected them."""
+    """An established security context. It opens RPC messages one after the other, in the order in which their sender protected
+    them."""
 
     def open(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
-        """Opens or checks one protected RPC PDU. The place where it is expected is tried first, so that messages in sequence cost
-        one attempt.
+        """Opens or checks one protected RPC PDU. The expected place is tried first, so that messages in sequence cost one attempt.
 
         `pdu` is the whole fragment. `pdu[body]` is the stub data with its authentication padding, and `pdu[verifier]` the
         auth_value. The other signed bytes are the header before the body and the sec_trailer between the two ([MS-RPCE] sections
@@ -79,5 +80,5 @@ class SecurityContext(Protocol):
         ...
 
     def lost(self, sender: Sender, length: int | None) -> None:
-        """Informs a stream cipher that about `length` bytes of this sender's PDUs (None: unknown) were not captured."""
+        """Notes for a stream cipher that about `length` bytes (None: unknown) of this sender's PDUs were not captured."""
         ...

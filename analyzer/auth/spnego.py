@@ -1,4 +1,4 @@
-"""SPNEGO tokens in, the mechanism's own tokens out (RFC 4178, with NegTokenInit2 of [MS-SPNG] section 2.2.1)."""
+"""Parses SPNEGO tokens and takes the mechanism's own tokens out of them (RFC 4178, NegTokenInit2 of [MS-SPNG] section 2.2.1)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MECHANISMS = {
 
 class SpnegoToken(Discreet, frozen=True):
     """One SPNEGO message. `mechanisms` are names from `MECHANISMS` or dotted identifiers: the initiator's list in order of
-    preference, or the one the acceptor chose. `state` is negState (0 completed, 1 incomplete, 2 reject, 3 request-mic)."""
+    preference, or the one that the acceptor chose. `state` is negState (0 completed, 1 incomplete, 2 reject, 3 request-mic)."""
 
     hidden = ("token", "mic")
     is_init: bool
@@ -38,7 +38,7 @@ def is_spnego(token: bytes) -> bool:
 
 
 def parse_spnego(token: bytes) -> SpnegoToken:
-    """Parses a SPNEGO token; raises `DecodeError` where it is none."""
+    """Parses a SPNEGO token. Raises `DecodeError` if it is none."""
     inner = token
     if (framed := unwrap_gss(token)) is not None:
         mechanism, inner = framed

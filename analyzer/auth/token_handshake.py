@@ -1,4 +1,4 @@
-"""Authentication tokens in, an identity, a session key and security contexts out ([MS-SPNG], [MS-NLMP], [MS-KILE]).
+"""Follows authentication tokens, and gives identity, session key and security contexts ([MS-SPNG], [MS-NLMP], [MS-KILE]).
 
 A handshake looks at each token and finds out what it is: raw NTLM, SPNEGO with something inside, Kerberos with or without
 its GSS-API framing. It collects; what opens is decided by the exchange of the mechanism that was chosen. Nothing that a
@@ -30,19 +30,19 @@ _READABLE = {AuthType.NONE, AuthType.GSS_NEGOTIATE, AuthType.WINNT, AuthType.GSS
 
 
 def begin(keyring: Keyring, auth_type: int | None = None, tickets: Tickets | None = None) -> Handshake:
-    """Follows a new exchange of authentication tokens. `auth_type` is the RPC security provider where it is known: it names those
-    not read here. `tickets` are those whose issue by a KDC was seen."""
+    """Begins to follow a new exchange of authentication tokens. `auth_type` is the RPC security provider if known: it names
+    providers that are not read here. `tickets` are those that KDCs were seen to issue."""
     return TokenHandshake(keyring, auth_type, tickets)
 
 
 def is_first_token(token: bytes) -> bool:
-    """Whether a client begins a handshake with it: NTLM NEGOTIATE, a bare Kerberos AP-REQ or SPNEGO NegTokenInit, or an initial
+    """Whether a client's token begins a handshake: NTLM NEGOTIATE, a bare Kerberos AP-REQ, SPNEGO NegTokenInit, or an initial
     GSS-API token (RFC 2743 3.1)."""
     return token.startswith((b"NTLMSSP\0\x01\0\0\0", b"\x6e", b"\xa0", b"\x60"))
 
 
 class TokenHandshake:
-    """Follows SPNEGO, NTLM or Kerberos tokens of one exchange (see `Handshake`)."""
+    """Follows the SPNEGO, NTLM or Kerberos tokens of one exchange (see `Handshake`)."""
 
     def __init__(self, keyring: Keyring, auth_type: int | None = None, tickets: Tickets | None = None) -> None:
         self._keyring = keyring
@@ -141,26 +141,26 @@ class TokenHandshake:
 
     @property
     def identity(self) -> Identity:
-        """The user, domain and machine names that the authentication tokens so far show of both ends."""
+        """The names of user, domain and machines that the authentication tokens have shown so far."""
         exchange = self._exchange
         found = exchange.identity if exchange is not None else Identity()
         return replace(found, mechanism=self._mechanism)
 
     @property
     def _exchange(self) -> NtlmExchange | KerberosExchange | None:
-        """The NTLM or Kerberos exchange of the mechanism in use."""
+        """The NTLM or Kerberos exchange of the chosen mechanism, None if it has none."""
         if self._chosen == "ntlm":
             return self._ntlm
         return self._kerberos if self._chosen == "krb5" else None
 
     @property
     def decryption(self) -> Decryption:
-        """Whether the keyring opens what the exchange protects, or what kept it from that."""
+        """Whether the keyring opens what this exchange protects, or why not."""
         return self._verdict()[0]
 
     @property
     def reason(self) -> str | None:
-        """Why nothing can be decrypted, in a sentence (`Handshake.reason`)."""
+        """A sentence that states why nothing can be decrypted (`Handshake.reason`)."""
         return self._verdict()[1]
 
     def _verdict(self) -> tuple[Decryption, str | None]:
@@ -185,22 +185,22 @@ class TokenHandshake:
 
     @property
     def decrypted_by(self) -> str | None:
-        """What of the keyring opened the exchange, in words (`Handshake.decrypted_by`)."""
+        """The key of the keyring that opened the exchange, in words (`Handshake.decrypted_by`)."""
         exchange = self._exchange
         return exchange.decrypted_by if exchange is not None else None
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether the exchange is that of a null session (`Handshake.is_anonymous`)."""
+        """Whether the exchange belongs to a null session (`Handshake.is_anonymous`)."""
         return self._chosen == "ntlm" and self._ntlm.is_anonymous
 
     @property
     def mic_is_right(self) -> bool | None:
-        """Whether NTLM's MIC over its three messages fits; None where there is none or it cannot be checked."""
+        """Whether the MIC over NTLM's three messages fits. None if there is none or it cannot be checked."""
         return self._ntlm.mic_is_right if self._chosen == "ntlm" else None
 
     def context(self, search: SearchBudget | None = None) -> SecurityContext:
-        """Makes a security context of the exchange's keys (`Handshake.context`)."""
+        """Makes a security context from the exchange's keys (`Handshake.context`)."""
         exchange = self._exchange
         made = exchange.context(search) if exchange is not None else None
         if made is not None:
@@ -210,7 +210,7 @@ class TokenHandshake:
 
 
 class KeylessContext:
-    """A context without keys: says for every sealed message why, and hands on what was never sealed."""
+    """A security context without keys. It states why a sealed message stays sealed, and returns bodies that were never sealed."""
 
     def __init__(self, decryption: Decryption, reason: str | None) -> None:
         self._decryption = decryption
@@ -220,11 +220,11 @@ class KeylessContext:
         return f"KeylessContext({self._decryption.name})"
 
     def open(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
-        """Hands on a PDU that was never sealed; says why a sealed one cannot be opened (`SecurityContext.open`)."""
+        """Returns the body of a PDU that was never sealed, or states why a sealed one cannot be opened (`SecurityContext.open`)."""
         if level >= AuthLevel.PRIVACY:
             return Unprotected(None, None, self._decryption, self._reason)
         reason = self._reason if level >= AuthLevel.PKT else None
         return Unprotected(pdu[body], None, Decryption.NOT_SEALED, reason)
 
     def lost(self, sender: Sender, length: int | None) -> None:
-        """Does nothing for lost bytes: without keys there is no keystream (`SecurityContext.lost`)."""
+        """Does nothing for lost bytes, because without keys there is no keystream (`SecurityContext.lost`)."""

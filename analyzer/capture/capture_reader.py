@@ -1,4 +1,4 @@
-"""Captures as frames: paths, globs, standard input and open files in, blocks of frames in time order and problems out.
+"""Reads captures as frames: paths, globs, standard input and open files become blocks of frames in time order, and problems.
 
 Each file is pcap, pcapng or etl, plain or compressed; what kind is found out from its first bytes. Several files are one
 capture: those whose times do not overlap (a ring) are read one after the other, those that do are merged by time, the
@@ -64,8 +64,8 @@ _GLOB_CHARACTERS = "*?["
 
 
 class CaptureInfo(Struct, frozen=True):
-    """What was read of the capture files: frames, bytes, times. `bytes` counts captured bytes of frames, `names` is what the
-    files say of addresses."""
+    """The facts of the capture files that were read: frames, bytes, times. `bytes` counts captured bytes of frames. `names` are the
+    names that the files state for addresses."""
 
     files: tuple[str, ...] = ()
     frames: int = 0
@@ -75,7 +75,7 @@ class CaptureInfo(Struct, frozen=True):
     names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def with_block(self, block: FrameBlock) -> CaptureInfo:
-        """The `CaptureInfo` with one more block of frames, which has a frame at least."""
+        """Returns the `CaptureInfo` with one more block of frames, which has at least one frame."""
         first, last = int(block.times_ns.min()), int(block.times_ns.max())
         return replace(
             self,
@@ -87,9 +87,9 @@ class CaptureInfo(Struct, frozen=True):
 
 
 class ReadBound(Struct, frozen=True):
-    """Where reading of captures ends, as if the capture did: behind so many frames, or before the first frame later than a time.
+    """The bound where reading of captures ends: after so many frames, or before the first frame later than a time.
 
-    `until` gives that time, in ns since 1970, for the time of the first frame.
+    `until` maps the time of the first frame to that time, both in ns since 1970.
     """
 
     frames: int | None = None
@@ -97,10 +97,10 @@ class ReadBound(Struct, frozen=True):
 
 
 def expand(sources: Sequence[Source], failures: list[InputError] | None = None) -> tuple[Path | BinaryIO, ...]:
-    """The capture files that paths, globs and `-` stand for, each once. A path that exists is never taken for a glob.
+    """Returns the capture files that paths, globs and `-` name, each once. A path that exists is never taken for a glob.
 
-    What stands for no file, where others do, goes to `failures`; without these it is raised. So does a pipe, a socket or a device
-    that is one of several names, which may come out of a directory.
+    Errors of single names go to `failures`; without `failures` they are raised. A pipe, a socket or a device that is one of several
+    names is such an error, because it may come out of a directory.
     """
     named: dict[object, Path | BinaryIO] = {}
     failed: list[InputError] = []
@@ -133,7 +133,7 @@ def expand(sources: Sequence[Source], failures: list[InputError] | None = None) 
 
 
 def none_readable(failures: Sequence[InputError]) -> InputError:
-    """The error for a set of capture files of which none can be read."""
+    """Returns the error that none of several capture files can be read."""
     first = failures[0]
     if len(failures) == 1:
         return first
@@ -141,7 +141,7 @@ def none_readable(failures: Sequence[InputError]) -> InputError:
 
 
 def unreadable(error: InputError) -> Problem:
-    """What becomes of the error for one capture file of several: the others are read."""
+    """Returns the problem made of the error of one capture file of several. The others are read."""
     return Problem("unreadable", "capture", (), str(error))
 
 
@@ -175,7 +175,7 @@ def _expanded(source: Source) -> list[Path | BinaryIO]:
 
 
 class _CaptureFile:
-    """One file of a capture: opened when needed, placed among the others by the time of its first frame."""
+    """One file of a capture. It is opened when needed, and ordered among the others by the time of its first frame."""
 
     def __init__(self, source: Path | BinaryIO, limits: Limits, memory: DecompressorMemory) -> None:
         self.source = source
@@ -208,7 +208,7 @@ class _CaptureFile:
         self.trace: EventTrace | None = None
 
     def open(self, block_bytes: int, names: dict[str, str], *, fast: bool, hashing: bool = False) -> None:
-        """Opens the capture file: makes `reader` ready; an `InputError` where the source is no capture."""
+        """Opens the capture file and makes `reader` ready. Raises `InputError` if the source is no capture."""
         through = partial(self._opened, hashing)
         stream, wrappings = open_stream(
             self.source, self.name, self._limits, memory=self._memory, through=through, live=self.is_live
@@ -231,7 +231,7 @@ class _CaptureFile:
     def _other(
         self, whole: Peeked, head: bytes, block_bytes: int, names: dict[str, str], *, fast: bool
     ) -> PcapngFile | EtlFile | None:
-        """What reads a capture file that is no pcap (pcapng, etl); None where nothing does."""
+        """Returns the reader of a capture file that is no pcap (pcapng, etl), None if it has no reader."""
         from analyzer.capture.pcapng import PcapngFile, is_pcapng
 
         if is_pcapng(head):
@@ -250,7 +250,7 @@ class _CaptureFile:
 
     @property
     def position(self) -> int:
-        """How many bytes of the capture file have been read, packed as they may be; 0 where a source does not know."""
+        """The number of bytes read of the capture file as it is stored, compressed or not; 0 if the source does not know."""
         if self._file is not None:
             with suppress(OSError, ValueError):  # a pipe, or closed by now
                 self._position = self._file.tell()
@@ -258,7 +258,7 @@ class _CaptureFile:
 
     @property
     def is_drained(self) -> bool:
-        """Whether a growing capture has no bytes to read for the moment, and its end is not there either."""
+        """Whether a growing capture has no bytes to read now, but has not ended."""
         if not self.is_live or self._file is None:
             return False
         try:
@@ -267,8 +267,8 @@ class _CaptureFile:
             return False
 
     def find_first_time(self, *, fast: bool, hashing: bool = False) -> None:
-        """Reads the capture file up to its first frame. A file is closed again, for there may be more files than may be open at
-        once."""
+        """Reads the capture file up to its first frame, then closes it if it can be opened again. Perhaps not all files may be open
+        at once."""
         names: dict[str, str] = {}
         # A file is opened again, and hashed then.
         self.open(FEWEST_BLOCK_BYTES, names, fast=fast, hashing=hashing and not self._can_reopen)
@@ -286,8 +286,8 @@ class _CaptureFile:
     def items(
         self, block_bytes: int, names: dict[str, str], set_back: list[int], *, fast: bool, hashing: bool = False
     ) -> Iterator[FrameBlock | Problem]:
-        """The frames and problems of the capture file; its source is closed at the end. The frames before which its clock went back
-        are appended to `set_back` before they come."""
+        """Yields the frames and problems of the capture file; its source is closed at the end. Frames before which its clock went
+        back are appended to `set_back` before they come."""
         if self.reader is None:
             try:
                 self.open(block_bytes, names, fast=fast, hashing=hashing)
@@ -333,14 +333,14 @@ class _CaptureFile:
 
 
 def _renumbered(item: FrameBlock | Problem, file: int) -> FrameBlock | Problem:
-    """Frames and problems that were read as of file 0, with the number of another file."""
+    """Returns frames or a problem, read as those of file 0, with the number of another capture file."""
     if isinstance(item, Problem):
         return replace(item, frames=tuple(frame_id(file, number) for number in item.frames))
     return replace(item, frames=item.frames + frame_id(file, 0))
 
 
 def _not_a_capture(name: str, head: bytes, wrappings: tuple[str, ...], damage: str | None) -> InputError:
-    """The sentence for a file that is no capture."""
+    """Returns the error for a file that is no capture."""
     around = " of ".join(wrappings)
     if not head:
         if damage:
@@ -360,11 +360,10 @@ def _not_a_capture(name: str, head: bytes, wrappings: tuple[str, ...], damage: s
 
 
 class CaptureReader:
-    """Iterates over the frames of the sources in time order, as `FrameBlock`, and over what is wrong with the files.
+    """Iterates over the frames of the captures in time order, as `FrameBlock`, and over the problems of their files.
 
-    Where no source is usable, construction raises `InputError`; of several, those that are not usable are problems. `info`
-    grows while iterating and is complete afterwards; with `hashing`, `digests` then states what each file was. What is beyond a
-    `bound` is not read.
+    If no source is usable, construction raises `InputError`; of several, unusable ones are problems. `info` grows while iterating
+    and is complete afterwards. With `hashing`, `digests` then has the digest of each file. Nothing beyond a `bound` is read.
     """
 
     def __init__(
@@ -378,7 +377,7 @@ class CaptureReader:
         bound: ReadBound | None = None,
         streaming: bool = False,
     ) -> None:
-        """`streaming`, what was captured first comes soon: in small blocks, and from a pipe as its bytes come."""
+        """With `streaming`, early frames of the capture come soon: in small blocks, and from a pipe as its bytes come."""
         self._bound = bound
         self._streaming = streaming
         block_bytes = min(block_bytes, FEWEST_BLOCK_BYTES) if streaming else block_bytes
@@ -408,7 +407,7 @@ class CaptureReader:
 
     @property
     def position(self) -> int:
-        """How many bytes of all capture files have been read."""
+        """The number of bytes that were read of all capture files."""
         return sum(file.position for file in self._files)
 
     @property
@@ -418,12 +417,12 @@ class CaptureReader:
 
     @property
     def traces(self) -> tuple[EventTrace, ...]:
-        """What the event trace logs say that were read to their end, in the order of `info.files`."""
+        """The facts of the event trace logs that were read to their end, in the order of `info.files`."""
         return tuple(file.trace for file in self._files if file.trace is not None)
 
     @property
     def is_drained(self) -> bool:
-        """Whether the captures have no more bytes to read for the moment."""
+        """Whether the captures have no bytes to read now, but have not ended."""
         return any(file.is_drained for file in self._files)
 
     def __iter__(self) -> Iterator[FrameBlock | Problem]:
@@ -455,7 +454,7 @@ class CaptureReader:
                 file.close()
 
     def _within(self, block: FrameBlock) -> FrameBlock:
-        """The frames of a block that are within the reading bound: the block itself, if nothing is beyond."""
+        """Returns the frames of a block that are within the reading bound: the block itself, if all are."""
         if self._bound is None:
             return block
         count = len(block)
@@ -486,8 +485,8 @@ Item = FrameBlock | Problem
 def merged(
     files: Sequence[_Ordered], items: Callable[[_Ordered, int], Iterator[Item]], block_bytes: int = BLOCK_BYTES
 ) -> Iterator[Item]:
-    """Merges capture files: their frames in time order. `files` are in the order of their first times and of their numbers; `items`
-    gives what one holds, in blocks of about so many bytes."""
+    """Merges capture files: yields their frames in time order. `files` are ordered by first time and number. `items` yields the
+    frames of one file, in blocks of about so many bytes."""
     waiting = deque(files)
     active: list[_FileInReading] = []
     while True:
@@ -515,7 +514,7 @@ def merged(
 def _readable(
     files: Sequence[_CaptureFile], failures: list[InputError], *, fast: bool, hashing: bool
 ) -> list[_CaptureFile]:
-    """The capture files whose first frame can be looked for; why the others cannot is added to `failures`."""
+    """Returns the capture files whose first frame can be looked for. The errors of the others go to `failures`."""
     found = []
     for file in files:
         try:
@@ -533,9 +532,9 @@ def _begins_by(file: Ordered, time_ns: int) -> bool:
 
 
 class _FileInReading:
-    """A capture file that is being merged, and what is left of the block it has reached.
+    """A capture file that is being merged, and the rest of its current block.
 
-    `keys` are the latest times so far in the file, so a frame that is out of order is placed where its predecessors are.
+    `keys` are the latest times so far in the file. So a frame out of order keeps its place behind its predecessors.
     """
 
     def __init__(self, file: Ordered, items: Iterator[Item]) -> None:
@@ -549,7 +548,7 @@ class _FileInReading:
         return len(self.keys)
 
     def fill(self) -> Iterator[Problem]:
-        """Reads the next block of the capture file where nothing is left, giving out the problems on the way."""
+        """Reads the next block of the capture file if none is left. Yields the problems that come first."""
         while not len(self.keys):
             item = next(self._items, None)
             if item is None:
@@ -565,7 +564,7 @@ class _FileInReading:
             self._latest = self.keys[-1]
 
     def take_before(self, time_ns: int, *, inclusive: bool) -> FrameBlock:
-        """The frames of the capture file before `time_ns`, with those of that very time where `inclusive`."""
+        """Takes the frames of the capture file before `time_ns`; also those at that time if `inclusive`."""
         assert self._block is not None
         count = int(np.searchsorted(self.keys, time_ns, "right" if inclusive else "left"))
         taken, self._block = _split(self._block, count)
@@ -573,7 +572,7 @@ class _FileInReading:
         return taken
 
     def rest(self) -> Iterator[FrameBlock | Problem]:
-        """All that is left of the capture file, frames and problems, where nothing else is to come between."""
+        """Yields everything that is left of the capture file, when no other file has frames to come between."""
         if self._block is not None:
             yield self._block
         yield from self._items
@@ -597,12 +596,12 @@ def _pieces(block: FrameBlock) -> Iterator[FrameBlock]:
 
 
 def _horizon(active: list[_FileInReading]) -> tuple[int, int]:
-    """Up to which time the frames of all capture files are known, and the number of the file that sets the limit."""
+    """Returns the time up to which the frames of all capture files are known, and the number of the file that limits it."""
     return min((int(part.keys[-1]), part.file.number) for part in active)
 
 
 def _interleaved(active: list[_FileInReading]) -> Iterator[FrameBlock]:
-    """The frames of several capture files up to the horizon, by time, then by file, then in the file's own order."""
+    """Yields the frames of several capture files up to the horizon: by time, then by file, then in the file's own order."""
     time_ns, limiting = _horizon(active)
     keys: list[npt.NDArray[np.int64]] = []
     blocks: list[FrameBlock] = []
@@ -632,5 +631,5 @@ def _interleaved(active: list[_FileInReading]) -> Iterator[FrameBlock]:
 
 
 def _frame_bytes(block: FrameBlock) -> bytes:
-    """The part of the frame block's buffer in which its frames lie."""
+    """Returns the part of a frame block's buffer in which its frames lie."""
     return block.data[int(block.starts[0]) : int(block.starts[-1] + block.captured[-1])]

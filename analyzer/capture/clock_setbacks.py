@@ -1,4 +1,4 @@
-"""Whether the clock of a capture went back while it was captured: blocks of frames of one file in, a problem out."""
+"""Detects that the clock of a capture went back, from the frame times of one file, and states it as a problem."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Clock:
     """Follows the frame times of one capture file, in the order in which they stand there."""
 
     def __init__(self, set_back: list[int]) -> None:
-        """The frames before which the capture's clock went back are appended to `set_back`."""
+        """Frames before which the capture's clock went back are appended to `set_back`."""
         self._set_back = set_back
         self._last_ns: int | None = None
         self._count = 0
@@ -40,7 +40,7 @@ class Clock:
             self._steps_back(int(block.frames[at]), step)
 
     def tick(self, frame: int, time_ns: int) -> None:
-        """Takes the time of the next frame of the capture file alone."""
+        """Takes the time of one more frame of the capture file."""
         last_ns, self._last_ns = self._last_ns, time_ns
         if last_ns is not None and time_ns < last_ns:
             self._steps_back(frame, last_ns - time_ns)
@@ -56,7 +56,7 @@ class Clock:
             self._frames.append(frame)
 
     def problems(self) -> Iterator[Problem]:
-        """The problem that says that the capture's clock went back, at the end of the file."""
+        """Yields the problem that the capture's clock went back, at the end of the file."""
         if not self._count:
             return
         text = f"the clock of the capture went back by {self._first_ns / NS_PER_S:,.3f} s at frame {number_of(self._frames[0])}"

@@ -1,4 +1,4 @@
-"""Sources as streams of plain bytes: paths, standard input and open files in, decompressed bytes out.
+"""Opens sources as streams of plain bytes: decompresses paths, standard input and open files.
 
 Compression is recognised by its first bytes, never by the name: gzip (RFC 1952), zstd (RFC 8878), lz4 frames, xz and
 bzip2. Decompressing is incremental, so an archive of any size or ratio costs no more memory than one read.
@@ -47,38 +47,37 @@ _COMPRESSION = (
 
 
 class ByteStream(Protocol):
-    """The decompressed bytes of a source, from front to end. A short read is the end; `damage` then says why it came too early, or
-    is None."""
+    """The decompressed bytes of a source, from front to end. A short read is the end. `damage` then states why it came too early,
+    or is None."""
 
     @property
     def damage(self) -> str | None: ...
 
     @property
     def is_live(self) -> bool:
-        """Whether `read_some` gives the bytes that are there (a pipe), rather than all that was asked for."""
+        """Whether `read_some` returns the bytes that have come (a pipe), not always all that was asked for."""
 
     @property
     def is_limited(self) -> bool:
-        """Whether decompression ended because a limit was reached, not because of damage."""
+        """Whether decompression ended at a limit, and not by damage."""
 
     def read(self, size: int) -> bytes: ...
 
     def read_some(self, size: int) -> bytes:
-        """Reads as `read` does; of a pipe that is still written the bytes that are there, once there are some. No bytes are its
-        end."""
+        """Reads like `read`; but of a pipe that is still written, it returns the bytes that have come, at least one. No bytes are
+        its end."""
 
     def step_back(self, size: int) -> bool:
-        """Makes the last `size` bytes of the stream the next to be read again, where that costs nothing; returns whether that was
-        possible."""
+        """Steps back, so that the last `size` bytes of the stream are read again, if that costs nothing. Returns whether it did."""
 
     def any_place(self) -> AnyPlace | None:
-        """The decompressed bytes, to be read at any place, where that costs nothing."""
+        """Returns the decompressed bytes for reading at any place, None if that is costly."""
 
     def close(self) -> None: ...
 
 
 def read_on(stream: ByteStream, rest: bytes, size: int) -> tuple[bytes, bool]:
-    """Reads `size` more bytes of a source or a little less behind the bytes that are left; says whether that is the end."""
+    """Reads about `size` more bytes of a source behind the bytes that are left. Returns them all, and whether that is the end."""
     if rest and len(rest) < size and stream.step_back(len(rest)):
         rest = b""
     more = stream.read_some(size)
@@ -86,7 +85,7 @@ def read_on(stream: ByteStream, rest: bytes, size: int) -> tuple[bytes, bool]:
 
 
 class _AsOpened:
-    """A source file that is read up to its length on opening. What is written to its end meanwhile is not read."""
+    """A source file that is read up to its length at opening. Bytes that are appended meanwhile are not read."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file = file
@@ -109,7 +108,7 @@ class _AsOpened:
         return max(self._at, self._furthest)
 
     def change(self) -> str | None:
-        """What happened to the source file since it was opened, where that changed its length."""
+        """Returns how the length of the source file changed since it was opened, None if it did not."""
         now = fstat(self._file.fileno()).st_size
         if now == self._size:
             return None
@@ -124,7 +123,7 @@ class _AsOpened:
         return AnyPlace(self, self._file.fileno(), self._size) if hasattr(os, "pread") else None
 
     def reached(self, at: int) -> None:
-        """Notes that the source file was read up to a place, whoever read it."""
+        """Notes that somebody read the source file up to a place."""
         self._furthest = max(self._furthest, at)
 
     def close(self) -> None:
@@ -132,7 +131,7 @@ class _AsOpened:
 
 
 class AnyPlace:
-    """A source file that is read at any place. It ends where it ended when it was opened."""
+    """A source file that is read at any place, up to its length at opening."""
 
     def __init__(self, file: _AsOpened, descriptor: int, size: int) -> None:
         self._file = file
@@ -142,11 +141,11 @@ class AnyPlace:
 
     @property
     def damage(self) -> str | None:
-        """Why not all of the source file could be read, or can be relied on."""
+        """The reason why the source file could not be read completely, or cannot be relied on."""
         return self._failed or self._file.change()
 
     def read(self, position: int, length: int) -> bytes:
-        """Reads so many bytes of the source file from a place on; fewer where the file ends, or where reading fails."""
+        """Reads `length` bytes of the source file from a place on. It returns fewer at the end of the file, or if reading fails."""
         parts: list[bytes] = []
         left = min(length, self.size - position)
         while left > 0:
@@ -164,7 +163,7 @@ class AnyPlace:
 
 
 class _FileStream:
-    """A source file without compression, with its first bytes seen beforehand."""
+    """A source file without compression, read from front to end."""
 
     def __init__(
         self,
@@ -174,7 +173,7 @@ class _FileStream:
         live: bool = False,
         sized: _AsOpened | None = None,
     ) -> None:
-        """`sized` is the file itself where it has an end."""
+        """`sized` is the source file itself, if it has an end."""
         self._sized = sized
         self.is_live = live
         self.damage: str | None = None
@@ -231,7 +230,7 @@ class _FileStream:
 
 
 class _Filling(ABC):
-    """A byte stream that always gives all that was asked for, as far as there is so much."""
+    """A byte stream whose reads always return all bytes that were asked for, up to its end."""
 
     is_live = False
 
@@ -249,7 +248,7 @@ class _Filling(ABC):
 
 
 class Peeked:
-    """A byte stream whose first bytes were looked at and are given out again."""
+    """A byte stream whose first bytes were looked at. It returns them again."""
 
     def __init__(self, head: bytes, stream: ByteStream) -> None:
         self._head = head
@@ -290,19 +289,19 @@ class Peeked:
 
 
 class _Decompressor(Protocol):
-    """Compressed bytes in, plain ones out. `damage` says why they came to an end too early, or is None."""
+    """A decompressor that gives plain bytes. `damage` states why they ended too early, or is None."""
 
     damage: str | None
     is_limited: bool
 
     def some(self, size: int) -> bytes:
-        """The next bytes, no more than so many; none at the end."""
+        """Returns the next decompressed bytes, at most `size`; none at the end."""
 
     def close(self) -> None: ...
 
 
 class _Bounded(_Filling):
-    """Limits decompression: plain bytes as long as they are in proportion to what was read of the file."""
+    """Limits decompression: gives plain bytes as long as they are in proportion to the bytes read of the file."""
 
     def __init__(self, stream: _Decompressor, file: _FileStream, limits: Limits) -> None:
         self._stream = stream
@@ -344,14 +343,14 @@ class _Bounded(_Filling):
 
 
 class _Member(Protocol):
-    """The decompressor of one compressed member: the methods that bz2, lzma and lz4 give theirs."""
+    """The decompressor of one compressed member, with the methods that bz2, lzma and lz4 have."""
 
     @property
     def eof(self) -> bool: ...
 
     @property
     def needs_input(self) -> bool:
-        """Whether it holds nothing that it could give yet."""
+        """Whether the decompressor has no more output without new input."""
 
     @property
     def unused_data(self) -> bytes | None: ...
@@ -360,7 +359,7 @@ class _Member(Protocol):
 
 
 class _GzipMember:
-    """ISA-L's gzip decompressor in the manner of the others: it keeps the input that did not fit."""
+    """ISA-L's gzip decompressor with the methods of the others. It keeps the input that did not fit."""
 
     def __init__(self) -> None:
         from isal import isal_zlib  # loaded when a capture needs it
@@ -404,7 +403,7 @@ _MEMBERS: dict[str, Callable[[int], _Member]] = {
 
 
 class _Decompressed:
-    """One or more compressed members, one after the other, as plain bytes."""
+    """The plain bytes of one or more compressed members, one behind the other."""
 
     def __init__(self, kind: str, stream: ByteStream, most: int) -> None:
         """The decompressor may take `most` bytes of memory, as far as it can be bounded."""
@@ -431,7 +430,7 @@ class _Decompressed:
         return part
 
     def _of_member(self, size: int) -> bytes:
-        """What the member gives next, perhaps nothing yet."""
+        """Returns the next plain bytes of the compressed member, perhaps none yet."""
         needs_input = self._member.needs_input
         data = self._next_input() if needs_input else b""
         if needs_input and not data:
@@ -474,10 +473,10 @@ class _Decompressed:
 
 
 class _ZstdStream:
-    """Zstandard frames as plain bytes."""
+    """The plain bytes of Zstandard frames."""
 
     def __init__(self, stream: ByteStream, most: int) -> None:
-        """Windows may have `most` bytes."""
+        """The windows of the zstd frames may have at most `most` bytes."""
         import zstandard  # loaded when a capture needs it
 
         self.damage: str | None = None
@@ -502,13 +501,13 @@ class _ZstdStream:
 
 
 class DecompressorMemory:
-    """What the decompressors of all files that are open at the same time may take together."""
+    """The memory that the decompressors of all open files may take together."""
 
     def __init__(self, limits: Limits = DEFAULTS) -> None:
         self._most = self._left = limits.decompressors
 
     def reserve(self, size: int, name: str) -> None:
-        """Reserves so much decompressor memory for one file; an `InputError` where it is not left."""
+        """Reserves decompressor memory for one file. Raises `InputError` if too little is left."""
         if size > self._left:
             raise DecompressorLimitError(
                 f"{name}: the compressed files that overlap in time would take more than {self._most} bytes of memory to "
@@ -518,16 +517,16 @@ class DecompressorMemory:
         self._left -= size
 
     def give_back(self, size: int) -> None:
-        """Gives back the memory of a decompressor: its file is closed."""
+        """Gives back the memory of a decompressor whose file is closed."""
         self._left += size
 
 
 class DecompressorLimitError(InputError):
-    """The error that a file is not read because others take what memory decompressors may have."""
+    """The error that a file is not read, because other files take all memory for decompressors."""
 
 
 class _Charged(_Filling):
-    """A compressed stream, and what its decompressor takes of the memory for all of them until it is closed."""
+    """A compressed stream that holds its share of the decompressor memory until it is closed."""
 
     def __init__(self, stream: ByteStream, memory: DecompressorMemory, size: int) -> None:
         self._stream = stream
@@ -552,7 +551,7 @@ class _Charged(_Filling):
 
 
 def _cost_of(kind: str, head: bytes) -> int:
-    """How much memory decompressing takes: a power of two, by what the file's first bytes ask for."""
+    """Returns how much memory decompressing takes: a power of two, from the first bytes of the compressed file."""
     if kind == ZSTD:
         import zstandard
 
@@ -594,10 +593,10 @@ def open_stream(
     through: Callable[[BinaryIO], BinaryIO | HashedFile] | None = None,
     live: bool = False,
 ) -> tuple[ByteStream, tuple[str, ...]]:
-    """The plain bytes of a source, and the compressions that were taken off, outermost first.
+    """Opens a source as plain bytes. Returns the stream, and the compressions that were removed, outermost first.
 
-    `memory` is what decompressors may take, shared with other files. `through` is called with the file once it is open, and
-    gives what it is read through. A `live` source that is not compressed is read as its bytes come.
+    `memory` is what decompressors may take, shared with other files. `through` is called with the opened file, and returns what it
+    is read through. A `live` source without compression is read as its bytes come.
     """
     memory = memory if memory is not None else DecompressorMemory(limits)
     try:
@@ -635,7 +634,7 @@ def open_stream(
 
 
 def capture_in(data: bytes) -> str | None:
-    """What capture these bytes are, `a pcap capture` or `a gzip-compressed pcapng capture`; None where they are none."""
+    """Names the capture that these bytes are: `a pcap capture` or `a gzip-compressed pcapng capture`. None if they are none."""
     try:
         stream, wrappings = open_stream(BytesIO(data), "these bytes")
     except InputError:

@@ -1,7 +1,7 @@
-"""pcapng files in, the secrets that a slice carries for its readers out (draft-ietf-opsawg-pcapng, Decryption Secrets Block).
+"""Reads the secrets that a pcapng slice carries for its readers (draft-ietf-opsawg-pcapng, Decryption Secrets Block).
 
 `pcq export --slice --dsb NAME` puts them in front of the packets, as a JSON document of the form that --secrets reads. No type of
-secrets is registered for NTLM, Kerberos or SMB; Wireshark passes over a type that it does not know.
+secrets is registered for NTLM, Kerberos or SMB. Wireshark skips a type that it does not know.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _HEADER = 12
 
 
 def embedded_secrets(source: Path | BinaryIO) -> tuple[bytes, ...]:
-    """The decryption secrets in front of the packets of a pcapng capture; none where it cannot be read, which is for the reader to
-    report."""
+    """Returns the decryption secrets in front of the packets of a pcapng capture. Empty if it cannot be read: its reader reports
+    that."""
     try:
         stream, _ = open_stream(source, str(source), DEFAULTS)
     except (InputError, OSError):

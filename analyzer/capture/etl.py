@@ -1,4 +1,4 @@
-"""Event trace logs of Windows (.etl, from `netsh trace` and `pktmon`): a file after decompression in, blocks of frames out.
+"""Reads event trace logs of Windows (.etl, from `netsh trace` and `pktmon`) as blocks of frames.
 
 Frames are numbered from 1 in the order of their times, one for each packet that the trace holds, as microsoft/etl2pcapng writes
 them. A packet that pktmon saw at several components has as many numbers; the first one is given out. A packet in several events
@@ -63,14 +63,14 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class TracedBlock(FrameBlock, frozen=True, eq=False):
-    """Frames of an event trace log (.etl). `rows` (of `ROW`) say what was noted of each; `interface` there is a place in
+    """Frames of an event trace log (.etl). `rows` (of `ROW`) has the notes on each frame. Their `interface` is a place in
     `interfaces`."""
 
     rows: Rows
 
 
 class EtlFile:
-    """One event trace log (.etl) as blocks of frames. `block_bytes` may change between blocks."""
+    """Reads one event trace log (.etl) as blocks of frames. `block_bytes` may change between blocks."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class EtlFile:
         limits: Limits = DEFAULTS,
         appearances: bool = False,
     ) -> None:
-        """With `appearances`, every report of pktmon about a packet is given out."""
+        """With `appearances`, every report of pktmon about a packet becomes a frame of the trace."""
         self.block_bytes = block_bytes
         self.names = names
         self.file = file
@@ -128,11 +128,11 @@ class EtlFile:
 
     @property
     def interfaces(self) -> tuple[TraceInterface, ...]:
-        """The network interfaces of the event trace log that saw packets, with the names that were met up to now."""
+        """The network interfaces of the event trace log that saw packets, with the names met so far."""
         return self._events.interfaces
 
     def trace_of(self, name: str) -> EventTrace | None:
-        """What the event trace log of this name says beside packets, known at its end."""
+        """Returns the facts of the event trace log besides its packets, under this file name. They are known at its end."""
         log_file = self._log_file
         if log_file is None:
             return None
@@ -156,14 +156,14 @@ class EtlFile:
         )
 
     def _spooled(self) -> Readable:
-        """The etl stream as something that can be read at any place: in memory, or in a temporary file."""
+        """Copies the etl stream into memory or a temporary file, so that it can be read at any place."""
         log = Log(_IN_MEMORY)
         while piece := self._stream.read(_PIECE):
             log.append(piece)
         return _Spooled(log)
 
     def _ready(self, rows: Rows, parts: tuple[bytes, bytes], horizon: int | None) -> Rows:
-        """The packets of the event trace log whose turn is before a time stamp, in order; all at the end. The others wait."""
+        """Returns the event trace log's packets whose turn is before a time stamp, in order; at the end all. The others wait."""
         rows = chosen(rows, np.lexsort((rows["at"], rows["turn"])))
         count = len(rows) if horizon is None else int(np.searchsorted(rows["turn"], horizon))
         if int(rows["size"][count:].sum()) + ROW.itemsize * (len(rows) - count) > self._limits.trace_waiting:
@@ -176,7 +176,7 @@ class EtlFile:
         return rows[:count]
 
     def _blocks(self, log_file: LogFile, rows: Rows, parts: tuple[bytes, ...]) -> Iterator[TracedBlock]:
-        """Packets of the event trace log in order as frames: joined from their fragments, numbered, each once."""
+        """Yields ordered packets of the event trace log as frames: joined from fragments, numbered, each packet once."""
         if not len(rows):
             return
         if not (rows["begins"] & rows["ends"]).all():
@@ -285,7 +285,7 @@ class EtlFile:
 
 
 class _Spooled:
-    """The bytes of an event trace log that came as a stream, at any place."""
+    """The bytes of an event trace log that came as a stream, readable at any place."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -296,7 +296,7 @@ class _Spooled:
 
 
 class _Begun:
-    """A packet of a trace that began and did not end: its bytes, as many as a frame may have, and how many there were."""
+    """A packet of a trace that began and did not end: its bytes, up to the limit of a frame, and their total number."""
 
     __slots__ = ("data", "size")
 
@@ -310,7 +310,7 @@ class _Begun:
 
 
 class _Fragments:
-    """Packets of a trace in several events: those that began and did not end, by thread and interface."""
+    """Joins packets of a trace that come in several events. It holds those that began and did not end, by thread and interface."""
 
     def __init__(self, limits: Limits) -> None:
         self._most = limits.trace_waiting
@@ -320,8 +320,8 @@ class _Fragments:
         self.lacking = 0
 
     def joined(self, rows: Rows, parts: tuple[bytes, ...]) -> tuple[Rows, bytes]:
-        """The packets of a trace that end here, with the row of their last event, and the bytes of those that were joined, a
-        further part. What lacks its beginning has no link type."""
+        """Returns the packets of a trace that end in these rows, with the row of their last event, and the bytes of joined packets
+        as a further part. A packet without its beginning gets no link type."""
         ended: list[int] = []
         whole: list[_Begun | None] = []
         columns = (rows[name].tolist() for name in ("key", "interface", "begins", "ends", "part", "start", "size"))
@@ -363,8 +363,8 @@ class _Fragments:
 
 
 class _Appearances:
-    """Which packets pktmon was seen to have reported before, by their group, their number in it, and their addresses: what a NAT
-    changes is another packet for everything above. What was seen is kept as numbers that are made of these."""
+    """Recognises packets that pktmon reported before, by their group, their number in it, and their addresses. A packet that a NAT
+    changed counts as another one. Seen packets are kept as numbers made of these."""
 
     def __init__(self, limits: Limits) -> None:
         self._most = limits.trace_packets
@@ -374,7 +374,7 @@ class _Appearances:
         self.count = 0
 
     def first(self, rows: Rows, data: bytes, starts: Int64s) -> npt.NDArray[np.bool_]:
-        """Which of these packets pktmon had not reported before. Group 0 is of packets that have none."""
+        """Tells which of these packets pktmon had not reported before. Group 0 means that a packet has no group."""
         found = np.ones(len(rows), np.bool_)
         mixed = rows["group"] * _MIX
         mixed ^= rows["place"].astype(np.uint64) * (_MIX + np.uint64(2))
@@ -393,7 +393,7 @@ class _Appearances:
 
 
 def _addresses(data: bytes, starts: Int64s, sizes: Int64s, links: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint64]:
-    """A number made of the addresses of each IP packet of a trace; 0 of another one."""
+    """Returns for each packet of a trace a number made of its IP addresses, 0 if it is no IP packet."""
     mixed = np.zeros(len(starts), np.uint64)
     frame = np.where(links == LinkType.ETHERNET, _ETHERNET_LEN, 0)
     is_read = ((links == LinkType.ETHERNET) | (links == LinkType.RAW)) & (sizes > frame)
@@ -410,8 +410,8 @@ def _addresses(data: bytes, starts: Int64s, sizes: Int64s, links: npt.NDArray[np
 
 
 def _gathered(rows: Rows, parts: tuple[bytes, ...]) -> tuple[bytes, Int64s]:
-    """The bytes of a trace's packets one behind the other, and where each begins. What lies between packets that follow each other
-    closely is taken along."""
+    """Returns the bytes of a trace's packets one behind the other, and where each begins. Short gaps between packets are copied
+    too."""
     if not len(rows):
         return b"", np.empty(0, np.int64)
     part, start, size = rows["part"], rows["start"], rows["size"]
@@ -428,7 +428,7 @@ def _gathered(rows: Rows, parts: tuple[bytes, ...]) -> tuple[bytes, Int64s]:
 
 
 def _unprotected(data: bytes, starts: Int64s) -> bytes:
-    """Frames of 802.11 without the bit that says that they are encrypted: NDIS gives decrypted frames and leaves it set."""
+    """Clears the encryption bit in 802.11 frames of a trace. NDIS gives decrypted frames and leaves the bit set."""
     octets = np.frombuffer(data, np.uint8).copy()
     octets[starts + 1] &= np.uint8(~_PROTECTED & 0xFF)
     return octets.tobytes()

@@ -1,8 +1,8 @@
-"""The container of an event trace log: a file that can be read at any place in, its buffers in time order and their events out.
+"""Reads the container of an event trace log (.etl): its buffers in time order, and their events.
 
-Each processor fills buffers of its own, and a buffer is written when it is full, so a file is in no order of time. The headers of
-all buffers are read first; then buffers in the order of their first events, and what is later than the first event of the next
-buffer waits. So little waits: no more than a buffer a processor, where the file is as Windows writes it.
+Each processor fills buffers of its own, and a buffer is written when it is full. So a file is in no order of time. The headers of
+all buffers are read first. Then buffers are read in the order of their first events, and events later than the first event of the
+next buffer wait. So little waits: at most a buffer a processor, if the file is as Windows writes it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _FAR_S = 4 * NS_PER_S
 
 
 class TraceClock(Struct, frozen=True):
-    """How time stamps of an event trace become times: at `first` it was `first_ns`, and there are `per_s` units a second."""
+    """The clock of an event trace: at time stamp `first` it was `first_ns`, and a second has `per_s` units."""
 
     kind: int
     first: int
@@ -77,7 +77,7 @@ class TraceClock(Struct, frozen=True):
     per_s: int
 
     def times_ns(self, stamps: Int64s) -> Int64s:
-        """Time stamps of a trace as nanoseconds since 1970; what is centuries away is the farthest time that is not."""
+        """Converts time stamps of a trace to nanoseconds since 1970. Times centuries away become the farthest possible time."""
         far = self.per_s * _FAR_S
         low, high = max(self.first - far, -(1 << 63)), min(self.first + far, (1 << 63) - 1)
         passed = np.clip(stamps, low, high) - np.int64(self.first)
@@ -88,8 +88,8 @@ class TraceClock(Struct, frozen=True):
 
 
 class LogFile(Struct, frozen=True):
-    """What the first event of an event trace says of its file (TRACE_LOGFILE_HEADER). Times in ns since 1970; `ended_ns` None where
-    it was not stopped."""
+    """The header of an event trace file, from its first event (TRACE_LOGFILE_HEADER). Times are ns since 1970. `ended_ns` is None
+    if the trace was not stopped."""
 
     buffer_size: int
     clock: TraceClock
@@ -103,7 +103,7 @@ class LogFile(Struct, frozen=True):
 
 
 def is_etl(head: bytes) -> bool:
-    """Whether a file that begins like this is an event trace log: there is no magic number, but its first event is known."""
+    """Whether the first bytes of a file are those of an event trace log. There is no magic number, but its first event is known."""
     if len(head) < BUFFER_HEADER_LEN + EVENT_START.size + 2:
         return False
     size, _, _, offset, _, _ = BUFFER_HEADER.unpack_from(head)
@@ -119,7 +119,7 @@ def is_etl(head: bytes) -> bool:
 
 
 def log_file_of(first: bytes) -> LogFile | None:
-    """What the first buffer of an event trace says of its file; None where it is damaged."""
+    """Reads the header of an event trace file from its first buffer. Returns None if it is damaged."""
     at = BUFFER_HEADER_LEN + SYSTEM_EVENT_LEN
     if len(first) < at + LOG_FILE_HEADER_LEN:
         return None
@@ -147,7 +147,7 @@ def log_file_of(first: bytes) -> LogFile | None:
 
 
 class BufferIndex:
-    """Where the buffers of an event trace log are, and in which order they are read."""
+    """The index of an event trace log's buffers: their places, and the order in which they are read."""
 
     def __init__(self, limits: Limits) -> None:
         self._most = limits.trace_buffers
@@ -164,7 +164,7 @@ class BufferIndex:
         self.marked_lost = 0
 
     def fill(self, whole: Readable, usual: int) -> None:
-        """Reads the headers of all buffers of the event trace log. `usual` is the size of a buffer as the first event says it."""
+        """Reads the headers of all buffers of the event trace log. `usual` is the size of a buffer that the first event states."""
         at = 0
         before = -(1 << 63)
         while at < whole.size:
@@ -201,8 +201,8 @@ class BufferIndex:
             at += size
 
     def runs(self, size: Callable[[], int]) -> Iterator[tuple[Sequence[Placed], int | None]]:
-        """Trace buffers in the order of their first events, about `size()` bytes at once; and the time stamp of the first event
-        behind these, None at the end."""
+        """Yields trace buffers in the order of their first events, about `size()` bytes at once. Each comes with the time stamp of
+        the first event behind it, None at the end."""
         firsts = np.frombuffer(self.firsts, np.int64)
         order = np.argsort(firsts, kind="stable").tolist()
         run: list[Placed] = []
@@ -218,7 +218,7 @@ class BufferIndex:
 
 
 def _first_stamp(head: bytes, before: int) -> int:
-    """The time stamp of the first event of a trace buffer; that of the buffer before where it has none."""
+    """Returns the time stamp of the first event of a trace buffer, or that of the buffer before if it has none."""
     _, kind, mark, _ = EVENT_START.unpack_from(head, BUFFER_HEADER_LEN)
     place = BUFFER_HEADER_LEN + (_message_time(head) if mark == _MESSAGE_MARK else TIME_AT.get(kind, len(head)))
     stamp = head[place : place + 8]
@@ -226,7 +226,7 @@ def _first_stamp(head: bytes, before: int) -> int:
 
 
 def _message_time(head: bytes) -> int:
-    """Where the time stamp of a trace event lies that is a message, far away where it has none."""
+    """Returns where the time stamp of a message event lies in a trace buffer, a place beyond the buffer if it has none."""
     start = BUFFER_HEADER_LEN + _MESSAGE_OPTIONS_AT
     options = int.from_bytes(head[start : start + 2], "little")
     if not options & _MESSAGE_TIMED:
@@ -235,10 +235,10 @@ def _message_time(head: bytes) -> int:
 
 
 class Events:
-    """The events of some trace buffers that were read together: bytes, where each event begins and ends, and its kind."""
+    """The events of some trace buffers that were read together: their bytes, and where each event begins and ends."""
 
     def __init__(self, whole: Readable, run: Sequence[Placed]) -> None:
-        """Reads the events of these trace buffers. Those that lie one behind the other in the file are read at once."""
+        """Reads the events of these trace buffers. Buffers that are neighbours in the file are read at once."""
         run = sorted(run)
         pieces, begins, end = [], [], 0
         for placed in _neighbours(run):
@@ -259,15 +259,15 @@ class Events:
         return len(self.starts)
 
     def kinds(self) -> npt.NDArray[np.uint16]:
-        """Kind of header and mark of each trace event, the mark in the upper byte."""
+        """Returns the kind of header and the mark of each trace event. The mark is the upper byte."""
         if not len(self.starts):
             return np.empty(0, np.uint16)
         shorts = np.ndarray((len(self.data) - 1,), "<u2", self.data, strides=(1,))
         return shorts[self.starts + 2]
 
     def turns(self, at: Int64s, stamps: Int64s) -> Int64s:
-        """By what trace events at some places, which ascend, are put in order: the latest time stamp of their buffer up to them. So
-        the events of a buffer stay in its order, and none is before the buffer's first."""
+        """Returns the times by which trace events at some ascending places are ordered: the latest time stamp of their buffer so
+        far. So the events of a buffer keep their order, and none comes before the buffer's first."""
         turns = stamps.copy()
         borders = [*np.searchsorted(at, self._begins).tolist(), len(at)]
         for (start, stop), first in zip(pairwise(borders), self._firsts, strict=True):
@@ -277,20 +277,20 @@ class Events:
         return turns
 
     def in_file(self, at: Int64s) -> Int64s:
-        """Where in the etl file places of the data are."""
+        """Returns the places in the etl file of some places in the data."""
         which = np.searchsorted(self._begins, at, "right") - 1
         found: Int64s = at + (self._places - self._begins)[which]
         return found
 
     def of_manifests(self) -> npt.NDArray[np.bool_]:
-        """Which trace events are of providers with a manifest, or describe themselves."""
+        """Tells which trace events come from providers with a manifest, or describe themselves."""
         kinds = self.kinds()
         found: npt.NDArray[np.bool_] = (kinds == _MANIFEST_TAGS[0]) | (kinds == _MANIFEST_TAGS[1])
         return found
 
 
 def _neighbours(run: Sequence[Placed]) -> Iterator[Sequence[Placed]]:
-    """Trace buffers in groups that lie one behind the other, with little between what is filled of them."""
+    """Yields groups of trace buffers that are neighbours in the file, with few unfilled bytes between them."""
     start = 0
     for index in range(1, len(run) + 1):
         if index == len(run) or run[index][0] - run[index - 1][0] - run[index - 1][1] > _MOST_BETWEEN:
@@ -299,10 +299,9 @@ def _neighbours(run: Sequence[Placed]) -> Iterator[Sequence[Placed]]:
 
 
 def _walked(data: bytes, here: Int64s, stops: Int64s) -> tuple[Int64s, Int64s, int]:
-    """Where trace events begin and end, in order, of buffers whose events lie between places; and how many of these hold anything
-    else.
+    """Returns where the events of trace buffers begin and end, in order, and how many buffers hold anything else.
 
-    All buffers step together, a gather of numpy for each step, as long as there are enough of them; then one after the other.
+    All buffers step together, a gather of numpy for each step, as long as there are enough of them. The rest follows one by one.
     """
     starts, ends = array("q"), array("q")
     parts: list[tuple[Int64s, Int64s]] = []
@@ -336,7 +335,7 @@ def _walked(data: bytes, here: Int64s, stops: Int64s) -> tuple[Int64s, Int64s, i
 
 
 def _walk(data: bytes, start: int, stop: int, starts: array[int], ends: array[int]) -> bool:
-    """Appends where the trace events between two places begin and end; says whether all of it was events."""
+    """Appends where the trace events between two places begin and end. Returns whether there is nothing but events."""
     read = EVENT_START.unpack_from
     add, add_end = starts.append, ends.append
     while start + _SHORTEST <= stop:
@@ -356,7 +355,7 @@ def _walk(data: bytes, start: int, stop: int, starts: array[int], ends: array[in
 
 
 def _marked(tags: Iterable[int]) -> npt.NDArray[np.bool_]:
-    """A table that says of each event mark and kind whether it is one of these."""
+    """Returns a table that tells for each event mark and kind whether it is one of `tags`."""
     table = np.zeros(1 << 16, np.bool_)
     table[list(tags)] = True
     return table
@@ -369,8 +368,7 @@ _KNOWN = _marked(
 
 
 def computer_name(events: Events) -> str | None:
-    """The computer name in an event trace, which the configuration of a processor states in traces that have events of the
-    kernel."""
+    """Returns the computer name in an event trace, None if there is none. Kernel events of a processor's configuration state it."""
     kinds = events.kinds()
     ours = np.flatnonzero((kinds == _SYSTEM_TAGS[0]) | (kinds == _SYSTEM_TAGS[1]))
     shorts = np.ndarray((max(len(events.data) - 1, 0),), "<u2", events.data, strides=(1,))

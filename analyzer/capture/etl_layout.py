@@ -1,4 +1,4 @@
-"""The layouts of Windows event trace logs and of the events in them that carry packets, taken from ksy/captures."""
+"""Layouts of Windows event trace logs and of their packet events, taken from the Kaitai descriptions in ksy/captures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EVENT = "etl.event"
 
 
 def _enum(spec: str, name: str) -> dict[str, int]:
-    """The numbers of a value table of the etl layouts by their names."""
+    """Returns the numbers of a value table of the etl layouts, by name."""
     return {entry["id"]: int(number, 0) for number, entry in _SPECS[spec]["enums"][name].items()}
 
 

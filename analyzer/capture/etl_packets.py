@@ -1,4 +1,4 @@
-"""Events of a trace in, the packets they carry out: a row of numbers each, and its bytes.
+"""Reads the packets in the events of a Windows trace: a row of numbers for each, and its bytes.
 
 Microsoft-Windows-NDIS-PacketCapture (`netsh trace start capture=yes`), Microsoft-Windows-Ras-NdisWanPacketCapture and
 Microsoft-Windows-PktMon (`pktmon start --capture`) carry packets. Interfaces are named as the published converter names them
@@ -38,7 +38,7 @@ from analyzer.results.records.capture_records import TraceInterface
 
 
 def _guid(text: str) -> tuple[int, int]:
-    """The GUID of a trace provider as the two numbers that stand in an event."""
+    """Returns the GUID of a trace provider as the two numbers that stand in an event."""
     data = UUID(text).bytes_le
     return int.from_bytes(data[:8], "little"), int.from_bytes(data[8:], "little")
 
@@ -97,7 +97,7 @@ Rows = npt.NDArray[np.void]
 
 
 class PacketEvents:
-    """Takes events and gives the packets in them; knows the interfaces and the names of components that it met."""
+    """Reads the packets in trace events, and collects the interfaces and the names of components."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -109,7 +109,7 @@ class PacketEvents:
 
     @property
     def interfaces(self) -> tuple[TraceInterface, ...]:
-        """All interfaces of the trace that saw packets, with the names that were met up to now."""
+        """The interfaces of the trace that saw packets, with the names met so far."""
         return tuple(
             replace(each, name=self._components[each.number][0], description=self._components[each.number][1])
             if each.provider == "pktmon" and each.number in self._components
@@ -118,7 +118,7 @@ class PacketEvents:
         )
 
     def packets_of(self, events: Events) -> Rows:
-        """The packets that these trace events carry."""
+        """Returns the packets in these trace events, one row each."""
         of_manifests = events.of_manifests()
         starts, ends = events.starts[of_manifests], events.ends[of_manifests]
         whole = ends - starts >= MANIFEST_EVENT_LEN
@@ -165,7 +165,7 @@ class PacketEvents:
         return rows
 
     def _switch_fragment(self, data: bytes) -> tuple[int, int, int]:
-        """Where the bytes of a packet in a virtual switch lie in its trace event, how many, and its interface."""
+        """Returns where the bytes of a virtual switch's packet lie in its trace event, how many there are, and its interface."""
         _, lower, port = SWITCH_SOURCE.unpack_from(data)
         port_name, at = _text(data, SWITCH_SOURCE.size)
         nic_name, at = _text(data, at)
@@ -200,7 +200,7 @@ class PacketEvents:
     def _one_by_one(
         self, data: bytes, heads: Heads, at: Int64s, stops: Int64s, read: Callable[[bytes], tuple[int, int, int]]
     ) -> Rows:
-        """Packet rows of trace events that hold texts of any length before their packet. All of them are Ethernet."""
+        """Returns the packet rows of trace events that hold texts of any length before the packet. All packets are Ethernet."""
         found, good = [], []
         for index, (start, stop) in enumerate(zip(at.tolist(), stops.tolist(), strict=True)):
             try:
@@ -257,7 +257,7 @@ class PacketEvents:
     def _known(
         self, columns: tuple[npt.NDArray[np.generic], ...], make: Callable[[int, int, int], TraceInterface]
     ) -> npt.NDArray[np.uint32]:
-        """The numbers of the trace's interfaces, by their columns."""
+        """Returns the numbers of the trace's interfaces that these columns identify."""
         stacked = np.stack([column.astype(np.int64) for column in columns], axis=1)
         first = stacked[:1]
         if (stacked == first).all():
@@ -288,14 +288,14 @@ class PacketEvents:
 
 
 def chosen(rows: Rows, index: npt.NDArray[Any]) -> Rows:
-    """The packet rows at some places, or those that are marked. What numpy takes for bytes it copies at once; rows field by
-    field."""
+    """Returns the packet rows at some places, or those that are marked. They are copied as raw bytes, because numpy copies
+    structured rows field by field."""
     found: Rows = rows.view(f"V{rows.itemsize}")[index].view(rows.dtype)
     return found
 
 
 def together(parts: Sequence[Rows]) -> Rows:
-    """Packet rows of several sets of events, one behind the other."""
+    """Joins the packet rows of several sets of events, one behind the other."""
     size = f"V{ROW.itemsize}"
     return np.concatenate([part.view(size) for part in parts]).view(ROW)
 
@@ -309,7 +309,7 @@ def _interface(
 
 
 def _rows(heads: Heads, places: Int64s, sizes: Int64s) -> Rows:
-    """What the headers of trace events say of their packets."""
+    """Makes the packet rows from the headers of trace events."""
     rows = np.zeros(len(heads), ROW)
     keywords = heads["keyword"]
     rows["stamp"] = heads["time_stamp"]
@@ -332,7 +332,7 @@ def _links(keywords: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
 
 
 def _data_places(data: bytes, heads: Heads, starts: Int64s, ends: Int64s) -> tuple[Int64s, Int64s]:
-    """Where the data of each trace event begins and ends, behind its extended data items. What has damaged items has no data."""
+    """Returns where the data of each trace event begins and ends, behind its extended data items; none if items are damaged."""
     at = starts + MANIFEST_EVENT_LEN
     more = heads["second"] & _EXTENDED != 0
     for _ in range(_MOST_ITEMS):
@@ -350,8 +350,8 @@ def _data_places(data: bytes, heads: Heads, starts: Int64s, ends: Int64s) -> tup
 
 
 def _original(data: bytes, places: Int64s, sizes: Int64s, links: npt.NDArray[np.uint16]) -> Int64s:
-    """How long packets were on the wire: NDIS does not say it, but IP does. Never less than what was captured; where the header
-    holds no length (large send offload), no more either."""
+    """Returns the length of each packet on the wire, which IP states and NDIS does not. It is never below the captured length.
+    Without a length in the IP header (large send offload) it is the captured length."""
     if len(data) < 2 or not len(places):
         return sizes.copy()
     shorts = np.ndarray((len(data) - 1,), ">u2", data, strides=(1,))
@@ -370,8 +370,8 @@ def _original(data: bytes, places: Int64s, sizes: Int64s, links: npt.NDArray[np.
 
 
 def _text(data: bytes, at: int) -> tuple[str, int]:
-    """A UTF-16 text in a trace event up to its NUL, no more than its beginning, and what follows it; raises ValueError without a
-    NUL."""
+    """Reads a UTF-16 text in a trace event up to its NUL. Returns its beginning, and the offset behind it. Raises ValueError
+    without a NUL."""
     end = data.index(b"\0\0", at)
     while (end - at) % 2:
         end = data.index(b"\0\0", end + 1)
@@ -379,7 +379,7 @@ def _text(data: bytes, at: int) -> tuple[str, int]:
 
 
 def _sized(data: bytes, at: int) -> tuple[int, int]:
-    """Where bytes in a trace event lie that stand behind their number, and how many; raises ValueError where there are fewer."""
+    """Returns place and number of counted bytes in a trace event, behind their count. Raises ValueError if some are missing."""
     (size,) = SIZED.unpack_from(data, at)
     at += SIZED.size
     if size > len(data) - at:

@@ -1,4 +1,4 @@
-"""The SHA-256 of a file, taken while it is read: bytes pass through to the reader, and each is counted once."""
+"""Computes the SHA-256 of a capture file while it is read. Each byte counts once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _AT_ONCE = 1 << 20
 
 
 class HashedFile:
-    """Hashes a file while it is read from front to end. What is read again after a step back is not counted again."""
+    """Hashes a capture file while it is read from front to end. Bytes that are read again after a step back count once."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -27,7 +27,7 @@ class HashedFile:
         return self._noted(self._file.read(size))
 
     def read1(self, size: int) -> bytes:
-        """The bytes of the hashed file that are there, once there are some."""
+        """Returns the bytes of the hashed file that have come, at least one unless it ends."""
         return self._noted(getattr(self._file, "read1", self._file.read)(size))
 
     def _noted(self, data: bytes) -> bytes:
@@ -41,7 +41,7 @@ class HashedFile:
         return self._file.seekable()
 
     def seek(self, offset: int, whence: int) -> None:
-        """Steps back over bytes that were read and hashed."""
+        """Steps back over bytes of the hashed file that were read and hashed."""
         assert whence == SEEK_CUR
         assert offset <= 0
         self._file.seek(offset, whence)
@@ -49,7 +49,7 @@ class HashedFile:
         self._again -= offset
 
     def digest(self, name: str) -> FileDigest:
-        """Reads the rest of the file (behind damage, say), and gives the SHA-256 of the whole."""
+        """Reads the rest of the file (such as behind damage), and returns the SHA-256 of the whole."""
         with suppress(OSError, ValueError):
             while self.read(_AT_ONCE):
                 pass
@@ -60,7 +60,7 @@ class HashedFile:
 
 
 def digest_of(path: Path) -> FileDigest:
-    """The SHA-256 of a whole file that is read for it alone; that of a beginning would be of another file."""
+    """Reads a whole capture file and returns its SHA-256. It has no digest if it cannot be read to its end."""
     try:
         with path.open("rb", buffering=0) as file:
             found = hashlib.file_digest(file, "sha256")

@@ -1,4 +1,4 @@
-"""What a file that is no pcap looks like, for the sentence that informs the user: its first bytes in, a name out."""
+"""Names what a file that is no pcap looks like, by its first bytes, for the message to the user."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _TEXT = bytes(range(0x20, 0x7F)) + b"\t\r\n\f\x1b"
 
 
 def capture_format(head: bytes) -> str | None:
-    """The capture format, of ours or of other programs, that the first bytes (`HEAD_LEN` of them) belong to, or None."""
+    """Names the capture format, ours or another program's, of a file by its first bytes (`HEAD_LEN`). None if it is none."""
     if pcap_order(head) is not None:
         return "a pcap capture"
     if section_order(head) is not None:
@@ -75,12 +75,12 @@ def is_event_trace(path: Path) -> bool:
 
 
 def foreign_capture(head: bytes) -> str | None:
-    """The capture format of another program that the first bytes belong to, or None."""
+    """Names the capture format of another program by the first bytes of a file, None if it is none."""
     return next((name for magic, name in _CAPTURES if head.startswith(magic)), None)
 
 
 def looks_like(head: bytes) -> str:
-    """What the first bytes of a file look like, as the end of a sentence."""
+    """Names what the first bytes of a file look like, as the end of a sentence."""
     for magic, name in (*_CAPTURES, *_OTHERS):
         if head[: len(magic)].lower() == magic.lower():
             return name

@@ -1,4 +1,4 @@
-"""Frames as a capture holds them, in blocks: one buffer of file bytes and arrays that say where each frame lies."""
+"""Blocks of captured frames: one buffer of file bytes, and arrays that state where each frame lies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEAD_BEFORE, HEAD_LEN = 16, 72
 
 
 class Frame(Struct, frozen=True):
-    """One captured frame. `data` is what was captured; `original_length` what was on the wire, in bytes."""
+    """One captured frame. `data` is the captured bytes; `original_length` is its length on the wire, in bytes."""
 
     frame: int
     time_ns: int
@@ -34,7 +34,7 @@ class Frame(Struct, frozen=True):
 
 
 class FrameBlock(Event, frozen=True, eq=False):
-    """Neighbouring frames of one link type. Arrays have one entry per frame.
+    """Neighbouring frames of a capture, all of one link type. Arrays have one entry per frame. Arrays have one entry per frame.
 
     `frames` int64 frame ids, `times_ns` int64, `starts` int64 offsets in `data`, `captured` int64 and `original` integer lengths
     in bytes; `heads` as `heads_of` gives them. `link_type` is a LINKTYPE_ number (the pcap registry's, not the DLT_ of an
@@ -69,11 +69,11 @@ class FrameBlock(Event, frozen=True, eq=False):
         return self.frames, self.times_ns, self.starts, self.captured, self.original, self.heads
 
     def some(self, chosen: slice | npt.NDArray[np.int64]) -> FrameBlock:
-        """A frame block of some of these frames, of the same bytes."""
+        """Returns a frame block of some of these frames, over the same bytes."""
         return FrameBlock(self.data, self.link_type, *(column[chosen] for column in self.columns))
 
     def only(self, index: npt.NDArray[np.int64]) -> FrameBlock:
-        """A copy of the frames at these positions, with their bytes and no others."""
+        """Returns a copy of the frames at these positions, with only their own bytes."""
         found, data = self.some(index), self.data
         ends = (found.starts + found.captured).tolist()
         copied = b"".join([data[start:end] for start, end in zip(found.starts.tolist(), ends, strict=True)])
@@ -81,27 +81,27 @@ class FrameBlock(Event, frozen=True, eq=False):
 
     @staticmethod
     def joined(blocks: Sequence[FrameBlock]) -> FrameBlock:
-        """Joins several frame blocks, one behind the other; their `starts` are those in the bytes of all. The link type is that of
-        the first."""
+        """Joins several frame blocks, one behind the other. `starts` count in the joined bytes; the first one has the link type."""
         columns = zip(*(block.columns for block in blocks), strict=True)
         data = b"".join([block.data for block in blocks])
         return FrameBlock(data, blocks[0].link_type, *map(np.concatenate, columns))
 
 
 class PlacedBlock(FrameBlock, frozen=True, eq=False):
-    """Frames that were taken out of a capture file, with their places in it. `keys` int64: the latest time in the file up to each,
-    by which files are merged."""
+    """Frames that were cut out of a capture file, with their places in it. `keys` (int64) is the latest time in the file up to each
+    frame. Files are merged by it."""
 
     keys: npt.NDArray[np.int64]
 
 
 def heads_of(data: bytes, starts: npt.NDArray[np.int64]) -> Heads:
-    """The `HEAD_LEN` bytes of each frame from `HEAD_BEFORE` before its start, which ascend; zero where the data does not reach."""
+    """Returns the `HEAD_LEN` bytes of each frame from `HEAD_BEFORE` before its ascending start on. Bytes outside the data are
+    zero."""
     return rows_at(data, starts - HEAD_BEFORE, HEAD_LEN)
 
 
 def rows_at(data: bytes, at: npt.NDArray[np.int64], size: int) -> Heads:
-    """So many bytes of the data from each of some places on, which ascend; zero where the data does not reach."""
+    """Returns `size` bytes of the data at each of some ascending places. Bytes outside the data are zero."""
     last = len(data) - size
     low, high = np.searchsorted(at, (0, last + 1)).tolist()
     if low < high:

@@ -1,7 +1,7 @@
-"""Where frames stand in their file: numbers of frames in, offsets of their captured bytes out (pcap and pcapng, not compressed).
+"""Finds the offsets of frames in their capture file by frame number (pcap and pcapng, not compressed).
 
-For viewers that show bytes of a file. The readers keep no offsets, for nearly nothing asks for one; this goes from record to record
-and reads their headers alone.
+It serves viewers that show bytes of a file. The readers keep no offsets, because almost nothing asks for one. This module goes from
+record to record and reads only their headers.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _CARRYING = {6: 28, 3: 12, 2: 28}
 
 
 def frame_offsets(path: Path, numbers: Collection[int]) -> dict[int, int]:
-    """The offsets in the capture file of the frames of these numbers (from 1); of a file of another form, none.
+    """Returns the offsets in the capture file of the frames with these numbers (from 1). A file of another format gives none.
 
-    Ends quietly where the file is cut or damaged: what was found before stands. Raises `OSError` where it cannot be read.
+    At a cut or damaged place it ends, and keeps what it found before. Raises `OSError` if the file cannot be read.
     """
     wanted = set(numbers)
     if not wanted or special_file(path) is not None:
@@ -56,7 +56,7 @@ def _pcap_offsets(file: BinaryIO, order: Order) -> Iterator[int | None]:
 
 
 def _pcapng_offsets(file: BinaryIO) -> Iterator[int | None]:
-    """Where frames stand in a pcapng file, one for each block that has a number; None for those that are no frames."""
+    """Yields the offset of each frame in a pcapng file. A numbered block that is no frame gives None."""
     at = 0
     order: Order = "<"
     while True:

@@ -1,6 +1,6 @@
-"""A capture that is still being written to a pipe: bytes in, a file out that grows by whole frames when it is asked to.
+"""Turns a capture that is still written to a pipe into a file that grows by whole frames on request.
 
-Bytes are taken in a thread of their own, so that who writes them never waits for who reads the file.
+A thread of its own takes the bytes, so that the writer never waits for the reader of the file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PIECE = 1 << 20
 
 
 class FrameCutter:
-    """Cuts the bytes of a growing pcap or pcapng file behind whole records. What is neither passes as it comes."""
+    """Cuts the bytes of a growing pcap or pcapng capture behind its whole records. Other bytes pass as they come."""
 
     def __init__(self) -> None:
         self._held = bytearray()
@@ -40,13 +40,13 @@ class FrameCutter:
         return found
 
     def left(self) -> bytes:
-        """Returns what is left of a capture record that has no end."""
+        """Returns the incomplete record that is left of a growing capture."""
         found = bytes(self._held)
         self._held.clear()
         return found
 
     def _begin(self) -> int:
-        """Finds the form of a growing capture; returns where the first record begins."""
+        """Finds the format of a growing capture. Returns where its first record begins."""
         if self._form is not None or len(self._held) < _FILE_HEADER:
             return 0
         if (order := pcap_order(self._held, (MICRO, NANO))) is not None:
@@ -56,8 +56,8 @@ class FrameCutter:
         return 0
 
     def _stop(self, at: int) -> int | None:
-        """Where the record that begins at a place of a growing capture ends; None where that is not known yet. Behind a damaged
-        one, all passes."""
+        """Returns where the record at a place of a growing capture ends, None if unknown yet. Behind a damaged record everything
+        passes."""
         least, length_at = (_RECORD_HEADER, 8) if self._form == "pcap" else (_BLOCK_HEADER, 4)
         if len(self._held) < at + least:
             return None
@@ -73,10 +73,10 @@ class FrameCutter:
 
 
 class GrowingCapture:
-    """A capture that comes from a pipe, as a file in a folder of its own. `grow` adds what came since; `is_ended` once no more will
-    come.
+    """A capture that comes from a pipe, as a file in a folder of its own. `grow` adds the frames that have come. `is_ended`: the
+    pipe has ended.
 
-    `source` is not buffered: a thread that waits for it in a buffer holds that buffer, and the process could not end.
+    `source` has no buffer: a thread that waits for it in a buffer would hold that buffer, and the process could not end.
     """
 
     def __init__(self, source: RawIOBase, folder: Path) -> None:
@@ -104,18 +104,18 @@ class GrowingCapture:
             self._changed.notify_all()
 
     def wait(self, seconds: float) -> None:
-        """Waits for bytes of the growing capture: returns when some came, when the pipe ended, or after some time."""
+        """Waits until bytes of the growing capture come, the pipe ends, or the time is over."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self.is_ended, seconds)
 
     def rest(self, seconds: float) -> None:
-        """Waits for the end of the growing capture: returns when the pipe ended, or after some time."""
+        """Waits until the pipe of the growing capture ends, or the time is over."""
         with self._changed:
             self._changed.wait_for(lambda: self.is_ended, seconds)
 
     def grow(self) -> int:
-        """Adds the whole frames that came to the file of the growing capture; at the end, all that is left. Returns how many bytes
-        that is."""
+        """Appends the whole frames that have come to the growing capture's file; at the end of the pipe, all bytes. Returns how
+        many bytes."""
         return self._growing.submit(self._grow).result()
 
     def _grow(self) -> int:

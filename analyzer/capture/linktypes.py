@@ -1,4 +1,4 @@
-"""Link-type numbers: what a file holds in, the LINKTYPE_ number of the pcap registry (tcpdump.org/linktypes.html) out."""
+"""Converts link-type numbers of capture files to LINKTYPE_ numbers of the pcap registry (tcpdump.org/linktypes.html)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class LinkType(IntEnum):
-    """The link types that the `packet` layer reads, and some it does not but can name."""
+    """Link types (LINKTYPE_ numbers) that the `packet` layer reads, and some that it can only name."""
 
     NULL = 0
     ETHERNET = 1
@@ -57,6 +57,6 @@ _LINK_TYPE_MASK = 0x0000FFFF
 
 
 def link_type_of(network: int) -> int:
-    """The LINKTYPE_ number in a file header's network field."""
+    """Returns the LINKTYPE_ number of the network field in a capture file's header."""
     number = network & _LINK_TYPE_MASK
     return int(_DLT_TO_LINKTYPE.get(number, number))

@@ -1,10 +1,10 @@
-"""Walks like `walk_plain`, in many partitions at once: bytes, the rule of their chain and a guess in, offsets out.
+"""Finds the records of a capture file like `walk_plain`, but faster: in many partitions at once.
 
-A place in the middle of a file that looks like a record header is a guess. One guess a partition, all partitions step together (a
-gather of numpy is one step of each), until each has arrived at the next partition's guess or behind it. Then the guesses are proven
-from the left. The first partition begins where a record begins. A further partition begins where a record begins if the partition
-before it is proven and arrives exactly at its guess. What a disproven partition was to cover is walked plainly until the chain is
-at a guess again. So only the speed is speculative: bytes made to look like headers cost time and change nothing.
+A place in the middle of a file that looks like a record header is a guess. Each partition begins with one guess. All partitions
+step together (a gather of numpy is one step of each), until each has arrived at the next partition's guess or behind it. Then the
+guesses are proven in order: a guess is proven if the partition before it is proven and arrives exactly at it. A disproven partition
+is walked plainly until the chain is at a guess again. So only the speed is speculative: bytes made to look like headers cost time
+and change nothing.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ FEWEST_BEHIND = 8
 
 
 class HeaderFinder(Protocol):
-    """Finds what looks like record headers of a capture file: no more than one in each of the partitions that begin at `starts`,
-    ascending."""
+    """Finds places that look like record headers of a capture file, at most one in each partition. `starts` are where partitions
+    begin."""
 
     def __call__(self, data: bytes, starts: range) -> IntArray: ...
 
@@ -43,8 +43,8 @@ def first_right(
     tries: int,
     look_right: Callable[[IntArray], npt.NDArray[np.bool_]],
 ) -> IntArray:
-    """The first place in each partition of a capture file that has the bytes sought `offset` bytes on and looks like a record,
-    where so many tries find one."""
+    """Returns for each partition of a capture file the first place that looks like a record and has the sought bytes `offset` bytes
+    on. Partitions in which `tries` tries find none are left out."""
     width = starts.step
     hits = [data.find(sought, at, at + width) for at in range(starts.start + offset, starts.stop + offset, width)]
     stops: Sequence[int] = range(starts.start + width, starts.stop + width, width)
@@ -63,14 +63,14 @@ def first_right(
 
 
 class SpeculativeScan:
-    """Walks the records of one capture file in partitions, which are cut by the length of the records of the block before."""
+    """Walks the records of one capture file in partitions. The record lengths of one block set the partition size of the next."""
 
     def __init__(self) -> None:
         self._partition_bytes = FIRST_PARTITION_BYTES
         self._steps = FIRST_STEPS
 
     def walk_records(self, chain: Chain, data: bytes, start: int, guess: HeaderFinder) -> Walk:
-        """Offsets of a capture file's records: takes and returns what `walk_plain` does."""
+        """Returns the offsets of a capture file's records. Arguments and result are those of `walk_plain`."""
         found = self._walk(chain, data, start, guess)
         if len(found.at):
             # One more partition costs a guess, one more step a few calls, about the same: as many of the one as of the other.
@@ -102,10 +102,11 @@ class SpeculativeScan:
 def _step(
     chain: Chain, lengths: npt.NDArray[np.uint32], starts: IntArray, stops: IntArray, expected: int
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Record places the partitions came by before their stops, partition by partition; how many in each; and where each was next.
+    """Walks the records of all partitions up to their stops. Returns the places, how many each partition has, and where each was
+    next.
 
-    Where each was next is the first place at or behind its stop, but where few partitions are left behind, they are given
-    up where they are; and a partition that does not move is no chain, and would never arrive.
+    The next place is the first one at or behind the stop. But where few partitions are left behind, they are given up where they
+    are; and a partition that does not move is no chain, and would never arrive.
     """
     shortest = chain.smallest + chain.extra
     last_step = min(int((stops - starts).max()) // shortest + 1, len(lengths) // shortest)
@@ -147,7 +148,7 @@ def _stitched(
     starts: IntArray,
     stops: IntArray,
 ) -> IntArray:
-    """Record offsets where not every partition arrived at the next: proven partitions as they are, the rest walked plainly."""
+    """Returns the record offsets if some partition missed the next one: proven partitions as they are, the rest walked plainly."""
     parts: list[IntArray] = []
     lasts = np.cumsum(counts)
     firsts = lasts - counts
@@ -171,7 +172,7 @@ def _stitched(
 
 
 def _verified(chain: Chain, data: bytes, start: int, lengths: npt.NDArray[np.uint32], at: IntArray) -> Walk:
-    """Record offsets up to the first record that is impossible or not whole; the plain walk says which of the two it is."""
+    """Returns record offsets up to the first record that is impossible or incomplete. The plain walk tells which it is."""
     at = at[: np.searchsorted(at, len(data) - chain.header, "right")]
     if not len(at):
         return walk_plain(chain, data, start)

@@ -1,4 +1,4 @@
-"""pcap files (draft-ietf-opsawg-pcap): the bytes after decompression in, blocks of frames out.
+"""Reads pcap files (draft-ietf-opsawg-pcap) as blocks of frames, after decompression.
 
 Variants: microseconds (0xa1b2c3d4) and nanoseconds (0xa1b23c4d); Kuznetzov's longer record header (0xa1b2cd34); IXIA's lcap
 (0x1c0001ac and 0x1c0001ab), with one more word in the file header. Each occurs in either byte order.
@@ -36,7 +36,7 @@ _LOOK_AHEAD = 2 * MAX_FRAME_BYTES
 
 
 class PcapHeader(Struct, frozen=True):
-    """What the pcap file header says. `fraction_ns` is the unit of the second time word; `swapped` old files mix up lengths."""
+    """The pcap file header. `fraction_ns` is the unit of the second time word. Old files have their lengths swapped."""
 
     order: Order
     fraction_ns: int
@@ -46,12 +46,12 @@ class PcapHeader(Struct, frozen=True):
 
 
 def is_pcap(head: bytes) -> bool:
-    """Whether a file that begins like this is a pcap file."""
+    """Whether the first bytes of a file are those of a pcap file."""
     return pcap_order(head) is not None
 
 
 class PcapFile:
-    """One pcap file, read once from front to end. `block_bytes` may change between blocks."""
+    """Reads one pcap file, once from front to end. `block_bytes` may change between blocks."""
 
     def __init__(self, stream: ByteStream, file: int, *, block_bytes: int, fast: bool = True) -> None:
         self.block_bytes = block_bytes
@@ -160,13 +160,12 @@ class PcapFile:
 
 
 def _kuznetzov_header_len(data: bytes, order: str) -> int:
-    """Which of the two pcap record headers (plain or Kuznetzov's) more of the first records fit; the shorter one where both fit as
-    many."""
+    """Returns the length of Kuznetzov's pcap record header that more of the first records fit; the shorter one if equal."""
     return max(_KUZNETZOV_HEADER_LENS, key=lambda header_len: _fitting_records(data, order, header_len))
 
 
 def _fitting_records(data: bytes, order: str, header_len: int) -> int:
-    """How many of the first sixteen pcap records say nothing impossible, if their headers have this length."""
+    """Returns how many of the first sixteen pcap records are possible with record headers of this length."""
     pos = score = 0
     while score < 16 and pos + header_len <= len(data):
         _, fraction, captured, original = unpack_from(order + "IIII", data, pos)
@@ -178,7 +177,7 @@ def _fitting_records(data: bytes, order: str, header_len: int) -> int:
 
 
 def _fraction_unit(data: bytes, order: str) -> int:
-    """Nanoseconds in a unit of the second time word of pcap records: more than a million of them is no microsecond count."""
+    """Returns the nanoseconds in a unit of the second time word of pcap records. A million or more cannot be microseconds."""
     pos = 0
     while pos + _RECORD_HEADER_LEN <= len(data):
         _, fraction, captured, _ = unpack_from(order + "IIII", data, pos)
@@ -189,7 +188,7 @@ def _fraction_unit(data: bytes, order: str) -> int:
 
 
 class _RecordFinder:
-    """Finds what looks like a pcap record header: its seconds begin like those of the first record of the block."""
+    """Finds places that look like a pcap record header: their seconds begin like those of the first record of the block."""
 
     def __init__(self, chain: Chain, header: PcapHeader) -> None:
         self._chain = chain
@@ -201,8 +200,7 @@ class _RecordFinder:
         self._most_fraction = NS_PER_S if header.fraction_ns == 1 else 1_000_000
 
     def learn(self, data: bytes) -> None:
-        """Takes the time of the first pcap record as the one to look for: as much of it as did not change since the block
-        before."""
+        """Takes the time of the block's first pcap record as the one to look for: the part of it that the block before shares."""
         first = int.from_bytes(data[:4], "little" if self._order == "<" else "big")
         size = 3 if first >> 8 == self._first >> 8 else 2
         self._first = first
@@ -213,7 +211,7 @@ class _RecordFinder:
         return first_right(data, self._high, self._high_at, starts, _GUESS_TRIES, lambda at: self._look_right(data, at))
 
     def _look_right(self, data: bytes, at: IntArray) -> npt.NDArray[np.bool_]:
-        """Whether two pcap records in a row say nothing impossible, and have the same upper half of seconds."""
+        """Tells at which places two pcap records in a row are possible and have the same upper half of seconds."""
         words = words_of(data, self._order)
         last = len(data) - self._chain.header
         right = (at >= 0) & (at <= last)

@@ -1,4 +1,4 @@
-"""What pcap and pcapng files begin with, and the byte order that it shows."""
+"""Recognises the first bytes of pcap and pcapng files, and the byte order that they show."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ SECTION_HEADER, SECTION_MAGIC = 0x0A0D0D0A, 0x1A2B3C4D
 
 
 def pcap_order(head: bytes | bytearray, magics: tuple[int, ...] = PCAP) -> Order | None:
-    """The byte order of a pcap file that begins like this, with one of these numbers; None of what does not."""
+    """Returns the byte order of a pcap file from its first bytes, None if it does not begin with one of these magic numbers."""
     if len(head) < 4:
         return None
     return "<" if unpack_from("<I", head)[0] in magics else ">" if unpack_from(">I", head)[0] in magics else None
 
 
 def section_order(head: bytes | bytearray, at: int = 0) -> Order | None:
-    """The byte order of the pcapng section that begins at a place; None of what is none."""
+    """Returns the byte order of the pcapng section at a place, None if no section begins there."""
     if len(head) < at + 12 or unpack_from("<I", head, at)[0] != SECTION_HEADER:
         return None
     magics = unpack_from("<I", head, at + 8)[0], unpack_from(">I", head, at + 8)[0]

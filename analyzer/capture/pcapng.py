@@ -1,4 +1,4 @@
-"""pcapng files (draft-ietf-opsawg-pcapng): the bytes after decompression in, blocks of frames out.
+"""Reads pcapng files (draft-ietf-opsawg-pcapng) as blocks of frames, after decompression.
 
 A file is sections, each with its own byte order and its own list of interfaces; an interface has its link type, snapshot
 length and unit of time. Enhanced, Simple and the obsolete Packet Blocks carry frames and are numbered in order, as
@@ -69,7 +69,7 @@ _MOST_NAMED = 8
 
 
 class Interface(Struct, frozen=True):
-    """What a pcapng section says of one of its interfaces. `units_per_s` is the resolution of its time stamps."""
+    """An interface as a pcapng section describes it. `units_per_s` is the resolution of its time stamps."""
 
     link_type: int
     snap_length: int
@@ -77,23 +77,23 @@ class Interface(Struct, frozen=True):
     offset_s: int
 
     def time_ns(self, units: int) -> int:
-        """A pcapng time stamp of this interface as nanoseconds since 1970."""
+        """Converts a pcapng time stamp of this interface to nanoseconds since 1970."""
         return time_ns(units, self.units_per_s, self.offset_s)
 
 
 def time_ns(units: int, units_per_s: int, offset_s: int) -> int:
-    """A pcapng time stamp as nanoseconds since 1970, rounded down where its unit is finer."""
+    """Converts a pcapng time stamp to nanoseconds since 1970. It rounds down if the unit is finer."""
     return units * NS_PER_S // units_per_s + offset_s * NS_PER_S
 
 
 def is_pcapng(head: bytes) -> bool:
-    """Whether a file that begins like this is a pcapng file."""
+    """Whether the first bytes of a file are those of a pcapng file."""
     return section_order(head) is not None
 
 
 class _PacketBlocks(NamedTuple):
-    """Packet blocks of a pcapng file in columns: number and interface of each frame, where its bytes start, how many were captured
-    and sent.
+    """Packet blocks of a pcapng file as columns: number and interface of each frame, where its bytes start, captured and original
+    length.
 
     `simple` marks Simple Packet Blocks, which have no time; `units` are the time stamps of the others.
     """
@@ -111,7 +111,7 @@ class _PacketBlocks(NamedTuple):
 
 
 class PcapngFile:
-    """One pcapng file, read once from front to end. `block_bytes` may change between blocks; `names` is filled."""
+    """Reads one pcapng file, once from front to end. `block_bytes` may change between blocks. `names` is filled while reading."""
 
     def __init__(
         self,
@@ -192,8 +192,8 @@ class PcapngFile:
         yield from self._notes()
 
     def _walk(self, data: bytes, start: int) -> tuple[Walk, Fields]:
-        """Offsets of the whole pcapng blocks from `start` up to the next section header, whose byte order may be another; their
-        fields."""
+        """Returns the offsets of the whole pcapng blocks from `start` up to the next section header, and their fields. The next
+        section may have another byte order."""
         chain = Chain(self._order, 4, 0, 12, smallest=12, largest=MAX_BLOCK_BYTES, align=4)
         if len(data) - start >= 4 and unpack_from("<I", data, start)[0] == SECTION_HEADER:
             return Walk(np.empty(0, np.int64), start, False), _NO_FIELDS
@@ -212,10 +212,10 @@ class PcapngFile:
         return Walk(at[:first], int(at[first]), not bool(sections[first])), fields[:first]
 
     def _blocks(self, chain: Chain, data: bytes, start: int) -> Walk:
-        """Offsets of the whole pcapng blocks from `start`, at least up to the next section header.
+        """Returns the offsets of the whole pcapng blocks from `start`, at least up to the next section header.
 
-        What lies behind that is walked again in its own byte order; so, that a file of many short sections is not walked as many
-        times to its end, the first steps are short ones.
+        Blocks behind that header are walked again in their own byte order. So the first steps are short: otherwise a file of many
+        short sections would be walked as many times to its end.
         """
         parts: list[IntArray] = []
         pos, width = start, _FIRST_STEP
@@ -232,7 +232,7 @@ class PcapngFile:
         return Walk(np.concatenate((*parts, found.at)), found.stop, found.impossible)
 
     def _section(self, data: bytes, pos: int) -> int | None:
-        """Begins a new section of a pcapng file; gives the length of its header block, None where that is damaged."""
+        """Begins a new section of a pcapng file. Returns the length of its header block, None if that is damaged."""
         if (order := section_order(data, pos)) is None:
             return None
         self._order = order
@@ -243,7 +243,7 @@ class PcapngFile:
         return length + -length % 4
 
     def _skip_block(self, data: bytes, pos: int, length: int) -> bool:
-        """Passes over a pcapng block too long to hold, unless it carries a frame."""
+        """Skips a pcapng block that is too long to hold. Returns False if it carries a frame."""
         if unpack_from(self._order + "I", data, pos)[0] in _PACKETS:
             return False
         left = length + -length % 4 - (len(data) - pos)
@@ -318,7 +318,7 @@ class PcapngFile:
             )
 
     def _packets(self, at: IntArray, fields: Fields, numbers: IntArray) -> tuple[_PacketBlocks, IntArray]:
-        """What the headers of pcapng packet blocks say, and how many bytes of a frame there is room for in each of these blocks."""
+        """Reads the headers of pcapng packet blocks. Returns them as columns, and how many bytes of a frame fit in each block."""
         types = fields[:, _TYPE]
         lengths, interface, captured, original = (
             fields[:, column].astype(np.int64) for column in (_LENGTH, _INTERFACE, _CAPTURED, _ORIGINAL)
@@ -350,7 +350,7 @@ class PcapngFile:
         return _PacketBlocks(numbers, interface, starts, captured, original, simple, units), room
 
     def _times_of(self, packets: _PacketBlocks) -> IntArray:
-        """The times of pcapng packets in nanoseconds; where one has none, that of the packet before it."""
+        """Returns the times of pcapng packets in nanoseconds. A packet without a time has that of the packet before it."""
         times = self._times(packets.interface, packets.units)
         simple = packets.simple
         if simple.any():
@@ -361,7 +361,7 @@ class PcapngFile:
         return times
 
     def _times(self, interface: IntArray, units: npt.NDArray[np.uint64]) -> IntArray:
-        """Time stamps of pcapng packets in nanoseconds, each by the resolution of its interface."""
+        """Converts the time stamps of pcapng packets to nanoseconds, by the resolutions of their interfaces."""
         used, which = np.unique(interface, return_inverse=True)
         clocks: dict[tuple[int, int], list[int]] = {}
         for place, number in enumerate(used.tolist()):
@@ -394,7 +394,7 @@ class PcapngFile:
         return np.array([max(-_INT64_MAX, min(time, _INT64_MAX)) for time in exact], np.int64)
 
     def _interface(self, data: bytes, pos: int, length: int) -> Interface:
-        """Reads a pcapng interface description block; what a damaged one does not say takes its default."""
+        """Reads a pcapng interface description block. Fields that a damaged block lacks have their defaults."""
         if length < 20:
             return Interface(0xFFFF, 0, 1_000_000, 0)
         link_type, _, snap_length = unpack_from(self._order + "HHI", data, pos + 8)
@@ -463,7 +463,7 @@ class PcapngFile:
 
 
 class _PacketBlockFinder:
-    """Finds what looks like an Enhanced Packet Block: its type, and the same length at both ends, twice in a row."""
+    """Finds places that look like an Enhanced Packet Block: its type, and equal lengths at both ends, twice in a row."""
 
     def __init__(self, order: Order, base: int) -> None:
         self._order = order

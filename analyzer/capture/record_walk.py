@@ -1,7 +1,7 @@
-"""Where the records of a capture file begin: bytes and the rule of their chain in, offsets out.
+"""Finds where the records of a capture file begin, by the rule that chains them.
 
-A capture file is a linked list: the length in one record's header says where the next begins. `walk_plain` follows it
-record by record; `partitioned_walk` gives the same answer faster.
+A capture file is a linked list: the length in one record's header states where the next begins. `walk_plain` follows it record by
+record; `partitioned_walk` gives the same answer faster.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ IntArray = npt.NDArray[np.int64]
 
 
 class Chain(Struct, frozen=True):
-    """How records of a capture file hang together: a record is its length field, rounded up to `align`, plus `extra` bytes.
+    """The rule that chains the records of a capture file: a record is its length field, rounded up to `align`, plus `extra` bytes.
 
-    The length field is the u32 at `length_at` of the record; `smallest` and `largest` bound what it may say.
-    `header` is how many bytes are needed before the length can be trusted to be there.
+    The length field is the u32 at `length_at` of the record; `smallest` and `largest` are its bounds. `header` is how many bytes
+    are needed before the length can be trusted to be there.
     """
 
     order: Literal["<", ">"]
@@ -33,8 +33,8 @@ class Chain(Struct, frozen=True):
 
 
 class Walk(Struct, frozen=True):
-    """Offsets of the whole records of a capture file, where the first one that is not whole begins, and whether its length is
-    impossible."""
+    """Offsets of the whole records of a capture file. The first incomplete record begins at `stop`, and may have an impossible
+    length."""
 
     at: IntArray
     stop: int
@@ -42,12 +42,12 @@ class Walk(Struct, frozen=True):
 
 
 def words_of(data: bytes, order: Literal["<", ">"]) -> npt.NDArray[np.uint32]:
-    """For each offset of the capture's data, the 32-bit number that stands there."""
+    """Returns the 32-bit number at each offset of the capture's data."""
     return np.ndarray((len(data) - 3,), order + "u4", data, strides=(1,))
 
 
 def walk_plain(chain: Chain, data: bytes, start: int = 0, until: int | None = None) -> Walk:
-    """Follows the chain of a capture file's records from `start`; with `until`, no further than the first record at or after it."""
+    """Follows the chain of a capture file's records from `start`. With `until`, it stops at the first record at or behind that."""
     read = struct.Struct(chain.order + "I").unpack_from
     at: list[int] = []
     end = len(data)

@@ -1,4 +1,4 @@
-"""What a path may lead to besides a file: something that may have no end, or whose first byte may never come."""
+"""Recognises paths to special files, which may have no end, or whose first byte may never come."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _KINDS = {
 
 
 def special_file(path: str | Path) -> str | None:
-    """What a path leads to that is no file: `a named pipe`, `a socket` or `a device`; None for a file, a directory, and what is not
-    there. The path is not opened."""
+    """Names the special file that a path leads to: `a named pipe`, `a socket` or `a device`. None for a file, a directory, or
+    nothing. The path is not opened."""
     try:
         mode = Path(path).stat().st_mode
     except (OSError, ValueError):
@@ -28,6 +28,6 @@ def special_file(path: str | Path) -> str | None:
 
 
 def refuse_special(path: str | Path) -> None:
-    """Raises `InputError` for a pipe, socket or device, where names of files may have come out of a directory."""
+    """Raises `InputError` for a pipe, socket or device. Names of capture files may have come out of a directory."""
     if (kind := special_file(path)) is not None and not str(path).startswith(_DESCRIPTORS):
         raise InputError(f"{path}: this is {kind}, which is not read.")

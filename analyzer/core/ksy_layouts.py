@@ -64,8 +64,7 @@ class Layouts:
         return self._places((paths,) if isinstance(paths, str) else paths)
 
     def record(self, paths: str | tuple[str, ...], *names: str) -> struct.Struct:
-        """Returns a `struct.Struct` that reads these fields of a little-endian structure, in its order; all fixed ones by
-        default."""
+        """Returns a `struct.Struct` of these fields of a little-endian structure, in its order; of all fixed fields by default."""
         places = self.places(paths)
         form, at = "<", 0
         for name, (start, kind) in places.items():
