@@ -1,5 +1,4 @@
-"""The interface of an authentication handshake to the layers above: they give its tokens, and get identity, decryption and
-reason."""
+"""The interface of an authentication handshake to the layers above: it takes tokens, and gives identity, decryption and reason."""
 
 from __future__ import annotations
 
@@ -31,8 +30,7 @@ class Handshake(Protocol):
 
     @property
     def reason(self) -> str | None:
-        """A sentence that states why nothing can be decrypted. It names user or ticket (principal, realm, etype, kvno). None if it
-        can."""
+        """A sentence why nothing can be decrypted, naming user or ticket (principal, realm, etype, kvno). None if it can."""
         ...
 
     @property

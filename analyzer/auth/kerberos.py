@@ -92,8 +92,7 @@ def _engine(etype: int, data: bytes) -> Any:
 
 @lru_cache(maxsize=256)
 def string_to_key(etype: int, password: str, salt: str | bytes, iterations: int | None = None) -> bytes:
-    """Returns the Kerberos key made from a password (RFC 3962, 8009, 4757). `iterations` None means the default count of the
-    type."""
+    """Returns the Kerberos key made from a password (RFC 3962, 8009, 4757). `iterations` None: the default count of the type."""
     if etype not in SUPPORTED_ETYPES:
         raise UnsupportedError(f"no string-to-key for encryption type {etype}")
     if etype == RC4_HMAC:

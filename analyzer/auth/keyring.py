@@ -144,8 +144,7 @@ class Keyring:
         return tuple(dict.fromkeys((*users, *principals, *(f"{keys.session_id:#x}" for keys in self._smb))))
 
     def users_for(self, username: str, domain: str | None = None) -> tuple[UserKey, ...]:
-        """Returns the keyring's keys for this user: first those of name and domain, then of the name alone, then those for
-        anybody."""
+        """Returns the keyring's keys for this user: first those of name and domain, then of the name, then those for anybody."""
         folded = username.casefold()
         wanted = (domain or "").casefold()
 

@@ -1,5 +1,4 @@
-"""Computes MD4 (RFC 1320), which OpenSSL 3 does not offer by default. A password is hashed with it once. A password is hashed with
-it once.
+"""Computes MD4 (RFC 1320), which OpenSSL 3 does not offer by default. A password is hashed with it once.
 
 scapy has it too, behind a configuration that takes longer to load than a small capture to read.
 """

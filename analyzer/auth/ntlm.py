@@ -241,8 +241,7 @@ def lm_hash(password: str) -> bytes:
 
 
 def upper(text: str) -> str:
-    """Returns a user or domain name in upper case like Windows does for NTLM: one code unit for one, so a sharp s never becomes
-    `SS`."""
+    """Returns a user or domain name in upper case like Windows does for NTLM: one code unit for one, no `SS` for a sharp s."""
     return "".join(big if len(big := char.upper()) == 1 else char for char in text)
 
 

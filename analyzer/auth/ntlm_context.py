@@ -208,8 +208,7 @@ class _StreamPosition:
         return False
 
     def settle(self) -> None:
-        """Drops the keystream that a search made far beyond the proven position. Making it again counts, so the next search
-        waits."""
+        """Drops keystream that a search made far beyond the proven position. Making it again counts, so searches wait."""
         if self.keystream.end - self.position > 2 * _FREE_AHEAD:
             self.total.keystream -= self.position
             self.keystream.restart(self.position)
@@ -298,8 +297,7 @@ class NtlmContext:
         return self._not_found(stream, piece, number)
 
     def _likely(self, stream: _StreamPosition, piece: _SealedMessage, number: int) -> Iterator[int]:
-        """Yields keystream positions that cost nothing to try: where the NTLM message should be, and other places that are known to
-        occur."""
+        """Yields keystream positions that cost nothing to try: where the NTLM message should be, and other known places."""
         candidates = [stream.position + min(stream.failed_length, _SEARCH_AHEAD), stream.position]
         if number in stream.places:
             candidates.insert(0, stream.places[number])

@@ -23,8 +23,7 @@ from analyzer.results.security import Decryption, Identity
 
 
 class NtlmExchange:
-    """Collects the negotiate, challenge and authenticate messages of one NTLM exchange, and proves keys of the keyring with
-    them."""
+    """Collects the three messages of one NTLM exchange (negotiate, challenge, authenticate), and proves the keyring's keys."""
 
     def __init__(self, keyring: Keyring) -> None:
         self._keyring = keyring

@@ -1,5 +1,4 @@
-"""The interface of an established security context to the layers above: opening messages, and the budget of searches for lost
-keys."""
+"""The interface of an established security context to the layers above: it opens messages, and bounds searches for lost keys."""
 
 from __future__ import annotations
 
@@ -67,8 +66,7 @@ class SearchBudget:
 
 
 class SecurityContext(Protocol):
-    """An established security context. It opens RPC messages one after the other, in the order in which their sender protected
-    them."""
+    """An established security context. It opens RPC messages one by one, in the order in which their sender protected them."""
 
     def open(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
         """Opens or checks one protected RPC PDU. The expected place is tried first, so that messages in sequence cost one attempt.

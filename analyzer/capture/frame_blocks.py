@@ -95,8 +95,7 @@ class PlacedBlock(FrameBlock, frozen=True, eq=False):
 
 
 def heads_of(data: bytes, starts: npt.NDArray[np.int64]) -> Heads:
-    """Returns the `HEAD_LEN` bytes of each frame from `HEAD_BEFORE` before its ascending start on. Bytes outside the data are
-    zero."""
+    """Returns the `HEAD_LEN` bytes of each frame from `HEAD_BEFORE` before its ascending start. Bytes outside the data are zero."""
     return rows_at(data, starts - HEAD_BEFORE, HEAD_LEN)
 
 

@@ -105,8 +105,8 @@ def _step(
     """Walks the records of all partitions up to their stops. Returns the places, how many each partition has, and where each was
     next.
 
-    The next place is the first one at or behind the stop. But where few partitions are left behind, they are given up where they
-    are; and a partition that does not move is no chain, and would never arrive.
+    The next place is the first one at or behind the stop. But if few partitions are left behind, they are given up where they are.
+    A partition that does not move is no chain, and would never arrive.
     """
     shortest = chain.smallest + chain.extra
     last_step = min(int((stops - starts).max()) // shortest + 1, len(lengths) // shortest)

@@ -330,8 +330,7 @@ class PackedOrigins(Struct, Source, eq=False):
         return self.parts
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[int, int, int, tuple[FrameExtent, ...], bool]]:
-        """Yields the parts of the packed origins: first and last position, where the part begins, its extents, if they are
-        shared."""
+        """Yields the parts of the packed origins: first and last position, where the part begins, its extents, if shared."""
         if stop <= start:
             return
         starts, parts, shared = self._read()

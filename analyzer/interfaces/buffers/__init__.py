@@ -1,4 +1,4 @@
-"""Stubs and lpData buffers decoded by parsers compiled from ksy/."""
+"""Decodes stubs and lpData buffers with parsers compiled from ksy/."""
 
 from analyzer.interfaces.buffers.buffer_trees import KINDS, BufferDecode, decode_buffer, find_damage
 from analyzer.interfaces.buffers.compiled_values import JsonValue, counter_value

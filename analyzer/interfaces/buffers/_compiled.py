@@ -1,4 +1,4 @@
-"""Access to the parsers in `_generated/`: a spec's name in, its compiled class and its description out.
+"""Loads the compiled Kaitai parsers in `_generated/`: a spec's name gives its compiled class and its description.
 
 The compiler writes modules that import each other by bare name (`import ms_dtyp`). The modules of both sets (`positions` of every
 spec, `plain` of those of buffers) have the same names, so nothing is put on `sys.path`. The modules that a module imports, which
@@ -32,7 +32,7 @@ _LENDING = Lock()
 
 @contextmanager
 def _lent(modules: Mapping[str, ModuleType]) -> Iterator[None]:
-    """Makes `import name` find these compiled modules, for as long as a module that imports them is executed."""
+    """Makes `import name` find these compiled modules while a module that imports them is executed."""
     with _LENDING:
         before = {name: sys.modules[name] for name in modules if name in sys.modules}
         sys.modules.update(modules)
@@ -62,17 +62,17 @@ def _camel(name: str) -> str:
 
 @cache
 def parser(name: str, flavour: Flavour) -> Any:
-    """The compiled Kaitai parser class of a spec."""
+    """Returns the compiled Kaitai parser class of a spec."""
     return getattr(_module(flavour, name), _camel(name))
 
 
 class FieldSpec(Struct, frozen=True):
     """One field of a structure as its Kaitai description has it.
 
-    `names` (of a value) and `flags` (of its bits) map numbers to (spelling, explanation), `special` numbers to what they stand
-    for. `lazy` fields have a position of their own; `around` ones hold the bytes in which such fields lie. Fillers are padding,
-    alignment and their like, which carry nothing. What `decides` is asked for by an expression of some description, is checked, or
-    is remarked on: with another value of it, other fields may follow.
+    `names` (of a value) and `flags` (of its bits) map numbers to (spelling, explanation), `special` numbers to what they stand for.
+    `lazy` fields have a position of their own; `around` ones hold the bytes in which such fields lie. Fillers are padding,
+    alignment and their like, which carry nothing. A field `decides` if some description's expression uses it, it is checked, or
+    remarks look at it: with another value of it, other fields may follow.
     """
 
     name: str
@@ -103,13 +103,13 @@ class TypeSpec(Struct, frozen=True):
 
 @cache
 def spec_texts() -> dict[str, Any]:
-    """The text of every Kaitai description in `ksy/`, by name."""
+    """Returns the text of every Kaitai description in `ksy/`, by name."""
     loaded: dict[str, Any] = orjson.loads((GENERATED / "specs.json").read_bytes())
     return loaded
 
 
 def enum_names(where: str) -> dict[int, tuple[str, str]]:
-    """A value table of the descriptions in ksy/, `ms_pcq::counter_type`: number to spelling and explanation."""
+    """Returns a value table of the descriptions in ksy/, such as `ms_pcq::counter_type`: number to spelling and explanation."""
     *path, last = where.split("::")
     node = spec_texts()[path[0]]
     for step in path[1:]:
@@ -124,8 +124,8 @@ def enum_names(where: str) -> dict[int, tuple[str, str]]:
 
 
 def _enum_of(entry: Any, path: tuple[str, ...], key: str) -> dict[int, tuple[str, str]] | None:
-    """The value table that a field of a Kaitai description names, looked up from the field's type outwards, as the compiler
-    does."""
+    """Returns the value table that a field of a Kaitai description names, None if it names none. Like the compiler, it looks from
+    the field's type outwards."""
     if key not in entry:
         return None
     name = str(entry[key])
@@ -161,7 +161,7 @@ def _field(name: str, entry: Any, path: tuple[str, ...], *, lazy: bool) -> Field
     )
 
 
-# Keys of a description whose texts are expressions; and what the remarks on a buffer look at (`decode.py`).
+# Keys of a description whose texts are expressions; and what the remarks on a buffer look at (`buffer_trees.py`).
 _EXPRESSIONS = frozenset({"size", "if", "repeat-expr", "repeat-until", "pos", "value", "io", "switch-on", "type"})
 _REMARKED = frozenset({"rest", "total_size", "total_byte_length", "header_length", "byte_length"}) | {
     "counter_offset",
@@ -171,7 +171,8 @@ _REMARKED = frozenset({"rest", "total_size", "total_byte_length", "header_length
 
 @cache
 def _asked_for() -> frozenset[str]:
-    """The names in expressions of all Kaitai descriptions, by which one field decides on others, but for texts of fields."""
+    """Returns the names in expressions of all Kaitai descriptions, by which one field decides on others (texts of fields left
+    out)."""
     found = set(_REMARKED)
 
     def visit(node: Any) -> None:
@@ -194,7 +195,7 @@ def _asked_for() -> frozenset[str]:
 
 @cache
 def _nodes() -> dict[str, tuple[Any, tuple[str, ...]]]:
-    """The Kaitai description and path of each type, by the qualified name of its compiled class (`MsPcqPerfData.Block`)."""
+    """Returns the Kaitai description and path of each type, by the qualified name of its compiled class (`MsPcqPerfData.Block`)."""
     found: dict[str, tuple[Any, tuple[str, ...]]] = {}
 
     def visit(node: Any, path: tuple[str, ...]) -> None:
@@ -209,7 +210,7 @@ def _nodes() -> dict[str, tuple[Any, tuple[str, ...]]]:
 
 @cache
 def _type(name: str) -> TypeSpec:
-    """A Kaitai type by the qualified name of its compiled class. A capture has few of them, and all would take long."""
+    """Returns a Kaitai type by the qualified name of its compiled class. A capture uses few of them, and all would take long."""
     node, path = _nodes()[name]
     fields = [_field(entry["id"], entry, path, lazy=False) for entry in node.get("seq", ())]
     # Calculated instances are no bytes of their own, and texts of fields none but these; other positioned ones are.
@@ -222,10 +223,10 @@ def _type(name: str) -> TypeSpec:
 
 
 def types() -> dict[str, TypeSpec]:
-    """Every Kaitai type by the qualified name of its compiled class."""
+    """Returns every Kaitai type by the qualified name of its compiled class."""
     return {name: _type(name) for name in _nodes()}
 
 
 def type_of(compiled: Any) -> TypeSpec:
-    """The Kaitai description of a compiled object's type."""
+    """Returns the Kaitai description of a compiled object's type."""
     return _type(type(compiled).__qualname__)

@@ -1,7 +1,7 @@
-"""Where MS-PCQ can be read in two ways, the data decides: buffers in, the reading that fits them out.
+"""Chooses between two readings of MS-PCQ by the data of a buffer: the reading that fits.
 
-The padding after an odd number of counter ids (2.2.4 against 2.2.4.11) and the base of string offsets (2.2.4.4 against perflib.h).
-Where both readings fit, the Windows SDK is the authority for what Windows writes (docs/readings.md).
+The two cases are the padding after an odd number of counter ids (2.2.4 against 2.2.4.11), and the base of string offsets (2.2.4.4
+against perflib.h). If both readings fit, the Windows SDK is the authority for what Windows writes (docs/readings.md).
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _UNPAIRED = re.compile("[\ud800-\udfff]")
 
 
 def id_paddings(data: bytes) -> tuple[list[int], list[str]]:
-    """For each block of performance data, the uncounted bytes after its counter ids; and a note where there is one.
+    """Returns for each block of performance data the number of uncounted bytes after its counter ids, and notes on such bytes.
 
-    An array of ids whose size is no multiple of 8 is followed by 4 bytes of padding that no size counts, or by none. The
-    reading that uses the block up is the right one; where neither does, the sizes are followed as they are.
+    An array of ids whose size is no multiple of 8 is followed by 4 bytes of padding that no size counts, or by none. The reading
+    that uses the block up is the right one. If neither does, the sizes are followed as they are.
     """
     paddings: list[int] = []
     notes: list[str] = []
@@ -83,7 +83,7 @@ def _padding(data: bytes, start: int, stop: int, kind: int) -> int:
 
 
 def _left_over(data: bytes, at: int, stop: int, kind: int, count: int) -> int | None:
-    """Bytes left of a block of performance data when the values are read from `at` on; None where they cannot be."""
+    """Returns the bytes left of a block of performance data when its values are read from `at` on. None if they cannot be."""
     if kind == 2:
         end = _values(data, at, stop, count)
         return None if end is None else stop - end
@@ -114,11 +114,11 @@ def _values(data: bytes, at: int, stop: int, count: int) -> int | None:
 
 
 def string_table_base(data: bytes) -> tuple[int, list[str]]:
-    """Where the offsets of a string table count from: 0 for its start, else the end of its headers; and a sentence on it.
+    """Returns the base of a string table's offsets, 0 for its start or else the end of its headers, and a sentence on it.
 
-    An offset that is right leads behind the headers, to where the last header or another string has just ended. Where that holds
-    of all offsets in both readings, the Windows SDK is the authority: they count from the start of the block (perflib.h, comment
-    on PERF_STRING_COUNTER_HEADER). A table in which it holds in neither is read in the way that fits more of its offsets.
+    A right offset leads behind the headers, to where the last header or another string has just ended. If that holds for all
+    offsets in both readings, the Windows SDK is the authority: they count from the start of the block (perflib.h, comment on
+    PERF_STRING_COUNTER_HEADER). If it holds in neither, the table is read in the way that fits more of its offsets.
     """
     if len(data) < 8:
         return 0, []
@@ -138,7 +138,7 @@ def string_table_base(data: bytes) -> tuple[int, list[str]]:
 
 
 def _leading_to_strings(data: bytes, offsets: list[int], head: int, base: int) -> int:
-    """How many offsets of a string table, counted from `base`, lead to where the headers (of `head` bytes) or a string have just
+    """Counts the offsets of a string table that, from `base`, lead to where the headers (of `head` bytes) or a string have just
     ended."""
     places = (base + offset for offset in offsets)
     return sum(
@@ -149,9 +149,9 @@ def _leading_to_strings(data: bytes, offsets: list[int], head: int, base: int) -
 
 
 def check_strings(data: bytes, base: int) -> None:
-    """Refuses a string table whose strings share its bytes more than twice over.
+    """Raises `MalformedError` for a string table whose strings share its bytes more than twice over.
 
-    Each string is a copy, and nothing else bounds how many offsets of a forged table point into one long string.
+    Each string is a copy, and nothing else limits how many offsets of a forged table point into one long string.
     """
     left = 2 * len(data) + 1024
     for offset in offsets_of_strings(data):
@@ -163,7 +163,7 @@ def check_strings(data: bytes, base: int) -> None:
 
 
 def offsets_of_strings(data: bytes) -> list[int]:
-    """dwOffset of each header of a string table, as far as they are there."""
+    """Returns the dwOffset of each header of a string table, as far as the headers were captured."""
     count = STRING_TABLE.unpack_from(data)[1] if len(data) > STRING_TABLE.size else 0
     heads = data[STRING_TABLE.size :]
     whole = min(count, len(heads) // STRING_HEADER.size) * STRING_HEADER.size
@@ -171,9 +171,9 @@ def offsets_of_strings(data: bytes) -> list[int]:
 
 
 def without_unpaired(data: bytes, start: int = 0) -> bytes | None:
-    """The bytes of a string table with U+FFFD for each unpaired surrogate from `start` on; None where there is none.
+    """Returns the bytes of a string table with U+FFFD for each unpaired surrogate from `start` on, None if it has none.
 
-    Parsers compiled for zero-terminated UTF-16 refuse such text; of equal length, every offset stays true.
+    Parsers compiled for zero-terminated UTF-16 refuse such text. The length stays equal, so every offset stays true.
     """
     stop = len(data) - (len(data) - start) % 2
     text, count = _UNPAIRED.subn("\ufffd", data[start:stop].decode("utf-16-le", "surrogatepass"))

@@ -1,4 +1,4 @@
-"""Buffers of both generations: a kind and bytes in, a tree of plain values out, keyed by the ids in `ksy/`."""
+"""Decodes buffers of both generations: a kind and bytes become a tree of plain values, keyed by the ids in `ksy/`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _STRICT_TEXT: dict[BufferKind, int] = {"string": 0, "string-table": 8, "name-tab
 
 
 class BufferDecode(Struct, frozen=True):
-    """A decoded buffer: what was read before `problem` (None for an undamaged buffer), and which readings were chosen.
+    """A decoded buffer: its tree up to `problem` (None for an undamaged buffer), and notes on the readings that were chosen.
 
     An object of winperf.h that is damaged costs no other one: `problem` is the first damage, and the tree holds what was read
     of each object.
@@ -68,7 +68,7 @@ class BufferDecode(Struct, frozen=True):
 
 
 class ParsePlan(Struct, frozen=True):
-    """How a buffer is to be parsed: the parameters its description takes, decided from the data."""
+    """The plan for parsing a buffer: the parameters of its description, chosen from the data."""
 
     kind: BufferKind
     data: bytes
@@ -77,13 +77,12 @@ class ParsePlan(Struct, frozen=True):
     notes: tuple[str, ...]
 
     def fresh(self, flavour: Flavour) -> Any:
-        """A compiled object over the buffer's data; the plain flavour reads at once, the other with `_read`."""
+        """Makes a compiled object over the buffer's data. The plain flavour reads at once, the other one with `_read`."""
         return parser(SPECS[self.kind], flavour)(*self.arguments, KaitaiStream(BytesIO(self.data)))
 
 
 def plan_for(kind: BufferKind, data: bytes, big_endian: bool | None) -> ParsePlan:
-    """Chooses between readings of a buffer where there are several; raises a DecodeError for a table that is not to be read at
-    all."""
+    """Plans how to parse a buffer, and chooses between its readings. Raises a DecodeError for a table that must not be read."""
     if kind == "guids":
         return ParsePlan(kind, data, (bool(big_endian),), Encoding(bool(big_endian)), ())
     if kind == "perf-data":
@@ -113,7 +112,7 @@ def plan_for(kind: BufferKind, data: bytes, big_endian: bool | None) -> ParsePla
 
 
 def decode_buffer(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> BufferDecode:
-    """Decodes a buffer of a call to a tree. Damage does not raise: it is the `problem`, and the tree holds everything before it."""
+    """Decodes a buffer of a call to a tree. Damage does not raise: it is the `problem`, and the tree has everything before it."""
     tree = perf_data_tree(data) if kind == "perf-data" else None
     if kind == "winperf" and not big_endian:
         tree = winperf_tree(data)
@@ -123,7 +122,7 @@ def decode_buffer(kind: BufferKind, data: bytes, *, big_endian: bool | None = No
 
 
 def find_damage(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> DecodeError | None:
-    """The damage of a buffer: the `problem` that `decode_buffer` would find, without a tree where that is not needed to know."""
+    """Returns the `problem` that `decode_buffer` would find in a buffer. It makes no tree if that is not needed."""
     if kind == "perf-data" and PERF_DATA.read(data) is not None:
         return None
     if kind == "winperf" and not big_endian and WINPERF.read(data) is not None:
@@ -139,13 +138,13 @@ _SHORT, _KNOWN = 4096, 1024
 
 @lru_cache(maxsize=_KNOWN)
 def _known_damage(kind: BufferKind, data: bytes, big_endian: bool | None) -> DecodeError | None:
-    """The damage of a short buffer, remembered."""
+    """Returns the damage of a short buffer. The results are cached."""
     problem = decode_buffer(kind, data, big_endian=big_endian).problem
     return problem.alone() if problem is not None else None
 
 
 def plain_decode(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> BufferDecode:
-    """Decodes a buffer to a tree as `decode_buffer` does, by the plain parser alone."""
+    """Decodes a buffer to a tree like `decode_buffer`, but only with the plain parser."""
     try:
         plan = plan_for(kind, data, big_endian)
     except DecodeError as error:
@@ -159,12 +158,12 @@ def plain_decode(kind: BufferKind, data: bytes, *, big_endian: bool | None = Non
 
 
 def notes_on(plan: ParsePlan, compiled: Any) -> tuple[str, ...]:
-    """Notes on a buffer: the readings chosen, and remarks on what is unusual."""
+    """Returns the notes on a buffer: the chosen readings, and remarks on what is unusual."""
     return (*plan.notes, *remarks(SPECS[plan.kind], compiled, len(plan.data)))
 
 
 def _damaged(plan: ParsePlan) -> BufferDecode:
-    """The tree of a damaged buffer, with recorded positions: what was read before the damage, and where reading ended."""
+    """Decodes a damaged buffer with recorded positions: its tree up to the damage, and where reading ended."""
     compiled, problem = parse_positions(plan)
     consumed = compiled._io.pos()
     tree: dict[str, JsonValue] = {}
@@ -182,7 +181,7 @@ def _damaged(plan: ParsePlan) -> BufferDecode:
 
 
 def parse_positions(plan: ParsePlan) -> tuple[Any, DecodeError | None]:
-    """The compiled object of a buffer with recorded positions, read as far as possible, and what ended it."""
+    """Parses a buffer with recorded positions as far as possible. Returns the compiled object, and the error that ended it."""
     compiled = plan.fresh("positions")
     try:
         compiled._read()
@@ -192,9 +191,9 @@ def parse_positions(plan: ParsePlan) -> tuple[Any, DecodeError | None]:
 
 
 def remarks(spec: str, compiled: Any, size: int) -> Iterator[str]:
-    """A sentence for each thing that is unusual in a buffer of `size` bytes, read whole or in part, and can be read all the same.
+    """Yields a sentence for each unusual thing in a buffer of `size` bytes that can be read all the same.
 
-    That is: sizes that disagree with what they size, and bytes that no field claims. Where nothing is lost, nothing is damaged.
+    These are sizes that disagree with what they size, and bytes that no field claims. If nothing is lost, nothing is damaged.
     """
     if spec == "ms_pcq_perf_data":
         yield from _perf_data(compiled)
@@ -209,7 +208,7 @@ def remarks(spec: str, compiled: Any, size: int) -> Iterator[str]:
 
 
 def _reached_the_end(compiled: Any) -> bool:
-    """Whether reading came to the last field of the buffer; of a damaged buffer, what is left is not left over."""
+    """Whether reading reached the last field of the buffer. In a damaged buffer, remaining bytes are not left over."""
     places = getattr(compiled, "_debug", None)
     return places is None or all("end" in place for name, place in places.items() if not name.startswith("_m_"))
 

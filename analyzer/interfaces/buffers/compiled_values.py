@@ -1,8 +1,8 @@
-"""Compiled objects in, plain values out; their positions and exceptions become ours.
+"""Turns compiled objects of buffers into plain values, and their positions and exceptions into ours.
 
-A compiled object reads from a stream that is either its parent's or one of its own (a substream). Positions it recorded
-count from the start of its stream; here they count from the start of the buffer. A failed read leaves the objects read so far in
-place, and the place of the failure is the last field that was begun.
+A compiled object reads from its parent's stream or from one of its own (a substream). Recorded positions count from the start of
+that stream; here they count from the start of the buffer. A failed read leaves the objects read so far in place, and the place of
+the failure is the last field that was begun.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TYPE_CLASS_MASK, TYPE_CLASS_TEXT, TEXT_IS_ASCII = 0x00000C00, 0x00000800, 0x0001
 
 
 class Encoding(Struct, frozen=True):
-    """The encoding of a buffer beyond its description: byte order and the code page of its single-byte names."""
+    """The encoding of a buffer that its description does not state: byte order, and code page of single-byte names."""
 
     big_endian: bool = False
     code_page: int = 0
@@ -51,13 +51,13 @@ def is_guid(value: Any) -> bool:
 
 
 def guid_of(value: Any) -> str:
-    """The text of a compiled GUID or UUID."""
+    """Returns the text of a compiled GUID or UUID."""
     tail = value.data4.hex()
     return f"{value.data1:08x}-{value.data2:04x}-{value.data3:04x}-{tail[:4]}-{tail[4:]}"
 
 
 def scalar_of(field: FieldSpec, value: bytes, reading: Encoding) -> str | int:
-    """The plain value of a compiled field's bytes."""
+    """Returns the plain value of a compiled field's bytes."""
     if field.meaning == "counter-value":
         return counter_value(value, big_endian=reading.big_endian)
     if field.encoding == "code-page":
@@ -70,14 +70,14 @@ def scalar_of(field: FieldSpec, value: bytes, reading: Encoding) -> str | int:
 
 
 def counter_value(value: bytes, *, big_endian: bool = False) -> str | int:
-    """A raw counter value of PerflibV2: 4 or 8 bytes are an unsigned integer, anything else text (MS-PCQ 2.2.4.9)."""
+    """Returns a raw counter value of PerflibV2: 4 or 8 bytes are an unsigned integer, anything else text (MS-PCQ 2.2.4.9)."""
     if len(value) in (4, 8):
         return int.from_bytes(value, "big" if big_endian else "little")
     return utf16_text(value, big_endian=big_endian)
 
 
 def winperf_value(definition: Any, value: bytes | None, reading: Encoding) -> int | str | None:
-    """A raw value of winperf.h: text where the counter's type is of the text class, else an unsigned integer; None for no bytes."""
+    """Returns a raw value of winperf.h: text if the counter type has the text class, else an unsigned integer; None if empty."""
     kind = int(definition.counter_type)
     if kind & TYPE_CLASS_MASK == TYPE_CLASS_TEXT:
         if kind & TEXT_IS_ASCII:
@@ -87,10 +87,10 @@ def winperf_value(definition: Any, value: bytes | None, reading: Encoding) -> in
 
 
 def check_overlap(values: Any, length: int) -> None:
-    """Refuses a counter block whose values would share its bytes more than eight times over.
+    """Raises `MalformedError` for a counter block whose values share its bytes more than eight times over.
 
-    Counters that share bytes exist; but nothing bounds how many definitions a forged object points at the same ones,
-    and each value is a copy.
+    Counters that share bytes exist. But nothing limits how many definitions a forged object points at the same bytes, and each
+    value is a copy.
     """
     wanted = sum(definition.counter_size for definition in values.definitions)
     if wanted > 8 * (length + 4):
@@ -98,14 +98,14 @@ def check_overlap(values: Any, length: int) -> None:
 
 
 def reading_of(compiled: Any, reading: Encoding) -> Encoding:
-    """The encoding inside a compiled object: an object of winperf.h announces the code page of its names."""
+    """Returns the encoding inside a compiled object. An object of winperf.h announces the code page of its names."""
     if type_of(compiled).path == "winperf.object_body":
         return Encoding(reading.big_endian, getattr(compiled, "code_page", 0))
     return reading
 
 
 def plain_value(compiled: Any, reading: Encoding) -> dict[str, JsonValue]:
-    """The tree of plain values of a whole compiled object. Fillers are left out, absent optional fields are None. Raises a
+    """Returns the tree of plain values of a whole compiled object. Fillers are left out, absent optional fields are None. Raises a
     LazyError for damage."""
     tree: dict[str, JsonValue] = {}
     filler = TreeFiller()
@@ -116,7 +116,7 @@ def plain_value(compiled: Any, reading: Encoding) -> dict[str, JsonValue]:
 
 
 class LazyError(Exception):
-    """The error that a compiled field that is read on demand could not be; the cause is the parser's exception."""
+    """The error that a compiled field that is read on demand cannot be read. Its cause is the parser's exception."""
 
     def __init__(self, compiled: Any, field: str) -> None:
         super().__init__(field)
@@ -125,7 +125,7 @@ class LazyError(Exception):
 
 
 def on_demand(compiled: Any, name: str) -> Any:
-    """A compiled field with a position of its own in an object that was cut off; None where what it depends on was not reached."""
+    """Reads a compiled field with a position of its own, of an object that was cut off. None if its position was not reached."""
     try:
         return getattr(compiled, name)
     except (AttributeError, *PARSER_ERRORS):
@@ -133,10 +133,10 @@ def on_demand(compiled: Any, name: str) -> Any:
 
 
 def contained(compiled: Any, name: str) -> tuple[Any, LazyError | None]:
-    """A compiled structure that is read on demand, as far as it can be read, and what ended reading it.
+    """Reads a compiled structure on demand, as far as possible. Returns it, and the error that ended it.
 
-    Its place is known without reading it, so its damage is contained: what follows it is read all the same. Where the bytes it
-    lies in were not reached, there is neither. The plain parsers keep nothing of a structure that is damaged.
+    Its place is known without reading it, so its damage is contained: what follows it is read all the same. If the bytes in which
+    it lies were not reached, both are None. The plain parsers keep nothing of a damaged structure.
     """
     if not all(hasattr(compiled, field.name) for field in type_of(compiled).fields if field.around):
         return None, None
@@ -149,10 +149,10 @@ def contained(compiled: Any, name: str) -> tuple[Any, LazyError | None]:
 
 
 class TreeFiller:
-    """Writes what compiled objects hold into trees, in order, so that what stands before damage stays.
+    """Writes the values of compiled objects into trees, in order, so that values before damage stay.
 
-    `unfinished` are the objects in which reading ended, by identity; their fields that were never reached are left out.
-    `damage` is what ended reading structures whose damage is contained.
+    `unfinished` are the objects in which reading ended, by identity. Their fields that were never reached are left out. `damage`
+    has the errors that ended structures whose damage is contained.
     """
 
     def __init__(self, unfinished: Iterable[int] = ()) -> None:
@@ -240,7 +240,7 @@ def _number(value: Any) -> JsonValue:
 
 
 def located(compiled: Any, error: BaseException, size: int) -> DecodeError:
-    """The DecodeError for an exception of the parser that ended reading the root object `compiled`, of `size` bytes."""
+    """Returns the DecodeError for a parser's exception that ended reading the root object `compiled`, which has `size` bytes."""
     path = broken_path(compiled)
     return translated(error, ".".join(name for name, _, _ in path), path[-1][1], size)
 
@@ -252,9 +252,9 @@ _MOST_DESCRIBED = 8
 def damage_of(
     compiled: Any, problem: DecodeError | None, damage: Sequence[LazyError], size: int
 ) -> tuple[DecodeError | None, tuple[str, ...]]:
-    """The first damage of the compiled root object `compiled`, of `size` bytes, and a sentence for each other one.
+    """Returns the first damage of the compiled root object, which has `size` bytes, and a sentence for each other damage.
 
-    `problem` is what ended reading the root, `damage` what ended reading fields below it on demand.
+    `problem` ended reading the root. `damage` ended reading fields below it on demand.
     """
     if not damage:
         return problem, ()
@@ -276,7 +276,7 @@ def damage_of(
 
 
 def _located_below(node: Any, path: str, base: int, error: LazyError, size: int) -> DecodeError:
-    """The DecodeError for a field of `node` that could not be read on demand; `node` is at `path`, its stream begins at `base`."""
+    """Returns the DecodeError for a field of `node` that failed on demand. `node` is at `path`, and its stream begins at `base`."""
     assert error.__cause__ is not None
     # A position beyond the end is reported where the stream ends that it is a position in.
     at = base + min(node._debug.get(f"_m_{error.field}", {}).get("start", 0), node._io.size())
@@ -289,7 +289,7 @@ def _located_below(node: Any, path: str, base: int, error: LazyError, size: int)
 
 
 def walk_objects(compiled: Any, path: str, base: int) -> Iterator[tuple[str, Any, int]]:
-    """Every compiled object below `compiled` with its path and where its stream begins, the root first."""
+    """Yields every compiled object below `compiled`, with its path and where its stream begins, the root first."""
     yield path, compiled, base
     for held, place in compiled._debug.items():
         # What is read on demand is held under another name; by its own it would be read again.
@@ -304,8 +304,8 @@ def walk_objects(compiled: Any, path: str, base: int) -> Iterator[tuple[str, Any
 
 
 def broken_path(root: Any) -> list[tuple[str, int, Any]]:
-    """The path from the compiled root down to the field at which reading ended: its name, its offset in the buffer, and the object
-    it is in."""
+    """Returns the path from the compiled root down to the field at which reading ended. Each step has the field's name, its offset
+    in the buffer, and its object."""
     path: list[tuple[str, int, Any]] = []
     node, base = root, 0
     while begun := [(name, place) for name, place in node._debug.items() if not name.startswith("_m_")]:
@@ -327,12 +327,12 @@ def broken_path(root: Any) -> list[tuple[str, int, Any]]:
 
 
 def unfinished_in(root: Any) -> Iterator[int]:
-    """The compiled objects in which reading ended, by identity, of a root object that was not read to its end."""
+    """Yields the identities of the compiled objects in which reading a root object ended early."""
     return (id(node) for _, _, node in broken_path(root))
 
 
 def translated(error: BaseException, field: str, start: int, stop: int) -> DecodeError:
-    """Our decode error for an exception of the compiled parser."""
+    """Converts an exception of the compiled parser to our decode error."""
     if isinstance(error, DecodeError):
         return type(error)(error.reason, field=field, start=start, stop=stop)
     if isinstance(error, EndOfStreamError):

@@ -1,7 +1,7 @@
-"""A buffer or stub beside its bytes: each field with offset, length, value and meaning, from recorded positions.
+"""Maps a buffer or stub beside its bytes: each field with offset, length, value and meaning, from recorded positions.
 
-Goes through what the compiled parsers of `_generated/positions` recorded and adds the start of each substream. Works on
-damaged bytes up to the damage.
+It walks the positions that the compiled parsers of `_generated/positions` recorded, and adds the start of each substream. It works
+on damaged bytes up to the damage.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ StatusName = Callable[[int], str]
 
 
 class StubKind(Struct, frozen=True):
-    """Which RPC stub: method, side and syntax, everything that is not in its bytes."""
+    """The kind of an RPC stub: method, side and syntax, which its bytes do not state."""
 
     interface: Interface
     opnum: int
@@ -91,18 +91,18 @@ class Field(Discreet, frozen=True):
 
     @property
     def raw(self) -> bytes:
-        """The bytes of a field in the map of a buffer or stub."""
+        """The bytes of this field in the map of a buffer or stub."""
         return self.data[self.start - self.base : self.start - self.base + self.length]
 
     def leaves(self) -> Iterator[Field]:
-        """Fields of the map that have a value, in order."""
+        """Yields the fields of the map that have a value, in order."""
         if self.value is not None:
             yield self
         for child in self.children:
             yield from child.leaves()
 
     def shifted(self, by: int) -> Field:
-        """This field of the map in bytes that have `by` more before it, like a buffer in its stub."""
+        """Returns this field of the map, moved by `by` bytes, such as a field of a buffer to its place in the stub."""
         return replace(
             self,
             start=self.start + by,
@@ -112,7 +112,7 @@ class Field(Discreet, frozen=True):
 
 
 class FieldMap(Struct, frozen=True):
-    """The fields of a buffer or stub, the first damage met, and the readings that were chosen."""
+    """The fields of a buffer or stub, its first damage, and notes on the chosen readings."""
 
     root: Field
     problem: DecodeError | None
@@ -126,7 +126,7 @@ def map_fields(
     big_endian: bool | None = None,
     status_name: StatusName | None = None,
 ) -> FieldMap:
-    """The tree of the fields of a buffer or stub beside their bytes. `status_name` turns Win32 codes into words."""
+    """Maps the fields of a buffer or stub beside their bytes, as a tree. `status_name` turns Win32 codes into words."""
     if isinstance(kind, StubKind):
         return _map_stub(kind, data, status_name)
     try:
@@ -143,13 +143,13 @@ def map_fields(
     root = mapper.root(kind, compiled, plan.reading)
     problem, others = mapper.damage(compiled, problem)
     notes = (*notes_on(plan, compiled), *others)
-    # See `decode._damaged`.
+    # See `buffer_trees._damaged`.
     vars(compiled).clear()
     return FieldMap(root, problem, notes)
 
 
 def map_head(data: bytes) -> FieldMap:
-    """Maps the fields of a PERF_DATA_BLOCK before its objects, which are nearly all of it."""
+    """Maps the fields at the head of a PERF_DATA_BLOCK. The objects behind it are nearly all of the block."""
     at, size = spans("winperf", "header_length")[0]
     big_endian = plan_for("winperf", data, None).reading.big_endian
     return map_fields("winperf", data[: int.from_bytes(data[at : at + size], "big" if big_endian else "little")])
@@ -166,14 +166,14 @@ def _map_stub(kind: StubKind, data: bytes, status_name: StatusName | None) -> Fi
 
 
 class _Words(Struct, frozen=True):
-    """The meanings in words of a field's values."""
+    """Words for the meanings of a field's values."""
 
     spec: FieldSpec
     status_name: StatusName | None
 
     @property
     def has_any(self) -> bool:
-        """Whether any value of the field has a meaning in words."""
+        """Whether some value of the field has a meaning in words."""
         spec = self.spec
         return bool(spec.special) or any(one is not None for one in (spec.names, spec.flags, spec.meaning))
 
@@ -195,7 +195,7 @@ class _Words(Struct, frozen=True):
 
 
 def _reads(kind: str, value: JsonValue, reading: Encoding) -> Reads:
-    """How the value of a mapped field that decides on no other follows from its bytes."""
+    """Returns how the value of a mapped field is read from its bytes again, "" if unknown."""
     if kind == "bytes":
         return "bytes"
     if kind in _GUIDS:
@@ -212,7 +212,7 @@ def _number_order(reading: Encoding, *, is_signed: bool = False) -> Reads:
 
 
 class _Mapper:
-    """Makes the fields of a map from compiled objects. Reading on demand may run into damage, which ends the tree there."""
+    """Makes the fields of a map from compiled objects. Reading on demand may meet damage, which ends the tree there."""
 
     def __init__(
         self,
@@ -232,7 +232,7 @@ class _Mapper:
         self._damage: list[LazyError] = []
 
     def damage(self, compiled: Any, problem: DecodeError | None) -> tuple[DecodeError | None, tuple[str, ...]]:
-        """The first damage of the mapped buffer and a sentence for each other one; `problem` is what ended reading the root."""
+        """Returns the first damage of the mapped buffer, and a sentence for each other one. `problem` ended reading the root."""
         found = self._damage if self._lazy is None else [*self._damage, self._lazy]
         return damage_of(compiled, problem, found, len(self._data))
 
@@ -268,9 +268,9 @@ class _Mapper:
         )
 
     def _children(self, compiled: Any, base: int, reading: Encoding, outer: FieldSpec | None = None) -> Iterator[Field]:
-        """The fields of a compiled object whose stream starts at `base`, in the order of the specification.
+        """Yields the mapped fields of a compiled object whose stream starts at `base`, in the order of the specification.
 
-        `outer` is the field that holds the object: its encoding and value table apply to what the object wraps.
+        `outer` is the field that holds the object. Its encoding and value table apply to what the object wraps.
         """
         reading = reading_of(compiled, reading)
         kind = type_of(compiled)
@@ -310,7 +310,7 @@ class _Mapper:
         yield from made
 
     def _contained(self, spec: FieldSpec, compiled: Any, base: int, reading: Encoding) -> Iterator[Field]:
-        """The fields of a compiled structure whose damage is contained."""
+        """Yields the mapped fields of a compiled structure whose damage is contained."""
         value, error = contained(compiled, spec.name)
         if error is not None:
             self._damage.append(error)
@@ -427,11 +427,11 @@ class _Mapper:
         )
 
     def _is_free(self, spec: FieldSpec) -> bool:
-        """Whether no other field of the structure depends on a field."""
+        """Whether no other field of the structure depends on this field."""
         return not spec.decides and (self._free is None or spec.name in self._free)
 
     def _gaps(self, spec: FieldSpec, start: int, stop: int, made: list[Field]) -> list[Field]:
-        """Gaps in the map: bytes around fields with positions of their own that no such field covers."""
+        """Returns the gaps in the map: bytes around fields with positions of their own that no such field covers."""
         gaps = []
         at = start
         leaves = [leaf for item in made for leaf in item.leaves()]
@@ -458,10 +458,10 @@ _MANY_BLOCKS, _LONG_BLOCK = 64, 1024
 
 
 def _root_of_blocks(plan: ParsePlan, status_name: StatusName | None) -> Field | None:
-    """The fields of undamaged performance data of many blocks (MS-PCQ); None for all else.
+    """Maps undamaged performance data of many blocks (MS-PCQ); None for anything else.
 
-    A compiled object takes three kilobytes for the smallest block. So each block is read alone behind the header, and one that
-    differs from a block before it only in fields that decide on no other is not read, but is that block with other values.
+    A compiled object takes three kilobytes for the smallest block. So each block is read alone behind the header. A block that
+    differs from an earlier one only in fields that decide on no other is not read: it is that block with other values.
     """
     data = plan.data
     if plan.kind != "perf-data" or plan.notes or int.from_bytes(data[4:8], "little") < _MANY_BLOCKS:
@@ -495,7 +495,7 @@ def _root_of_blocks(plan: ParsePlan, status_name: StatusName | None) -> Field | 
 
 
 def _root_of_instances(plan: ParsePlan, status_name: StatusName | None) -> Field | None:
-    """The fields of a sound PERF_DATA_BLOCK with instances that are alike; None for all else.
+    """Maps a sound PERF_DATA_BLOCK with instances that are alike; None for anything else.
 
     The compiled parser reads a block that has one instance of each shape. Each other instance is one of those with other values.
     """
@@ -523,7 +523,7 @@ def _root_of_instances(plan: ParsePlan, status_name: StatusName | None) -> Field
 def _with_instances(
     field: Field, data: bytes, start: int, places: Sequence[InstancePlace], instances: Sequence[WinPerfInstance]
 ) -> Field:
-    """The fields of an object as it begins at `start`, with all its instances, of one that has an instance of each shape."""
+    """Returns the mapped object that begins at `start` with all its instances. `field` is it with one instance of each shape."""
     by, length = start - field.start, int.from_bytes(data[start : start + WINPERF_LENGTH.size], "little")
     *before, body = field.children
     fields = [_read_again(child, data, by) for child in body.children if child.type != "winperf.instance"]
@@ -539,7 +539,7 @@ def _with_instances(
 
 
 def _read_again(field: Field, data: bytes, by: int, text: str | None = None) -> Field:
-    """A mapped field as it is in other bytes, so many bytes further on; `text` is the text that is read of them."""
+    """Returns a mapped field as it is in other bytes, `by` bytes further on. `text` is the text that is read of them."""
     start, length, words = field.start + by, field.length, field.words
     value, meaning = field.value, field.meaning
     children = field.children
@@ -558,7 +558,7 @@ def _read_again(field: Field, data: bytes, by: int, text: str | None = None) -> 
 
 
 def _value_of(raw: bytes, reads: Reads) -> str | int:
-    """The value of a mapped field as it follows from its bytes."""
+    """Returns the value of a mapped field that its bytes have."""
     match reads:
         case "guid-le" | "guid-be":
             return guid_text(raw, "little" if reads == "guid-le" else "big")
@@ -569,7 +569,7 @@ def _value_of(raw: bytes, reads: Reads) -> str | int:
 
 
 def deciding(spans: Sequence[tuple[int, int, bool]], length: int) -> bytes:
-    """The bytes of a buffer that decide on its layout, as a mask; `spans` are its fields, first byte and end, and whether they
+    """Returns a mask of the bytes of a buffer that decide on its layout. `spans` are its fields: first byte, end, and whether they
     decide on no other."""
     mask = bytearray(b"\xff") * length
     # Fields may lie in bytes of others.
@@ -595,13 +595,13 @@ def _end(children: tuple[Field, ...], start: int) -> int:
 
 
 def _date(of: dict[str, Any]) -> str:
-    """The fields of a SYSTEMTIME, which read better as one value: date and time."""
+    """Returns the fields of a SYSTEMTIME as one value, date and time, which reads better."""
     date = f"{of['year']:04}-{of['month']:02}-{of['day']:02}"
     return f"{date}T{of['hour']:02}:{of['minute']:02}:{of['second']:02}.{of['milliseconds']:03}Z"
 
 
 def _read_date(raw: bytes, *, big_endian: bool) -> str:
-    """The bytes of a SYSTEMTIME as date and time."""
+    """Returns the bytes of a SYSTEMTIME as date and time."""
     width = len(raw) // len(CLOCK)
     order: Literal["little", "big"] = "big" if big_endian else "little"
     numbers = [int.from_bytes(raw[at : at + width], order) for at in range(0, len(raw), width)]

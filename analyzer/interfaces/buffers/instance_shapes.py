@@ -1,7 +1,7 @@
-"""Instances of a regular PERF_DATA_BLOCK (`winperf_layout`) that are alike: a block in, a shorter one that has each shape once out.
+"""Shortens a regular PERF_DATA_BLOCK (`winperf_layout`) to one instance of each shape.
 
-Instances of an object have one shape if their fields stand in the same places: definition, name and counter block are as long. So
-the fields of one are those of the other, with other values.
+Instances of an object have one shape if their fields stand in the same places: definition, name and counter block have equal
+lengths. So the fields of one are those of the other, with other values.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from analyzer.interfaces.buffers.winperf_layout import WinperfParts
 
 
 class InstancePlace(Struct, frozen=True):
-    """Where an instance begins and ends in its PERF_DATA_BLOCK, and which instance of its object in the shorter block has its
+    """The place of an instance in its PERF_DATA_BLOCK. `shape` is the number of the instance in the shorter block that has its
     shape."""
 
     start: int
@@ -32,9 +32,9 @@ class InstancePlace(Struct, frozen=True):
 
 
 def one_of_each_shape(data: bytes, block: WinperfParts) -> tuple[bytes, tuple[tuple[InstancePlace, ...], ...]]:
-    """A PERF_DATA_BLOCK without the instances that have the shape of one before, and the places of the instances of each object.
+    """Returns a PERF_DATA_BLOCK with one instance of each shape, and the places of all instances of each object.
 
-    What the shorter block says of its lengths and numbers fits it. A block whose name lies among its objects is not made shorter.
+    The lengths and numbers in the shorter block fit it. A block whose name lies among its objects is not shortened.
     """
     _, header_length, *_, name_length, name_offset = WINPERF_HEADER.unpack_from(data)
     is_shorter = not name_length or name_offset + name_length <= header_length
@@ -60,7 +60,7 @@ def one_of_each_shape(data: bytes, block: WinperfParts) -> tuple[bytes, tuple[tu
 
 
 def _places(data: bytes, block: WinperfParts, number: int) -> Iterator[InstancePlace]:
-    """The places of the instances of an object in a PERF_DATA_BLOCK. The first of each shape has the next number."""
+    """Yields the places of the instances of an object in a PERF_DATA_BLOCK. The first of each shape gets the next number."""
     item, start = block.layout.objects[number], block.layout.starts[number]
     if item.num_instances <= 0:
         return

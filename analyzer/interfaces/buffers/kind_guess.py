@@ -1,4 +1,4 @@
-"""Which kind of buffer this may be: bytes in, the kinds that fit out, the most convincing first, each with its reason."""
+"""Guesses the kind of a buffer from its bytes: the kinds that fit, the most convincing first, each with its reason."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Confidence = Literal["certain", "likely", "possible"]
 
 
 class Guess(NamedTuple):
-    """A guess at the kind of a buffer: why, and how sure that is."""
+    """A guess at the kind of a buffer, with its reason and its confidence."""
 
     kind: BufferKind
     why: str
@@ -33,9 +33,9 @@ class Guess(NamedTuple):
 
 
 def guess_kind(data: bytes) -> list[Guess]:
-    """Guesses the kind of a buffer, the surest first; empty where nothing fits.
+    """Guesses the kind of a buffer: returns all that fit, the surest first.
 
-    A kind with unmistakable marks of its own is offered even where the buffer is damaged further on.
+    A kind with unmistakable marks is included even if the buffer is damaged further on.
     """
     found: list[tuple[int, Guess]] = []
     for rank, (kind, test) in enumerate(_TESTS):

@@ -1,6 +1,6 @@
-"""Buffers of a layout met before: found by comparing all but what may differ, for both generations of performance data.
+"""Recognises performance data buffers whose layout was met before, of both generations, by comparing the bits that must be equal.
 
-What is worked out of a layout is kept with it, for all who ask (`KnownLayout.once`).
+Results that follow from a layout are kept with it, for all who ask (`KnownLayout.once`).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _Word = TypeVar("_Word", np.uint32, np.uint64)
 
 
 class KnownLayout(Struct, frozen=True, eq=False, dict=True):
-    """A layout that several buffers of performance data have. Buffers of a layout that is remembered share one object."""
+    """A layout that several buffers of performance data have. Buffers of a remembered layout share one object."""
 
     def once(self, key: str, make: Callable[[], _Made]) -> _Made:
-        """Returns what was made of the known layout under a key, and makes it if it is not there. It must not hold the layout."""
+        """Returns the cached result of the known layout under a key; makes it at the first call. It must not hold the layout."""
         made: _Made
         try:
             made = self.__dict__[key]
@@ -33,7 +33,7 @@ class KnownLayout(Struct, frozen=True, eq=False, dict=True):
 
 
 class _Known(Struct, frozen=True, eq=False):
-    """A buffer of performance data that was read: its words, which of their bits have to be the same, and its layout."""
+    """A remembered buffer of performance data: its words, the bits of them that must be equal, and its layout."""
 
     words: npt.NDArray[Any]
     fixed: npt.NDArray[Any]
@@ -64,7 +64,7 @@ class SameLayout(Generic[_Layout, _Word]):
         return len(self._sizes)
 
     def find(self, data: bytes) -> _Layout | None:
-        """The layout of a buffer that differs from a remembered one in nothing but what may differ."""
+        """Returns the layout of a remembered buffer that equals this one in all bits that must be equal, None if there is none."""
         of_the_size = self._known.get(len(data))
         if not of_the_size:
             return None
@@ -77,7 +77,7 @@ class SameLayout(Generic[_Layout, _Word]):
         return None
 
     def remember(self, data: bytes, layout: _Layout, free: Iterable[npt.NDArray[np.int64]]) -> None:
-        """Remembers a buffer of whole words with its layout; `free` are the words that may differ."""
+        """Remembers a buffer of whole words with its layout. `free` are the words that may differ."""
         size: int = len(data)
         if size % self._form.itemsize or size > self._max_bytes:
             return
@@ -96,7 +96,7 @@ class SameLayout(Generic[_Layout, _Word]):
                 self._forget(self._sizes.popleft())
 
     def _forget(self, size: int) -> None:
-        """Forgets the remembered buffer of a size that was read first."""
+        """Forgets the remembered buffer of this size that was read first."""
         self._bytes -= size
         self._known[size] = self._known[size][1:]
         if not self._known[size]:

@@ -1,4 +1,4 @@
-"""Tree, rows and columns of a regular buffer of performance data, made from its description (`perf_data_layout`)."""
+"""Makes tree, rows and columns of a regular buffer of performance data from its layout (`perf_data_layout`)."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ from analyzer.interfaces.buffers.windows_text import utf16_text
 
 
 class BlockParts(Struct, frozen=True):
-    """One block of performance data (MS-PCQ) in a layout: the fields of its header, where it begins, and what it holds.
+    """One block of performance data (MS-PCQ) in a layout: the fields of its header, where it begins, and its contents.
 
-    `ids` are the size of its counter ids and the ids, None where its type has none. `pairs` are dwDataSize and dwSize of each value
-    of a block without instances, `grids` the instances of one with.
+    `ids` are the size of its counter ids and the ids, None if its type has none. `pairs` are dwDataSize and dwSize of each value of
+    a block without instances, `grids` the instances of a block with them.
     """
 
     start: int
@@ -55,7 +55,7 @@ class BlockParts(Struct, frozen=True):
 
 
 def block_parts(data: bytes, layout: PerfDataLayout) -> Iterator[BlockParts]:
-    """The blocks of a buffer of performance data of this layout, in their order."""
+    """Yields the blocks of a buffer of performance data of this layout, in order."""
     count = len(layout.starts) - 1
     grids: dict[int, list[Grid]] = {}
     singles: list[Singles] = []
@@ -87,7 +87,7 @@ def block_parts(data: bytes, layout: PerfDataLayout) -> Iterator[BlockParts]:
 
 
 def values_of(read: PerfDataParts) -> list[int | str]:
-    """All values of performance data, 0 for an error block."""
+    """Returns all values of performance data, 0 for an error block."""
     values: list[int | str] = read.values.tolist()
     for at, text in read.texts.items():
         values[at] = counter_value(text)
@@ -95,14 +95,14 @@ def values_of(read: PerfDataParts) -> list[int | str]:
 
 
 def instances_of(data: bytes, grid: Grid) -> Iterator[tuple[int, int, str]]:
-    """Size of the header, id and name of each instance in a block of performance data."""
+    """Yields the size of the header, the id and the name of each instance in a block of performance data."""
     size_at = INSTANCE_SIZE.unpack_from
     for start, number, name in zip(grid.starts.tolist(), grid.instance_ids.tolist(), grid.names, strict=True):
         yield size_at(data, start)[0], number, name
 
 
 def perf_data_tree(data: bytes) -> dict[str, Any] | None:
-    """The tree of a regular buffer of performance data, as `decode_buffer` has it."""
+    """Returns the tree of a regular buffer of performance data, equal to that of `decode_buffer`. None if it is not regular."""
     read = PERF_DATA.read(data)
     if read is None:
         return None
@@ -162,7 +162,7 @@ RawRow = tuple[int, int, int, int | None, str | None, int | None, bytes | None]
 
 
 def rows_of(data: bytes, layout: PerfDataLayout) -> Iterator[RawRow]:
-    """What the rows (`PerfRow`) of performance data consist of, value by value."""
+    """Yields the fields of each row (`PerfRow`) of performance data, value by value."""
     for part in layout.parts:
         if isinstance(part, Grid):
             yield from _grid_rows(data, part)
@@ -185,9 +185,9 @@ def _grid_rows(data: bytes, grid: Grid) -> Iterator[RawRow]:
 class PerfColumns(Struct, frozen=True, eq=False, dict=True):
     """The values of performance data as columns of equal length, one entry a value, in the order of the rows (`PerfRow`).
 
-    Ids are -1 where there is none. `name` is a position in `names`, the distinct names of instances in order of appearance, or
-    -1. `data_size` is -1 for an error block. Where `is_int` does not hold, `value` is 0, and `texts` has the text at that
-    position (nothing: an error block). `problem` is the damage that ends them, None for a whole buffer.
+    Missing ids are -1. `name` is a position in `names`, the distinct names of instances in order of appearance, or -1. `data_size`
+    is -1 for an error block. If `is_int` is false, `value` is 0, and `texts` has the text at that position (nothing for an error
+    block). `problem` is the damage that ends the columns, None for a whole buffer.
     """
 
     block: npt.NDArray[np.uint32]
@@ -221,8 +221,8 @@ class PerfColumns(Struct, frozen=True, eq=False, dict=True):
 
 
 def regular_columns(data: bytes, counters: Collection[int] | None = None) -> PerfColumns | None:
-    """The columns of a regular buffer of performance data. With `counters`, instances have no values but their first and those that
-    may be of these."""
+    """Returns the columns of a regular buffer of performance data, else None. With `counters`, instances keep only their first
+    value and those that may be of these counters."""
     read = PERF_DATA.read(data)
     if read is None:
         return None
@@ -257,8 +257,8 @@ def regular_columns(data: bytes, counters: Collection[int] | None = None) -> Per
 
 
 def _part_columns(part: Part, start: int, named: int, counters: Collection[int] | None) -> tuple[npt.NDArray[Any], ...]:
-    """Columns of a part of performance data: block, type, status, counter, instance id, instance, size and place among all values,
-    of each value that is wanted. So many values and instances come before this part (`start`, `named`)."""
+    """Returns the columns of a part of performance data, for the wanted values: block, type, status, counter, instance id,
+    instance, size, and place among all values. `start` values and `named` instances come before this part."""
     if isinstance(part, Singles):
         none, places = np.full(len(part), -1), np.arange(start, start + len(part))
         return part.block, part.block_type, part.status, part.counter_id, none, none, part.data_size, places

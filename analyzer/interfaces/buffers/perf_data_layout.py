@@ -1,4 +1,4 @@
-"""Performance data (MS-PCQ 2.2.4.7) described by columns: an undamaged buffer in, what each value is of and where it stands out.
+"""Reads an undamaged buffer of performance data (MS-PCQ 2.2.4.7) into columns: to what each value belongs, and where it stands.
 
 There is one description (`PerfDataLayout`) of a buffer. Everything but the compiled parser's own results is derived from it:
 columns, rows and trees (`perf_data_columns`), JSON text (`tree_texts`), and the comparison with the answer before
@@ -81,8 +81,8 @@ _KNOWN = np.array([kind in (ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET) for 
 
 
 class Grid(Struct, frozen=True, eq=False):
-    """Successive instances of a block of performance data whose values have the same sizes (`shape`): a row of values for each, one
-    a counter.
+    """Successive instances of a block of performance data whose values have the same sizes (`shape`): a row of values for each
+    instance, one value a counter.
 
     `counter_ids` is None for type 4, which has none. The header of each instance begins at `starts`, its values at `begins`.
     """
@@ -115,8 +115,8 @@ class Grid(Struct, frozen=True, eq=False):
 class Singles(Struct, frozen=True, eq=False):
     """Successive blocks of performance data without instances, value by value.
 
-    `counter_id` is -1 where the block has none, `data_size` and `size` (dwDataSize and dwSize) are -1
-    for an error block. `at` is where the data of the value begin, for an error block where the block does.
+    `counter_id` is -1 if the block has none. `data_size` and `size` (dwDataSize and dwSize) are -1 for an error block. The data of
+    the value begin at `at`; for an error block, the block does.
     """
 
     block: Ints
@@ -139,7 +139,7 @@ Part = Grid | Singles
 
 
 class PerfDataLayout(KnownLayout, frozen=True, eq=False):
-    """The layout of a performance data buffer: the whole of it but its clocks and values, in the order of the buffer.
+    """The layout of a performance data buffer: all of it except its clocks and values, in the order of the buffer.
 
     Block n is from `starts[n]` to `starts[n + 1]` and has `statuses[n]`. `places` states in which word of the buffer each value
     stands, None where a value is text or does not begin at a word, or the buffer is too long to be compared with later ones.
@@ -161,13 +161,13 @@ class PerfDataLayout(KnownLayout, frozen=True, eq=False):
 
     @cached_property
     def value_starts(self) -> Ints:
-        """Where the bytes of each value begin in the performance data, -1 for an error block."""
+        """The positions where the bytes of each value begin in the performance data, -1 for an error block."""
         return np.concatenate([np.empty(0, np.int64), *(part.value_starts for part in self.parts)])
 
     @cached_property
     def masks(self) -> Words | None:
-        """Which bits of its word each value of performance data has; None where all have all. The upper half of a word with 4 bytes
-        is padding."""
+        """The bits of its word that each value of performance data has, None if all have all. In a word with 4 bytes, the upper
+        half is padding."""
         if not (self.data_sizes < 8).any():
             return None
         masks: Words = np.array([0, 0xFFFFFFFF, 0xFFFFFFFF_FFFFFFFF], np.uint64)
@@ -176,7 +176,7 @@ class PerfDataLayout(KnownLayout, frozen=True, eq=False):
 
     @property
     def free(self) -> tuple[Ints, Ints] | None:
-        """The words of performance data that differ from buffer to buffer of a layout: clocks and values; None where it cannot be
+        """The words of performance data that differ between buffers of a layout: clocks and values. None if buffers cannot be
         compared."""
         if self.places is None:
             return None
@@ -184,7 +184,7 @@ class PerfDataLayout(KnownLayout, frozen=True, eq=False):
         return np.arange(1, DATA_HEADER.size // 8), self.places[self.data_sizes > 0]
 
     def values_in(self, data: bytes) -> Words:
-        """The values of a performance data buffer that differs from one of this layout in its `free` words alone."""
+        """Returns the values of a performance data buffer of this layout. Buffers of one layout differ only in `free` words."""
         words: Words = np.frombuffer(data, "<u8")
         values: Words = words[self.places]
         if self.masks is not None:
@@ -193,8 +193,8 @@ class PerfDataLayout(KnownLayout, frozen=True, eq=False):
 
 
 class PerfDataParts(Struct, frozen=True, eq=False):
-    """A performance data buffer: its clocks, its layout, and its values in the order of the layout's parts: 0 for an error block,
-    and for text, whose bytes are in `texts` by the position of the value."""
+    """A performance data buffer: its clocks, its layout, and its values in the order of the layout's parts. The value of an error
+    block or a text is 0; `texts` has the bytes of texts by the position of the value."""
 
     perf_time_stamp: int
     perf_time_100ns: int
@@ -205,7 +205,7 @@ class PerfDataParts(Struct, frozen=True, eq=False):
 
 
 class _Read(NamedTuple):
-    """A part of performance data with its values, the words these stand in (None: not in words), and those that are text."""
+    """A part of performance data with its values, the words in which they stand (None: not in words), and the texts among them."""
 
     part: Part
     values: Words
@@ -214,7 +214,7 @@ class _Read(NamedTuple):
 
 
 def read_perf_data(data: bytes) -> PerfDataParts | None:
-    """Reads the values of a performance data buffer in which everything is as it should be."""
+    """Reads the values of a regular performance data buffer. Returns None if anything in it is irregular."""
     if len(data) < DATA_HEADER.size:
         return None
     total_size, count, stamp, time_100ns, freq = DATA_NUMBERS.unpack_from(data)
@@ -250,8 +250,8 @@ def _texts(read: Sequence[_Read]) -> Mapping[int, bytes]:
 
 
 def _in_arrays(data: bytes, starts: Sequence[int]) -> list[_Read] | None:
-    """The parts of a performance data buffer of numbers whose blocks begin at words, and whose instances are alike in each block;
-    else None."""
+    """Reads the parts of a performance data buffer of numbers with arrays. Returns None unless all blocks begin at words and the
+    instances of each block are alike."""
     count = len(starts) - 1
     at = np.array(starts, np.int64)
     if (at[:-1] % 8).any():
@@ -276,12 +276,12 @@ def _in_arrays(data: bytes, starts: Sequence[int]) -> list[_Read] | None:
 
 
 def arrays_joined(arrays: Sequence[npt.NDArray[Any]], dtype: type[np.generic]) -> npt.NDArray[Any]:
-    """Joins arrays of a performance data layout to one; of no arrays, an empty one."""
+    """Joins arrays of a performance data layout to one. Without arrays, the result is an empty one."""
     return arrays[0] if len(arrays) == 1 else np.concatenate([np.empty(0, dtype), *arrays])
 
 
 def _block_starts(data: bytes, count: int) -> list[int] | None:
-    """Where each block of performance data begins, and where the last one ends."""
+    """Returns where the blocks of performance data begin, and where the last one ends. None if they do not fill the buffer."""
     starts = [DATA_HEADER.size]
     at, end = DATA_HEADER.size, len(data)
     size_at = BLOCK_SIZE.unpack_from
@@ -297,7 +297,7 @@ def _block_starts(data: bytes, count: int) -> list[int] | None:
 
 
 class _Singles:
-    """All blocks without instances of a performance data buffer, in arrays of one entry a value; others have none."""
+    """All blocks without instances of a performance data buffer, in arrays with one entry a value."""
 
     def __init__(self, data: bytes, words: Words, at: Ints, kinds: Ints, statuses: Ints) -> None:
         # Only the last block may end between words, and then it is none of these.
@@ -342,7 +342,7 @@ class _Singles:
             self._read(data, words, singles, first[singles], stops[singles], 1)
 
     def _read(self, data: bytes, words: Words, blocks: Ints, at: Ints, stops: Ints, number: int) -> None:
-        """Reads `number` values from each of these performance data blocks, which have to end there."""
+        """Reads `number` values from each of these performance data blocks, which must end behind them."""
         rows = self._offsets[blocks]
         if len(blocks) < _FEW:
             for row, start, stop in zip(rows.tolist(), (8 * at).tolist(), (8 * stops).tolist(), strict=True):
@@ -371,7 +371,7 @@ class _Singles:
             raise IrregularError
 
     def between(self, block: int, stop: int) -> _Read:
-        """Some successive blocks without instances of a performance data buffer."""
+        """Returns the successive blocks without instances of a performance data buffer from number `block` to `stop`."""
         cut = slice(int(self._offsets[block]), int(self._offsets[stop]))
         places = self._places[cut]
         head = self._block[cut], self._kind[cut], self._status[cut], self._counter[cut]
@@ -386,7 +386,7 @@ def _number_shape(data: bytes, at: int, stop: int, count: int) -> Shape:
 
 
 def _grid(data: bytes, words: Words, head: tuple[int, int, int], start: int, stop: int) -> _Read:
-    """A performance data block of type 4 or 6 (`head`: its number, type and status) whose instances are alike."""
+    """Reads a performance data block of type 4 or 6 whose instances are alike. `head` is its number, type and status."""
     ids, at = _counter_ids(data, start + BLOCK.size, stop) if head[1] == COUNTERSET else (None, start + BLOCK.size)
     rows, at = _instance_count(data, at, stop)
     count = 1 if ids is None else len(ids)
@@ -418,7 +418,7 @@ def _grid(data: bytes, words: Words, head: tuple[int, int, int], start: int, sto
 
 
 def _counter_ids(data: bytes, at: int, stop: int) -> tuple[Sequence[int], int]:
-    """The counter ids of a performance data block that stand at `at`, and where they end."""
+    """Reads the counter ids of a performance data block at `at`. Returns them, and where they end."""
     if at + COUNTER_IDS.size > stop:
         raise IrregularError
     size, count = COUNTER_IDS.unpack_from(data, at)
@@ -429,7 +429,7 @@ def _counter_ids(data: bytes, at: int, stop: int) -> tuple[Sequence[int], int]:
 
 
 def _instance_count(data: bytes, at: int, stop: int) -> tuple[int, int]:
-    """How many instances a performance data block has, and where the first one begins."""
+    """Returns the number of instances in a performance data block, and where the first one begins."""
     if at + INSTANCES_HEADER.size > stop:
         raise IrregularError
     total_size, rows = INSTANCES_HEADER.unpack_from(data, at)
@@ -449,8 +449,8 @@ def _no_instances(head: _GridHead) -> _Read:
 
 
 def _instances(data: bytes, head: _GridHead, at: int, stop: int, count: int) -> Iterator[_Read]:
-    """A performance data block's instances from `at` to `stop`, one by one: a part for all that follow each other with the same
-    shape."""
+    """Reads a performance data block's instances from `at` to `stop` one by one. Yields a part for each sequence of instances of
+    one shape."""
     if count == 0:
         yield _no_instances(head)
     columns = 1 if head[3] is None else len(head[3])
@@ -485,7 +485,7 @@ def _instances(data: bytes, head: _GridHead, at: int, stop: int, count: int) -> 
 
 
 class _Rows:
-    """Instances of performance data of one shape."""
+    """Collects successive instances of performance data that have one shape."""
 
     def __init__(self) -> None:
         self.starts: list[int] = []
@@ -507,7 +507,7 @@ class _Rows:
 
 
 def _numbers(values: Sequence[int | bytes]) -> tuple[Words, Mapping[int, bytes]]:
-    """Values of performance data as numbers, 0 for text; and the texts by their positions."""
+    """Returns values of performance data as numbers, 0 for text, and the texts by their positions."""
     texts = {at: value for at, value in enumerate(values) if isinstance(value, bytes)}
     return np.array([0 if isinstance(value, bytes) else value for value in values], np.uint64), texts
 
@@ -517,7 +517,7 @@ def _as_places(places: list[int] | None) -> Ints | None:
 
 
 def _one_by_one(data: bytes, starts: Sequence[int]) -> Iterator[_Read]:
-    """The parts of any regular performance data buffer, value by value."""
+    """Reads the parts of any regular performance data buffer, value by value."""
     singles = _SinglesOneByOne()
     for number, (start, stop) in enumerate(pairwise(starts)):
         status, kind, _, _ = BLOCK.unpack_from(data, start)
@@ -546,7 +546,7 @@ def _one_by_one(data: bytes, starts: Sequence[int]) -> Iterator[_Read]:
 
 
 class _SinglesOneByOne:
-    """Successive performance data blocks without instances, read one by one."""
+    """Reads successive performance data blocks without instances, one by one."""
 
     def __init__(self) -> None:
         self.blocks = 0
@@ -556,7 +556,7 @@ class _SinglesOneByOne:
     def take_values(
         self, data: bytes, head: tuple[int, int, int], ids: Sequence[int] | None, at: int, stop: int
     ) -> int:
-        """Takes the values of a performance data block that begin at `at`; where they end."""
+        """Takes the values of a performance data block that begin at `at`. Returns where they end."""
         shape = shape_at(data, at, stop, 1 if ids is None else len(ids))
         values = shape.ints.unpack_from(data, at)[2::3]
         pairs = zip(shape.data_sizes, shape.sizes, values, strict=True)
@@ -574,13 +574,13 @@ class _SinglesOneByOne:
 
 
 def _windows(data: bytes, form: str, length: int) -> npt.NDArray[Any]:
-    """Overlapping windows over performance data: `length` elements from each position on; no copy."""
+    """Returns overlapping windows over performance data: `length` elements from each position on, without a copy."""
     size = np.dtype(form).itemsize
     return np.ndarray((len(data) // size - length + 1, length), form, data, strides=(size, size))
 
 
 def _values(data: bytes, begins: Ints, shape: Shape, *, aligned: bool) -> Words:
-    """The values of all rows of performance data: a column for each."""
+    """Returns the values of all rows of performance data, a column for each value of a row."""
     read = _aligned_values if aligned else _packed_values
     step = max(_VALUES_AT_ONCE // len(shape.sizes), 1)
     if len(begins) <= step:
@@ -592,7 +592,7 @@ def _values(data: bytes, begins: Ints, shape: Shape, *, aligned: bool) -> Words:
 
 
 def _aligned_values(data: bytes, begins: Ints, shape: Shape) -> Words:
-    """The value rows of this shape that begin at multiples of 8, as all of their values do."""
+    """Reads the value rows of this shape, which begin at multiples of 8 like all their values."""
     # Rows as they lie in memory, one copy each; then sizes and values apart.
     rows = _windows(data, "<u8", shape.length // 8)[begins // 8]
     if shape.length == 16 * len(shape.sizes):
@@ -607,7 +607,7 @@ def _aligned_values(data: bytes, begins: Ints, shape: Shape) -> Words:
 
 
 def _packed_values(data: bytes, begins: Ints, shape: Shape) -> Words:
-    """The value rows of performance data for rows and values that begin anywhere."""
+    """Reads value rows of performance data whose rows and values may begin anywhere."""
     places = np.cumsum((0, *shape.sizes[:-1])).tolist()
     names = [f"{kind}{number}" for number in range(len(places)) for kind in ("pair", "value")]
     formats = [form for held in shape.data_sizes for form in ("<u8", f"<u{held}")]
@@ -623,8 +623,7 @@ def _packed_values(data: bytes, begins: Ints, shape: Shape) -> Words:
 
 
 def _instances_by_size(data: bytes, at: int, stop: int, count: int, shape: Shape) -> tuple[Ints, Ints]:
-    """Where the headers and the values of the instances of performance data from `at` to `stop` begin: each header has its
-    length."""
+    """Returns where the headers and the values of a performance data block's instances begin, by the length in each header."""
     size_at, length = INSTANCE_SIZE.unpack_from, shape.length
     places = []
     for _ in range(count):
@@ -640,8 +639,8 @@ def _instances_by_size(data: bytes, at: int, stop: int, count: int, shape: Shape
 
 
 def _instances_by_search(words: Words, at: int, stop: int, count: int, shape: Shape) -> tuple[Ints, Ints] | None:
-    """Where headers and values of instances begin, found by search, where all sizes are multiples of 8 and nothing else looks like
-    a row; else None."""
+    """Returns where headers and values of instances begin, found by search. None unless all sizes are multiples of 8 and nothing
+    else looks like a row."""
     if at % 8 or stop % 8 or not shape.in_words:
         return None
     length = shape.length // 8
@@ -658,7 +657,7 @@ def _instances_by_search(words: Words, at: int, stop: int, count: int, shape: Sh
 
 
 def _names(data: bytes, starts: Ints, stops: Ints) -> Sequence[str]:
-    """The instance names of performance data that stand from `starts` to `stops`."""
+    """Returns the instance names of performance data that stand from `starts` to `stops`."""
     if len(starts) > _NAMES_AT_ONCE:
         parts = range(0, len(starts), _NAMES_AT_ONCE)
         some = [slice(first, first + _NAMES_AT_ONCE) for first in parts]
@@ -683,7 +682,7 @@ def _names(data: bytes, starts: Ints, stops: Ints) -> Sequence[str]:
 
 
 class PerfDataReader:
-    """Reads one data answer after the other, as `read_perf_data` does, faster where an answer has the layout of an earlier one.
+    """Reads data answers like `read_perf_data`, but faster if an answer has the layout of an earlier one.
 
     `layout` of both is then the same object (`KnownLayout.once`).
     """

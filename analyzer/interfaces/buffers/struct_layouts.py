@@ -1,7 +1,7 @@
-"""The layouts of performance data, taken from the descriptions in ksy/: which fields of a structure stand where.
+"""Layouts of performance data, taken from the descriptions in ksy/: which fields of a structure stand where.
 
-The compiled parsers are the reference; what is quicker or more tolerant than they are reads by these. All `struct` formats of
-our buffers stand here (tests/interfaces/buffers/test_struct_layouts.py). None of them is written down: they follow from the
+The compiled parsers are the reference. Readers that are faster or more tolerant use these layouts. All `struct` formats of our
+buffers stand here (tests/interfaces/buffers/test_struct_layouts.py). None of them is written by hand: they follow from the
 descriptions.
 """
 
@@ -22,12 +22,12 @@ record, spans = _LAYOUTS.record, _LAYOUTS.spans
 
 
 def names(paths: str | tuple[str, ...]) -> tuple[str, ...]:
-    """The fixed fields of a performance data structure, in order."""
+    """Returns the names of the fixed fields of a performance data structure, in order."""
     return tuple(_LAYOUTS.places(paths))
 
 
 def u4s(data: bytes, at: int, count: int) -> tuple[int, ...]:
-    """Reads so many unsigned 32-bit integers from a performance data buffer; raises struct.error where there are fewer."""
+    """Reads `count` unsigned 32-bit integers from a performance data buffer. Raises struct.error if there are fewer."""
     return struct.unpack_from(f"<{count}I", data, at)
 
 
@@ -86,7 +86,7 @@ _LONGEST_PLAN = 1024
 
 
 class IrregularError(Exception):
-    """The error that a performance data buffer has something that the plain parser has to look at."""
+    """The error that a performance data buffer is irregular, so that the plain parser must read it."""
 
 
 class Shape:
@@ -115,7 +115,7 @@ class Shape:
 
     @property
     def json(self) -> bytes:
-        """The tree of a row of counter values as JSON, with places for the values."""
+        """The JSON tree of a row of counter values, with places for the values."""
         if self._json is None:
             pairs = zip(self.data_sizes, self.sizes, strict=True)
             self._json = b",".join(
@@ -128,7 +128,7 @@ class Shape:
         return row[0::3] == self.data_sizes and row[1::3] == self.sizes
 
     def values(self, data: bytes, at: int) -> list[int | str]:
-        """The raw counter values of the performance data row at `at`."""
+        """Returns the raw counter values of the performance data row at `at`."""
         values = list(self.ints.unpack_from(data, at)[2::3])
         for text in self.texts:
             values[text] = counter_value(values[text])
@@ -139,12 +139,12 @@ _planned = lru_cache(maxsize=64)(Shape)
 
 
 def planned(pairs: tuple[tuple[int, int], ...]) -> Shape:
-    """The shape of a row of counter values that have these sizes (dwDataSize, dwSize)."""
+    """Returns the shape of a row of counter values that have these sizes (dwDataSize, dwSize)."""
     return _planned(pairs) if len(pairs) <= _LONGEST_PLAN else Shape(pairs)
 
 
 def shape_at(data: bytes, at: int, stop: int, count: int) -> Shape:
-    """The shape of the row of `count` counter values that begins at `at`."""
+    """Returns the shape of the row of `count` counter values that begins at `at`."""
     if count * 8 > stop - at:
         raise IrregularError
     pairs = []

@@ -1,4 +1,4 @@
-"""RPC stubs of PerflibV2, winreg and svcctl: bytes in, parameters by their IDL names out (MS-PCQ 3.1.4.1; MS-RRP 3.1.5; MS-SCMR
+"""Decodes RPC stubs of PerflibV2, winreg and svcctl to parameters by their IDL names (MS-PCQ 3.1.4.1; MS-RRP 3.1.5; MS-SCMR
 3.1.4)."""
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SPECS = {"perflib-v2": "ms_pcq_stubs", "winreg": "ms_rrp_stubs", "svcctl": "ms_
 
 
 class ArrayLayout(Struct, frozen=True):
-    """The NDR counts of the array that carries lpData; `offset` and `actual_count` are None for an array without them."""
+    """The NDR counts of the array that carries lpData. `offset` and `actual_count` are None for an array without them."""
 
     max_count: int
     offset: int | None
@@ -40,7 +40,7 @@ class ArrayLayout(Struct, frozen=True):
 
 
 class StubDecode(Struct, frozen=True):
-    """A decoded RPC stub. `data` is what lpData holds (None: there is no lpData, or it is a null pointer), `data_start` its
+    """A decoded RPC stub. `data` is the content of lpData (None if there is no lpData, or it is a null pointer), `data_start` its
     offset."""
 
     params: dict[str, Any]
@@ -55,8 +55,8 @@ class StubDecode(Struct, frozen=True):
 def decode_stub(
     interface: Interface, opnum: int, side: Side, data: bytes, *, ndr64: bool = False, big_endian: bool = False
 ) -> StubDecode:
-    """Decodes an RPC stub without authentication padding and verification trailer; raises a located DecodeError if it cannot, whose
-    `params` are what was read before."""
+    """Decodes an RPC stub without authentication padding and verification trailer. Raises a located DecodeError if it cannot; its
+    `params` are those read before."""
     if interface == "perflib-v2" and not ndr64 and not big_endian:
         common = _common_stub(opnum, side, data)
         if common is not None:
@@ -65,7 +65,7 @@ def decode_stub(
 
 
 class StubPlaces(Struct, frozen=True):
-    """A decoded RPC stub without its array: `data` is where lpData starts and stops, None for none."""
+    """A decoded RPC stub without its array. `data` is where lpData starts and stops, None if there is none."""
 
     params: dict[str, Any]
     data: tuple[int, int] | None
@@ -76,8 +76,8 @@ class StubPlaces(Struct, frozen=True):
 def stub_places(
     interface: Interface, opnum: int, side: Side, stub: TracedBytes, *, ndr64: bool = False, big_endian: bool = False
 ) -> StubPlaces:
-    """Decodes an RPC stub to its places, where possible from both ends of a long stub alone. `params` are the same object for
-    requests that are alike."""
+    """Decodes an RPC stub to its places; of a long stub only both ends if possible. Requests that are alike share one `params`
+    object."""
     length = len(stub)
     if interface == "perflib-v2" and side == "response" and opnum in _SIZED and not ndr64 and not big_endian:
         data = stub.data if length <= _SHORT_ANSWER else None
@@ -108,7 +108,7 @@ _known_places = lru_cache(maxsize=1024)(_places)
 def compiled_stub(
     interface: Interface, opnum: int, side: Side, data: bytes, *, ndr64: bool = False, big_endian: bool = False
 ) -> StubDecode:
-    """Decodes an RPC stub as `decode_stub` does, read by the compiled parser alone."""
+    """Decodes an RPC stub like `decode_stub`, but only with the compiled parser."""
     stub, error, notes = parse_stub(interface, opnum, side, data, ndr64=ndr64, big_endian=big_endian)
     body = getattr(stub, side, None)
     found = _ReadParameters(Encoding(big_endian), unfinished_in(stub) if error is not None else ())
@@ -132,9 +132,9 @@ _REGISTRATION = struct.Struct("<16s3I")
 
 
 def _common_stub(opnum: int, side: Side, data: bytes) -> StubDecode | None:
-    """Decodes the stubs that collectors send and get all day (opnums 1 to 7), little-endian NDR20; None for the parser to read.
+    """Decodes the stubs that collectors send and get all day (opnums 1 to 7), little-endian NDR20. None: the parser must read it.
 
-    Raises what the parser raises where an array contradicts itself.
+    Raises what the parser raises if an array contradicts itself.
     """
     if opnum == 7:
         return _common_validation(side, data)
@@ -174,7 +174,7 @@ def _common_answer(data: bytes) -> StubDecode | None:
 
 
 def _common_handle(side: Side, data: bytes) -> StubDecode | None:
-    """Decodes stubs of answers of opnum 3, requests and answers of opnum 4: a handle, and in an answer the status."""
+    """Decodes stubs with a handle: answers of opnum 3, requests and answers of opnum 4. An answer also has the status."""
     size = _HANDLE.size + 4 if side == "response" else _HANDLE.size
     if len(data) < size:
         return None
@@ -202,7 +202,7 @@ def _common_validation(side: Side, data: bytes) -> StubDecode | None:
 
 
 def _answer_end(numbers: tuple[int, ...], length: int) -> int | None:
-    """Where the stub of an answer of so many bytes ends that begins with these numbers; None for the parser to read."""
+    """Returns where the answer stub of `length` bytes that begins with these numbers ends. None: the parser must read it."""
     _, _, room, offset, count = numbers
     if offset or count > room:
         # No such array is allowed (C706 14.3.3.4), and a server that sends one does so in each of its answers.
@@ -218,7 +218,7 @@ def _answer_end(numbers: tuple[int, ...], length: int) -> int | None:
 
 
 def _common_question(opnum: int, data: bytes) -> StubDecode | None:
-    """Decodes the usual requests of opnums 1 and 2: the name of the server, and what is asked about a counterset."""
+    """Decodes the usual request stubs of opnums 1 and 2: the name of the server, and the question about a counterset."""
     if len(data) < _NAME.size:
         return None
     room, offset, count = _NAME.unpack_from(data)
@@ -240,8 +240,8 @@ def _common_question(opnum: int, data: bytes) -> StubDecode | None:
 def parse_stub(
     interface: Interface, opnum: int, side: Side, data: bytes, *, ndr64: bool, big_endian: bool
 ) -> tuple[Any, DecodeError | None, tuple[str, ...]]:
-    """The compiled object of an RPC stub, with recorded positions, as far as it could be read; what ended it, and the notes on
-    it."""
+    """Parses an RPC stub with recorded positions, as far as possible. Returns the compiled object, the error that ended it, and
+    notes."""
     stub, error = _try_stub(interface, opnum, side, data, ndr64=ndr64, big_endian=big_endian, has_referent=False)
     if error is not None and interface == "perflib-v2" and side == "request":
         # The IDL makes szMachine a reference pointer, which leaves nothing on the wire; a peer that took it for a unique
@@ -255,7 +255,7 @@ def parse_stub(
 def _try_stub(
     interface: Interface, opnum: int, side: Side, data: bytes, *, ndr64: bool, big_endian: bool, has_referent: bool
 ) -> tuple[Any, DecodeError | None]:
-    """The compiled object of a stub, as far as it could be read, and what ended it."""
+    """Parses a stub as far as possible. Returns the compiled object, and the error that ended it."""
     stream = KaitaiStream(BytesIO(data))
     arguments = [opnum, side == "response", ndr64, big_endian]
     if interface == "perflib-v2":
@@ -277,7 +277,7 @@ _STRUCTURES = frozenset({"MsScmrStubs.ServiceStatus", "MsScmrStubs.ServiceConfig
 
 
 class _ReadParameters:
-    """Collects parameters from a compiled stub, those alone that were read to their end.
+    """Collects the parameters of a compiled stub that were read to their end.
 
     `unfinished` are the objects in which reading ended, by identity.
     """

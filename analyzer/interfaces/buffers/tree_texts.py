@@ -1,4 +1,4 @@
-"""Trees of buffers as JSON text: an undamaged buffer in, what orjson makes of its tree out, where possible without the tree.
+"""Makes the JSON text of buffer trees, if possible without the tree; it equals what orjson makes of the tree.
 
 The text of performance data is written around places for its values, which are then filled in all at once. Answers of the same
 layout (`known_layouts`) have the same text around their clocks and values, so that only these are looked at.
@@ -58,7 +58,7 @@ _FEW_VALUES = 64
 
 
 class _TextTemplate(Struct, frozen=True):
-    """JSON text of buffers with places for `count` values, of those of a buffer from `first` on."""
+    """A JSON text of buffers with places for `count` values, the values of a buffer from number `first` on."""
 
     text: bytes
     count: int
@@ -74,10 +74,10 @@ class _TextTemplate(Struct, frozen=True):
 
 
 class _Grid(Struct, frozen=True):
-    """The JSON text of rows with numbers of the same sizes: the texts around their columns, every other one for what fills a place.
-    It has `count` values, of those of a buffer from `first` on.
+    """The JSON text of rows of numbers with the same sizes, as texts around their columns; every other text is a place to fill. It
+    has `count` values, those of a buffer from number `first` on.
 
-    `columns` are neighbours of one size: first and last one, and what stands between two values.
+    `columns` are neighbours of one size: first and last one, and the text between two values.
     """
 
     texts: list[bytes]
@@ -99,19 +99,19 @@ _Piece = _TextTemplate | _Grid
 
 
 class _LayoutText(Struct, frozen=True, eq=False):
-    """The JSON text of buffers of one layout behind their headers: its pieces, None where no other buffer is known by the layout,
-    and which values have a place in it, None for all."""
+    """The JSON text of buffers of one layout behind their headers. `pieces` is None if no other buffer is recognised by the layout.
+    `placed` tells which values have a place in it, None for all."""
 
     pieces: Sequence[_Piece] | None
     placed: npt.NDArray[np.bool_] | None
 
     def pieces_of(self, data: bytes, layout: PerfDataLayout) -> Iterable[_Piece]:
-        """The pieces of the layout's JSON text for a buffer."""
+        """Returns the pieces of the layout's JSON text for a buffer."""
         return self.pieces if self.pieces is not None else _grouped(_pieces(data, layout))
 
 
 class TreeText(Struct, frozen=True):
-    """The tree of a decoded buffer as JSON text, a long one in pieces; `problem` and `notes` as `BufferDecode` has them."""
+    """The tree of a decoded buffer as JSON text, in pieces if it is long. `problem` and `notes` are those of `BufferDecode`."""
 
     text: Raw | Pieces
     problem: DecodeError | None = None
@@ -119,7 +119,7 @@ class TreeText(Struct, frozen=True):
 
 
 class TreeTexts:
-    """Makes the JSON text of the trees of one buffer after the other."""
+    """Makes the JSON texts of the trees of many buffers, and caches those of short ones."""
 
     # Of buffers that are longer none is kept, and of more than these in all, with their texts, those not used for longest.
     MAX_LENGTH = 16 * 1024
@@ -129,7 +129,7 @@ class TreeTexts:
         self._cached: Kept[TreeText | None] = Kept(self.MAX_BYTES)
 
     def tree(self, kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> TreeText | None:
-        """The tree of a buffer as JSON text; None where `decode_buffer` has to be asked."""
+        """Returns the tree of a buffer as JSON text, None if only `decode_buffer` can make it."""
         if kind == "perf-data":
             if (read := PERF_DATA.read(data)) is not None:
                 return _perf_data_tree(data, read)
@@ -149,7 +149,7 @@ def _length(tree: TreeText | None) -> int:
 
 
 def _decoded(kind: BufferKind, data: bytes, *, big_endian: bool | None) -> TreeText | None:
-    """The result of `decode_buffer` as JSON text; None where there is no such text."""
+    """Returns the result of `decode_buffer` as JSON text, None if there is no such text."""
     decoded = decode_buffer(kind, data, big_endian=big_endian)
     try:
         text = orjson.dumps(decoded.tree)
@@ -159,7 +159,7 @@ def _decoded(kind: BufferKind, data: bytes, *, big_endian: bool | None) -> TreeT
 
 
 def _perf_data_tree(data: bytes, read: PerfDataParts) -> TreeText:
-    """The JSON tree of undamaged performance data."""
+    """Returns the tree of undamaged performance data as JSON text."""
     layout = read.layout
     known = layout.once("json", lambda: _layout_text(data, layout))
     placed, texts = known.placed, [_HEADER_TEXT % DATA_HEADER.unpack_from(data)]
@@ -181,7 +181,7 @@ def _layout_text(data: bytes, layout: PerfDataLayout) -> _LayoutText:
 
 
 def _winperf_tree(data: bytes) -> TreeText | None:
-    """The JSON tree of a regular PERF_DATA_BLOCK without text among its values."""
+    """Returns the tree of a regular PERF_DATA_BLOCK without text among its values as JSON text, None for others."""
     # A longer block is not known again. Form and text take 1.9 s for 7.8 MB, and the tree takes 1.3 s.
     block = WINPERF.read(data) if len(data) <= WINPERF_MAX_BYTES else None
     if block is None:
@@ -199,7 +199,7 @@ def _winperf_tree(data: bytes) -> TreeText | None:
 
 
 def _grouped(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
-    """Templates of a buffer's JSON with texts joined, some thousand values in each, and each with its place among the values."""
+    """Joins templates of a buffer's JSON, some thousand values in each, and gives each its place among the values."""
     texts: list[bytes] = []
     count = first = 0
     for piece in pieces:
@@ -218,14 +218,14 @@ def _grouped(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
 
 
 def _templates(text: bytes) -> Iterator[_Piece]:
-    """Templates of a buffer's JSON: text that has a NUL for each of its numbers."""
+    """Yields templates of a buffer's JSON. `text` has a NUL in the place of each number."""
     *before, rest = text.replace(b"%", b"%%").split(b"\0")
     yield from (_TextTemplate(part + b"%d", 1) for part in before)
     yield _TextTemplate(rest, 0)
 
 
 def _pieces(data: bytes, layout: PerfDataLayout) -> Iterator[_Piece]:
-    """The JSON text of a buffer behind its header, in pieces."""
+    """Yields the JSON text of a buffer behind its header, in pieces."""
     for number, block in enumerate(block_parts(data, layout)):
         if number:
             yield _TextTemplate(b",", 0)
@@ -267,7 +267,7 @@ def _block_pieces(data: bytes, block: BlockParts) -> Iterator[_Piece]:
 
 
 def _row_texts(heads: Sequence[bytes], shape: Shape, before: bytes) -> _Piece:
-    """The JSON text of instances whose values have the same sizes."""
+    """Returns the JSON text of instances whose values have the same sizes."""
     sizes = list(zip(shape.data_sizes, shape.sizes, strict=True))
     columns = [(size, len(list(alike))) for size, alike in groupby(sizes)]
     count = len(heads) * len(sizes)
@@ -289,5 +289,5 @@ def _row_texts(heads: Sequence[bytes], shape: Shape, before: bytes) -> _Piece:
 
 
 def _instance_head(size: int, number: int, name: str) -> bytes:
-    """The JSON text of an instance up to its values."""
+    """Returns the JSON text of an instance up to its values."""
     return b'{"header":{"size":%d,"instance_id":%d,"name":' % (size, number) + orjson.dumps(name) + b'},"data":['

@@ -1,7 +1,7 @@
-"""Performance data as rows, for whoever wants values rather than trees: buffers in, one row a value out.
+"""Reads performance data as rows, one for each value, for readers that want values and no trees.
 
-Regular performance data is read on the fast path (`perf_data_layout`), anything else by the compiled parsers. What stands before
-damage is returned, the damage is `problem`.
+Regular performance data is read on the fast path (`perf_data_layout`), anything else by the compiled parsers. Rows before damage
+are returned; the damage is `problem`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from analyzer.interfaces.buffers.winperf_object_values import CounterDefinition,
 
 
 class SystemTime(Struct, frozen=True):
-    """SYSTEMTIME ([MS-DTYP] 2.3.13), with its fields in their encoded form."""
+    """A SYSTEMTIME ([MS-DTYP] 2.3.13) with its fields as they are encoded."""
 
     year: int
     month: int
@@ -47,11 +47,11 @@ class SystemTime(Struct, frozen=True):
 
 
 class PerfRow(Struct, frozen=True):
-    """A row: a value of performance data, or the error block in its place.
+    """A row of performance data: a value, or the error block in its place.
 
-    `block` is the position of its block in the answer. `counter_id` is None where the block has none (types 1 and 4; then the
-    query's identifier at that index does), `instance` and `instance_id` where there is none. `data` is the value's bytes, None for
-    an error block.
+    `block` is the position of its block in the answer. `counter_id` is None if the block has none (types 1 and 4; then the query's
+    identifier at that index has it). `instance` and `instance_id` are None if there is no instance. `data` is the value's bytes,
+    None for an error block.
     """
 
     block: int
@@ -64,12 +64,12 @@ class PerfRow(Struct, frozen=True):
 
     @property
     def value(self) -> int | str | None:
-        """The row's value: 4 or 8 bytes as an unsigned integer, anything else as text (MS-PCQ 2.2.4.9)."""
+        """The value of the row: 4 or 8 bytes as an unsigned integer, anything else as text (MS-PCQ 2.2.4.9)."""
         return None if self.data is None else counter_value(self.data)
 
 
 class PerfData(Struct, frozen=True):
-    """What PerflibV2QueryCounterData answered (MS-PCQ 2.2.4.7). The header's numbers are None where it was cut off."""
+    """An answer of PerflibV2QueryCounterData (MS-PCQ 2.2.4.7) as rows. The header's numbers are None if it was cut off."""
 
     total_size: int | None
     num_blocks: int | None
@@ -83,7 +83,7 @@ class PerfData(Struct, frozen=True):
 
 
 def perf_data_rows(data: bytes) -> PerfData:
-    """The rows of a performance data buffer, in the order of the buffer."""
+    """Reads the rows of a performance data buffer, in the order of the buffer."""
     regular = PERF_DATA.read(data)
     if regular is None:
         return plain_perf_data_rows(data)
@@ -93,8 +93,8 @@ def perf_data_rows(data: bytes) -> PerfData:
 
 
 def perf_data_columns(data: bytes, counters: Collection[int] | None = None) -> PerfColumns:
-    """The values of a performance data buffer as columns; of a damaged one, those before the damage. With `counters`, an
-    instance may lack values, but not its first, nor those that may be of these counters."""
+    """Reads the values of a performance data buffer as columns, up to damage. With `counters`, an instance may lack values, but not
+    its first, nor those that may be of these counters."""
     columns = regular_columns(data, counters)
     if columns is not None:
         return columns
@@ -103,7 +103,7 @@ def perf_data_columns(data: bytes, counters: Collection[int] | None = None) -> P
 
 
 def columns_of(rows: Sequence[RawRow], problem: DecodeError | None = None) -> PerfColumns:
-    """Columns of performance data from its rows, value by value."""
+    """Makes columns of performance data from its rows, value by value."""
     names: dict[str, int] = {}
     texts: dict[int, str] = {}
     entries = []
@@ -133,7 +133,7 @@ _DTYPES = (np.uint32, np.uint32, np.uint32, np.int64, np.int64, np.int64, np.uin
 
 
 def plain_perf_data_rows(data: bytes) -> PerfData:
-    """The rows of a performance data buffer as `perf_data_rows` has them, read by the plain parser alone."""
+    """Reads the rows of a performance data buffer like `perf_data_rows`, but only with the plain parser."""
     plan = plan_for("perf-data", data, None)
     problem: DecodeError | None = None
     try:
@@ -156,7 +156,7 @@ def _system_time(header: Any) -> SystemTime | None:
 
 
 def _block_rows(number: int, block: Any) -> Iterator[PerfRow]:
-    """The rows of one performance data block, which may have been cut off at any field."""
+    """Yields the rows of one performance data block, which may be cut off at any field."""
     body = getattr(block, "body", None)
     if body is None:
         return
@@ -189,9 +189,9 @@ def _value_rows(
 
 
 class WinPerf(Struct, frozen=True):
-    """A PERF_DATA_BLOCK (winperf.h) as values. The header's numbers are None where it was cut off.
+    """A PERF_DATA_BLOCK (winperf.h) as values. The header's numbers are None if it was cut off.
 
-    For a damaged object, what stands before its damage is there; the first damage is `problem`, others are among the notes.
+    A damaged object has its values up to its damage. The first damage is `problem`, others are among the notes.
     """
 
     big_endian: bool
@@ -209,7 +209,7 @@ class WinPerf(Struct, frozen=True):
 
 
 def winperf_rows(data: bytes) -> WinPerf:
-    """The objects of a PERF_DATA_BLOCK (winperf.h), in the order of the block."""
+    """Reads the objects of a PERF_DATA_BLOCK (winperf.h) as values, in the order of the block."""
     plan = plan_for("winperf", data, None)
     problem: DecodeError | None = None
     try:
@@ -239,7 +239,7 @@ def winperf_rows(data: bytes) -> WinPerf:
 
 
 def _objects(compiled: Any) -> tuple[list[WinPerfObject], list[LazyError], str | None]:
-    """The winperf objects as far as they could be read, what ended reading each damaged one, and the name of the system."""
+    """Reads winperf objects as far as possible. Returns them, the errors of the damaged ones, and the name of the system."""
     objects: list[WinPerfObject] = []
     damage: list[LazyError] = []
     order = Encoding(compiled.big_endian)
@@ -262,7 +262,7 @@ def _objects(compiled: Any) -> tuple[list[WinPerfObject], list[LazyError], str |
 
 
 def _text(compiled: Any, field_name: str, reading: Encoding) -> str | None:
-    """A name in a PERF_DATA_BLOCK that is read on demand, None for none."""
+    """Reads a name in a PERF_DATA_BLOCK on demand, None if there is none."""
     try:
         raw = getattr(compiled, field_name)
     except PARSER_ERRORS as error:
@@ -327,7 +327,7 @@ def _read_object(objects: list[WinPerfObject], body: Any, order: Encoding) -> No
 
 
 def _values(block: Any, reading: Encoding) -> tuple[int | str | None, ...]:
-    """The values of one winperf counter block, all of them or (where it was cut off) none."""
+    """Returns all values of one winperf counter block, none if it was cut off."""
     body = getattr(block, "body", None)
     if body is None or not hasattr(body, "raw"):
         return ()

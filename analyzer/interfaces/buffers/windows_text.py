@@ -10,12 +10,12 @@ import codecs
 
 
 def utf16_text(data: bytes, *, big_endian: bool = False) -> str:
-    """UTF-16 text of Windows through the first NUL; an odd byte at the end is ignored."""
+    """Returns UTF-16 text of Windows up to its first NUL. An odd byte at the end is ignored."""
     return data[: utf16_length(data)].decode("utf-16-be" if big_endian else "utf-16-le", "backslashreplace")
 
 
 def utf16_length(data: bytes) -> int:
-    """Bytes of UTF-16 text before the first NUL unit, an even number."""
+    """Returns the number of bytes of UTF-16 text before the first NUL unit, an even number."""
     at = data.find(b"\0\0")
     while at != -1 and at % 2:
         at = data.find(b"\0\0", at + 1)
@@ -23,7 +23,7 @@ def utf16_length(data: bytes) -> int:
 
 
 def code_page_text(data: bytes, code_page: int) -> str:
-    """Single-byte text of Windows through the first NUL, in a Windows code page where Python knows it, else Latin-1."""
+    """Returns single-byte text of Windows up to its first NUL, in a Windows code page that Python knows, else in Latin-1."""
     raw = data.partition(b"\0")[0]
     name = f"cp{code_page}"
     try:

@@ -1,10 +1,10 @@
-"""PERF_DATA_BLOCK (winperf.h) described by columns: an undamaged little-endian block in, where each of its values stands out.
+"""Reads an undamaged little-endian PERF_DATA_BLOCK (winperf.h) into columns: where each of its values stands.
 
 Objects, definitions and instances are followed by their own lengths, like in `ksy/winperf.ksy`, and each of its conditions is
-checked. Where one does not hold, or anything is not aligned to 4 bytes, there is no result, and the compiled parser reads the
-block. The tests compare these arrays with its results. Where the values of an instance stand is known from the definitions, so that
-all of them are taken at once; an object that has text or numbers of odd sizes is read value by value (`mixed_object`). A block that
-differs from one already read in clocks and values only, every other bit being equal, reads as that one did.
+checked. If one does not hold, or anything is not aligned to 4 bytes, there is no result, and the compiled parser reads the block.
+The tests compare these arrays with its results. The definitions show where the values of an instance stand, so all of them are
+taken at once. An object that has text or numbers of odd sizes is read value by value (`mixed_object`). A block that differs from an
+earlier one in clocks and values only, every other bit being equal, reads as that one did.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _SIGNATURE = "PERF".encode("utf-16-le") + b"\1\0\0\0"
 
 
 class WinperfLayout(KnownLayout, frozen=True, eq=False):
-    """The layout of a PERF_DATA_BLOCK: the whole of it but its clocks and values. `objects` have no clocks, and their instances no
+    """The layout of a PERF_DATA_BLOCK: all of it except its clocks and values. `objects` have no clocks, and their instances no
     values.
 
     `places` states in which 4 bytes of the block each value begins, object by object, instance by instance, without counters that
@@ -69,7 +69,7 @@ class WinperfLayout(KnownLayout, frozen=True, eq=False):
 
     @cached_property
     def value_starts(self) -> npt.NDArray[np.int64]:
-        """Where each value begins in the PERF_DATA_BLOCK, those of `mixed` objects among them: object by object, instance by
+        """The positions where the values begin in the PERF_DATA_BLOCK, also those of `mixed` objects: object by object, instance by
         instance."""
         found = [
             np.array([start + one.offset for start in blocks for one in item.definitions if one.size], np.int64)
@@ -79,7 +79,7 @@ class WinperfLayout(KnownLayout, frozen=True, eq=False):
 
     @property
     def free(self) -> Iterator[npt.NDArray[np.int64]]:
-        """The 4-byte words that differ from PERF_DATA_BLOCK to PERF_DATA_BLOCK of this layout: clocks and values."""
+        """Yields the 4-byte words that differ between PERF_DATA_BLOCKs of this layout: clocks and values."""
         yield from (np.arange(at // 4, (at + size) // 4) for at, size in WINPERF_CLOCKS)
         for start in self.starts:
             places = ((start + at, size) for at, size in WINPERF_OBJECT_CLOCK_PLACES)
@@ -93,7 +93,7 @@ class WinperfLayout(KnownLayout, frozen=True, eq=False):
         yield self.places[self.wide] + 1
 
     def block(self, data: bytes) -> WinperfParts:
-        """The clocks and values of a PERF_DATA_BLOCK that has this layout."""
+        """Reads the clocks and values of a PERF_DATA_BLOCK that has this layout."""
         words: npt.NDArray[np.uint32] = np.frombuffer(data, "<u4", len(data) // 4)
         values = words[self.places].astype(np.uint64)
         if self.wide.any():
@@ -115,7 +115,7 @@ class WinperfParts(Struct, frozen=True, eq=False):
 
 
 def read_winperf(data: bytes) -> WinperfParts | None:
-    """Reads the values of a PERF_DATA_BLOCK in which everything is as it should be, and all values are numbers of 4 or 8 bytes."""
+    """Reads the values of a regular PERF_DATA_BLOCK. Returns None if anything in it is irregular."""
     try:
         layout = _layout(data)
     except (IrregularError, struct.error):
@@ -157,13 +157,13 @@ def _layout(data: bytes) -> WinperfLayout:
 
 
 def _is_irregular(definition: CounterDefinition) -> bool:
-    """Whether values of a winperf counter are not numbers of 4 or 8 bytes at a multiple of 4."""
+    """Whether values of a winperf counter are other than numbers of 4 or 8 bytes at a multiple of 4."""
     is_text = definition.counter_type & TYPE_CLASS_MASK == TYPE_CLASS_TEXT
     return is_text or (definition.size not in (0, 4, 8)) or (definition.size > 0 and definition.offset % 4 > 0)
 
 
 def _object(data: bytes, start: int, stop: int) -> tuple[WinPerfObject, tuple[int, ...]]:
-    """A winperf object, and where the counter blocks of its instances begin."""
+    """Reads a winperf object. Returns it, and where the counter blocks of its instances begin."""
     head, tail = WINPERF_OBJECT.unpack_from(data, start)[1:8], WINPERF_OBJECT.unpack_from(data, start)[8:]
     definition_length, header_length, name, _, help_index, _, detail = head
     number, default, instances, code_page = tail
@@ -216,7 +216,7 @@ def _object(data: bytes, start: int, stop: int) -> tuple[WinPerfObject, tuple[in
 
 
 def _instance(definition: bytes, code_page: int) -> WinPerfInstance:
-    """A winperf instance without its values, by the bytes of its definition."""
+    """Returns a winperf instance without its values, from the bytes of its definition."""
     length, parent, number, unique_id, offset, size = WINPERF_INSTANCE.unpack_from(definition)
     if size and (offset < 4 or offset + size > length):
         raise IrregularError
@@ -232,7 +232,7 @@ _known_instance = lru_cache(maxsize=_KNOWN_INSTANCES)(_instance)
 
 
 def mixed_object(data: bytes, block: WinperfParts, number: int) -> WinPerfObject:
-    """A winperf object with its clocks and values, as the compiled parser would give it."""
+    """Returns a winperf object with its clocks and values, equal to the result of the compiled parser."""
     item = block.layout.objects[number]
     perf_time, perf_freq = block.object_clocks[number]
     instances = tuple(
@@ -243,7 +243,7 @@ def mixed_object(data: bytes, block: WinperfParts, number: int) -> WinPerfObject
 
 
 def counter_values(data: bytes, layout: WinperfLayout, number: int, column: int) -> list[int | str | None]:
-    """The values of one counter of a winperf object, one of each instance."""
+    """Returns the values of one counter of a winperf object, one for each instance."""
     definition = layout.objects[number].definitions[column]
     return [_value(data, start, definition) for start in layout.blocks[number]]
 
@@ -254,13 +254,13 @@ def _value(data: bytes, start: int, definition: CounterDefinition) -> int | str 
 
 
 class WinperfReader:
-    """Reads one PERF_DATA_BLOCK after the other, as `read_winperf` does, faster where a block has the layout of an earlier one."""
+    """Reads PERF_DATA_BLOCKs like `read_winperf`, but faster if a block has the layout of an earlier one."""
 
     def __init__(self) -> None:
         self._known: SameLayout[WinperfLayout, np.uint32] = SameLayout("<u4", MAX_BYTES)
 
     def read(self, data: bytes) -> WinperfParts | None:
-        """Reads a PERF_DATA_BLOCK; `layout` of blocks that have the same is the same object."""
+        """Reads a PERF_DATA_BLOCK. Blocks of equal layout share one `layout` object."""
         layout = self._known.find(data)
         if layout is not None:
             return layout.block(data)
@@ -270,5 +270,5 @@ class WinperfReader:
         return block
 
 
-# All blocks of a process are read by this one, as `regular.PERF_DATA` reads answers.
+# All blocks of a process are read by this one, as `perf_data_layout.PERF_DATA` reads answers.
 WINPERF: Final = WinperfReader()

@@ -1,4 +1,4 @@
-"""The objects of a PERF_DATA_BLOCK (winperf.h) with their counters and instances, as values."""
+"""Values of the objects of a PERF_DATA_BLOCK (winperf.h), with their counters and instances."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PERF_NO_INSTANCES, PERF_METADATA_MULTIPLE_INSTANCES, PERF_METADATA_NO_INSTANCES 
 
 
 class CounterDefinition(Struct, frozen=True):
-    """PERF_COUNTER_DEFINITION: a counter of an object, and where its value is in each counter block."""
+    """A PERF_COUNTER_DEFINITION: a counter of an object, and where its value stands in each counter block."""
 
     name_index: int
     help_index: int
@@ -23,8 +23,8 @@ class CounterDefinition(Struct, frozen=True):
 class WinPerfInstance(Struct, frozen=True):
     """A winperf instance and its values, one for each definition of the object (None: the counter has no value).
 
-    In an object without instances the only one has neither name nor references. A `unique_id` of None (UniqueID -1)
-    means that the name identifies the instance; `name` is None where it has none.
+    The single instance of an object without instances has neither name nor references. A `unique_id` of None (UniqueID -1) means
+    that the name identifies the instance; `name` is None if it has none.
     """
 
     name: str | None
@@ -35,7 +35,7 @@ class WinPerfInstance(Struct, frozen=True):
 
 
 class WinPerfObject(Struct, frozen=True):
-    """PERF_OBJECT_TYPE with its definitions and instances.
+    """A PERF_OBJECT_TYPE with its definitions and instances.
 
     `num_instances` is -1 for an object that never has instances. It is -2 and -3 for metadata alone, of an object with and without
     instances (winperf.h, PERF_METADATA_MULTIPLE_INSTANCES and PERF_METADATA_NO_INSTANCES): no `instances` then.
@@ -54,5 +54,5 @@ class WinPerfObject(Struct, frozen=True):
 
     @property
     def is_metadata(self) -> bool:
-        """Whether this winperf object is an answer to a query for metadata: counter definitions alone."""
+        """Whether this winperf object answers a query for metadata: it has only counter definitions."""
         return self.num_instances < PERF_NO_INSTANCES

@@ -1,4 +1,4 @@
-"""The tree of a regular PERF_DATA_BLOCK, made from its description (`winperf_layout`), as `decode_buffer` has it."""
+"""Makes the tree of a regular PERF_DATA_BLOCK from its layout (`winperf_layout`). It equals that of `decode_buffer`."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _TICKS = {"perf_time", "perf_freq", "perf_time_100ns"}
 
 
 def winperf_tree(data: bytes) -> dict[str, Any] | None:
-    """The tree of a regular PERF_DATA_BLOCK; None for another, and for one that calls for a remark (`remarks`)."""
+    """Returns the tree of a regular PERF_DATA_BLOCK. None if it is irregular or calls for a remark (`remarks`)."""
     block = WINPERF.read(data)
     return _tree(data, block, iter(block.values.tolist())) if block is not None and is_plain(data, block) else None
 
 
 def winperf_form(data: bytes, block: WinperfParts) -> bytes | None:
-    """The tree of a regular PERF_DATA_BLOCK as JSON text for all blocks of its layout, with a NUL for each of `winperf_numbers`;
-    None where it calls for a remark, and where values are text."""
+    """Returns the tree of a regular PERF_DATA_BLOCK as JSON text for all blocks of its layout, with a NUL for each of
+    `winperf_numbers`. None if it calls for a remark, or values are text."""
     if any(block.layout.mixed) or not is_plain(data, block):
         return None
     tree = _tree(data, block, repeat(_NUMBER))
@@ -50,7 +50,7 @@ def winperf_form(data: bytes, block: WinperfParts) -> bytes | None:
 
 
 def winperf_numbers(data: bytes, block: WinperfParts) -> list[int]:
-    """The clocks and values of a PERF_DATA_BLOCK, in the order of its tree."""
+    """Returns the clocks and values of a PERF_DATA_BLOCK, in the order of its tree."""
     layout = block.layout
     values = iter(block.values.tolist())
     numbers = [*winperf_header(data)["system_time"].values(), block.perf_time, block.perf_freq, block.perf_time_100ns]
@@ -61,7 +61,7 @@ def winperf_numbers(data: bytes, block: WinperfParts) -> list[int]:
 
 
 def winperf_header(data: bytes) -> dict[str, Any]:
-    """The header fields of a regular PERF_DATA_BLOCK before its objects."""
+    """Returns the header fields of a regular PERF_DATA_BLOCK, which stand before its objects."""
     signature, order, version, revision, *lengths = WINPERF_WHOLE_HEADER.unpack_from(data)
     total, header_length, count, default, *clock = lengths[: 4 + len(CLOCK)]
     _, perf_time, perf_freq, perf_time_100ns, name_length, name_offset = lengths[4 + len(CLOCK) :]
@@ -123,7 +123,7 @@ def _object_tree(data: bytes, block: WinperfParts, number: int, values: Iterator
 
 
 def _row(definitions: tuple[CounterDefinition, ...], values: Iterator[Any]) -> _Values:
-    """The tree of a winperf instance's values; None for a counter without size."""
+    """Returns the tree of a winperf instance's values, None for a counter without size."""
     return [next(values) if definition.size else None for definition in definitions]
 
 

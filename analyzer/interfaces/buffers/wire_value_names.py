@@ -1,4 +1,4 @@
-"""Names of wire numbers from the value tables in `ksy/`: a number in, the specification's spelling out."""
+"""Names wire numbers by the value tables in `ksy/`, in the specification's spelling."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from analyzer.interfaces.buffers._compiled import enum_names, types
 
 
 def counter_type_name(kind: int) -> str | None:
-    """The name of a counter type: `PERF_COUNTER_COUNTER` for 0x10410400 ([MS-PCQ] section 2.2.4.2); None for a type without a
+    """Returns the name of a counter type, `PERF_COUNTER_COUNTER` for 0x10410400 ([MS-PCQ] section 2.2.4.2). None if it has no
     name."""
     found = _counter_types().get(kind)
     return found[0] if found is not None else None
 
 
 def counter_type_numbers() -> dict[str, int]:
-    """The number of each counter type that has a name."""
+    """Returns the number of each counter type that has a name."""
     return {name: number for number, (name, _) in _counter_types().items()}
 
 
@@ -26,7 +26,7 @@ def _counter_types() -> dict[int, tuple[str, str]]:
 
 @cache
 def buffer_field_names() -> frozenset[str]:
-    """The ids of all fields that may be in a decoded buffer (the keys of its tree)."""
+    """Returns the ids of all fields that a decoded buffer may have (the keys of its tree)."""
     return frozenset(
         field.name
         for spec in types().values()
