@@ -35,7 +35,7 @@ class Handshake(Protocol):
 
     @property
     def decrypted_by(self) -> str | None:
-        """Which password, hash or key of the keyring opened the exchange, in words (`password of LAB\\perfmon`); None while
+        """The password, hash or key of the keyring that opened the exchange, in words (`password of LAB\\perfmon`); None while
         nothing has."""
         ...
 

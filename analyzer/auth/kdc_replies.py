@@ -31,7 +31,7 @@ _MAX_CONNECTIONS = 4096
 
 
 class Issued(Struct, frozen=True):
-    """The client to which a ticket was issued, as `name@REALM`, with the encryption types of the ticket and of the reply's own
+    """The client (`name@REALM`) to which a ticket was issued. It has the encryption types of the ticket and of the reply's own
     encrypted part, and the frames of the reply."""
 
     client: str
@@ -101,7 +101,7 @@ class KdcLayer:
 
 
 def _issued(message: TracedBytes) -> tuple[TicketIssued, ...]:
-    """The ticket that a message of a KDC issues, if it is such a reply and names the client."""
+    """Returns the event of the ticket that a KDC's message issues, if it is such a reply and names the client."""
     if message.lead(1)[:1] not in KDC_REPLIES:
         return ()
     try:
@@ -116,7 +116,7 @@ def _issued(message: TracedBytes) -> tuple[TicketIssued, ...]:
 
 
 class _KdcStream:
-    """The KDC's direction of one connection, cut into messages."""
+    """The KDC's direction of one TCP connection, which it cuts into replies."""
 
     def __init__(self, direction: Direction) -> None:
         self._direction = direction

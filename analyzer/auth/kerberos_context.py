@@ -261,7 +261,7 @@ class KerberosContext:
 
 
 def _paddings(covered: bytes) -> Iterator[bytes]:
-    """Yields the paddings that Kerberos stacks sign behind the message without sending them: none (MIT, Heimdal and Windows in DCE
+    """Yields the paddings that Kerberos stacks sign behind the message but do not send: none (MIT, Heimdal and Windows in DCE
     style), padding to eight (RFC 1964 section 1.2.2.3, scapy), or the one byte that RFC 4757 section 7.3 pads to."""
     yield b""
     if short := -len(covered) % 8:

@@ -28,7 +28,7 @@ class UserKey(Discreet, frozen=True):
 
     @property
     def name(self) -> str:
-        """The user's name for people: `DOMAIN\\name`, or `any user`."""
+        """The name of the user for people: `DOMAIN\\name`, or `any user`."""
         if self.username is None:
             return "any user"
         return f"{self.domain}\\{self.username}" if self.domain else self.username
@@ -102,8 +102,8 @@ class Keyring:
         keytabs: Sequence[str | Path] = (),
         smb_session_keys: Sequence[str] = (),
     ) -> Keyring:
-        """A keyring from single passwords, hashes and keys. A bare password or NT hash applies to every user; `(user, value)` to
-        that one, where user may be `DOMAIN\\name` or `name@domain`. Session keys are lines of Wireshark's `smb2_seskey_list`."""
+        """Makes a keyring from single passwords, hashes and keys. A bare password or NT hash applies to every user, `(user, value)`
+        only to that user (`DOMAIN\\name` or `name@domain`). Session keys are lines of Wireshark's `smb2_seskey_list`."""
         if not (passwords or nt_hashes or keytabs or smb_session_keys):
             return cls()
         from analyzer.auth.secrets import keyring_of
@@ -121,8 +121,8 @@ class Keyring:
         )
 
     def named(self, names: Iterable[str]) -> Keyring:
-        """The keys of these names alone: of a user (`DOMAIN\\name`, `any user`), a principal (`name@REALM`), a session (`0x1d`).
-        Raises `KeyError` with the first name that has none."""
+        """Returns a keyring with only the keys of these names: users (`DOMAIN\\name`, `any user`), principals (`name@REALM`),
+        sessions (`0x1d`). Raises `KeyError` with the first name that has none."""
         chosen = Keyring()
         for name in names:
             wanted = name.casefold()

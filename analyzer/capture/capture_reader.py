@@ -250,7 +250,7 @@ class _CaptureFile:
 
     @property
     def position(self) -> int:
-        """The number of bytes read of the capture file as it is stored, compressed or not; 0 if the source does not know."""
+        """The number of stored bytes of the capture file that were read, compressed or not; 0 if the source does not know."""
         if self._file is not None:
             with suppress(OSError, ValueError):  # a pipe, or closed by now
                 self._position = self._file.tell()

@@ -68,7 +68,8 @@ class ByteStream(Protocol):
         its end."""
 
     def step_back(self, size: int) -> bool:
-        """Steps back, so that the last `size` bytes of the stream are read again, if that costs nothing. Returns whether it did."""
+        """Makes the last `size` bytes of the stream the next to be read, if that costs nothing. Returns whether this was
+        possible."""
 
     def any_place(self) -> AnyPlace | None:
         """Returns the decompressed bytes for reading at any place, None if that is costly."""
@@ -108,7 +109,7 @@ class _AsOpened:
         return max(self._at, self._furthest)
 
     def change(self) -> str | None:
-        """Returns how the length of the source file changed since it was opened, None if it did not."""
+        """Returns a sentence on how the length of the source file changed since it was opened, None if it is unchanged."""
         now = fstat(self._file.fileno()).st_size
         if now == self._size:
             return None
@@ -406,7 +407,7 @@ class _Decompressed:
     """The plain bytes of one or more compressed members, one behind the other."""
 
     def __init__(self, kind: str, stream: ByteStream, most: int) -> None:
-        """The decompressor may take `most` bytes of memory, as far as it can be bounded."""
+        """`most` is the number of bytes of memory that the decompressor may take, as far as it can be bounded."""
         self.damage: str | None = None
         self.is_limited = False
         self._kind = kind
@@ -476,7 +477,7 @@ class _ZstdStream:
     """The plain bytes of Zstandard frames."""
 
     def __init__(self, stream: ByteStream, most: int) -> None:
-        """The windows of the zstd frames may have at most `most` bytes."""
+        """`most` is the largest window, in bytes, that the zstd frames may have."""
         import zstandard  # loaded when a capture needs it
 
         self.damage: str | None = None

@@ -320,8 +320,8 @@ class _Fragments:
         self.lacking = 0
 
     def joined(self, rows: Rows, parts: tuple[bytes, ...]) -> tuple[Rows, bytes]:
-        """Returns the packets of a trace that end in these rows, with the row of their last event, and the bytes of joined packets
-        as a further part. A packet without its beginning gets no link type."""
+        """Returns the packets of a trace that end in these rows, with the rows of their last events, and the bytes of joined
+        packets as one more part. A packet without its beginning gets no link type."""
         ended: list[int] = []
         whole: list[_Begun | None] = []
         columns = (rows[name].tolist() for name in ("key", "interface", "begins", "ends", "part", "start", "size"))

@@ -161,7 +161,7 @@ class Log:
 
 
 class Readable(Protocol):
-    """Bytes outside a log, such as a file's. Reading raises an error if some of them are missing."""
+    """Bytes outside a log, such as those of a file, which are read at any position."""
 
     @property
     def size(self) -> int: ...

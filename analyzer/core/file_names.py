@@ -14,22 +14,22 @@ _ESCAPE = re.compile(rb"\\x([89a-f][0-9a-f]|5c)")
 
 
 def text_of_path(path: str | Path) -> str:
-    """The name of a file as text: `\\xfc` in place of each byte that is not UTF-8. `path_of_text` gives the name back."""
+    """Returns the name of a file as text: `\\xfc` in place of each byte that is not UTF-8. `path_of_text` gives the name back."""
     return without_raw_bytes(_MISTAKABLE.sub(r"\\x5c", str(path)))
 
 
 def path_of_text(text: str) -> Path:
-    """The file that `text_of_path` named."""
+    """Returns the path of the file that `text_of_path` named."""
     return Path(os.fsdecode(_ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), os.fsencode(text))))
 
 
 def without_raw_bytes(text: str) -> str:
-    """A sentence about files, with `\\xfc` in place of each byte of their names that is not UTF-8."""
+    """Returns a sentence about files, with `\\xfc` in place of each byte of their names that is not UTF-8."""
     return _UNDECODED.sub(lambda found: f"\\x{ord(found[0]) - 0xDC00:02x}", text)
 
 
 def shell_word(path: str | Path) -> str:
-    """A file name, or another argument, quoted for a shell."""
+    """Returns a file name, or another argument, quoted for a shell."""
     word = str(path)
     if _UNDECODED.search(word) is None:
         from shlex import quote

@@ -7,7 +7,7 @@ SHOWN_TEXT = 60
 
 
 def printable(text: str) -> str:
-    """Text for a terminal, on one line: whatever does not print is shown as an escape (`\\x1b`, `\\u202e`)."""
+    """Returns text on one line for a terminal. Characters that do not print become escapes (`\\x1b`, `\\u202e`)."""
     if text.isprintable():
         return text
     return "".join(mark if mark.isprintable() else _shown(mark) for mark in text)

@@ -171,8 +171,7 @@ _REMARKED = frozenset({"rest", "total_size", "total_byte_length", "header_length
 
 @cache
 def _asked_for() -> frozenset[str]:
-    """Returns the names in expressions of all Kaitai descriptions, by which one field decides on others (texts of fields left
-    out)."""
+    """Returns the names in expressions of all Kaitai descriptions, by which fields decide on others (texts of fields left out)."""
     found = set(_REMARKED)
 
     def visit(node: Any) -> None:

@@ -166,8 +166,8 @@ class PerfDataLayout(KnownLayout, frozen=True, eq=False):
 
     @cached_property
     def masks(self) -> Words | None:
-        """The bits of its word that each value of performance data has, None if all have all. In a word with 4 bytes, the upper
-        half is padding."""
+        """The used bits of the word of each value of performance data, None if all use all bits. A value of 4 bytes uses the lower
+        half; the rest is padding."""
         if not (self.data_sizes < 8).any():
             return None
         masks: Words = np.array([0, 0xFFFFFFFF, 0xFFFFFFFF_FFFFFFFF], np.uint64)

@@ -29,7 +29,7 @@ Moment = tuple[int, int]
 
 
 class Tally(Struct):
-    """A tally of frames: how often something happened, and the time and number of the first frames in which it did."""
+    """A tally of frames: how often something happened, and the time and number of the first frames that show it."""
 
     count: int = 0
     firsts: list[Moment] = field(default_factory=list)

@@ -104,7 +104,7 @@ class _NotingDissector(FrameDissector):
         return iter(()) if kind is None else iter((KeptFrame(kind),))
 
     def finish(self) -> Iterator[LostSegment]:
-        """Returns nothing: incomplete datagrams are counted later, when all their fragments are together."""
+        """Yields nothing: incomplete datagrams are counted later, when all their fragments are together."""
         return iter(())
 
     def _given_up(self) -> Iterator[LostSegment]:

@@ -77,7 +77,7 @@ class _Parted(Struct, frozen=True, eq=False):
 
 
 def find_runs(columns: SegmentColumns, views: Views, cuts: IntArray, most_waiting: int) -> Runs:
-    """Finds the runs of a block's TCP segments, of which there is at least one. No run crosses a cut. `most_waiting` is that of
+    """Finds the runs of a block's TCP segments; there is at least one segment. No run crosses a cut. `most_waiting` is that of
     `segment_reordering`."""
     parted = _parted(columns, views, cuts, most_waiting)
     columns, sizes, side = parted.columns, parted.sizes, parted.side

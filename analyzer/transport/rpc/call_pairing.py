@@ -53,7 +53,7 @@ _FAULT = int(Ptype.FAULT)
 
 
 class SideState(Enum):
-    """How much of a call's request or response was captured so far."""
+    """The state of a call's request or response: how much of it was captured so far."""
 
     EMPTY = "empty"
     PARTIAL = "partial"

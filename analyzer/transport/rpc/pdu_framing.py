@@ -84,7 +84,7 @@ class Framer:
         return None if self._seeking else self.held.since_ns
 
     def feed(self, batch: ChannelBatch | ChannelGap) -> list[RawPdu | CutPdu | LostPdus]:
-        """Takes bytes of a channel in order; returns its whole PDUs. A gap cuts the held PDU, which is returned as it is."""
+        """Takes bytes of a channel in order; returns its whole PDUs. A gap cuts the held PDU, and the held part is returned."""
         out: list[RawPdu | CutPdu | LostPdus] = []
         if isinstance(batch, ChannelGap):
             out.append(self._gap(batch))

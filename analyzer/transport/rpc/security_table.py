@@ -223,7 +223,7 @@ class Security:
     def open(self, sender: Sender, trailer: SecTrailer, pdu: bytes, start: int) -> Unprotected:
         """Unseals or checks one PDU that has a security trailer and whose body begins at `start`.
 
-        Below level PRIVACY the body is returned as it is on the wire, whatever its checksum.
+        Below level PRIVACY the body is returned in its form on the wire, whatever its checksum.
         """
         context = self._context or self._established()
         sealed = trailer.level >= _PRIVACY
@@ -267,8 +267,8 @@ class SecurityTable:
     def __init__(
         self, begin: Callable[[int], Handshake], search: SearchBudget, most: int, logons: Iterator[int]
     ) -> None:
-        """The table keeps at most `most` security contexts; `forgotten` counts the ones dropped for that. `logons` numbers their
-        logons."""
+        """`most` is the largest number of security contexts that are kept; `forgotten` counts the ones dropped for that. `logons`
+        numbers their logons."""
         self._logons = logons
         self._over: list[Security] = []
         self.most = most
@@ -285,7 +285,7 @@ class SecurityTable:
     def offered(
         self, sender: Sender, trailer: SecTrailer, token: bytes, time_ns: int, frames: tuple[int, ...], leg: str
     ) -> Security:
-        """Takes the authentication token in a PDU (bind, alter_context, their answers, AUTH3; named by `leg`). Returns its
+        """Takes the authentication token of a PDU (bind, alter_context, their answers, AUTH3: `leg`). Returns its security
         context."""
         security = self._by_id.get(trailer.context_id)
         first = sender == "initiator" and is_first_token(token)

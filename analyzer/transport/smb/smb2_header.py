@@ -64,7 +64,7 @@ def read_header(data: bytes, at: int, length: int) -> Smb2Header:
 class FixedFields:
     """Fixed-size fields of an SMB2 message, one behind the other from `offset` on. Pad bytes (`4x`) give no value.
 
-    `unpack` returns the values of the message at a position in data, of which at least `stop` bytes were captured.
+    `unpack` returns the values of the message at a position in data. At least `stop` bytes of the message were captured.
     """
 
     def __init__(self, offset: int, *fields: tuple[str, str]) -> None:

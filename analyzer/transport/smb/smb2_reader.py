@@ -560,7 +560,7 @@ class Smb2Reader:
             self.sessions.logoff(session)
 
     def _unreadable(self, direction: Direction, message: Message, why: str) -> None:
-        """Reports an SMB2 message of which too little was captured to know its purpose."""
+        """Reports an SMB2 message whose captured part is too short to show its purpose."""
         reason = message.reason or why
         sender = self._state.connection.sender(direction)
         self._state.note("truncated", f"an SMB2 message from {sender} is cut: {reason}", message.frames)

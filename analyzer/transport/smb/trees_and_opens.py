@@ -85,7 +85,7 @@ def whole_file_id(opens: Mapping[bytes, Open], file_id: bytes) -> bytes:
 
 
 def pipe_name(path: str) -> str:
-    """The name of an SMB pipe from its path, `\\\\PIPE\\\\WinReg` as `winreg`."""
+    """Returns the name of an SMB pipe from its path, `\\\\PIPE\\\\WinReg` as `winreg`."""
     name = path.replace("/", "\\").lstrip("\\").lower()
     return name.removeprefix("pipe\\").lstrip("\\")
 

@@ -461,8 +461,8 @@ def _may_be_forged(half: Half, syn: Segment) -> bool:
 
 
 def _goes_with(half: Half, item: Segment, syn: Segment) -> bool:
-    """Whether a segment confirms that a TCP SYN opened a connection: the other end answers it, or the sender continues behind it,
-    where the old connection does not stand."""
+    """Whether a segment confirms that a TCP SYN opened a connection. The other end answers the SYN, or its sender continues behind
+    it, where the old connection does not stand."""
     behind = (syn.seq + 1 + len(syn.payload)) & MASK
     if item.src == syn.dst:
         return item.flags & (SYN | ACK | RST) == SYN | ACK and (item.ack - syn.seq - 1) & MASK <= len(syn.payload)

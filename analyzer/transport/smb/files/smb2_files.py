@@ -123,7 +123,7 @@ class Smb2Files:
             at += step
 
     def _passes_over(self, header: Smb2Header, head: bytes, session: SessionKey) -> bool:
-        """Whether an SMB2 message certainly concerns no file, like nearly all that carry calls: it reads or writes an open that was
+        """Whether an SMB2 message certainly concerns no file, like nearly all that carry calls. It reads or writes an open that was
         passed over, answers such a request, or has a command without files."""
         if header.is_response:
             return header.message_id not in self._asked
