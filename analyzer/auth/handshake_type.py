@@ -41,7 +41,7 @@ class Handshake(Protocol):
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether the initiator authenticated with no name and no proof (a null session)."""
+        """Whether the initiator of the handshake authenticated with no name and no proof (a null session)."""
         ...
 
     @property

@@ -77,7 +77,7 @@ class KdcLayer:
         self._streams: dict[int, _KdcStream] = {}
 
     def feed(self, event: Event) -> Sequence[Event]:
-        """Takes one event. Returns the tickets that a KDC's replies issue, or the event itself if it is no KDC traffic."""
+        """Takes one event; returns the tickets that a KDC's replies issue, or the event itself if it is no KDC traffic."""
         if isinstance(event, UdpPayload):
             return _issued(event.payload)
         if isinstance(event, Recognised) and event.protocol == "kerberos":

@@ -83,7 +83,7 @@ class _AesKeys:
         return self._cbc(head + last + opened[rest:]) + stolen.to_bytes(rest, "big")
 
     def _cbc(self, cipher: bytes) -> bytes:
-        """Decrypts AES in CBC mode with an initial vector of zeros.
+        """Decrypts a Kerberos ciphertext by AES in CBC mode with an initial vector of zeros.
 
         Making a cipher context costs more than a short message. So one context goes on from message to message. It takes the last
         block of the message before as the initial vector, and that is undone in the first block.

@@ -40,7 +40,7 @@ class KerberosExchange:
     """Collects AP-REQ and AP-REP of one Kerberos exchange, and opens them with the keyring."""
 
     def __init__(self, keyring: Keyring, tickets: Tickets | None = None) -> None:
-        """`tickets` are those that KDCs were seen to issue. They name the client of a ticket that no key opens."""
+        """`tickets` are the Kerberos tickets that KDCs were seen to issue. They name the client of a ticket that no key opens."""
         self._keyring = keyring
         self._tickets = tickets
         self._request: ApReq | None = None

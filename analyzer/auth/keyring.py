@@ -28,7 +28,7 @@ class UserKey(Discreet, frozen=True):
 
     @property
     def name(self) -> str:
-        """The name of the user for people: `DOMAIN\\name`, or `any user`."""
+        """The name of the keyring's user for people: `DOMAIN\\name`, or `any user`."""
         if self.username is None:
             return "any user"
         return f"{self.domain}\\{self.username}" if self.domain else self.username
@@ -138,7 +138,7 @@ class Keyring:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that `named` accepts."""
+        """The names of users, principals and sessions in the keyring that `named` accepts."""
         users = (user.name for user in self._users)
         principals = (f"{key.principal}@{key.realm}" for key in self._kerberos)
         return tuple(dict.fromkeys((*users, *principals, *(f"{keys.session_id:#x}" for keys in self._smb))))

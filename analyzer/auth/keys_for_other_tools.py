@@ -34,7 +34,7 @@ def seskey_line(
     server_to_client_key: bytes | None = None,
     client_to_server_key: bytes | None = None,
 ) -> str:
-    """Returns a line of Wireshark's `smb2_seskey_list`. Its session id is the bytes as they are on the wire."""
+    """Returns the session keys as a line of Wireshark's `smb2_seskey_list`. Its session id is the bytes as they are on the wire."""
     fields = (session_id.to_bytes(8, "little"), session_key, server_to_client_key, client_to_server_key)
     return ",".join((field or b"").hex() if field else '""' for field in fields)
 

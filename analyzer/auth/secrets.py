@@ -160,8 +160,8 @@ def keyring_of(
 
 
 def parse_seskey_line(line: str, place: str = "SMB session key line") -> SmbKeys:
-    """Parses one line of Wireshark's `smb2_seskey_list`: session id, session key, server-to-client key, client-to-server key. They
-    are hexadecimal, quoted or not, the last three possibly empty. Raises `InputError`."""
+    """Parses the secrets in a line of Wireshark's `smb2_seskey_list`: session id, session key, server-to-client key,
+    client-to-server key. They are hexadecimal, quoted or not, the last three possibly empty. Raises `InputError`."""
     parts = [part.strip().strip('"') for part in line.strip().split(",")]
     if not 2 <= len(parts) <= 4:
         raise InputError(

@@ -50,7 +50,7 @@ class SearchBudget:
         self._earned = 0
 
     def earn(self, size: int) -> None:
-        """Increases the search budget, because `size` bytes of protected messages were seen."""
+        """Increases the search budget for lost keystream positions, because `size` bytes of protected messages were seen."""
         self._earned += size
         self.keystream += size * KEYSTREAM_A_BYTE
         if self._earned >= BYTES_A_TRY:
@@ -69,7 +69,8 @@ class SecurityContext(Protocol):
     """An established security context. It opens RPC messages one by one, in the order in which their sender protected them."""
 
     def open(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
-        """Opens or checks one protected RPC PDU. The expected place is tried first, so that messages in sequence cost one attempt.
+        """Opens or checks one protected RPC PDU in this security context. It tries the expected place first, at the cost of one
+        attempt.
 
         `pdu` is the whole fragment. `pdu[body]` is the stub data with its authentication padding, and `pdu[verifier]` the
         auth_value. The other signed bytes are the header before the body and the sec_trailer between the two ([MS-RPCE] sections

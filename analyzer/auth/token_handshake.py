@@ -73,7 +73,7 @@ class TokenHandshake:
         return KerberosExchange(self._keyring, self._tickets)
 
     def feed(self, sender: Sender, token: bytes) -> None:
-        """Takes one authentication token of this sender."""
+        """Takes one authentication token of this sender, and follows its mechanism (NTLM, SPNEGO, Kerberos)."""
         if self._foreign is not None or not token:
             return
         try:
@@ -160,7 +160,7 @@ class TokenHandshake:
 
     @property
     def reason(self) -> str | None:
-        """A sentence that states why nothing can be decrypted (`Handshake.reason`)."""
+        """A sentence that states why the tokens' exchange decrypts nothing (`Handshake.reason`)."""
         return self._verdict()[1]
 
     def _verdict(self) -> tuple[Decryption, str | None]:

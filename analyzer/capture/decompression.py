@@ -55,7 +55,7 @@ class ByteStream(Protocol):
 
     @property
     def is_live(self) -> bool:
-        """Whether `read_some` returns the bytes that have come (a pipe), not always all that was asked for."""
+        """Whether the byte stream is a pipe, so that `read_some` returns the bytes that have come, not all that was asked for."""
 
     @property
     def is_limited(self) -> bool:
@@ -64,12 +64,12 @@ class ByteStream(Protocol):
     def read(self, size: int) -> bytes: ...
 
     def read_some(self, size: int) -> bytes:
-        """Reads like `read`; but of a pipe that is still written, it returns the bytes that have come, at least one. No bytes are
+        """Reads decompressed bytes like `read`; but of a pipe that is still written, it returns those that have come. No bytes are
         its end."""
 
     def step_back(self, size: int) -> bool:
-        """Makes the last `size` bytes of the stream the next to be read, if that costs nothing. Returns whether this was
-        possible."""
+        """Makes the last `size` bytes of the decompressed stream the next to be read, if that costs nothing. Returns whether it
+        did."""
 
     def any_place(self) -> AnyPlace | None:
         """Returns the decompressed bytes for reading at any place, None if that is costly."""
@@ -78,7 +78,8 @@ class ByteStream(Protocol):
 
 
 def read_on(stream: ByteStream, rest: bytes, size: int) -> tuple[bytes, bool]:
-    """Reads about `size` more bytes of a source behind the bytes that are left. Returns them all, and whether that is the end."""
+    """Reads about `size` more bytes of a decompressed source behind the bytes that are left. Returns all, and whether that is the
+    end."""
     if rest and len(rest) < size and stream.step_back(len(rest)):
         rest = b""
     more = stream.read_some(size)
@@ -594,10 +595,10 @@ def open_stream(
     through: Callable[[BinaryIO], BinaryIO | HashedFile] | None = None,
     live: bool = False,
 ) -> tuple[ByteStream, tuple[str, ...]]:
-    """Opens a source as plain bytes. Returns the stream, and the compressions that were removed, outermost first.
+    """Opens a source as a stream of decompressed bytes. Returns it, and the compressions that were removed, outermost first.
 
-    `memory` is what decompressors may take, shared with other files. `through` is called with the opened file, and returns what it
-    is read through. A `live` source without compression is read as its bytes come.
+    `memory` is what decompressors may take, shared with other files. `through` is called with the opened file, and gives what it is
+    read through. A `live` source that is not compressed is read as its bytes come.
     """
     memory = memory if memory is not None else DecompressorMemory(limits)
     try:

@@ -374,7 +374,7 @@ class _Appearances:
         self.count = 0
 
     def first(self, rows: Rows, data: bytes, starts: Int64s) -> npt.NDArray[np.bool_]:
-        """Tells which of these packets pktmon had not reported before. Group 0 means that a packet has no group."""
+        """Tells which packets of the trace pktmon had not reported before. Group 0 means that a packet has no group."""
         found = np.ones(len(rows), np.bool_)
         mixed = rows["group"] * _MIX
         mixed ^= rows["place"].astype(np.uint64) * (_MIX + np.uint64(2))

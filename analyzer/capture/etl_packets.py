@@ -288,14 +288,14 @@ class PacketEvents:
 
 
 def chosen(rows: Rows, index: npt.NDArray[Any]) -> Rows:
-    """Returns the packet rows at some places, or those that are marked. They are copied as raw bytes, because numpy copies
+    """Returns the trace's packet rows at some places, or those that are marked. They are copied as raw bytes, because numpy copies
     structured rows field by field."""
     found: Rows = rows.view(f"V{rows.itemsize}")[index].view(rows.dtype)
     return found
 
 
 def together(parts: Sequence[Rows]) -> Rows:
-    """Joins the packet rows of several sets of events, one behind the other."""
+    """Joins the packet rows of several sets of trace events, one behind the other."""
     size = f"V{ROW.itemsize}"
     return np.concatenate([part.view(size) for part in parts]).view(ROW)
 

@@ -49,7 +49,7 @@ class HashedFile:
         self._again -= offset
 
     def digest(self, name: str) -> FileDigest:
-        """Reads the rest of the file (such as behind damage), and returns the SHA-256 of the whole."""
+        """Reads the rest of the hashed file (such as behind damage), and returns the SHA-256 of the whole."""
         with suppress(OSError, ValueError):
             while self.read(_AT_ONCE):
                 pass

@@ -95,12 +95,12 @@ class PlacedBlock(FrameBlock, frozen=True, eq=False):
 
 
 def heads_of(data: bytes, starts: npt.NDArray[np.int64]) -> Heads:
-    """Returns the `HEAD_LEN` bytes of each frame from `HEAD_BEFORE` before its ascending start. Bytes outside the data are zero."""
+    """Returns the `HEAD_LEN` bytes of a block's frames from `HEAD_BEFORE` before their ascending starts; zero outside the data."""
     return rows_at(data, starts - HEAD_BEFORE, HEAD_LEN)
 
 
 def rows_at(data: bytes, at: npt.NDArray[np.int64], size: int) -> Heads:
-    """Returns `size` bytes of the data at each of some ascending places. Bytes outside the data are zero."""
+    """Returns `size` bytes of a frame block's data at each of some ascending places. Bytes outside the data are zero."""
     last = len(data) - size
     low, high = np.searchsorted(at, (0, last + 1)).tolist()
     if low < high:

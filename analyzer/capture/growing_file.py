@@ -46,7 +46,7 @@ class FrameCutter:
         return found
 
     def _begin(self) -> int:
-        """Finds the format of a growing capture. Returns where its first record begins."""
+        """Finds the format of a growing capture, and returns where its first record begins."""
         if self._form is not None or len(self._held) < _FILE_HEADER:
             return 0
         if (order := pcap_order(self._held, (MICRO, NANO))) is not None:

@@ -148,7 +148,8 @@ def _stitched(
     starts: IntArray,
     stops: IntArray,
 ) -> IntArray:
-    """Returns the record offsets if some partition missed the next one: proven partitions as they are, the rest walked plainly."""
+    """Returns a file's record offsets if some partition missed the next one: proven partitions as they are, the rest walked
+    plainly."""
     parts: list[IntArray] = []
     lasts = np.cumsum(counts)
     firsts = lasts - counts
@@ -172,7 +173,7 @@ def _stitched(
 
 
 def _verified(chain: Chain, data: bytes, start: int, lengths: npt.NDArray[np.uint32], at: IntArray) -> Walk:
-    """Returns record offsets up to the first record that is impossible or incomplete. The plain walk tells which it is."""
+    """Returns a file's record offsets up to the first impossible or incomplete record. The plain walk tells which of both it is."""
     at = at[: np.searchsorted(at, len(data) - chain.header, "right")]
     if not len(at):
         return walk_plain(chain, data, start)

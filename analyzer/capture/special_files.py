@@ -28,6 +28,6 @@ def special_file(path: str | Path) -> str | None:
 
 
 def refuse_special(path: str | Path) -> None:
-    """Raises `InputError` for a pipe, socket or device. Names of capture files may have come out of a directory."""
+    """Raises `InputError` if a capture path leads to a pipe, socket or device, where names may have come out of a directory."""
     if (kind := special_file(path)) is not None and not str(path).startswith(_DESCRIPTORS):
         raise InputError(f"{path}: this is {kind}, which is not read.")

@@ -25,7 +25,7 @@ class SpillFile:
         self._end = 0
 
     def put(self, data: bytes) -> int | None:
-        """Writes bytes to the spill file. Returns their place in it, None if they could not be written."""
+        """Writes bytes of a log to the spill file. Returns their place in it, None if they could not be written."""
         if not hasattr(os, "pwrite"):
             return None  # Windows has no reading and writing at a place
         if self._file is None:
@@ -79,7 +79,7 @@ class Log:
         self._seen: tuple[int, bytes] = (0, b"")
 
     def append(self, data: bytes) -> int:
-        """Appends bytes to the log. Returns their position."""
+        """Appends bytes to the log and returns their position."""
         position = self.end
         if len(data) >= _SEGMENT:
             self._flush()

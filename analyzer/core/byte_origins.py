@@ -61,7 +61,7 @@ class Source:
         raise NotImplementedError
 
     def pack(self, start: int, stop: int, out: bytearray) -> None:
-        """Appends the origins of these bytes to `out`, in packed form."""
+        """Appends the origins of this source's bytes to `out`, in packed form."""
         for extent in self.extents(start, stop):
             out += PACKED_EXTENT.pack(extent.frame, extent.start, extent.length)
 
@@ -72,15 +72,15 @@ class Source:
         return bytes(out), self.times(start, stop)
 
     def only_extent(self, start: int, stop: int) -> FrameExtent | None:
-        """Returns the one frame extent that these bytes come from, byte by byte. None if there are several or none, or if the
-        captured bytes were compressed."""
+        """Returns the one frame extent that these bytes of the source come from, byte by byte. None if there are several or none,
+        or if the captured bytes were compressed."""
         found = list(self.extents(start, stop))
         if len(found) != 1 or found[0].length != stop - start:
             return None
         return found[0] if stop - start == 1 or next(iter(self.extents(start, start + 1))).length == 1 else None
 
     def last_extents(self, start: int, stop: int, most: int) -> Iterable[FrameExtent]:
-        """Returns at most the last `most` frame extents of these bytes, the last one first."""
+        """Returns at most the last `most` frame extents of these bytes of the source, the last one first."""
         return list(self.extents(start, stop))[: -most - 1 : -1]
 
     def note_frames(self, start: int, stop: int, frames: set[int]) -> None:
@@ -374,8 +374,7 @@ class PackedOrigins(Struct, Source, eq=False):
         frames.update(self._all_frames())
 
     def _all_frames(self) -> list[int]:
-        """Returns the frame of each row of packed origins. It serves questions about all bytes, which are frequent for a long
-        answer."""
+        """Returns the frame of each row of packed origins, for questions about all bytes. These are frequent for a long answer."""
         # The first row of bytes that share their origin has no frame.
         return [frame for frame, _, _ in PACKED_EXTENT.iter_unpack(self.packed) if not frame & PACKED_SHARED]
 
@@ -425,13 +424,13 @@ def packed_length(packed: bytes) -> int:
 
 
 def spanned(ranges: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
-    """Returns the range that spans all given ranges, from the lowest beginning to the highest end. None if none is given."""
+    """Returns the range (of times or frame ids) that spans all given ranges, None if none is given."""
     found = [each for each in ranges if each is not None]
     return (min(found)[0], max([last for _, last in found])) if found else None
 
 
 def joined_place(sources: list[Source], firsts: list[int], lengths: list[int]) -> tuple[Source, int]:
-    """Returns the source of joined bytes and their start in it. Part i is `lengths[i]` bytes of `sources[i]` from `firsts[i]`."""
+    """Returns the source of joined bytes of several sources, and their start. Part i is `lengths[i]` bytes from `firsts[i]`."""
     if sources:
         source, position = sources[0], firsts[0]
         for each, first, length in zip(sources, firsts, lengths, strict=True):

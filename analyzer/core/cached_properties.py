@@ -36,8 +36,8 @@ class cached_property(Generic[Value]):  # noqa: N801  # it takes the place of th
 
 
 def once_for_each(make: Callable[[One], Value]) -> Callable[[One], Value]:
-    """Decorates a function of one object: it is called once for each object, and its result is held while the object lives. The
-    result must not hold the object. Objects are told apart by identity."""
+    """Decorates a function of one object, so that it is called once for each object, and caches its result while the object lives.
+    The result must not hold the object. Objects are told apart by identity."""
     known: WeakKeyDictionary[One, Value] = WeakKeyDictionary()
 
     @wraps(make)

@@ -41,7 +41,7 @@ class StartedProcess:
     environment `variables`, unless somebody has set them."""
 
     def __init__(self, work: Callable[..., None], *arguments: Any, variables: Mapping[str, str]) -> None:
-        """Starts the child process. Raises `OSError` if none can be started."""
+        """Starts the child process that runs `work`. Raises `OSError` if none can be started."""
         from multiprocessing import get_context  # slow to load, for those who start no process
 
         context = get_context("fork") if may_copy() else get_context("spawn")
@@ -94,8 +94,8 @@ class Copies:
     """
 
     def __init__(self, make: Callable[[int], Iterable[bytes]], count: int, jobs: int) -> None:
-        """`make` yields the bytes of a part, in pieces that are not empty. There are `count` parts, made by `jobs` processes, this
-        one among them."""
+        """`make` yields the bytes of a part that a forked copy makes, in pieces that are not empty. There are `count` parts, made
+        by `jobs` processes, this one among them."""
         self._make, self._count, self._jobs = make, count, jobs
         self._children: list[tuple[int, BinaryIO] | None] = [None]
         for number in range(1, min(jobs, count)):
@@ -129,7 +129,7 @@ class Copies:
             given -= len(piece) - len(left)
 
     def _copy(self, number: int) -> tuple[int, BinaryIO] | None:
-        """Forks a copy of this process. Returns its id and the stream of its parts, None if it cannot be forked."""
+        """Forks a copy of this process and returns its id and the stream of its parts, None if it cannot be forked."""
         from socket import SO_SNDBUF, SOL_SOCKET, socketpair  # slow to load, for those who copy nothing
 
         here, there = socketpair()

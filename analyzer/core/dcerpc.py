@@ -58,7 +58,7 @@ def pdu(
 
 
 def syntax(uuid: str, major: int, minor: int = 0, *, big: bool = False) -> bytes:
-    """Encodes a p_syntax_id_t: UUID and version (C706 section 12.6.3.1)."""
+    """Encodes a syntax of a DCERPC bind, p_syntax_id_t: UUID and version (C706 section 12.6.3.1)."""
     return uuid_bytes(uuid, big=big) + pack(">I" if big else "<I", minor << 16 | major)
 
 
@@ -162,6 +162,6 @@ class NdrWriter:
         return self.count(0)
 
     def unicode_string(self, text: str, number: int = 1) -> Self:
-        """Writes an RRP_UNICODE_STRING and the string that its pointer refers to ([MS-RRP] section 2.2.4)."""
+        """Writes an NDR RRP_UNICODE_STRING and the string that its pointer refers to ([MS-RRP] section 2.2.4)."""
         size = len(text.encode("utf-16-le")) + 2
         return self.align(self.width).uint(size, 2).uint(size, 2).pointer(number).string(text)

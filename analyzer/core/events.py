@@ -81,7 +81,7 @@ class Problem(Event, frozen=True):
 
 
 def kind_of(error: DecodeError) -> Literal["malformed", "truncated", "unsupported"]:
-    """Returns the kind of problem that a decode error is."""
+    """Returns the kind of problem event that a decode error becomes."""
     if isinstance(error, TruncatedError):
         return "truncated"
     return "unsupported" if isinstance(error, UnsupportedError) else "malformed"

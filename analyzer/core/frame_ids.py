@@ -13,7 +13,7 @@ _NUMBER_MASK = (1 << FILE_SHIFT) - 1
 
 
 def frame_id(file: int, number: int) -> int:
-    """Returns the id of frame `number` (from 1) of file `file` (from 0)."""
+    """Returns the frame id of frame `number` (from 1) of file `file` (from 0)."""
     return file << FILE_SHIFT | number
 
 
@@ -34,7 +34,7 @@ class FrameSet:
         self._bits: dict[int, bytearray] = {}
 
     def update(self, frames: Iterable[int]) -> None:
-        """Adds some frame ids to the set."""
+        """Adds frame ids to this set of frame ids."""
         for frame in frames:
             bits, (at, bit) = self._bits.setdefault(file_of(frame), bytearray()), divmod(number_of(frame), 8)
             if at >= len(bits):
@@ -42,7 +42,7 @@ class FrameSet:
             bits[at] |= 1 << bit
 
     def issuperset(self, frames: Iterable[int]) -> bool:
-        """Whether all given frame ids are in the set."""
+        """Whether all given frame ids are in this set of frame ids."""
         return all(frame in self for frame in frames)
 
     def __contains__(self, frame: int) -> bool:

@@ -47,7 +47,7 @@ class Columns:
         raise NotImplementedError
 
     def column(self, name: str) -> npt.NDArray[Any]:
-        """Returns all numbers of one column of the table."""
+        """Returns all numbers of one column of the table of numbers."""
         raise NotImplementedError
 
     def row(self, at: int) -> tuple[int, ...]:

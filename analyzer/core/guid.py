@@ -7,5 +7,5 @@ from uuid import UUID
 
 @lru_cache(maxsize=1024)
 def guid_text(data: bytes, order: Literal["little", "big"] = "little") -> str:
-    """Returns the 16 bytes of a GUID as lower-case text, without braces."""
+    """Returns a GUID of 16 bytes as lower-case text, without braces."""
     return str(UUID(bytes_le=data) if order == "little" else UUID(bytes=data))

@@ -7,7 +7,7 @@ class MemoryBudget:
     """Counts the memory of many holders against one limit. Above it, the holders that were silent longest give way."""
 
     def __init__(self, most: int) -> None:
-        """`most` is the limit in bytes."""
+        """`most` is the limit of the memory budget in bytes."""
         self.most = most
         # How many holders had to give way.
         self.given_up = 0

@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 def label(names: type[IntEnum], value: int) -> str:
-    """Returns the name of a wire number's enum member, or the number in hexadecimal with a question mark: `0x2a?`."""
+    """Returns the name of a wire number in an enumeration, or the number in hexadecimal with a question mark: `0x2a?`."""
     try:
         return names(value).name
     except ValueError:

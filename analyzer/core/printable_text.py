@@ -14,18 +14,18 @@ def printable(text: str) -> str:
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Returns a number of things in words: `1 call`, `2,000 calls`."""
+    """Returns a number of things in words, for people: `1 call`, `2,000 calls`."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def shortened(text: str, most: int = SHOWN_TEXT) -> str:
-    """Returns a text on one line, cut to at most `most` characters. `show` has the whole text."""
+    """Returns a text printable on one line, cut to at most `most` characters. `show` has the whole text."""
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def cut_in_middle(text: str, most: int) -> str:
-    """Returns a text on one line of at most `most` characters, with its beginning and its end."""
+    """Returns a text printable on one line of at most `most` characters, with its beginning and its end."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most // 2]}…{line[most // 2 + 1 - most :]}"
 

@@ -59,8 +59,8 @@ class Texts(Generic[_Language]):
         return known != name
 
     def fill(self, language: _Language, text: str) -> Name | None:
-        """Notes a server's text from a metadata file. The capture and earlier files have precedence. Returns the captured name if
-        it differs, else None."""
+        """Notes a server's text (name or help) that a metadata file states. The capture and earlier files have precedence. Returns
+        the captured name if it differs, else None."""
         known = self._by_language.get(language)
         if known is None:
             self._by_language[language] = Name(text, "metadata")

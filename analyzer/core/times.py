@@ -67,7 +67,7 @@ def show_times_in(zone: tzinfo | None) -> None:
 
 
 def shown_time(time_ns: int) -> str:
-    """Returns a time for people in the chosen zone: with six decimals, as captures have, or nine if the time has more."""
+    """Returns a time as text for people, in the chosen time zone: with six decimals, as captures have, or nine if it has more."""
     seconds, ns = divmod(time_ns, NS_PER_S)
     decimals = f"{ns // 1000:06d}" if ns % 1000 == 0 else f"{ns:09d}"
     try:
@@ -77,7 +77,7 @@ def shown_time(time_ns: int) -> str:
 
 
 def shown_second(time_ns: int) -> str:
-    """Returns a time for people in the chosen zone, without decimals."""
+    """Returns a time as text for people, in the chosen time zone, without decimals."""
     try:
         return "".join(_zoned_second(time_ns // NS_PER_S))
     except OverflowError:
@@ -117,7 +117,7 @@ def filetime_ns(filetime: int) -> int:
 
 
 def parse_time(text: str) -> int | None:
-    """Parses an ISO 8601 time (default: UTC). Returns nanoseconds since 1970, None if the text is no time."""
+    """Parses an ISO 8601 time (default: UTC) to nanoseconds since 1970, None if the text is no time."""
     match = _TIME.fullmatch(text)
     if match is None:
         return None
@@ -135,7 +135,7 @@ def parse_time(text: str) -> int | None:
 
 
 def parse_duration(text: str) -> int | None:
-    """Parses a duration: `5s`, `500ms`, `1.5m`, `2h`, `1d`, or seconds. Returns nanoseconds, None if the text is no duration."""
+    """Parses a duration (`5s`, `500ms`, `1.5m`, `2h`, `1d`, or seconds) to nanoseconds, None if the text is no duration."""
     match = _DURATION.fullmatch(text.strip())
     if match is None:
         return None

@@ -28,7 +28,7 @@ class ByteStore(Protocol):
     """A byte store: it returns its bytes by position."""
 
     def read(self, position: int, length: int) -> bytes:
-        """Reads `length` stored bytes from a position on."""
+        """Reads `length` bytes of the byte store from a position on."""
 
 
 class TracedBytes(Struct, frozen=True):
@@ -62,7 +62,7 @@ class TracedBytes(Struct, frozen=True):
 
     @staticmethod
     def place(spans: Sequence[tuple[TracedBytes, int, int]]) -> tuple[Source, int, tuple[str, ...]]:
-        """Returns the source of the bytes that `pick` makes, their start in it, and their steps."""
+        """Returns the source of the traced bytes that `pick` makes, their start in it, and their steps."""
         firsts, lengths = [piece.start + start for piece, start, _ in spans], [stop - start for _, start, stop in spans]
         return *joined_place([piece.source for piece, _, _ in spans], firsts, lengths), _steps_of(
             [each[0] for each in spans]
@@ -369,7 +369,7 @@ class TracedBuffer:
             self.length += size
 
     def peek(self, length: int) -> bytes:
-        """Returns the first `length` bytes of the queue, fewer if it holds fewer."""
+        """Returns the first `length` traced bytes in the queue as plain bytes, fewer if it holds fewer."""
         used = self._used
         if self._parts and len(self._parts[0].data) >= used + length:
             return self._parts[0].data[used : used + length]

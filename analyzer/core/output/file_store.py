@@ -51,7 +51,7 @@ class StoreError(StorageError):
 
 
 def file_system(url: str) -> tuple[Any, str]:
-    """Returns the file system (fsspec) of a URL or a local path, and the path in it.
+    """Returns the file system (fsspec) of a store's URL or local path, and the path in it.
 
     Raises `InputError` if the scheme is unknown, its package is not installed, or the storage cannot be reached.
     """
@@ -79,14 +79,14 @@ def file_system(url: str) -> tuple[Any, str]:
 
 
 def _synced(out: BinaryIO) -> None:
-    """Forces a written file onto the disk."""
+    """Forces a written file of the store onto the disk."""
     out.flush()
     os.fsync(out.fileno())
 
 
 @contextmanager
 def _spooled() -> Iterator[tuple[Path, BinaryIO]]:
-    """Opens a temporary file for content that is sent to object storage when it is whole."""
+    """Opens a temporary file for the content of a stored file, which is sent to object storage when it is whole."""
     with NamedTemporaryFile(prefix="pcq-") as out:
         yield Path(out.name), cast(BinaryIO, out)
 
@@ -120,7 +120,7 @@ class Store:
 
     @contextmanager
     def _asked(self) -> Iterator[None]:
-        """Turns errors of object storage (its file systems have their own exceptions) into a `StorageError`."""
+        """Turns errors of the store's object storage (its file systems have their own exceptions) into a `StorageError`."""
         try:
             yield
         except OSError:
@@ -215,7 +215,7 @@ class Store:
             raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
 
     def stamp(self, name: str) -> str | None:
-        """Returns the ETag of an object in S3, for replacing it on condition. None if there is none, and in other stores."""
+        """Returns the ETag of a stored file in S3, for replacing it on condition. None if there is none, and in other stores."""
         if not self._is_conditional:
             return None
         with suppress(FileNotFoundError), self._asked():

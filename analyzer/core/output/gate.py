@@ -92,7 +92,7 @@ class Destination:
         self.mark = mark
 
     def sparing(self, names: Iterable[str | Path]) -> Destination:
-        """Returns a destination with the same settings that does not replace these files either."""
+        """Returns an output destination with the same settings that does not replace these files either."""
         more = tuple(Path(name) for name in names)
         return Destination(self.path, force=self._force, reads=self.reads + more, private=self._private, mark=self.mark)
 
@@ -104,13 +104,13 @@ class Destination:
             self.mark = new_mark()
 
     def check(self) -> None:
-        """Raises `InputError` if the destination cannot be written, before anything is read in vain."""
+        """Raises `InputError` if the output destination cannot be written, before anything is read in vain."""
         if self.path is not None:
             _target(self.path, self._force, self.reads)
 
     @contextmanager
     def opened(self, check: Callable[[Path], None] | None = None) -> Iterator[BinaryIO]:
-        """Opens the destination for bytes. An `InputError` states what could not be written, and that it was removed.
+        """Opens the output destination for bytes. An `InputError` states what could not be written, and that it was removed.
 
         `check` reads back a written file before it takes its place, and raises an `InputError` if it is not good.
         """
@@ -236,7 +236,7 @@ class PartFile:
             os.close(self._descriptor)
 
     def opened(self) -> AbstractContextManager[BinaryIO]:
-        """Opens the new output file for bytes. It stays locked after it is closed."""
+        """Opens the new output file (`.part`) for bytes. It stays locked after it is closed."""
         return writer(os.dup(self._descriptor))
 
     def close(self) -> None:

@@ -23,7 +23,7 @@ def new_mark() -> str:
 
 
 def digest_within(file: BinaryIO, stated: str) -> str | None:
-    """Returns the digest of a file, with the first place that states it counted as zeros. None if the file does not state it."""
+    """Returns the digest of a sealed output file, with the first place that states it as zeros. None if none does."""
     digest, mark, begun = sha256(), stated.encode(), b""
     while piece := file.read(_PIECE):
         joined = begun + piece

@@ -26,7 +26,8 @@ def write_markup(
     pager: list[str] | None = None,
     at_once: bool = False,
 ) -> None:
-    """Writes lines with rich's markup to a destination. `lines` is called with the number of columns, None if there is no terminal.
+    """Writes lines with rich's markup to a terminal or another destination. `lines` is called with the number of columns, or None.
+    `lines` is called with the number of columns, None if there is no terminal.
 
     What came from a capture must have been escaped before it was marked up (`report.text.safe`). On a terminal it goes through the
     `pager`, where there is one. With `at_once`, a reader has each line without delay.

@@ -138,7 +138,7 @@ _SHORT, _KNOWN = 4096, 1024
 
 @lru_cache(maxsize=_KNOWN)
 def _known_damage(kind: BufferKind, data: bytes, big_endian: bool | None) -> DecodeError | None:
-    """Returns the damage of a short buffer. The results are cached."""
+    """Returns the damage that decoding finds in a short buffer. The results are cached."""
     problem = decode_buffer(kind, data, big_endian=big_endian).problem
     return problem.alone() if problem is not None else None
 
@@ -208,7 +208,7 @@ def remarks(spec: str, compiled: Any, size: int) -> Iterator[str]:
 
 
 def _reached_the_end(compiled: Any) -> bool:
-    """Whether reading reached the last field of the buffer. In a damaged buffer, remaining bytes are not left over."""
+    """Whether parsing reached the last field of the buffer. In a damaged buffer, remaining bytes are not left over."""
     places = getattr(compiled, "_debug", None)
     return places is None or all("end" in place for name, place in places.items() if not name.startswith("_m_"))
 

@@ -98,7 +98,7 @@ def check_overlap(values: Any, length: int) -> None:
 
 
 def reading_of(compiled: Any, reading: Encoding) -> Encoding:
-    """Returns the encoding inside a compiled object. An object of winperf.h announces the code page of its names."""
+    """Returns the encoding inside a compiled object. An object of winperf.h announces the code page of its names itself."""
     if type_of(compiled).path == "winperf.object_body":
         return Encoding(reading.big_endian, getattr(compiled, "code_page", 0))
     return reading
@@ -276,7 +276,7 @@ def damage_of(
 
 
 def _located_below(node: Any, path: str, base: int, error: LazyError, size: int) -> DecodeError:
-    """Returns the DecodeError for a field of `node` that failed on demand. `node` is at `path`, and its stream begins at `base`."""
+    """Returns the DecodeError for a compiled field of `node` that failed on demand; `node` is at `path`, its stream at `base`."""
     assert error.__cause__ is not None
     # A position beyond the end is reported where the stream ends that it is a position in.
     at = base + min(node._debug.get(f"_m_{error.field}", {}).get("start", 0), node._io.size())

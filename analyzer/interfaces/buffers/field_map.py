@@ -173,7 +173,7 @@ class _Words(Struct, frozen=True):
 
     @property
     def has_any(self) -> bool:
-        """Whether some value of the field has a meaning in words."""
+        """Whether some value of the mapped field has a meaning in words."""
         spec = self.spec
         return bool(spec.special) or any(one is not None for one in (spec.names, spec.flags, spec.meaning))
 
@@ -427,7 +427,7 @@ class _Mapper:
         )
 
     def _is_free(self, spec: FieldSpec) -> bool:
-        """Whether no other field of the structure depends on this field."""
+        """Whether no other field of the structure depends on this mapped field."""
         return not spec.decides and (self._free is None or spec.name in self._free)
 
     def _gaps(self, spec: FieldSpec, start: int, stop: int, made: list[Field]) -> list[Field]:

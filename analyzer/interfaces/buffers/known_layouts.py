@@ -77,7 +77,7 @@ class SameLayout(Generic[_Layout, _Word]):
         return None
 
     def remember(self, data: bytes, layout: _Layout, free: Iterable[npt.NDArray[np.int64]]) -> None:
-        """Remembers a buffer of whole words with its layout. `free` are the words that may differ."""
+        """Remembers a performance data buffer of whole words with its layout. `free` are the words that may differ."""
         size: int = len(data)
         if size % self._form.itemsize or size > self._max_bytes:
             return

@@ -592,7 +592,7 @@ def _values(data: bytes, begins: Ints, shape: Shape, *, aligned: bool) -> Words:
 
 
 def _aligned_values(data: bytes, begins: Ints, shape: Shape) -> Words:
-    """Reads the value rows of this shape, which begin at multiples of 8 like all their values."""
+    """Reads the performance data values of rows of this shape. Rows and values begin at multiples of 8."""
     # Rows as they lie in memory, one copy each; then sizes and values apart.
     rows = _windows(data, "<u8", shape.length // 8)[begins // 8]
     if shape.length == 16 * len(shape.sizes):
@@ -639,8 +639,8 @@ def _instances_by_size(data: bytes, at: int, stop: int, count: int, shape: Shape
 
 
 def _instances_by_search(words: Words, at: int, stop: int, count: int, shape: Shape) -> tuple[Ints, Ints] | None:
-    """Returns where headers and values of instances begin, found by search. None unless all sizes are multiples of 8 and nothing
-    else looks like a row."""
+    """Returns where headers and values of performance data instances begin, found by search. None unless all sizes are multiples of
+    8 and nothing else looks like a row."""
     if at % 8 or stop % 8 or not shape.in_words:
         return None
     length = shape.length // 8

@@ -218,7 +218,7 @@ def _grouped(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
 
 
 def _templates(text: bytes) -> Iterator[_Piece]:
-    """Yields templates of a buffer's JSON. `text` has a NUL in the place of each number."""
+    """Yields templates of a buffer's JSON text. `text` has a NUL in the place of each number."""
     *before, rest = text.replace(b"%", b"%%").split(b"\0")
     yield from (_TextTemplate(part + b"%d", 1) for part in before)
     yield _TextTemplate(rest, 0)

@@ -64,7 +64,7 @@ class PerfRow(Struct, frozen=True):
 
     @property
     def value(self) -> int | str | None:
-        """The value of the row: 4 or 8 bytes as an unsigned integer, anything else as text (MS-PCQ 2.2.4.9)."""
+        """The value of a performance data row: 4 or 8 bytes as an unsigned integer, anything else as text (MS-PCQ 2.2.4.9)."""
         return None if self.data is None else counter_value(self.data)
 
 
@@ -239,7 +239,7 @@ def winperf_rows(data: bytes) -> WinPerf:
 
 
 def _objects(compiled: Any) -> tuple[list[WinPerfObject], list[LazyError], str | None]:
-    """Reads winperf objects as far as possible. Returns them, the errors of the damaged ones, and the name of the system."""
+    """Reads the objects of a PERF_DATA_BLOCK as far as possible. Returns them, errors of damaged ones, and the system's name."""
     objects: list[WinPerfObject] = []
     damage: list[LazyError] = []
     order = Encoding(compiled.big_endian)

@@ -163,7 +163,7 @@ def _is_irregular(definition: CounterDefinition) -> bool:
 
 
 def _object(data: bytes, start: int, stop: int) -> tuple[WinPerfObject, tuple[int, ...]]:
-    """Reads a winperf object. Returns it, and where the counter blocks of its instances begin."""
+    """Reads a winperf object, and where the counter blocks of its instances begin."""
     head, tail = WINPERF_OBJECT.unpack_from(data, start)[1:8], WINPERF_OBJECT.unpack_from(data, start)[8:]
     definition_length, header_length, name, _, help_index, _, detail = head
     number, default, instances, code_page = tail
@@ -260,7 +260,7 @@ class WinperfReader:
         self._known: SameLayout[WinperfLayout, np.uint32] = SameLayout("<u4", MAX_BYTES)
 
     def read(self, data: bytes) -> WinperfParts | None:
-        """Reads a PERF_DATA_BLOCK. Blocks of equal layout share one `layout` object."""
+        """Reads a PERF_DATA_BLOCK, faster if its layout was met before. Blocks of equal layout share one `layout` object."""
         layout = self._known.find(data)
         if layout is not None:
             return layout.block(data)

@@ -78,7 +78,7 @@ class TcpChannels:
         self._open: dict[int, _TcpChannel] = {}
 
     def feed(self, event: Event) -> list[Event]:
-        """Takes one TCP event. Gives channel events if its connection carries DCERPC, else the event itself."""
+        """Takes one TCP event; gives channel events if its connection carries DCERPC, else the event itself."""
         if isinstance(event, StreamBatch | Gap):
             opened = self._open.get(event.connection.number)
             return opened.feed(event) if opened is not None else [event]

@@ -83,7 +83,7 @@ class Dissector:
         tallies: Tallies | None = None,
         most_passed: int | None = None,
     ) -> None:
-        """Frame counts go to `tallies` if given, and the caller reports them. Otherwise `finish` reports them. A few frames of ours
+        """`tallies` gets the counts of frames if given, and the caller reports them; otherwise `finish` does. A few frames of ours
         wait until `most_passed` bytes of other frames have passed; None: until there are more of ours."""
         self._most_passed, self._passed = most_passed, 0
         self._fast = fast

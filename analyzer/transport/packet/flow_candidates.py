@@ -74,7 +74,7 @@ class Flows:
         return iter(self._known)
 
     def add(self, key: FlowKey) -> None:
-        """Notes a TCP flow as ours. Above the limit, the flow noted first is forgotten."""
+        """Notes a TCP flow that its payload shows to be ours. Above the limit, the flow noted first is forgotten."""
         if key in self._known:
             return
         if len(self._known) >= self._most:

@@ -85,7 +85,7 @@ class _NotingDissector(FrameDissector):
         self._loose = 0
 
     def dissect(self, frame: Frame) -> Iterator[Item | KeptFrame]:  # type: ignore[override]
-        """Dissects a frame to sort it. Fragments are only marked to be kept: they are read when all fragments are together."""
+        """Dissects a frame to sort it by pair of hosts. Fragments are only marked to be kept, and read when all are there."""
         self._datagram = None
         items: list[Item | KeptFrame] = []
         for item in super().dissect(frame):
@@ -104,7 +104,7 @@ class _NotingDissector(FrameDissector):
         return iter(()) if kind is None else iter((KeptFrame(kind),))
 
     def finish(self) -> Iterator[LostSegment]:
-        """Yields nothing: incomplete datagrams are counted later, when all their fragments are together."""
+        """Yields nothing: incomplete IP datagrams are counted later, when all their fragments are together."""
         return iter(())
 
     def _given_up(self) -> Iterator[LostSegment]:
@@ -173,7 +173,7 @@ class FrameSorter(Dissector):
         return self._noting.links
 
     def sort(self, block: FrameBlock) -> Iterator[tuple[FrameBlock, list[ChosenFrames]]]:
-        """Sorts a block of frames. Yields blocks that no later block can change, with the chosen frames of each kind."""
+        """Sorts a block of frames by pair of hosts. Yields blocks that no later block can change, with their chosen frames."""
         return map(self._sorted, self._settled(block))
 
     def rest(self) -> Iterator[tuple[FrameBlock, list[ChosenFrames]]]:

@@ -67,7 +67,7 @@ class Datagram(Struct, eq=False):
         return self.total is not None and self.held == self.total
 
     def insert(self, start: int, piece: TracedBytes) -> bool:
-        """Adds the bytes of a fragment that are not covered yet. Returns whether bytes already covered differ."""
+        """Adds the bytes of an IP fragment that its datagram does not cover yet. Returns whether bytes already covered differ."""
         differs = False
         stop = start + len(piece)
         at = max(bisect_right(self.starts, start) - 1, 0)
@@ -121,7 +121,7 @@ class Fragments:
         frame: int,
         time_ns: int,
     ) -> Iterator[TracedBytes | Problem | Conflict]:
-        """Takes one IP fragment. Yields problems, and the payload of the datagram if the fragment makes it whole."""
+        """Takes one IP fragment; yields problems, and the payload of the datagram if the fragment makes it whole."""
         mark = (start, hash(piece.data))
         repeated = self._whole.get(key)
         if repeated is not None and mark in repeated:

@@ -68,7 +68,7 @@ def find_tshark(tshark_path: str | None = None) -> str:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Whether a log entry is worth showing. asyncio remarks that tshark ended before it looked: this is how pyshark always ends."""
+    """Whether pyshark's log entry is worth showing. asyncio remarks that tshark ended before it looked, which is no error."""
     return "Unknown child process" not in record.getMessage()
 
 
@@ -109,7 +109,7 @@ def open_capture(path: Path, tshark_path: str | None, **options: Any) -> Any:
 
 @contextlib.contextmanager
 def _starting(path: Path) -> Iterator[None]:
-    """Turns an `OSError` of pyshark into an `InputError`. pyshark opens the file, and starts tshark at the first packet."""
+    """Turns an `OSError` of pyshark, which opens the file and starts tshark late, into an `InputError`."""
     try:
         yield
     except OSError as error:

@@ -214,7 +214,7 @@ class Association:
         return Problem("gap", "rpc", lost.frames, f"{amount} of DCERPC from the {who} were lost: {lost.reason}")
 
     def _bad(self, from_client: bool, raw: RawPdu, error: DecodeError, out: list[Event]) -> None:
-        """Reports a PDU that violates its specification. Only this PDU and its call are lost."""
+        """Reports a PDU of the association that violates its specification. Only this PDU and its call are lost."""
         header, data = raw.header, raw.data
         out.append(Problem.from_error("rpc", error, data))
         length = len(data)

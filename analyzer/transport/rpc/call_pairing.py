@@ -143,8 +143,8 @@ class CallSide(Struct):
     smb: SmbInfo | None = None
 
     def add(self, header: PduHeader, part: FragmentPart, max_stub: int, out: list[Event]) -> int:
-        """Takes one fragment of a request or response. Returns how many more bytes of memory the side takes. This is negative if
-        its stub becomes longer than `max_stub` bytes and is dropped."""
+        """Takes one fragment of a call's request or response. Returns how many more bytes of memory the side takes. This is
+        negative if its stub becomes longer than `max_stub` bytes and is dropped."""
         length, piece, more = part.stop - part.start, part.piece, _FRAGMENT_COST
         if self.state is _EMPTY:
             self.smb = part.smb
@@ -185,7 +185,7 @@ class CallSide(Struct):
         return more
 
     def _note(self, part: FragmentPart, unsealed: Unprotected) -> None:
-        """Notes the result of unsealing a fragment that has a security trailer."""
+        """Notes the result of unsealing a fragment of a call's request or response."""
         if self.security is None:
             self.security, self.trailer = part.security, part.trailer
         if unsealed.body is None and self.still_sealed is None:
@@ -210,7 +210,7 @@ class CallSide(Struct):
 
     @property
     def times(self) -> tuple[int, int] | None:
-        """The times of the earliest and the latest frame of a request or response."""
+        """The times of the earliest and the latest frame of a call's request or response."""
         times = self.pdus.times
         return spanned([self.dropped_times, times]) if self.dropped_times is not None else times
 
@@ -274,12 +274,12 @@ class CallPairing:
         return self._last_call_id is not None
 
     def open_since(self, since_ns: int) -> int | None:
-        """Returns the earliest beginning, from `since_ns` on, of a call under way."""
+        """Returns the earliest beginning, from `since_ns` on, of a pending call of the association."""
         times = (call.request.times for call in self.pending.values())
         return earliest((both[0] for both in times if both is not None), since_ns)
 
     def open_before(self, before_ns: int) -> Iterator[PendingCall]:
-        """Yields the calls under way that began before this time, also those whose request is missing."""
+        """Yields the pending calls that began before this time, also those whose request is missing."""
         for call in (*self._early.values(), *self.pending.values()):
             if (times := call.times) is not None and times[0] < before_ns:
                 yield call
@@ -309,7 +309,7 @@ class CallPairing:
                 self._emit(call, "", out)
 
     def response(self, header: PduHeader, head: CallHead, part: FragmentPart, out: list[Event]) -> None:
-        """Takes a fragment of a response or fault. The last one emits the call, unless more of its request may come."""
+        """Takes a fragment of a DCERPC response or fault. The last one emits the call, unless more of its request may come."""
         call, is_first = self.pending.get(header.call_id), header.flags & FIRST_FRAG
         if call is None or call.response.state is _COMPLETE:
             call = self._early_call(header, head, out)
@@ -370,7 +370,7 @@ class CallPairing:
         return call
 
     def _begun(self, header: PduHeader, head: CallHead) -> PendingCall:
-        """Makes a new pending call without fragments. Long fragments are spilled to the log."""
+        """Makes a new pending call, still without fragments. Long fragments are spilled to the log."""
         presentation = self._presentations.get(head.context_id)
         request, response = CallSide(PduList(self._spill)), CallSide(PduList(self._spill))
         own = head.opnum, head.object_uuid, header.drep
@@ -409,7 +409,8 @@ class CallPairing:
             out.append(event)
 
     def _note_skipped_ids(self, last: int, header: PduHeader, part: FragmentPart, out: list[Event]) -> None:
-        """Notes requests that were not captured. Clients count their calls, so after a gap the call ids show which are missing."""
+        """Notes DCERPC requests that were not captured: clients count their calls, so after a gap the call ids show which are
+        missing."""
         skipped = header.call_id - last - 1
         if self._gap_since_request and self._ids_step_by_one and 0 < skipped < self._most:
             calls = f"call {last + 1}" if skipped == 1 else f"calls {last + 1} to {header.call_id - 1}"

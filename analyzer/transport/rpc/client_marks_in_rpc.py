@@ -98,7 +98,7 @@ class MarksInSessions:
         self._open: dict[int, tuple[Framer, MarkNotes] | None] = {}
 
     def feed(self, event: Event) -> list[Event]:
-        """Takes one event of a channel. Gives the marks of its client, or the event itself if no SMB session carried it."""
+        """Takes one event of a channel; gives the marks of its client, or the event itself if no SMB session carried it."""
         assert isinstance(event, ChannelBatch | ChannelGap | ChannelClosed)
         channel = event.channel
         if isinstance(event, ChannelClosed):

@@ -39,7 +39,7 @@ class RawPdu(Struct, frozen=True):
 
     @property
     def data(self) -> TracedBytes:
-        """The bytes of this PDU alone."""
+        """The bytes of this framed PDU alone."""
         length = self.header.frag_length
         return self.piece if length == len(self.piece) else self.piece[self.start : self.start + length]
 
@@ -147,7 +147,7 @@ class Framer:
         self.held.append(data)
 
     def _take_held(self, out: list[RawPdu | CutPdu | LostPdus]) -> None:
-        """Takes the whole PDUs out of the held bytes."""
+        """Takes the whole PDUs out of the bytes that PDU framing holds."""
         while len(self.held) >= HEADER_LEN:
             if self._seeking:
                 if not self._seek():

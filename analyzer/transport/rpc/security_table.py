@@ -250,7 +250,7 @@ class Security:
         return Unprotected(pdu[start : trailer.start], verified, Decryption.NOT_SEALED, None, result.header_signed)
 
     def _established(self) -> SecurityContext:
-        """Returns the context that the handshake established. The first protected PDU asks for it."""
+        """Returns the security context that the handshake established. The first protected PDU asks for it."""
         if self._heard == {"initiator"}:
             # The client seals, so the server has answered.
             self._handshake.missed("acceptor")

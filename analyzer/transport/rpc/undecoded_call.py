@@ -87,7 +87,10 @@ def _stated_status(exchange: Exchange) -> int | None:
 
 
 def decoded_call(call: Call, request: Side | None, response: Side | None) -> Call:
-    """Returns the call with its decoded sides. A side that does not decode makes a complete call malformed."""
+    """Returns the RPC call with its decoded request and response. A side that does not decode makes a complete call malformed.
+
+    The response's `ReturnValue` is taken out of its parameters.
+    """
     state, reason = call.state, call.reason
     for which, side in (("request", request), ("response", response)):
         if state == "complete" and side is not None and side.problem is not None:

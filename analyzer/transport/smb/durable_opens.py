@@ -62,7 +62,7 @@ class SentData(Struct):
         return self.source.frames(self.start, self.stop)
 
     def is_first_answer(self) -> bool:
-        """Notes an answer to data sent to a pipe. Returns whether it is the first answer with data."""
+        """Notes an answer to data that an SMB request sent to a pipe. Returns whether it is the first answer with data."""
         is_first, self.is_answered = not self.is_answered, True
         return is_first
 
@@ -110,8 +110,7 @@ class DurableOpens:
         self._owners.pop(key, None)
 
     def lost(self, session: Session, file_id: bytes, out: Emitter) -> None:
-        """Ends an open whose tree or session is over. A durable pipe is kept for a client that opens it again; all others are
-        closed."""
+        """Ends a durable or other open whose tree or session is over. A durable pipe is kept for a client that opens it again."""
         opened = session.opens[file_id]
         if opened.durable is None or opened.channel is None:
             session.close(file_id, out)
@@ -143,8 +142,8 @@ class DurableOpens:
 
 
 def may_be_sent_again(session: Session, opened: Open) -> bool:
-    """Whether a client may send data over a pipe again: over another connection of the session, or after it opened the pipe again.
-    Capabilities do not tell: smbd binds connections of clients that announce no multichannel."""
+    """Whether a client may send data over an SMB pipe again: over another connection of the session, or after it opened the pipe
+    again. Capabilities do not tell: smbd binds connections of clients that announce no multichannel."""
     return opened.kind == "pipe" and (
         opened.sent is not None or opened.durable is not None or len(session.connections) > 1
     )

@@ -30,7 +30,7 @@ class KnownSessions:
             known.append(session)
 
     def forget(self, session: Session) -> None:
-        """Ends an SMB session. Its traits are kept, because it may be met again."""
+        """Ends an SMB session, and keeps its traits, because it may be met again."""
         known = self._by_id.get(session.session_id, [])
         if session in known:
             known.remove(session)

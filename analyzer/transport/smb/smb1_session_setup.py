@@ -94,7 +94,7 @@ class Smb1Sessions:
                 state.name_host(state.server.ip, text_of(block.data, header.unicode, aligned=False), "SMB1 negotiation")
 
     def setup_request(self, header: Smb1Header, block: Smb1Block, message: Message) -> Smb1Setup | Identity:
-        """Takes an SMB1 SESSION_SETUP request. Returns what its answer belongs to: the setup under way, or the identity that the
+        """Takes an SMB1 SESSION_SETUP request; returns what its answer belongs to: the setup under way, or the identity that the
         client claims."""
         words, data = block.words, block.data
         words.skip("session_setup.fixed", 10)

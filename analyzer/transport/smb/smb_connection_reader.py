@@ -132,7 +132,7 @@ class SmbConnection:
                 self._out.append(event)
 
     def _unwrapped(self, direction: Direction, message: Message) -> tuple[Message | None, Transforms]:
-        """Removes the transforms of an SMB message. Returns the message inside, None if it stays encrypted, and the transforms."""
+        """Removes the transforms (encryption, compression) of an SMB message. Returns it, None if it stays encrypted, and these."""
         transforms = PLAIN
         if message.begins_with(4) == TRANSFORM_MAGIC:
             decrypted = self._smb2.decrypt(direction, message)
@@ -147,7 +147,7 @@ class SmbConnection:
         return message, transforms
 
     def _decode_error(self, direction: Direction, message: Message, error: DecodeError) -> None:
-        """Reports an SMB message that violates its specification. Only this message is lost."""
+        """Reports an SMB message of the connection that violates its specification. Only this message is lost."""
         reason = message.reason or str(error)
         if isinstance(error, OutputLimitError):
             reason = str(error)

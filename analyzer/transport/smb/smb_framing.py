@@ -203,7 +203,7 @@ class Framing:
         return self._pieces[0][1].time_ns_at(0) if self._pieces else self._held.since_ns
 
     def feed(self, data: TracedBytes | Gap, start: int = 0, stop: int | None = None) -> list[Framed]:
-        """Takes the stream's bytes of `data` from `start` to `stop`, or a gap. Returns the SMB messages that are complete."""
+        """Takes the stream's bytes of `data` from `start` to `stop`, or a gap, and returns the SMB messages that are complete."""
         out: list[Framed] = []
         if isinstance(data, Gap):
             self._gap(data, out)
@@ -310,7 +310,7 @@ class Framing:
         self._lose(LostMessages(over, frames, reason), out)
 
     def finish(self) -> list[Framed]:
-        """Ends SMB framing with the stream. Returns the incoming message as far as it came."""
+        """Ends SMB framing with the stream, and returns the incoming message as far as it came."""
         out: list[Framed] = []
         if self._state is FramingState.SEEKING:
             self._skip_held()
@@ -323,7 +323,7 @@ class Framing:
         return out
 
     def _begin(self, length: int) -> None:
-        """Begins an SMB message of this length. Its framing header is held."""
+        """Begins an SMB message of this length in the framing. Its framing header is held."""
         self._state = FramingState.IN_MESSAGE
         self._total, self._at, self._prefix = length, 0, HEADER_LEN
 
@@ -355,7 +355,7 @@ class Framing:
         self._held.take_all()
 
     def _seek(self) -> bool:
-        """Drops bytes before the next SMB header. Returns False if none is in sight."""
+        """Drops framing bytes before the next SMB header. Returns False if none is in sight."""
         held = self._held.take_all()
         found = find_header(held.data)
         keep = found if found >= 0 else max(len(held) - HEADER_SPAN + 1, 0)

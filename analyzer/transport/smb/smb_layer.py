@@ -59,7 +59,7 @@ class SmbLayer:
         self._given_up: set[int] = set()
 
     def feed(self, event: Event) -> list[Event]:
-        """Takes one event of a stream. Returns the events of channels and SMB sessions that it completes."""
+        """Takes one event of a stream; returns the events of channels and SMB sessions that it completes."""
         if isinstance(event, StreamBatch | Gap):
             number = event.connection.number
             connection = self._connections.get(number)

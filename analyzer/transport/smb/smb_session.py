@@ -619,7 +619,7 @@ class SessionTimes:
             session.seen(time_ns)
 
     def flush(self) -> None:
-        """Passes the noted times on to their SMB session."""
+        """Passes the noted times of messages on to their SMB session."""
         session, source = self.session, self.source
         if session is not None and source is not None:
             times = source.times(min(self.first, self.last), max(self.first, self.last) + 1)

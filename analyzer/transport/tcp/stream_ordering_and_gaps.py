@@ -207,7 +207,7 @@ class Ordering:
 
     @staticmethod
     def _take_ack(half: Half, item: Segment, seq: int) -> int:
-        """Takes a TCP acknowledgement. Returns the position up to which it newly acknowledges the other direction, 0 if nothing is
+        """Takes a TCP acknowledgement; returns the position up to which it newly acknowledges the other direction, 0 if nothing is
         new."""
         other, need = half.other, 0
         if other.state is UNKNOWN:

@@ -161,7 +161,7 @@ class FileOpens:
         self._no_files: set[Hashable] = set()
 
     def add(self, key: Hashable, opened: FileOpen) -> None:
-        """Adds an open of a file. If the same key is still open, its close was missed."""
+        """Adds an SMB open of a file. If the same key is still open, its close was missed."""
         self._end(key)
         self._no_files.discard(key)
         if len(self._open) >= self._most_opens:
@@ -173,7 +173,7 @@ class FileOpens:
         return self._open.get(key)
 
     def is_no_file(self, key: Hashable) -> bool:
-        """Whether the open with this key was passed over, because it is no file."""
+        """Whether the SMB open with this key was passed over, because it is no file."""
         return key in self._no_files
 
     def met(
@@ -194,14 +194,14 @@ class FileOpens:
         return opened
 
     def pass_over(self, key: Hashable) -> None:
-        """Passes over the open with this key, because it is no file."""
+        """Passes over the SMB open with this key, because it is no file."""
         self._end(key)
         if len(self._no_files) >= self._most_opens:
             self._no_files.clear()
         self._no_files.add(key)
 
     def close(self, key: Hashable, carried: Carried, size: int | None) -> None:
-        """Closes the open of a file with this key. `size` is the size of its file, None if unknown."""
+        """Closes the SMB open of a file with this key. `size` is the size of its file, None if unknown."""
         self._no_files.discard(key)
         opened = self._open.get(key)
         if opened is None:
@@ -224,7 +224,7 @@ class FileOpens:
         opened.take_content(opened.written, message, span, offset, is_new=True)
 
     def finish(self, opened: FileOpen) -> None:
-        """Keeps an open file that has ended or was refused, or a file that was deleted or renamed without an open."""
+        """Keeps an SMB open of a file that has ended or was refused, or a file that was deleted or renamed without an open."""
         for content in (opened.read, opened.written):
             if content is not None:
                 content.release()

@@ -298,7 +298,7 @@ class Smb2Files:
 
 
 def _effect(level: int, buffer: Cursor) -> Callable[[FileOpen], FileAction | None] | None:
-    """Returns a function for what a level of SET_INFO does to an open file ([MS-FSCC] section 2.4), None if it does nothing."""
+    """Returns a function for what a level of SMB2 SET_INFO does to an open file ([MS-FSCC] section 2.4), or None."""
     if level == _RENAME:
         buffer.skip("rename.replace_and_root", 16)
         name = buffer.take_bytes("rename.name", buffer.u32("rename.len_name")).decode("utf-16-le", "replace")
