@@ -12,9 +12,9 @@ from analyzer.auth.security_context_type import NTLM_SIGNATURE
 from analyzer.auth.spnego import is_spnego, parse_spnego
 from analyzer.core.errors import DecodeError
 
-# Where the client's challenge lies in an NTLMv2 response ([MS-NLMP] section 2.2.2.7).
+# The place of the client's challenge in an NTLMv2 response ([MS-NLMP] section 2.2.2.7).
 _CLIENT_CHALLENGE = slice(32, 40)
-# What a caller asks for, whatever the program: to sign, to seal, and what the server may do in its name.
+# Flags that the caller chooses and not the program: sign, seal, and what the server may do in its name.
 _ASKED = Flag.SIGN | Flag.SEAL | Flag.IDENTIFY
 
 

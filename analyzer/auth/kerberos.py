@@ -271,7 +271,7 @@ def open_ticket(request: ApReq, key: Key) -> TicketPart | None:
     plain = key.decrypt(_USAGE_TICKET, request.ticket.cipher) if key.etype == request.ticket.etype else None
     if plain is None:
         return None
-    # What follows the value is padding of ciphers that need it.
+    # Bytes behind the value are padding of ciphers that need it.
     fields = read(plain, 0, "krb5.enc_ticket_part").expect(0x63, "krb5.enc_ticket_part")
     inside = fields.only("krb5.enc_ticket_part").fields("krb5.enc_ticket_part")
     return TicketPart(

@@ -8,7 +8,7 @@ from __future__ import annotations
 _MASK = 0xFFFFFFFF
 _BLOCK_LEN = 64
 _BEGIN = (0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476)
-# Of each round: what is added, by how much the words are turned, and the words of the block in their order.
+# For each round: the added number, the rotations, and the order of the words of the block.
 _ROUNDS = (
     (0, (3, 7, 11, 19), range(16)),
     (0x5A827999, (3, 5, 9, 13), (0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15)),

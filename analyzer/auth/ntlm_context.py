@@ -31,7 +31,7 @@ SIGNATURE_LEN = 16
 
 # How far behind the proven position keystream is kept, for messages delivered twice or late.
 _KEEP_BEHIND = 256 * 1024
-# Of what need not be kept, so much is forgotten at a time.
+# Keystream that need not be kept is forgotten in pieces of this size.
 _FORGET = 64 * 1024
 # How far forward a search may look when it is not known how much was lost.
 _SEARCH_AHEAD = 1024 * 1024
@@ -45,14 +45,14 @@ _SEARCH_UNALIGNED = 64 * 1024
 _SEARCH_BUDGET = 350_000
 _FIRST_SHARE = 8
 _MOST_HALVINGS = 6
-# What each message may cost in any case, so that a later, better hint about the loss is not in vain.
+# The cost that each message may have in any case, so that a later, better hint about the loss is not in vain.
 _SEARCH_MINIMUM = 256
 _REMEMBERED = 512
 # How much keystream a search makes at a time.
 _STRETCH = 4096
 # Keystream that is made in one go, so that a jump over much of it does not hold it three times.
 _MADE_AT_ONCE = 1024 * 1024
-# What may be made beyond the proven position without asking the budget: twice what a PDU can have (its length has 16 bits).
+# Keystream that may be made ahead without asking the budget: twice what a PDU can have (its length has 16 bits).
 _FREE_AHEAD = 128 * 1024
 _HEADER_LEN, _TRAILER_LEN = 24, 8
 # Plain numbers: members of an enumeration are slower to find and to compare.
@@ -321,7 +321,7 @@ class NtlmContext:
             return
         cost = 1 + len(piece.body) // 1024
         low = stream.position
-        # What was lost had a header, a sec_trailer and a signature in each PDU, of which only a checksum spends keystream.
+        # Each lost PDU had a header, a sec_trailer and a signature. Of these only the checksum spends keystream.
         guess = low + stream.failed_length
         if stream.lost_length:
             overhead = (_HEADER_LEN + _TRAILER_LEN + SIGNATURE_LEN) - self._tail()

@@ -25,7 +25,7 @@ _MAX_TEXT_BYTES = 1024 * 1024
 # Python's TOML parser takes time and memory by the square of the parts of a key, and secrets files have no use for dots.
 _LONG_KEY = re.compile(r"""(?<![\w"'-])(?:(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){16}""")
 
-# What a secrets file may hold, table by table, and what people write instead.
+# The keys of a secrets file, table by table, and words that people write instead.
 _KNOWN_KEYS = {
     "": ("users", "keytabs", "smb_session_keys", "kerberos_keys"),
     "users": ("username", "domain", "password", "nt_hash"),
@@ -194,7 +194,7 @@ def _split_account(who: str | None) -> tuple[str | None, str | None]:
     return username, domain or None
 
 
-# Where shells put the output of a command that stands in the place of a file: <(command).
+# Paths by which shells pass the output of a command as a file: <(command).
 _OF_SHELLS = ("/dev/fd/", "/proc/self/fd/")
 
 

@@ -15,7 +15,7 @@ Sender = Literal["initiator", "acceptor"]
 # bytes a try, of some two microseconds, and so much keystream a byte, of which RC4 makes 300 MB a second.
 BYTES_A_TRY, KEYSTREAM_A_BYTE = 2, 64
 
-# What every NTLM message begins with, [MS-NLMP] section 2.2.1.
+# The first bytes of every NTLM message, [MS-NLMP] section 2.2.1.
 NTLM_SIGNATURE = b"NTLMSSP\x00"
 
 

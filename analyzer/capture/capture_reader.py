@@ -50,7 +50,7 @@ BLOCK_BYTES = 6 * 1024 * 1024
 # The C library of Linux gives memory back to the system beyond twice the largest piece that was freed before, if that had no
 # more than this; each page then costs a fault when it is wanted again, for each block.
 _KEPT_BYTES = 32 * 1024 * 1024 - 64 * 1024
-# What the files of a merge hold together, roughly; each gets its share, but no less than is worth a read.
+# Bytes that the files of a merge hold together, roughly. Each gets its share, but at least what is worth a read.
 MERGE_BYTES = 16 * 1024 * 1024
 FEWEST_BLOCK_BYTES = 64 * 1024
 # What is known of a short frame takes many times its memory while its block is read; blocks of such are given out in parts.
@@ -197,13 +197,13 @@ class _CaptureFile:
         self.reader: PcapFile | PcapngFile | EtlFile | None = None
         self._stream: ByteStream | None = None
         self._items: Iterator[FrameBlock | Problem] = iter(())
-        # What was read of a source that cannot be opened again, while its place among the others was not known.
+        # Items that were read to find the first time, of a source that cannot be opened again.
         self._seen: list[FrameBlock | Problem] = []
         self._seen_names: dict[str, str] = {}
         self._hashed: HashedFile | None = None
         self._file: BinaryIO | None = None
         self._position = 0
-        # What the file was, and what it says as an event trace log, known when it has been read to its end.
+        # The digest of the file and its facts as an event trace log, known after it was read to its end.
         self.digest: FileDigest | None = None
         self.trace: EventTrace | None = None
 

@@ -68,8 +68,8 @@ class ByteStream(Protocol):
         its end."""
 
     def step_back(self, size: int) -> bool:
-        """Makes the last `size` bytes of the decompressed stream the next to be read, if that costs nothing. Returns whether it
-        did."""
+        """Makes the last `size` bytes of the decompressed stream the next to be read, if that costs nothing, and returns whether it
+        was possible."""
 
     def any_place(self) -> AnyPlace | None:
         """Returns the decompressed bytes for reading at any place, None if that is costly."""

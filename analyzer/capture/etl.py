@@ -40,13 +40,13 @@ from analyzer.results.records.capture_records import EventTrace, ProcessHint, Tr
 
 __all__ = ["EtlFile", "is_etl"]
 
-# What cannot be read at any place lies in a temporary file beyond this.
+# A stream that cannot be read at any place goes to a temporary file above this size.
 _IN_MEMORY = 8 * 1024 * 1024
 _PIECE = 1024 * 1024
 # So many packets of several events may be incomplete at the same time.
 _MOST_OPEN = 4096
 _MOST_PROCESSES, _MOST_HINTS = 1 << 16, 64
-# Where the addresses of an IP packet begin, and how many words of 4 bytes they are, by its version.
+# The place of the addresses in an IP header, and their number of 4-byte words, by version.
 _ADDRESSES = {4: (12, 2), 6: (8, 8)}
 _ETHERNET_LEN = 14
 _CLOCKS: dict[int, Literal["performance counter", "system time", "cpu cycles"]] = {

@@ -59,7 +59,7 @@ _SYSTEM_TAGS = tuple(_HEADER_MARK << 8 | kind for kind in SYSTEM_KINDS)
 # The event of the configuration of a processor (SystemConfig_CPU): type 10 of group 11.
 _CONFIGURATION = 11 << 8 | 10
 _PROCESSOR_NUMBER = 0xFF
-# What a message (WPP) carries in front of its time, by bits of its options: a sequence number, a GUID or a component.
+# Fields of a message (WPP) before its time, by bits of its options: a sequence number, a GUID or a component.
 _MESSAGE_PARTS = ((1, 4), (2 | 4, 16))
 _MESSAGE_TIMED, _MESSAGE_OPTIONS_AT, _MESSAGE_PARTS_AT = 8, 6, 8
 FILETIMES_PER_S = 10_000_000
@@ -252,7 +252,7 @@ class Events:
         self._places = np.array([place for place, _, _ in run], np.int64)
         self._firsts = [first for _, _, first in run]
         stops = np.minimum(self._begins + np.array([length for _, length, _ in run], np.int64), len(self.data))
-        # How many buffers end in what is no event.
+        # The number of buffers that end in bytes that are no event.
         self.starts, self.ends, self.damaged = _walked(self.data, self._begins + BUFFER_HEADER_LEN, stops)
 
     def __len__(self) -> int:

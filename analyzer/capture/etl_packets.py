@@ -52,7 +52,7 @@ _COMPONENT, _PACKET, _DROPPED_PACKET = 20, 160, 170
 _EXTENDED = 1
 # There are not so many types of extended data items.
 _MOST_ITEMS = 32
-# What has no frame: a packet whose first bytes are none that we read, and one whose events are not all there.
+# Link types of packets that become no frame: unknown first bytes, missing events.
 NO_LINK, LACKING = 0xFFFF, 0xFFFE
 _LINKS = {
     PACKET_TYPES["ethernet"]: int(LinkType.ETHERNET),
@@ -62,7 +62,7 @@ _LINKS = {
 _OUT = tuple(DIRECTION_TAGS[name] for name in ("out", "tx", "egress"))
 _IN = tuple(DIRECTION_TAGS[name] for name in ("in", "rx", "ingress"))
 _MOST_NAME = 255
-# Of an Ethernet header, and what an IP header needs.
+# The lengths of an Ethernet header and of the shortest IP headers.
 _ETHERNET_LEN, _IPV4_LEN, _IPV6_LEN = 14, 20, 40
 _ETHERTYPE_IPV4, _ETHERTYPE_IPV6 = 0x0800, 0x86DD
 # Number 4 of what NDIS keeps beside a packet (NDIS_NET_BUFFER_LIST_INFO): priority, a bit, and the VLAN from bit 4 on.

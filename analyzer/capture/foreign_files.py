@@ -94,7 +94,7 @@ def looks_like(head: bytes) -> str:
     if not head.translate(None, _TEXT):
         return "text"
     try:
-        # What was looked at may end within a character.
+        # The head may end within a character.
         getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
         return "no format we know"

@@ -193,7 +193,7 @@ class _RecordFinder:
     def __init__(self, chain: Chain, header: PcapHeader) -> None:
         self._chain = chain
         self._order = header.order
-        # What is sought of the seconds, and where it stands in them; known when a block was looked at.
+        # The sought bytes of the seconds, and their place in these. `learn` sets both.
         self._high: bytes
         self._high_at: int
         self._first = 0

@@ -7,10 +7,10 @@ from typing import Literal
 
 Order = Literal["<", ">"]
 
-# Of pcap files: microseconds, nanoseconds, Kuznetzov's longer records, and IXIA's lcap.
+# pcap files: microseconds, nanoseconds, Kuznetzov's longer records, and IXIA's lcap.
 MICRO, NANO, KUZNETZOV, IXIA_HW, IXIA_SW = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34, 0x1C0001AC, 0x1C0001AB
 PCAP = (MICRO, NANO, KUZNETZOV, IXIA_HW, IXIA_SW)
-# Of pcapng sections: the type of their first block, and what stands behind its type and its length.
+# pcapng sections: the type of their first block, and the magic behind its type and length.
 SECTION_HEADER, SECTION_MAGIC = 0x0A0D0D0A, 0x1A2B3C4D
 
 

@@ -417,7 +417,7 @@ class PcapngFile:
 
     def _read_names(self, data: bytes, pos: int, length: int) -> None:
         at, stop = pos + 8, pos + length - 4
-        # As with options.
+        # The length of the block stands behind the last name, like behind options.
         while True:
             kind, size = unpack_from(self._order + "HH", data, at)
             at += 4

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from analyzer.core.errors import InputError
 
-# What a shell or a parent opened before the program began (process substitution): its bytes come.
+# Files that a shell or a parent opened before the program began (process substitution). Their bytes will come.
 _DESCRIPTORS = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 _KINDS = {
     stat.S_IFIFO: "a named pipe",

@@ -175,7 +175,7 @@ def _head(columns: tuple[ArrowColumn, ...]) -> bytes:
     return _MAGIC.ljust(8, b"\0") + _message(_SCHEMA, _schema(columns), 0)
 
 
-# Of a batch that lies in the file: place, length of what stands before its values, length of these.
+# The place of a batch in the file, the length of its message, and the length of its values.
 _Block = tuple[int, int, int]
 _BLOCK = struct.Struct("<qi4xq")
 _COUNT = struct.Struct("<I")
@@ -208,7 +208,7 @@ class _BatchForm(NamedTuple):
 
 @lru_cache(128)
 def _batch_form(nodes: int, buffers: int) -> _BatchForm:
-    # What stands in its place nowhere else.
+    # Marks: no other bytes of the message are equal to them.
     rows, body = int.from_bytes(b"\4" * 8, "little"), int.from_bytes(b"\5" * 8, "little")
     node, buffer = b"\1" * 15 + b"\2", b"\1" * 15 + b"\3"
     marked = _message(

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Protocol
 from weakref import finalize
 
-# What is appended is written in pieces of so much, and read so.
+# The log is written and read in pieces of this size.
 _SEGMENT = 1 << 18
 
 
@@ -68,7 +68,7 @@ class Log:
         self._file = SpillFile()
         # The position of what is appended next.
         self.end = 0
-        # Where each segment begins, and its bytes, or where it lies in the file.
+        # The beginning of each segment, and its bytes or its place in the file.
         self._starts = array("q")
         self._places: list[bytes | int] = []
         self._tail = bytearray()
@@ -115,7 +115,7 @@ class Log:
 
     def read(self, position: int, length: int) -> bytes:
         """Reads `length` bytes of the log from a position on."""
-        # What is read lies, as a rule, where something was read last.
+        # Most reads lie in the segment that was read last.
         start, data = self._seen
         first = position - start
         if first >= 0 and first + length <= len(data):

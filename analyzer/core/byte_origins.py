@@ -308,7 +308,7 @@ class PackedOrigins(Struct, Source, eq=False):
 
     packed: bytes
     length: int
-    # Where each part begins, and the rows of it; None until more than one row is looked at.
+    # The beginning of each part, and its rows. None until more than one row is looked at.
     parts: tuple[list[int], list[tuple[FrameExtent, ...]], list[bool]] | None = None
 
     def _read(self) -> tuple[list[int], list[tuple[FrameExtent, ...]], list[bool]]:
@@ -449,5 +449,5 @@ def joined_place(sources: list[Source], firsts: list[int], lengths: list[int]) -
     return JoinedSource(sources, firsts, lengths), 0
 
 
-# What a test or `decode` holds in its hand was not captured.
+# Bytes that a test or `decode` brings were not captured.
 NOWHERE: Source = PackedOrigins(b"", 0)

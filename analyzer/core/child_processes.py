@@ -164,7 +164,7 @@ def may_copy() -> bool:
 
 
 _LENGTH = Struct("<Q")
-# What a copy makes before what it made is read, in bytes; the system holds as much again, where it allows that.
+# Bytes that a copy makes ahead of the reader. The system holds as much again, if it allows that.
 _WAITING = 4 << 20
 
 

@@ -9,7 +9,7 @@ from msgspec import MsgspecError
 from analyzer.core.file_names import without_raw_bytes
 from analyzer.core.printable_text import printable
 
-# What decoding ends in where bytes are damaged or values contradict each other.
+# Errors of decoding damaged bytes or values that contradict each other.
 CONTRADICTIONS = (MsgspecError, LookupError, ValueError, TypeError, ArithmeticError, RecursionError)
 
 

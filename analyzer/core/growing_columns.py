@@ -33,7 +33,7 @@ class Columns:
         self.formats = dict(formats)
         self._indexes = {name: at for at, name in enumerate(formats)}
         self._row = Struct("<" + "".join(formats.values()))
-        # Where each number begins in a row, and what reads it.
+        # The place of each number in a row, and its reader.
         begins = accumulate((calcsize(f"<{form}") for form in formats.values()), initial=0)
         self._fields = {
             name: (begin, Struct(f"<{form}").unpack_from)
@@ -108,7 +108,7 @@ class GrowingColumns(Columns):
         self._log = log
         # The rows behind the last full group, row by row: so they are quickest appended.
         self._last = bytearray()
-        # Where each full group lies in the log, and where its columns begin and end in it.
+        # The place of each full group in the log, and the bounds of the columns in a group.
         self._places = array("q")
         self._bounds = [0, *accumulate(GROUP * calcsize(f"<{form}") for form in formats.values())]
 

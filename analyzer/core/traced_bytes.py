@@ -288,7 +288,7 @@ class _Concatenation(TracedBytes, frozen=False, kw_only=True):  # type: ignore[m
     starts: list[int] | None = None
     joined: bytes | None = None
 
-    # What it is made of is looked up on request: most are skipped, all but their first bytes.
+    # The parts are joined on request: of most only the first bytes are read.
     @property  # type: ignore[misc]
     def source(self) -> Source:
         if self.found is None:

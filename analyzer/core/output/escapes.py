@@ -21,7 +21,7 @@ _JSON_CONTROLS = re.compile(
 _JSON_CONTROLS_BEGIN = (b"\x7f", b"\xc2", b"\xd8", b"\xe2", b"\xef", b"\xf3")
 # The same for text, and all of C0 but tab and line feed, which a quoted cell may hold (RFC 4180 section 2).
 _CELL_CONTROLS = "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
-# What spreadsheets take for the start of a formula (OWASP, "CSV Injection"), wide forms included.
+# Characters that begin a formula for spreadsheets (OWASP, "CSV Injection"), with their wide forms.
 _FORMULA = r"^[=+\-@\t\r＝＋－＠]"
 _TO_ESCAPE = f"{_FORMULA}|{_CELL_CONTROLS}"
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")

@@ -22,7 +22,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.file_names import without_raw_bytes
 from analyzer.core.output.gate import PartFile
 
-# What fsspec needs for the URLs of other storage, by their scheme.
+# The packages that fsspec needs for URLs of other storage, by scheme.
 _PACKAGES = {
     "s3": "s3fs",
     "s3a": "s3fs",
@@ -38,7 +38,7 @@ _PACKAGES = {
 
 # Hexadecimal digits of a SHA-256 in the name of a file.
 _DIGEST = 32
-# What is done alone takes milliseconds.
+# Work under the lock takes milliseconds.
 _ALONE_WITHIN_S, _ASKED_AGAIN_S = 10.0, 0.01
 
 

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from analyzer.core.byte_log import Log
 
-# How long a digest is, and so a mark.
+# The length of a digest, and of a mark.
 DIGITS = 64
 _MEMORY, _PIECE = 16 << 20, 1 << 20
 

@@ -13,7 +13,7 @@ from typing import IO
 from analyzer.core.output.gate import Destination, guarded_output
 from analyzer.core.output.pager import paged
 
-# What rich may take for a tag, or for backslashes that escape each other before one.
+# Text that rich may read as a tag, or as escaped backslashes before a tag.
 _TAG = re.compile(r"(?:^|[^\\])\[[a-z#/@]|\\\\\[")
 # Whether a pager has the terminal.
 _paging = False
@@ -26,8 +26,9 @@ def write_markup(
     pager: list[str] | None = None,
     at_once: bool = False,
 ) -> None:
-    """Writes lines with rich's markup to a terminal or another destination. `lines` is called with the number of columns, or None.
-    `lines` is called with the number of columns, None if there is no terminal.
+    """Writes lines with rich's markup to a terminal or elsewhere. `lines` takes the number of columns, None if there is no
+    terminal. `lines` is called with the number of columns, or None. `lines` is called with the number of columns, None if there is
+    no terminal.
 
     What came from a capture must have been escaped before it was marked up (`report.text.safe`). On a terminal it goes through the
     `pager`, where there is one. With `at_once`, a reader has each line without delay.

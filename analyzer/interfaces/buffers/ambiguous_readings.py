@@ -27,7 +27,7 @@ from analyzer.interfaces.buffers.struct_layouts import (
 NO_STRING = 0xFFFFFFFF
 # Types of blocks with counter ids.
 _WITH_IDS = (COUNTERS, COUNTERSET)
-# What is left of surrogates where text was decoded: those that are no half of a pair.
+# Surrogates that are left in decoded text: they are no half of a pair.
 _UNPAIRED = re.compile("[\ud800-\udfff]")
 
 

@@ -223,7 +223,7 @@ def _perf_data(compiled: Any) -> Iterator[str]:
             yield f"block {number}: {len(rest)} bytes at its end belong to nothing"
         at += getattr(block, "size", 0)
         inner = getattr(body, "instances", None)
-        # What the instances take up, with their header: the block without its own header, counter ids and rest.
+        # Bytes of the instances with their header: the block without its own header, counter ids and rest.
         if inner is not None and hasattr(inner, "instances") and hasattr(body, "rest"):
             ids = getattr(body, "counters", None)
             taken = block.size - 16 - len(rest) - (0 if ids is None else ids.size + len(ids.uncounted))

@@ -245,7 +245,7 @@ def located(compiled: Any, error: BaseException, size: int) -> DecodeError:
     return translated(error, ".".join(name for name, _, _ in path), path[-1][1], size)
 
 
-# Of a buffer with many damaged structures, so many are described beside the first.
+# The most damaged structures of a buffer that are described beside the first.
 _MOST_DESCRIBED = 8
 
 
@@ -292,7 +292,7 @@ def walk_objects(compiled: Any, path: str, base: int) -> Iterator[tuple[str, Any
     """Yields every compiled object below `compiled`, with its path and where its stream begins, the root first."""
     yield path, compiled, base
     for held, place in compiled._debug.items():
-        # What is read on demand is held under another name; by its own it would be read again.
+        # Fields read on demand are held under another name; by their own name they would be read again.
         name, child = held.removeprefix("_m_"), getattr(compiled, held, None)
         places = place["arr"] if isinstance(child, list) else [place]
         for number, item in enumerate(child if isinstance(child, list) else [child]):

@@ -227,7 +227,7 @@ class _Mapper:
         self._status_name = status_name
         # The readers of performance data of the first version look at many fields by themselves: only these decide on no other.
         self._free = free
-        # What ended the tree, and what ended parts of it whose damage is contained.
+        # The error that ended the tree, and errors that ended parts whose damage is contained.
         self._lazy: LazyError | None = None
         self._damage: list[LazyError] = []
 
@@ -582,7 +582,7 @@ def deciding(spans: Sequence[tuple[int, int, bool]], length: int) -> bytes:
 
 
 _LITTLE = Encoding()
-# What of performance data of the first version decides on no other field, beside the values of counters.
+# Fields of PERF_DATA_BLOCK that decide on no other field, beside the values of counters.
 _WINPERF_FREE = frozenset({*CLOCK, "perf_time", "perf_freq", "perf_time_100ns"})
 # Types whose `value` or `data` is what the field that has them is about.
 _WRAPPERS = {"ndr.conformant_varying", "ms_rrp_stubs.optional_u4", "ms_scmr_stubs.optional_u4"}

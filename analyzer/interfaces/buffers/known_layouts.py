@@ -70,7 +70,7 @@ class SameLayout(Generic[_Layout, _Word]):
             return None
         words = np.frombuffer(data, self._form)
         for known in of_the_size:
-            # Of few words, `any` takes several times as long.
+            # For few words, `any` takes several times as long.
             if not np.count_nonzero((words ^ known.words) & known.fixed):
                 layout: _Layout = known.layout
                 return layout

@@ -550,7 +550,7 @@ class _SinglesOneByOne:
 
     def __init__(self) -> None:
         self.blocks = 0
-        # What `Singles` has of each value, and the value.
+        # The columns of `Singles` for each value, then the value.
         self.entries: list[tuple[int, int, int, int, int, int, int, int | bytes]] = []
 
     def take_values(

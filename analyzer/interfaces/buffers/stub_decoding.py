@@ -100,7 +100,7 @@ def _places(interface: Interface, opnum: int, side: Side, data: bytes, ndr64: bo
     return StubPlaces(decoded.params, where, decoded.status, decoded.consumed)
 
 
-# Who polls sends the same request again and again. Answers up to the second length are read at once.
+# Pollers send the same request again and again. Answers up to the second length are read at once.
 _SHORT_REQUEST, _SHORT_ANSWER = 64, 4096
 _known_places = lru_cache(maxsize=1024)(_places)
 
@@ -270,7 +270,7 @@ def _try_stub(
     return stub, None
 
 
-# What no result holds: the password of the account that a service is to run as.
+# Parameters that no result holds: the password of the account that a service runs as.
 _SECRET = frozenset({"lpPassword"})
 # Parameters with parameters of their own.
 _STRUCTURES = frozenset({"MsScmrStubs.ServiceStatus", "MsScmrStubs.ServiceConfig"})
@@ -366,5 +366,5 @@ class _ReadParameters:
                     }
                     for entry, referents in zip(value.entries, value.referents, strict=True)
                 ]
-        # What is left are unique pointers to what is above and to integers, and integers with alignment.
+        # The rest are unique pointers to the types above and to integers, and integers with alignment.
         return self._value(getattr(value, "value", None))

@@ -121,7 +121,7 @@ class TreeText(Struct, frozen=True):
 class TreeTexts:
     """Makes the JSON texts of the trees of many buffers, and caches those of short ones."""
 
-    # Of buffers that are longer none is kept, and of more than these in all, with their texts, those not used for longest.
+    # Longer buffers are not kept. Above the total, with texts, buffers unused for longest are dropped.
     MAX_LENGTH = 16 * 1024
     MAX_BYTES = 4 * 1024 * 1024
 

@@ -27,7 +27,7 @@ from analyzer.interfaces.buffers.winperf_object_values import PERF_NO_INSTANCES,
 _Values = list[int | str | None]
 # Stands for a number in text: JSON has no such character elsewhere.
 _NUMBER = orjson.Fragment(b"\0")
-# What the clocks of a header and of objects are called, beside SYSTEMTIME.
+# Names of the clocks in headers and objects, beside SYSTEMTIME.
 _TICKS = {"perf_time", "perf_freq", "perf_time_100ns"}
 
 

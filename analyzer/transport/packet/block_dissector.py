@@ -48,7 +48,7 @@ from analyzer.transport.packet.waiting_segments import (
 # A block waits until this many bytes of frames after it were looked at, so that a flow which is recognised late does
 # not lose what came shortly before (the handshake, and a first message cut in pieces).
 LOOK_BEHIND_BYTES = 2 * 1024 * 1024
-# What each frame adds to them, its record in the file: frames without any bytes do not wait for ever.
+# Bytes that each frame adds for its record, so that frames without bytes do not wait for ever.
 FRAME_COST = 16
 _MOST_ENDPOINTS = 100_000
 _MOST_OF_A_KIND = 16

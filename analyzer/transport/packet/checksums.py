@@ -16,7 +16,7 @@ from analyzer.transport.packet.frame_dissector import TCP, checksum_fails
 from analyzer.transport.packet.tunnels import Bools, IntArray, Views
 
 _USUAL_HEADER_LEN = 20
-# Where segments are thin in a buffer they are copied together first.
+# Segments that are few in a large buffer are copied together first.
 _DENSE = 4
 _U64 = npt.NDArray[np.uint64]
 
@@ -61,7 +61,7 @@ def bad_tcp_checksums(
     swapped = (lengths & 0xFF) << 8 | lengths >> 8 & 0xFF
     # Segmentation offload makes longer ones; no frame has 16 MiB.
     swapped += (lengths >> 16) << 8
-    # What a card was to finish after the capture saw it.
+    # Checksums that a card finishes after the capture are accepted.
     left -= pseudo
     finished = np.flatnonzero((left % 0xFFFF != 0) & ((left - swapped) % 0xFFFF != 0))
     if len(finished):

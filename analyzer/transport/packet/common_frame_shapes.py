@@ -66,7 +66,7 @@ _TUNNEL_NUMBERS = tuple(sorted(map(swapped, TUNNEL_PORTS)))
 _KERBEROS_NUMBER = swapped(KERBEROS_PORT)
 _FAMILIES_IPV4 = np.array((link_layers.AF_INET, link_layers.AF_INET << 24), np.uint32)
 _FAMILIES_IPV6 = np.array((*link_layers.AF_INET6, *(family << 24 for family in link_layers.AF_INET6)), np.uint32)
-# What payloads that begin like ours begin with: framing or the version of DCERPC, or the first byte of a protocol id from this on.
+# First bytes of payloads that may be ours: framing, the version of DCERPC, or protocol ids from this byte on.
 _FIRST_BYTES, _SMB_IDS = (0, 5), 0xFC
 _SMB_AFTER_FRAMING = int.from_bytes(b"SMB", "little")
 # The usual shape: where its TCP header lies in a frame, and in what was coalesced of a frame the EtherType with the first byte of
@@ -302,7 +302,7 @@ def _ipv4(views: Views, frames: IntArray, at: IntArray, ends: IntArray, inside: 
         # Segmentation offload leaves the length zero; then the tunnel's headers decide where the packet ends.
         regular &= views.u16[at + 2] != 0
     is_tcp = regular & (protocols == TCP) & (payload + TCP_LEN <= ends)
-    # Of the rest, what a frame on its own may show something in.
+    # Other packets in which `frame_dissector` may find something.
     rest = ~is_tcp
     rest &= _INTERESTING[protocols] | (first < 0x45) | (first > 0x4F)
     if rest.any():

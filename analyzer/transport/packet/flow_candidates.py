@@ -22,7 +22,7 @@ _SMB_IDS = frozenset({b"\xffSMB", b"\xfeSMB", b"\xfdSMB", b"\xfcSMB"})
 # C706 12.6.4: the connection-oriented PDU types (request, response, fault, bind ... orphaned), and AUTH3 of MS-RPCE.
 _PDU_TYPES = frozenset({0, 2, 3, *range(11, 20)})
 _DREP_BYTES = frozenset({0x00, 0x10})
-# What has to be captured of a payload to recognise SMB, and to recognise DCERPC (its common header).
+# Bytes of a payload that are needed to recognise SMB, and DCERPC (its common header).
 SMB_SIGNATURE_LEN, PDU_HEADER_LEN = 8, 16
 
 

@@ -80,7 +80,7 @@ class _NotingDissector(FrameDissector):
         # The addresses of the innermost packet of the frame, and the datagram that the frame is a fragment of.
         self._addresses = (b"", b"")
         self._datagram: FragmentKey | None = None
-        # What the fragments of UDP datagrams belong to whose first fragment was seen; None where nobody reads it.
+        # The frame kind of UDP datagrams whose first fragment was seen. None: nobody reads them.
         self._datagrams: dict[FragmentKey, FrameKind | None] = {}
         self._loose = 0
 

@@ -25,7 +25,7 @@ NOTHING = -1
 
 ETHERNET_LEN = 14
 SLL_LEN, SLL2_LEN = 16, 20
-# Where the address of the sender lies in the header of a link layer, and how long the header is.
+# The place of the sender's address in a link-layer header, and the length of the header.
 SENDERS: Mapping[int, tuple[int, int]] = {
     LinkType.ETHERNET: (6, ETHERNET_LEN),
     LinkType.LINUX_SLL: (6, SLL_LEN),

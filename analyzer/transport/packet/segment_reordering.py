@@ -71,7 +71,7 @@ def waiting_order(
     keys = _keys(len(columns), needed, sides)
     if keys is None:
         return None
-    # Of those that waited for the same, one that answers the other has more behind it.
+    # Of segments that waited for the same one, an answer has the larger sum.
     order = np.lexsort((begins + acked, keys))
     return _within_bounds(columns, order, sizes, again, most_waiting)
 
@@ -94,7 +94,7 @@ def _is_disordered(stretch: IntArray, side: IntArray, sizes: IntArray, begins: I
     ends = np.empty((2, len(side)), np.int64)
     for way in (0, 1):
         mine = np.where(side == way, sizes, 0)
-        # What this end sent in the stretch until then.
+        # The bytes that this end sent in the stretch so far.
         before = np.cumsum(mine) - mine
         ends[way] = before - before[np.searchsorted(stretch, stretch)]
     own, other = np.where(side == 0, ends, ends[::-1])

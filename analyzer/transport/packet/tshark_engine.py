@@ -317,7 +317,7 @@ class TsharkEngine:
 
     def _segment(self, packet: Packet, frame: int, time_ns: int) -> Event | None:
         protocols = str(_fields(packet.frame_info).get("frame.protocols", "")).split(":")
-        # What an ICMP message quotes was not sent here.
+        # A TCP header quoted in an ICMP message was not sent here.
         if "tcp" not in protocols or "icmp" in protocols or "icmpv6" in protocols:
             return None
         below = protocols[: len(protocols) - 1 - protocols[::-1].index("tcp")]

@@ -51,7 +51,7 @@ class WaitingSegments:
 
     def __init__(self) -> None:
         self._started: dict[int, None] = {}
-        # Of each segment its flow and the size of its payload, and the segments.
+        # The flows of segments, the sizes of their payloads, and the segments.
         self._waiting: deque[tuple[Hashes, IntArray, FrameBlock | list[Found]]] = deque()
         self._count = self._bytes = 0
         # Flows that were started since `released` was last called.

@@ -221,7 +221,7 @@ class Association:
         self._security.lost(self._sender(from_client), length)
         if header.ptype not in (_REQUEST, _RESPONSE, _FAULT) or length < RESPONSE_LEN:
             return
-        # What the call was about stands before whatever is wrong.
+        # The fields that identify the call stand before the damage.
         opnum = int.from_bytes(data.data[22:24], header.order) if header.ptype == _REQUEST else None
         head = CallHead(0, int.from_bytes(data.data[20:22], header.order), length, opnum)
         part = FragmentPart(data, 0, length, raw.smb, length, length, Missing.UNDECODABLE, bad=str(error))
@@ -477,7 +477,7 @@ def _first_transfer(offer: Offer) -> Syntax | None:
 
 
 _Take = Callable[[Association, bool, RawPdu, SecTrailer | None, list[Event]], None]
-# What takes each PDU type (C706 12.6.4; RTS: [MS-RPCH] 2.2.3.5).
+# The method that takes each PDU type (C706 12.6.4; RTS: [MS-RPCH] 2.2.3.5).
 _PDU_TYPES: dict[int, _Take] = {
     Ptype.RESPONSE: Association._call_pdu,
     Ptype.REQUEST: Association._call_pdu,

@@ -244,7 +244,7 @@ class PendingCall(Struct):
         return self.request.times or self.response.times
 
 
-# What is emitted for a call as far as it got, by it and by why it has no response; None where nobody asked for it.
+# Makes the event of a call as far as it got; the text explains a missing response. None: the call is not wanted.
 Emit = Callable[[PendingCall, str], Event | None]
 
 

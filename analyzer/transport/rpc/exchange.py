@@ -23,7 +23,7 @@ from analyzer.transport.rpc.call_pairing import CallSide, PendingCall, Presentat
 from analyzer.transport.rpc.security_table import Security, SecurityTable
 
 _EMPTY = SideState.EMPTY
-# What becomes of most calls.
+# The state of most calls.
 _COMPLETE: tuple[CallState, str | None] = ("complete", None)
 _NO_SECURITY = AuthInfo(AuthType.NONE, AuthLevel.NONE, "none", None, Decryption.NOT_SEALED, None, None)
 
@@ -99,7 +99,7 @@ class ExchangeMaker:
     def exchange(self, call: PendingCall, why: str) -> Exchange | None:
         """Makes the exchange of a call, as far as it got; None if the call is not selected. `why` explains a missing response."""
         if call.presentation is None or call.presentation.transfer is None:
-            # Where the capture swapped frames, the answer to the bind may have been read after the request.
+            # If the capture swapped frames, the answer to the bind may come after the request.
             call.presentation = self._presentations.get(call.context_id, call.presentation)
         presentation, request, response = call.presentation, call.request, call.response
         secured = self._security_of(call)

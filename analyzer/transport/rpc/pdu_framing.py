@@ -68,7 +68,7 @@ class Framer:
     """Splits one direction of a channel into DCERPC PDUs."""
 
     def __init__(self) -> None:
-        # What is held of a PDU.
+        # The held beginning of a PDU.
         self.held = TracedBuffer()
         self._position = 0
         self._spans: deque[tuple[int, SmbInfo | None, bool]] = deque()
@@ -93,7 +93,7 @@ class Framer:
             at = start
             while at < stop:
                 if not self.held.length and not self._seeking:
-                    # What is whole stays where it lies.
+                    # Whole PDUs stay where they lie.
                     data, begun = piece.data, at
                     while stop - at >= HEADER_LEN:
                         try:
@@ -111,7 +111,7 @@ class Framer:
                 if batch.fresh and at == start and self.held.length and self._is_another(piece, at, stop):
                     out += self._cut_short()
                     continue
-                # What completes the PDU that is held is joined with it, what follows stays where it is.
+                # Only bytes that complete the held PDU are joined with it. Later bytes stay where they are.
                 lacking = self._lacking()
                 end = at + lacking if 0 < lacking < stop - at else stop
                 self._hold(piece[at:end], batch.smb, batch.fresh and at == start)
@@ -156,7 +156,7 @@ class Framer:
             try:
                 header = read_header(self.held.peek(HEADER_LEN))
             except DecodeError as error:
-                # What stands here is no PDU: everything up to the next plausible header is lost to us.
+                # These bytes are no PDU: everything up to the next plausible header is lost.
                 self._lose(str(error), captured=True)
                 out.append(CutPdu(None, EMPTY, None))
                 continue

@@ -63,7 +63,7 @@ class Security:
         self._last_time_ns = 0
         self._frames: set[int] = set()
         self._is_answered = False
-        # What refused it: the kind of message, its status, and words; and what was captured in place of an answer.
+        # The refusal: kind of message, status, and words. Then what was captured in place of an answer.
         self._refusal: tuple[RefusedBy, int, str] | None = None
         self._last_leg = ""
         self._calls = 0

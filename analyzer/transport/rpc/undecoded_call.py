@@ -24,7 +24,7 @@ from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.interface_names import interface_name, method_name
 
 _STATUS_BYTES = 4
-# Who was logged on to an SMB session and the number of that logon, where nobody else was than when the pipe was opened.
+# Identity and logon in force: not stated if they are those under which the pipe was opened.
 _NOBODY: tuple[Identity | None, int | None] = (None, None)
 LEVEL_NAMES = {
     AuthLevel.NONE: "none",

@@ -7,7 +7,7 @@ from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import Channel
 from analyzer.transport.channel.channel_events import ChannelBatch, SmbInfo
 
-# What a request and the header of its response take between the data of two responses, and little more.
+# A little more than a request and a response header take between the data of two responses.
 _NEIGHBOURING = 512
 
 
@@ -39,7 +39,7 @@ class Emitter:
             and channel is batch.channel
             and from_client == batch.from_client
             and smb is batch.smb
-            # What holds much between is not held for the little that is wanted.
+            # A piece with much between the wanted bytes is not held for these.
             and (piece is not self._piece or start - self._last <= _NEIGHBOURING)
         ):
             batch.spans.append((piece, start, stop))

@@ -249,7 +249,7 @@ class Smb1Reader:
             missing = displacement - so_far
             reason = "a part of the transaction was not captured"
             self._out.append(ChannelGap(opened.channel, from_client, missing, message.frames, reason))
-        # What came before is not emitted twice.
+        # Bytes that came before are not emitted twice.
         start = min(start + max(so_far - displacement, 0), stop)
         if from_client:
             request.sent = max(so_far, displacement + length)
@@ -314,7 +314,7 @@ class Smb1Reader:
             kind = "pipe"
         session.add_open(_key(fid), Open(kind, name, header.tid), self._out)
         if request is not None:
-            # What is chained behind an open means the file just opened.
+            # Commands chained behind an open use the file just opened.
             request.fid = fid
 
     def _read_answered(
@@ -370,7 +370,7 @@ class Smb1Reader:
     def _info(self, header: Smb1Header, session: Session) -> SmbInfo:
         """Returns how an SMB1 message was carried (dialect, session, protection)."""
         signed, logon = bool(header.flags2 & FLAG2_SIGNED), session.in_force
-        # What a renewal under way states grows with its messages.
+        # The identity of a renewal under way grows with its messages.
         stated = logon.identity if logon is not None and logon is session.pending else None
         key = (self._state.dialect, header.uid, signed, logon, stated)
         info = self._infos.get(key)

@@ -114,7 +114,7 @@ IOCTL_RESPONSE = FixedFields(
     ("ioctl.ofs_output", "I"),
     ("ioctl.len_output", "I"),
 )
-# Where the longest of these stops: so much of a message is looked at before its data.
+# The end of the longest of these. So much of a message is looked at before its data.
 LONGEST = max(layout.stop for layout in tuple(vars().values()) if isinstance(layout, FixedFields))
 
 

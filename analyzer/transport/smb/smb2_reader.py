@@ -118,7 +118,7 @@ class Smb2Request(Struct):
     path: str | None = None
     impersonation: int | None = None
     setup: Smb2Setup | None = None
-    # What it carried to a pipe, where that may come again; the open that it asks for again; whether it is itself sent again.
+    # Data to a pipe that may come again; the open that it opens again; whether the request itself is sent again.
     sent: SentData | None = None
     reopens: bytes | None = None
     is_replay: bool = False
@@ -159,7 +159,7 @@ class Smb2Infos:
         if session is not None:
             logon = session.in_force if session.former else session.pending or session.logon
             number = session.number
-            # What a renewal under way states grows with its messages.
+            # The identity of a renewal under way grows with its messages.
             stated = logon.identity if logon is not None and logon is session.pending else None
         dialect, transforms = self._state.dialect, operation.transforms
         signed = operation.header.flags & FLAG_SIGNED

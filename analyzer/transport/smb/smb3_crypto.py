@@ -130,7 +130,7 @@ def _aead(cipher: int, key: bytes) -> AESCCM | AESGCM:
     return AESCCM(key, tag_length=16) if cipher in (AES_128_CCM, AES_256_CCM) else AESGCM(key)
 
 
-# What stands in the place of a signature while it is computed.
+# Zeros in the place of the signature while it is computed.
 _NO_SIGNATURE = bytes(16)
 
 

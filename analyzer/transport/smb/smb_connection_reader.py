@@ -175,12 +175,12 @@ class SmbConnection:
 
         shared = self._state.shared
         shared.packed += len(packed)
-        # What a header promises is counted before it is made: few bytes that grow again and again are a bomb too.
+        # Promised bytes are counted before they are made: few bytes that grow again and again are a bomb too.
         promised = int.from_bytes(packed.data[4:8], "little")
         # Empty pages compress a thousand times, whole conversations do not: beyond the free part the average counts.
         free, ratio = shared.limits.smb_decompressed_free, shared.limits.smb_ratio
         if shared.unpacked + promised > free + ratio * shared.packed:
             raise OutputLimitError(f"compressed messages of the capture grow more than {ratio} times")
-        # What cannot be opened costs what it promised, too.
+        # A message that cannot be decompressed costs its promised bytes, too.
         shared.unpacked += promised
         return decompress_message(packed)

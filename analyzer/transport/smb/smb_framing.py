@@ -224,7 +224,7 @@ class Framing:
                         out.append(Message(data, begin, at, length))
                     if at == stop:
                         break
-                # What completes a message is joined with what is held of it, what follows stays where it is.
+                # Only bytes that complete the held message are joined with it. Later bytes stay where they are.
                 end = stop
                 if self._state is FramingState.IN_MESSAGE:
                     end = min(stop, at + self._prefix + self._total - self._at - len(self._held))

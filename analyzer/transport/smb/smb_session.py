@@ -45,7 +45,7 @@ from analyzer.transport.tcp.protocol_recognition import looks_like_dcerpc
 if TYPE_CHECKING:
     from analyzer.transport.smb.smb_connection_state import ConnectionState
 
-# Of frames and of names, so many are kept of a session.
+# The most frames and names that are kept of a session.
 MAX_FRAMES = 64
 MAX_NAMES = 1024
 _MAX_INFOS = 256
@@ -71,9 +71,9 @@ class SessionLogon:
         self.handshake = handshake
         self.first_time_ns = time_ns
         self.frames = list(frames)[:MAX_FRAMES]
-        # Who an SMB1 client says it is where no handshake does.
+        # The identity that an SMB1 client states without a handshake.
         self.plain_identity: Identity | None = None
-        # What the answer granted, None where it was not captured.
+        # The grant in the answer, None if that was not captured.
         self.granted: Granted | None = None
         # The ends of the connection that its messages came over, where that may be a further one of the session.
         self.ends: tuple[Endpoint, Endpoint] | None = None

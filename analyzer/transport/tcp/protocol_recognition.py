@@ -100,7 +100,7 @@ class Recognition:
     """Recognises for each TCP connection which protocol it carries."""
 
     def __init__(self) -> None:
-        # What each connection carries that has sent something; None: nothing of ours.
+        # The protocol of each connection that has sent something. None: not ours.
         self._states: dict[int, _Undecided | Protocol | None] = {}
 
     def feed(self, events: list[Event]) -> tuple[list[Event], list[Connection]]:

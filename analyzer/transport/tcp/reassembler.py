@@ -345,7 +345,7 @@ class Reassembler:
             kept = [item.seq for item in flow.first_segments if item.src == syn.src]
             return bool(kept) and all((seq - syn.seq - 1) & MASK > 0xFFFF for seq in kept)
         if half.isn == syn.seq:
-            # The same again. After the end: a refused client tries again with the same number.
+            # A repeated SYN. After the end it is new: a refused client tries again with the same number.
             return flow.was_reset and not flow.has_events
         if half.isn is not None or flow.is_closed:
             return True

@@ -15,7 +15,7 @@ from analyzer.results.records.record_types import Endpoint
 
 # 0: sent by `Connection.a`; 1: sent by `Connection.b`.
 Direction = Literal[0, 1]
-# What a connection of ours carries.
+# The protocol that a connection of ours carries.
 Protocol = Literal["smb", "dcerpc", "kerberos"]
 
 

@@ -48,7 +48,7 @@ from analyzer.transport.packet.segment import FARTHEST_AHEAD, Segment
 from analyzer.transport.tcp.stream_events import Connection, Direction
 
 MASK = 0xFFFFFFFF
-# What an entry costs beside its bytes: objects around a payload, measured roughly.
+# Memory of an entry beside its bytes: objects around a payload, measured roughly.
 SEGMENT_COST = 512
 
 DATA, CUT, FINISH = range(3)
@@ -164,7 +164,7 @@ class Half:
         # Position of the next byte to deliver, and the highest one the peer acknowledged (looked at only where it is higher).
         self.next = 0
         self.acked = 0
-        # What the peer acknowledged last, in file order.
+        # The last acknowledgement of the peer, in file order.
         self.last_ack = 0
         # Frame of the last delivered byte.
         self.frame: int | None = None

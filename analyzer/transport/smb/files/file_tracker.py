@@ -33,7 +33,7 @@ class FileLog:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._opens = FileOpens(limits.opens_in_all, MAX_FILES)
-        # Of all connections: a session may have several.
+        # The trees of all connections: a session may have several.
         self._trees: dict[tuple[SessionKey, int], str | None] = {}
         self._smb2: dict[int, Smb2Files] = {}
         self._smb1: dict[int, Smb1Files] = {}

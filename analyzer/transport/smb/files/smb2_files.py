@@ -340,7 +340,7 @@ _REQUESTS: dict[int, Callable[[Smb2Files, _Operation, _Smb2FileRequest], None]] 
     WRITE: Smb2Files._write_asked,
     SET_INFO: Smb2Files._set_info_asked,
 }
-# Of requests that nothing but an open is asked with: the fields, of which the FileId is the last.
+# The fields of requests that concern only opens. The last field is the FileId.
 _OF_OPENS = {READ: READ_REQUEST, WRITE: WRITE_REQUEST}
 _RESPONSES: dict[int, Callable[[Smb2Files, _Operation, _Smb2FileRequest], None]] = {
     TREE_CONNECT: Smb2Files._tree_answered,
