@@ -80,7 +80,7 @@ def foreign_capture(head: bytes) -> str | None:
 
 
 def looks_like(head: bytes) -> str:
-    """Names what a file that is no capture looks like by its first bytes, as the end of a sentence."""
+    """Names what a file that is no pcap looks like by its first bytes, as the end of a sentence: `a PDF document`."""
     for magic, name in (*_CAPTURES, *_OTHERS):
         if head[: len(magic)].lower() == magic.lower():
             return name
