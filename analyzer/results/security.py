@@ -184,7 +184,7 @@ class AuthInfo(Struct, frozen=True, cache_hash=True):
     logon: int | None = None
 
     def caller(self, of_session: Identity | None) -> Identity | None:
-        """Returns the identity that makes a call: that of RPC, else that of the SMB session, which servers use without RPC security.
+        """Returns the identity that makes a call: that of RPC, else that of the SMB session, which servers use without RPC.
 
         If somebody authenticated by RPC without a known name, nobody is named: the server acts for that one, not for the session's
         user. RPC answers state no guest. A client that claims the same name by RPC as in a session that was granted to a guest

@@ -413,12 +413,14 @@ class Side(Value, frozen=True, kw_only=True):
 class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
     """A remote call with its bytes. `number` is 0 until the calls are put in order.
 
-    `channel` is the number of the open of a pipe or TCP connection that carried the call. `impersonation` is the level with which
-    the pipe was opened ([MS-SMB2] section 2.2.13). `security` and `smb_identity` are what both authentications say. `query` is the
-    query handle of a PerflibV2 call, in its state before the call. For a call of the registry, `read` is set for reads of
-    performance values, `key` for calls on a performance key, and `key_number` counts the key handles of the capture from 1. `path`
-    is any other key that it opens, deletes or works on (`HKLM\\SOFTWARE`), if the openings of handles were captured. For a call of
-    the service control manager, `key_number` counts its handles likewise, and `path` is the name of the service.
+    The call came over `channel`, the number of an open of a pipe or of a TCP connection. `impersonation` is the level with which
+    the pipe was opened ([MS-SMB2] section 2.2.13). Both authentications are in `security` and `smb_identity`. `query` is the query
+    handle of a PerflibV2 call, in its state before the call.
+
+    For a call of the registry, `read` is set for reads of performance values, and `key` for calls on a performance key. Its
+    `key_number` counts the key handles of the capture from 1. Its `path` is any other key that it opens, deletes or works on
+    (`HKLM\\SOFTWARE`), if the openings of handles were captured. For a call of the service control manager, `key_number` counts its
+    handles likewise, and `path` is the name of the service.
     """
 
     channel: int
@@ -551,7 +553,7 @@ _GIVEN = ("phKey", "lpServiceHandle", "lpScHandle")
 
 
 class HasParams(Protocol):
-    """The request or response of a call, of which only the parameters are needed."""
+    """The request or response of a call. Only its parameters are needed."""
 
     @property
     def params(self) -> dict[str, Any]: ...

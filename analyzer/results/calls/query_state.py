@@ -56,7 +56,7 @@ class Held(Sequence[Identifier]):
 
     @property
     def whole(self) -> Sequence[Identifier]:
-        """Returns the query handle's list of counters as it is now: it may have grown."""
+        """Returns the present list of the query handle's counters: it may have grown."""
         return self._items
 
     @overload

@@ -1,4 +1,4 @@
-"""Metadata files: what servers reported about their counters, saved as versioned JSON, and used to fill the gaps of a capture.
+"""Metadata files: what servers reported about their counters, as versioned JSON that fills the gaps of a capture.
 
 A metadata file holds, for each server by its address, the registration information and names of countersets ([MS-PCQ] section
 3.1.4.1.2) and the name tables of winperf. What the capture states always stands; if a file differs, a note says so. Names of one
