@@ -27,9 +27,9 @@ class PerflibSample(Struct, frozen=True):
 
     `id_source` says how the counter of the block is known: `index` (QueryCounterInfo), `replay` (the order of adding), or None. The
     value of `raw` is an unsigned integer, a string for text counters, or None for an error block (`block_status` says why). Clocks
-    are those of the answer's header: `perf_time_stamp` in ticks of `perf_freq` per second, `perf_time_100ns` in 100 ns since 1601.
-    The sample is `repeated` if an earlier block of the answer has the same counter of the same instance: both were added to the
-    query.
+    are those of the answer's header: `perf_time_stamp` in ticks of `perf_freq` per second, `perf_time_100ns` in 100 ns since the
+    year 1601 began. The sample is `repeated` if an earlier block of the answer has the same counter of the same instance: both were
+    added to the query.
     """
 
     query: str | None

@@ -81,7 +81,7 @@ _RARE = {
 
 
 def parent_marks(name: str, parent: int | None, services: frozenset[int]) -> tuple[ProcessMark, ...]:
-    """What is odd about the parent of a process. `services` are the process ids of the service control manager, as far as they were
+    """Returns the marks for an odd parent of a process. `services` are the process ids of the service control manager that were
     seen: it starts every svchost ("Hunt Evil")."""
     if parent is None or not services or parent in services or _EXTENSION.sub("", name).casefold() != "svchost":
         return ()
@@ -90,7 +90,7 @@ def parent_marks(name: str, parent: int | None, services: frozenset[int]) -> tup
 
 
 def name_marks(name: str) -> tuple[ProcessMark, ...]:
-    """What is odd about the name of a process, nothing of a usual one."""
+    """Returns the marks for an odd name of a process; none for a usual name."""
     plain = _EXTENSION.sub("", name) if "." in name else name
     found = (_resemblance(plain.casefold()), _randomness(plain))
     return tuple([mark for mark in found if mark is not None])
@@ -112,8 +112,8 @@ def _resemblance(plain: str) -> ProcessMark | None:
 
 
 def _is_one_change_away(text: str, known: str) -> bool:
-    """Whether two process names are one change apart: one letter is changed, added, left out or swapped with the next (a
-    Damerau-Levenshtein distance of 1) in a text that is another and at most one letter longer or shorter."""
+    """Whether two different process names are one change apart: one letter is changed, added, left out or swapped with the next (a
+    Damerau-Levenshtein distance of 1). Their lengths differ by at most one."""
     start = 0
     while start < min(len(text), len(known)) and text[start] == known[start]:
         start += 1

@@ -418,9 +418,9 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
     handle of a PerflibV2 call, in its state before the call.
 
     For a call of the registry, `read` is set for reads of performance values, and `key` for calls on a performance key. Its
-    `key_number` counts the key handles of the capture from 1. Its `path` is any other key that it opens, deletes or works on
-    (`HKLM\\SOFTWARE`), if the openings of handles were captured. For a call of the service control manager, `key_number` counts its
-    handles likewise, and `path` is the name of the service.
+    `key_number` counts the key handles of the capture (the first is 1). Its `path` is any other key that it opens, deletes or works
+    on (`HKLM\\SOFTWARE`), if the openings of handles were captured. For a call of the service control manager, `key_number` counts
+    its handles likewise, and `path` is the name of the service.
     """
 
     channel: int
