@@ -109,8 +109,8 @@ class Analysis(Struct, frozen=True, eq=False, weakref=True):
     capture states about them: names, the state of handles, earlier readings of a counter.
 
     `files` has the files of SMB sessions, if asked for; their frames are ids. `jobs` is the number of processes that read the
-    capture and may build its screens. `packets` is None until somebody looks at packets (`pipeline.packets`). `given` is what the
-    command line asked for, None without one. `dataset` is set if the analysis was made of a dataset and not of captures.
+    capture and may build its screens. `packets` is None until somebody looks at packets (`pipeline.packet_rereading`). `given` is
+    what the command line asked for, None without one. `dataset` is set if the analysis was made of a dataset and not of captures.
     """
 
     capture: CaptureFacts

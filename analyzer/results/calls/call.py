@@ -531,8 +531,8 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def handle(self) -> str | None:
-        """Returns the name of the handle that the call works on: `q2` for the second query handle of the capture, `k1` for the
-        first registry key, `s1` for the first handle of a service or of the service control manager."""
+        """Returns the name of the call's handle: `q2` for the second query handle of the capture, `k1` for the first registry key,
+        `s1` for the first handle of a service or of their manager."""
         if self.query is not None:
             return f"q{self.query.number}"
         return f"{'s' if self.is_svcctl else 'k'}{self.key_number}" if self.key_number is not None else None
