@@ -1,6 +1,6 @@
-"""The packets of calls: captures read once more in, the frames that carried calls and the SMB messages in them out.
+"""Reads captures once more for the packets of calls: the frames that carried calls, and the SMB messages in them.
 
-For those who look at a call (`report`, `browse`, `show --packets`): an analysis itself holds no frames.
+`report`, `browse` and `show --packets` need them: an analysis itself holds no frames.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def packets_of(
     limits: Limits = DEFAULTS,
     most_bytes: int = MAX_PACKET_BYTES,
 ) -> Packets:
-    """The packets of the calls with these numbers, of all calls by default, of an analysis that was made of these sources.
+    """Returns the packets of the calls with these numbers (default: all) of an analysis that was made of these sources.
 
-    Sources that cannot be read again give no packets, and the reason.
+    If the sources cannot be read again, there are no packets, but the reason.
     """
     lacking = why_not(sources, engine)
     if lacking is not None:
@@ -85,9 +85,8 @@ def packets_of(
 
 
 def broke_off(lost: Sequence[Problem], analysis: Analysis, last: int) -> str | None:
-    """Why a second reading of the captures of an analysis ended before their frame `last`; None where it reached that frame. `lost`
-    are the problems of files in it: those of the first reading are no news.
-    """
+    """Returns why a second reading of an analysis's captures ended before their frame `last`; None if it reached that frame. `lost`
+    are the problems of files in the second reading. Problems that the first reading had do not count."""
     if not lost:
         return None
     known = {problem.text for problem in analysis.problems}

@@ -39,7 +39,7 @@ class _Hosts:
     def ends(
         self, ends: SmbSession | Logon | Call, seen: int | str, time_ns: int, protocol: str
     ) -> tuple[_Host, _Host]:
-        """The hosts at both ends of a session, a logon or a call, as client and as server of its protocol."""
+        """Returns the hosts at both ends of a session, logon or call: the client and the server. Notes their roles."""
         client = self.host_at(ends.client.ip, (seen, True), time_ns)
         server = self.host_at(ends.server.ip, (seen, False), time_ns)
         client.roles[f"{protocol} client"] = server.roles[f"{protocol} server"] = None
