@@ -95,7 +95,7 @@ def broke_off(lost: Sequence[Problem], analysis: Analysis, last: int) -> str | N
 
 
 def why_not(sources: Sequence[Source], engine: str) -> str | None:
-    """Why captures cannot be read once more for packets; None where they can."""
+    """Returns why captures cannot be read once more for packets; None if they can."""
     if any(is_case(source) for source in sources):
         return "a case does not hold captured packets"
     if not all(isinstance(source, str | Path) and special_file(source) is None for source in sources):
@@ -104,7 +104,7 @@ def why_not(sources: Sequence[Source], engine: str) -> str | None:
 
 
 def _with_header(sent: Message) -> TracedBytes:
-    """An SMB message with its framing header ([MS-SMB2] section 2.1), where that was captured before it."""
+    """Returns an SMB message with its framing header ([MS-SMB2] section 2.1), if the header was captured before it."""
     data, start = sent.data, sent.start
     if start >= HEADER_LEN and int.from_bytes(data.part(start - HEADER_LEN, start), "big") == sent.length:
         return data[start - HEADER_LEN : sent.stop]

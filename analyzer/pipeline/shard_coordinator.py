@@ -80,7 +80,7 @@ class ProcessReader(StartedProcess):
         super().__init__(work, task, variables=ONE_THREAD)
 
     def facts(self) -> ShardFacts | None:
-        """What the process found in its shard; None where it failed."""
+        """Returns what the process found in its shard; None if it failed."""
         found = self._receive()
         return found if isinstance(found, ShardFacts) else None
 

@@ -96,7 +96,7 @@ class PairingDifference(Struct, frozen=True):
 
 
 class CrosscheckResult(Struct, frozen=True):
-    """The result of a crosscheck: where we and tshark agree, and where not."""
+    """The result of a crosscheck: agreements and differences between tshark and us."""
 
     path: str
     out_of_order: bool
@@ -228,7 +228,7 @@ def crosscheck(
 
 
 class _ShownFrame(Struct, frozen=True):
-    """What tshark shows of one frame."""
+    """One frame as tshark shows it."""
 
     frame: int
     protocols: str

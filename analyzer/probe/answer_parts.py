@@ -11,7 +11,7 @@ from analyzer.results.methods.perflib import Opnum
 
 
 def data_of(answer: Reply) -> bytes:
-    """The `lpData` of an answer to the probe; empty where the call failed or its answer does not decode."""
+    """Returns the `lpData` of an answer to the probe; empty if the call failed or its answer does not decode."""
     if answer.status != 0:
         return b""
     try:

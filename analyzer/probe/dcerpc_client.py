@@ -64,7 +64,8 @@ class Reply(Struct, frozen=True):
 
     @property
     def status(self) -> int | None:
-        """The return value in the server's reply, which ends every response of PerflibV2 and winreg; None where there is none."""
+        """Returns the return value in the server's reply, which ends every response of PerflibV2 and winreg; None if there is
+        none."""
         return (
             int.from_bytes(self.stub[-4:], "little") if self.lost is None and self.fault is None and self.stub else None
         )

@@ -113,7 +113,7 @@ class Lab:
 
     @property
     def calls(self) -> int:
-        """How many requests the probe sent; the log has binds too."""
+        """Returns how many requests the probe sent; the log has binds too."""
         return sum(entry.answer.opnum >= 0 for entry in self.log)
 
     def fail(self, why: str) -> None:

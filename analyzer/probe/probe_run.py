@@ -50,7 +50,7 @@ class Target(Struct, frozen=True):
         return f"{self.name}, {'pipe winreg over SMB at' if self.is_pipe else 'TCP'} port {self.port}"
 
     def address(self) -> tuple[str, int]:
-        """The address of the server to probe; raises `InputError` where the name has no address."""
+        """Returns the address of the server to probe. Raises `InputError` if the name has no address."""
         try:
             found = socket.getaddrinfo(self.name, self.port, type=socket.SOCK_STREAM)
         except OSError as error:

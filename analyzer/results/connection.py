@@ -1,4 +1,4 @@
-"""What carried calls: channels, SMB sessions and logons, presentation contexts, and captured PDUs."""
+"""The carriers of calls: channels, SMB sessions and logons, presentation contexts, and captured PDUs."""
 
 from __future__ import annotations
 

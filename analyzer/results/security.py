@@ -144,8 +144,8 @@ class Identity(Struct, frozen=True, cache_hash=True):
 
     @property
     def account_source(self) -> AccountSource | None:
-        """What names the account: the server's answer where it granted less than was claimed, the logon itself, the opened Kerberos
-        ticket, or the KDC's reply; None where nothing does."""
+        """Returns what names the account: the handshake, the opened Kerberos ticket, the KDC's reply, or the server's answer if it
+        granted less than was claimed. None if nothing does."""
         if self.claimed_otherwise is not None or self.is_guest:
             return "answer"
         if self.client_principal is not None:

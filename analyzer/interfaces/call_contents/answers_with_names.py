@@ -49,7 +49,7 @@ class Binding(Struct, frozen=True, eq=False):
 
     @property
     def num_values(self) -> int:
-        """How many values each data answer of this binding has."""
+        """Returns how many values each data answer of this binding has."""
         layout = self.layout
         return len(layout.places) if isinstance(layout, WinperfLayout) else len(layout.data_sizes)
 
@@ -82,7 +82,7 @@ class Bindings:
         self._known: Kept[Binding] = Kept(self.MAX_VALUES)
 
     def perflib(self, server: Endpoint, query: QueryView | None, data: bytes) -> tuple[PerfDataParts, Binding] | None:
-        """A PerflibV2 data answer to a query and its binding; None where it is irregular, or has text among its values."""
+        """Returns a PerflibV2 data answer to a query with its binding; None if it is irregular or has text among its values."""
         read = PERF_DATA.read(data)
         if read is None or read.texts:
             return None

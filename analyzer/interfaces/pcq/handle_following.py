@@ -156,7 +156,7 @@ class Following:
         return self._order[at - self._first]
 
     def view(self, at: int) -> QueryView | None:
-        """The state of the query handle of a call; None where it has none."""
+        """Returns the state of the query handle of a call; None if it has none."""
         view = self.views[at - self._first]
         return self.states[view] if view >= 0 else None
 

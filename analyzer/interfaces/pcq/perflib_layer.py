@@ -80,8 +80,8 @@ class PerflibLayer:
 
 
 class Lesson(Struct, frozen=True):
-    """What a PerflibV2 call can teach about a counterset: server, counterset, request code and language (None: its instances were
-    asked for), and the digest of the answer."""
+    """A lesson: what a PerflibV2 call can teach about a counterset of a server. `asked` is request code and language (None: its
+    instances were asked for), `digest` that of the answer."""
 
     server: str
     counterset: str
@@ -128,7 +128,7 @@ class CatalogLearner:
 
 
 def lesson_of(call: Call) -> Lesson | None:
-    """What a PerflibV2 call can teach of a counterset; None for nothing."""
+    """Returns what a PerflibV2 call can teach about a counterset; None for nothing."""
     guid = call.counterset
     if guid is None or call.state != "complete" or call.status != 0:
         return None

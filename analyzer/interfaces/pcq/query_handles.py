@@ -67,7 +67,7 @@ class BlockTypes(Struct, frozen=True):
 
 
 class _Channel(Struct):
-    """What happened on an RPC channel that concerns all query handles used on it.
+    """Events on an RPC channel that concern all query handles used on it.
 
     Handles look here when they are used. To tell each of many handles each event of many channels would take the product.
     """
@@ -352,7 +352,7 @@ def block_types(data: bytes) -> BlockTypes | None:
 
 
 def _contradiction(held: Sequence[Identifier], answer: BlockTypes) -> str | None:
-    """A sentence where a data answer cannot be one to the query handle's counters in this order, else None."""
+    """Returns a sentence if a data answer cannot belong to the query handle's counters in this order, else None."""
     if answer.promised != len(held):
         return f"a data answer has {answer.promised} blocks, but by the calls before it the handle holds {len(held)} counters"
     for block, (identifier, kind) in enumerate(zip(held, answer.types, strict=False)):

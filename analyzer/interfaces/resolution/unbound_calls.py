@@ -149,8 +149,7 @@ class ContextReadings:
 
     @property
     def only(self) -> ContextGuess | None:
-        """Returns the only interface that fits all calls of the context and that a call proves; None if there is none, or if there
-        are two."""
+        """Returns the only interface that fits all calls of the context, if a call proves it. None for none, or for two."""
         found = [
             ContextGuess(interface, syntax, proofs) for (interface, syntax), proofs in self._proofs.items() if proofs
         ]

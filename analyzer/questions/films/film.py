@@ -76,8 +76,8 @@ class FilmBlock(Struct, frozen=True):
 
 
 class BlockHead(Struct, frozen=True):
-    """The head of a film's block: its rows, its numbers of columns and polls, the poll from which each layout is used, and cells
-    with text by position."""
+    """The head of a film's block: its rows and its numbers of columns and polls. `layouts` has the poll from which each layout is
+    used, `exact` the cells with text by position."""
 
     rows: list[int]
     columns: int
@@ -113,8 +113,8 @@ class FilmFrame(Struct, frozen=True, eq=False):
 
 
 class PollCells(Struct, frozen=True, eq=False):
-    """The cells of a poll of a film, in the order of the answer: row, column, place of the bytes, state, value, and texts by
-    position."""
+    """The cells of one poll of a film, in the order of the answer. Each has row, column, place of its bytes, state and value;
+    `exact` has texts by position."""
 
     rows: Ints
     columns: Ints
@@ -189,8 +189,8 @@ class Film(Struct, eq=False):
         return bisect_right(self.times_ns, time_ns) - 1
 
     def names_at(self, poll: int, frame: FilmFrame) -> dict[int, str]:
-        """Returns the names of the rows at a poll of the film, by row number, as counter paths write them: the second row with a
-        name is `#1`. `frame` is the block of the poll."""
+        """Returns the names of the rows at a poll of the film by row number, in the spelling of counter paths. The second row with
+        a name is `#1`. `frame` is the block of the poll."""
         there = [
             (number, row.name) for number, row in enumerate(self.rows) if row.name is not None and row.is_there(poll)
         ]
@@ -218,8 +218,8 @@ class Film(Struct, eq=False):
 
 
 class Films(Struct, frozen=True, eq=False):
-    """The films of a capture, the remarks on cells (whether there is a value, and the words), and the number of polls left out
-    because there were too many."""
+    """The films of a capture. `says` has the remarks on cells (whether there is a value, and the words). `left_out` counts the
+    polls that were too many."""
 
     films: list[Film]
     says: list[tuple[bool, str]]

@@ -258,7 +258,7 @@ def _column_number(lane: _Lane, plan: ValuePlan, place: int, nth: int) -> int:
 
 
 def _decimals(series: Series) -> int:
-    """How many decimals the displayed values of a film's column have: a number that a server counted has none
+    """Returns how many decimals the displayed values of a film's column have. A number that a server counted has none
     (`formulas.shown`)."""
     formula = formula_of(series.counter_type) if series.counter_type is not None else None
     if formula is None or series.attributes & ATTRIB_REAL:

@@ -506,8 +506,8 @@ def _plain_guid(text: str) -> str:
 
 
 def _equal_to_anything(literal: Word | Text) -> _Test:
-    """Returns a filter's test that compares a literal with values of unknown kind: a quoted text with texts only, a word with every
-    kind it can be read as."""
+    """Returns a filter's test for equality of a literal with values of unknown kind. A quoted text is only compared with texts, a
+    word with every kind it can be read as."""
     text = _plain_guid(literal.text)
     if isinstance(literal, Text):
         return lambda value: value == text

@@ -153,7 +153,7 @@ class Selection(Struct, frozen=True):
 
     @property
     def words(self) -> str | None:
-        """The selection of calls in words; None where everything is shown."""
+        """Returns the selection of calls in words; None if everything is shown."""
         parts = []
         if self.since is not None:
             parts.append(f"since {self.since.text}")

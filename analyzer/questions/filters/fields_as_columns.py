@@ -214,7 +214,7 @@ class CallColumns:
         return None
 
     def _may_have(self, path: str) -> Mask:
-        """Which calls may have a value at a filter's path."""
+        """Returns which calls may have a value at a filter's path."""
         first, _, rest = path.partition(".")
         if first in BOTH_SIDES:
             part = rest.partition(".")[0]

@@ -54,8 +54,8 @@ def with_article(kind: Kind) -> str:
 
 
 def vocabulary() -> dict[str, Any]:
-    """Returns the whole vocabulary of filters for the script of the page, which reads filters itself: the fields of calls with
-    kind, paths, choices and meaning, and the grammar."""
+    """Returns the whole vocabulary of filters for the script of the page, which reads filters itself. It has the fields of calls
+    with kind, paths, choices and meaning, and the grammar."""
     return {
         "fields": [
             [field.name, field.kind.name, list(field.paths), list(field.choices), field.meaning]

@@ -169,7 +169,7 @@ def _plain_types(hint: Any) -> Iterator[Any]:
 
 
 def _meta(hint: Any) -> Meta:
-    """What a record type says of a field that a filter may name."""
+    """Returns what a record type states about a field that a filter may name."""
     while get_origin(hint) is not Annotated:
         hint = next(part for part in get_args(hint) if get_origin(part) is Annotated)
     return next(meta for meta in hint.__metadata__ if isinstance(meta, Meta) and meta.description)

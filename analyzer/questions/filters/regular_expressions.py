@@ -42,7 +42,7 @@ def _storable(text: str) -> str:
 
 
 def _reason(message: str) -> str:
-    """Why the engine refused a regular expression, without the drawing around it."""
+    """Returns why the engine refused a regular expression, without the drawing around the message."""
     for line in message.splitlines():
         if line.startswith("error: "):
             return line.removeprefix("error: ")

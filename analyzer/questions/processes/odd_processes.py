@@ -1,11 +1,11 @@
-"""What is odd about names and parents of processes: marks with their reasons. Names alone prove nothing, and most that look odd
-are harmless; so a rule marks a name only where usual programs do not have such names (tests/questions/processes has 360 of them).
+"""Marks odd names and parents of processes, with reasons. Names alone prove nothing, and most odd ones are harmless. So a rule
+marks a name only if usual programs do not have such names (tests/questions/processes has 360 of them).
 
-* A name *resembles* a program of Windows where one letter is changed, added, left out or swapped with its neighbour, or digits
-  stand for letters. Programs that malware borrows names of (MITRE ATT&CK T1036.005), as the poster "Hunt Evil" of the SANS
-  Institute lists them, and the hosts of Windows that run other code.
-* A name looks *random* where it is of letters alone, changes between capitals and small letters at almost every one, and has pairs
-  of letters that words do not have. Tools make up such names for programs that they copy to a machine (Metasploit's
+* A name *resembles* a program of Windows if one letter is changed, added, left out or swapped with its neighbour, or if digits
+  stand for letters. The programs are those whose names malware borrows (MITRE ATT&CK T1036.005), as listed in the poster "Hunt
+  Evil" of the SANS Institute, and the hosts of Windows that run other code.
+* A name looks *random* if it has only letters, changes between capitals and small letters at almost every one, and has pairs of
+  letters that words do not have. Tools make up such names for programs that they copy to a machine (Metasploit's
   Rex::Text.rand_text_alpha, impacket's serviceinstall.py).
 """
 
@@ -112,8 +112,8 @@ def _resemblance(plain: str) -> ProcessMark | None:
 
 
 def _is_one_change_away(text: str, known: str) -> bool:
-    """Whether two different process names are one change apart: one letter is changed, added, left out or swapped with the next (a
-    Damerau-Levenshtein distance of 1). Their lengths differ by at most one."""
+    """Whether two different process names have a Damerau-Levenshtein distance of 1. Then one letter is changed, added, left out or
+    swapped with the next. Their lengths differ by at most one."""
     start = 0
     while start < min(len(text), len(known)) and text[start] == known[start]:
         start += 1

@@ -258,7 +258,7 @@ def _kind_of(counters: Sequence[str]) -> int | None:
 
 
 def _values(batches: Iterable[Batch]) -> dict[tuple[str, str, int | None], _Values]:
-    """What counter values say of each process, by server, name and process id."""
+    """Returns the counter values of each process, by server, name and process id."""
     found: dict[tuple[str, str, int | None], _Values] = {}
     for batch in batches:
         for plan, rows in batch.plans:

@@ -333,7 +333,8 @@ class Answers:
 
 
 def why_first(before: Instances | None, now: Instances | None, place: SeriesPlace) -> tuple[Why, str | None]:
-    """Why a reading of a counter has none before it: its instance is new, or its name belonged to another."""
+    """Returns why a reading of a counter has no reading before it: its instance is new, or its name belonged to another
+    instance."""
     had = before.identities_of(place) if before is not None else frozenset()
     has = now.identities_of(place) if now is not None else frozenset()
     gone = had - has

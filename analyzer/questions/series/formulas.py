@@ -139,7 +139,7 @@ class Formula(Struct, frozen=True):
 
     @property
     def samples(self) -> int:
-        """How many readings of a counter the formula takes."""
+        """Returns how many readings of a counter the formula takes."""
         return 2 if self.delta else 1
 
     @property
@@ -306,7 +306,7 @@ def _ratio(
 
 
 def standing_still(formula: Formula, newer: Reading) -> str:
-    """Why a counter's formula has a denominator of zero."""
+    """Returns why a counter's formula has a denominator of zero."""
     if formula.multi and newer.multi == 0:
         return "its multiplier is 0"
     if formula.clock is not None and not (formula.base and newer.object_ticks is None):
@@ -442,7 +442,7 @@ ATTRIB_NO_DISPLAY, ATTRIB_NO_GROUPING, ATTRIB_REAL, ATTRIB_HEX = 0x2, 0x4, 0x8, 
 
 
 def shown(value: Fraction, *, is_hex: bool, attributes: int = 0) -> str:
-    """A formatted counter value as text: hexadecimal where type or attributes ask for it, whole numbers whole, else three
+    """Returns a formatted counter value as text: hexadecimal if type or attributes ask for it, whole numbers whole, else with three
     decimals."""
     whole = value.denominator == 1
     if whole and (is_hex or attributes & ATTRIB_HEX) and value >= 0:

@@ -232,8 +232,8 @@ def points(analysis: Analysis, select: Select | None = None) -> Iterator[Point]:
 
 
 class _Last(Struct):
-    """The last reading of each counter series, by the number of the series: call, time, and the counts of answers of its group and
-    of losses."""
+    """The last reading of each counter series, by the number of the series. Each has its call and time, and the counts of answers
+    of its group and of losses."""
 
     held: Bools
     call: Ints

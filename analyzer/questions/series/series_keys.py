@@ -210,7 +210,7 @@ def id_places(objects: Iterable[tuple[WinPerfObject, bool]], table: NameTable) -
 
 
 def _winperf_identity(first: WinperfSample, found: Mapping[str, int | str | None]) -> Identity:
-    """What distinguishes a winperf instance from others of its name: the UniqueID, else the ids that it counts itself."""
+    """Returns what distinguishes a winperf instance from others of its name: the UniqueID, else the ids in its counters."""
     if first.instance_id is not None:
         return "UniqueID", first.instance_id
     ids = {kind: value for kind, value in found.items() if isinstance(value, int)}

@@ -292,8 +292,8 @@ def perflib_plan(
 
 
 class _PerflibColumn(Struct, frozen=True):
-    """The facts that all instances of a counter in a block share: its series without instance, its registration information, its
-    aggregate, and whether its counterset has only one instance."""
+    """The facts that all instances of a counter in a block share. They are its series without instance, its registration
+    information, its aggregate, and whether its counterset has only one instance."""
 
     series: Series
     info: Mapping[str, Any] | None

@@ -293,7 +293,7 @@ class _Lifetime:
         self._violations = tuple(violations)
 
     def take_stated(self, number: int, time_ns: int, what: _Stated, data: bytes) -> None:
-        """Takes a call on the query handle that columns state in full; `data` is the list in its answer, or the header of a data
+        """Takes a call on the query handle that columns state in full. `data` is the list in its answer, or the header of a data
         answer. Polls with equal statements are alike."""
         if what[0] == Opnum.QUERY_COUNTER_DATA:
             key = (*what, promised_blocks(data), self._violations)

@@ -89,7 +89,7 @@ class Machine(Struct):
 
 
 def contradiction(one: Marks, other: Marks) -> str | None:
-    """Why marks cannot be of one machine, None where they may be."""
+    """Returns why marks cannot be of one machine, None if they may be."""
     differing = [kind for kind in one if kind in other and not one[kind].keys() & other[kind].keys()]
     agreeing = {kind for kind in one if kind in other and kind not in differing}
     for kind in _NAMES:
@@ -201,8 +201,8 @@ def _join_addresses(machines: Sequence[Machine]) -> None:
 
 
 def _sightings(analysis: Analysis) -> Iterator[Sighting]:
-    """Yields the sightings of machines: both ends of each session with all of its logons, of each further connection of a session,
-    and of each RPC logon over TCP. A pipe has the ends of its session."""
+    """Yields the sightings of machines in sessions and logons. There is one for each end of a session with all of its logons, of a
+    further connection of a session, and of an RPC logon over TCP."""
     of_session: dict[int | None, list[Logon]] = {}
     for logon in analysis.logons:
         of_session.setdefault(logon.session, []).append(logon)

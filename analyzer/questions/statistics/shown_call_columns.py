@@ -126,7 +126,7 @@ class ShownCalls:
 
     @property
     def asking_size(self) -> Mask:
-        """Which of the shown calls were refused with the size that they need, as `Call.asks_size` has it."""
+        """Returns which of the shown calls were refused with the size that they need (see `Call.asks_size`)."""
         status, of_perflib = self.column("status"), self.is_of(perflib.INTERFACE)
         is_plain = self.column("fault") < 0
         found: Mask = is_plain & ~of_perflib & (status == winreg.ERROR_MORE_DATA)
@@ -142,7 +142,7 @@ class ShownCalls:
 
     @property
     def polls(self) -> Mask:
-        """Which shown calls were answered with performance data."""
+        """Returns which of the shown calls were answered with performance data."""
         by_query = self.is_of(perflib.INTERFACE) & (self.column("opnum") == perflib.Opnum.QUERY_COUNTER_DATA)
         by_value = self.is_of(winreg.INTERFACE) & self.is_one("response_buffer_kind", "winperf")
         found: Mask = self.answered & (by_query | by_value)

@@ -1,8 +1,8 @@
-"""What a capture amounts to in numbers: response times by method, polls and their rhythm, who called, and which errors came.
+"""Summarises a capture in numbers: response times by method, polls and their rhythm, who called, and which errors came.
 
-In: an analysis. Out: records, in an order that does not change from run to run. Times are in nanoseconds. A median of an
-even number of values is the mean of the middle two, rounded down; the 95th percentile is the smallest value that at least
-95 % do not exceed. Jitter is the mean distance of intervals from their median.
+In: an analysis. Out: records, in an order that does not change from run to run. Times are in nanoseconds. A median of an even
+number of values is the mean of the middle two, rounded down; the 95th percentile is the smallest value that at least 95 % do not
+exceed. Jitter is the mean distance of intervals from their median.
 """
 
 from __future__ import annotations
@@ -162,8 +162,8 @@ def _by_number(one: MethodStatsRecord) -> tuple[str, int, str]:
 
 
 class _Polled(Struct):
-    """Statistics of the polls of one handle, or of the reads of one value: the number of tries, number and time of the first and
-    the last try, and the times of the answered ones."""
+    """Statistics of the polls of one handle, or of the reads of one value. `tried` counts them; `first` and `last` are number and
+    time of the first and last one; `done` has the times of the answered ones."""
 
     ends: tuple[Endpoint, Endpoint]
     what: str | None = None

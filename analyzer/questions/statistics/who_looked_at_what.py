@@ -80,13 +80,12 @@ MAX_DETAILS = 32
 
 
 class Activity(Struct, frozen=True):
-    """What one account did to one target, over the whole capture.
+    """An activity: what one account did to one target, over the whole capture.
 
-    `target` is a GUID or a title index, None for calls about no single one; `name` its name for people;
-    `detail` says more in words. `calls` are the numbers of all such calls. `failed` counts those that
-    the server refused or did not answer. `read` are the numbers of those whose answer held what was
-    asked for; `unread` counts the others by what became of them. `refused` counts those that were
-    refused for another reason than too small a buffer.
+    `target` is a GUID or a title index, None for calls about no single one; `name` its name for people; `detail` says more in
+    words. `calls` are the numbers of all such calls. `failed` counts those that the server refused or did not answer. `read` are
+    the numbers of those whose answer held what was asked for. `unread` counts the others by their outcome. `refused` counts those
+    that were refused for another reason than too small a buffer.
     """
 
     kind: ActivityKind
@@ -228,8 +227,8 @@ _Tried = tuple[Source, int]
 
 
 class _Poll(NamedTuple):
-    """The facts shared by all polls of one caller to one query with answers of one layout: the activities, and why they showed
-    nothing if so."""
+    """The activities of equal polls: by one caller, to one query, with answers of one layout. Each has the reason why it showed
+    nothing, if so."""
 
     deeds: tuple[tuple[_Deeds, str | None], ...]
     # They are kept, so that no others can have their identity.
@@ -375,7 +374,7 @@ class _ActivitySearch:
         holds: bool,
         is_damaged: bool = False,
     ) -> None:
-        """Notes a call as its caller's activity; `holds`: its answer holds what was asked for, at least before any damage."""
+        """Notes a call as its caller's activity. Its answer `holds` what was asked for, at least before any damage."""
         which, category, name = target
         key = kind, Who(*who_of(call)), which, detail == SEALED
         deeds = self._deeds.setdefault(key, _Deeds(category, name))
@@ -682,8 +681,8 @@ def _listed(call: Call, guid: str) -> Iterator[_Seen]:
 
 
 class _ImageBlocks(NamedTuple):
-    """The blocks in answers to a query that may show processes: those of a process counterset, the counterset of all blocks if it
-    is one, and the counters of these that state process ids."""
+    """The blocks in answers to a query that may show processes. `every` is the counterset of all blocks if it is one of processes;
+    `process_ids` are the counters that state process ids."""
 
     blocks: Mapping[int, Identifier]
     every: str | None
@@ -759,8 +758,8 @@ def _process_ids(guid: str, catalog: Catalog) -> Iterator[int]:
 
 
 def _telling(columns: PerfColumns, process_ids: frozenset[int]) -> npt.NDArray[np.int64]:
-    """Returns the rows that may state a process or its id: the first value of each instance in a block, values of counters for
-    process ids, and values whose block does not name their counter. Error values do not count."""
+    """Returns the rows that may state a process or its id. These are the first value of each instance in a block, values of
+    counters for process ids, and values whose block does not name their counter. Error values do not count."""
     rows = np.flatnonzero(columns.data_size >= 0)
     counters = columns.counter_id[rows]
     is_telling = (counters < 0) | np.isin(counters, list(process_ids))

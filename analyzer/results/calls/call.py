@@ -370,7 +370,7 @@ class Side(Value, frozen=True, kw_only=True):
 
     @property
     def stub_data(self) -> bytes:
-        """The bytes of a call's `stub`, empty where there is none."""
+        """Returns the bytes of a call's `stub`, empty if there is none."""
         if self.missing is not None:
             return b""
         pdus = self.pdus
@@ -379,12 +379,12 @@ class Side(Value, frozen=True, kw_only=True):
 
     @property
     def buffer(self) -> TracedBytes | None:
-        """The content of a call's `lpData`, None where there is none."""
+        """Returns the content of a call's `lpData`, None if there is none."""
         return stub_of(self.pdus).view(*self.buffer_span) if self.buffer_span is not None else None
 
     @property
     def buffer_data(self) -> bytes:
-        """The bytes of a call's `buffer`, empty where there is none."""
+        """Returns the bytes of a call's `buffer`, empty if there is none."""
         return stub_of(self.pdus).part(*self.buffer_span) if self.buffer_span is not None else b""
 
     @property
@@ -510,8 +510,8 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def latency_ns(self) -> int | None:
-        """The latency of the call: first response frame minus last request frame; None where one side is missing, or the clock of
-        the capture went back between them."""
+        """Returns the latency of the call: first response frame minus last request frame. None if a side is missing, or if the
+        clock of the capture went back between them."""
         if self.request is None or self.response is None or self.response.after_set_back:
             return None
         latency = self.response.first_time_ns - self.request.last_time_ns
@@ -531,8 +531,8 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def handle(self) -> str | None:
-        """Returns the name of the call's handle: `q2` for the second query handle of the capture, `k1` for the first registry key,
-        `s1` for the first handle of a service or of their manager."""
+        """Returns the name of the handle that the call works on. `q2` is the second query handle of the capture, `k1` the first
+        registry key, `s1` the first handle of a service or of the service control manager."""
         if self.query is not None:
             return f"q{self.query.number}"
         return f"{'s' if self.is_svcctl else 'k'}{self.key_number}" if self.key_number is not None else None

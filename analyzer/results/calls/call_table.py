@@ -318,8 +318,8 @@ class CallTable:
     def _row_of(
         self, side: Side | None, place: int, parts: list[bytes | TracedBytes]
     ) -> tuple[tuple[int, ...], bytes, tuple[Any, ...] | None, tuple[int, int], int]:
-        """Returns the table row of a call's side: its columns, parameters, rare facts (as `RareOfSide`), first and last frame, and
-        the end of its PDUs in the log. Appends its PDUs to `parts`; these begin at `place` in the log."""
+        """Returns the row of a call's side in the table: columns, parameters, rare facts (as `RareOfSide`), and first and last
+        frame. Also returns where in the log its PDUs end. They begin at `place`, and are appended to `parts`."""
         if side is None:
             return NO_SIDE, b"", None, (0, 0), place
         pdus, plains, apart, frame = side.pdus, None, None, None
@@ -354,8 +354,8 @@ class CallTable:
     def _pdus(
         self, pdus: Pdus, place: int, parts: list[bytes | TracedBytes]
     ) -> tuple[tuple[int, ...], PackedPlains | None, int | None, int]:
-        """Returns for the PDUs of a call's side: their columns (as `PdusRow`), the result for each stub if these differ, the frame
-        if only one carried them, and where they end in the log."""
+        """Returns the columns of a call's PDUs in the table (as `PdusRow`), and the result for each stub if these differ. Also
+        returns the frame if only one carried them, and where they end in the log."""
         if type(pdus) is _StoredPdus and pdus.is_of(self):
             return pdus.row, pdus.packed_plains, None, place
         whole, stops, unsealed, plains = pdus.whole, pdus.stops, pdus.unsealed, pdus.plains

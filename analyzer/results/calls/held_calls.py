@@ -269,7 +269,7 @@ def _is_plain(side: HeldSide | None, rare: RareOfSide | None) -> bool:
 
 
 def _extents(rows: npt.NDArray[Any]) -> tuple[list[int], list[int], list[bool], list[int]]:
-    """Returns for each held call where its bytes begin and end in the log, whether it is short and in one piece there, and its
+    """Returns where in the log the bytes of each held call begin and end, which calls are short and in one piece there, and each
     latency."""
     import numpy as np
 

@@ -294,7 +294,7 @@ class _SharedNumbers:
         self.numbers = {name: np.full(len(found), -1, np.int64) for name, found in self._values.items()}
 
     def are_new(self, kind: str, numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Which of these shared values have no number in the merged table yet."""
+        """Returns which of these shared values have no number in the merged table yet."""
         found: npt.NDArray[np.bool_] = self.numbers[kind][numbers] < 0
         return found
 

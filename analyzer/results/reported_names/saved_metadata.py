@@ -200,7 +200,7 @@ def metadata_from_json(data: bytes, origin: str) -> Metadata:
 
 
 def metadata_of(catalogs: Catalogs, tables: NameTables, origin: str) -> Metadata:
-    """What another capture reported of counters, as if it came from a metadata file."""
+    """Returns what another capture reported about counters, as if it came from a metadata file."""
     return metadata_from_json(dumps(metadata_record(catalogs, tables)), origin)
 
 
