@@ -69,7 +69,7 @@ class Slice:
 
     def __init__(self) -> None:
         self._log = Log(_IN_MEMORY)
-        # Where each piece lies in the log, and how long it is; what is not a piece yet.
+        # The place and length of each piece in the log; the bytes of the unfinished piece.
         self._places: list[tuple[int, int]] = []
         self._last = bytearray()
         self.packets = 0

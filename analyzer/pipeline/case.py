@@ -23,7 +23,7 @@ from analyzer.results.provenance import FileDigest
 from analyzer.results.records.capture_records import SCHEMA, EventTrace
 
 FORMAT, VERSION = "pcq-case", 7
-# What a directory of `collect` says that it is, which has a manifest too.
+# The format of a dataset of `collect`, which has a manifest too.
 _DATASET = "pcq-dataset"
 
 

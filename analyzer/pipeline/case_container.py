@@ -30,9 +30,9 @@ PIECE = 1 << 20
 MOST_MANIFEST = 64 << 20
 # Pieces that were read last: a call and its PDUs may lie in several.
 _HELD = 4
-# Whoever comes back to a piece again and again reads parts of it, and as many of those are held as make a piece.
+# A piece that is read again and again is read in parts. As many parts are held as make a piece.
 PART, _HELD_PARTS = 1 << 14, 64
-# The names of entries: what is unpacked lies below its directory.
+# The names of entries. An unpacked entry lies below the directory of its case.
 _NAME = re.compile(r"[a-z]+(?:/[a-z_-]+\.[a-z]+)?")
 
 # APPNOTE 4.3.7, 4.3.12, 4.3.14 to 4.3.16, 4.5.3: a local header, one of the directory, the records that end an archive, and the
@@ -159,11 +159,11 @@ class _CaseFile:
 
     def __init__(self, path: Path, case: Path) -> None:
         self.case = case
-        # What is no file may have no end, or never come.
+        # Anything but a file may have no end, or never send a byte.
         if not path.is_file():
             raise damaged(case, f"{path.name} is not there, or no file")
         self._file = path.open("rb", buffering=0)
-        # Whoever holds an entry holds this object, and the last of them closes the file.
+        # Every reader of an entry holds this object. The last one to go closes the file.
         finalize(self, self._file.close)
         self.size = self._file.seek(0, os.SEEK_END)
 
@@ -196,7 +196,7 @@ class EntryReader:
         # Several threads may read: each looks at the pieces and parts it took.
         self._held: tuple[tuple[int, bytes], ...] = ()
         self._parts: dict[tuple[int, int], bytes] = {}
-        # Of pieces that were read: digests of their parts, once they were read again.
+        # Pieces that were read, with the digests of their parts once they were read again.
         self._known: dict[int, tuple[bytes, ...]] = {}
 
     def read(self, position: int, length: int) -> bytes:

@@ -25,7 +25,7 @@ from analyzer.transport.rpc.undecoded_call import plain_call
 from analyzer.transport.tcp.stream_events import Recognised
 
 _Listed = TypeVar("_Listed")
-# Memory of what is listed beside its text and numbers, as measured.
+# Memory of a listed item beside its text and numbers, as measured.
 _LISTED_COST = 500
 # In calls of so many is looked which of them used bytes with two versions.
 _MOST_CONFLICTS = 4096

@@ -146,7 +146,7 @@ class Stream:
         for call in self._calls.until(before, passed_over):
             if (call.is_perflib or call.is_winreg) and call.server.ip not in self._servers:
                 self._servers.add(call.server.ip)
-                # What is to be stated of it is stated at the end, when the capture has said what it says.
+                # Its notes come at the end, when the whole capture is known.
                 list(self._filled({call.server.ip}))
             self._marks.add(self._collected.conflicts)
             yield self._marks.marked(call) if self._marks.frames else call

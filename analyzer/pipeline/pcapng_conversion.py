@@ -22,7 +22,7 @@ from analyzer.core.file_names import text_of_path
 from analyzer.core.limits import Limits
 from analyzer.screens.formats.pcapng_writer import PcapngWriter
 
-# What Wireshark shows as bytes.
+# A link type that Wireshark shows as bytes.
 _UNREAD = LinkType.USER0
 
 

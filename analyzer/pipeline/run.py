@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from analyzer.transport.smb.smb_connection_state import MessageLog
 
 Engine = Literal["own", "tshark"]
-# Of the calls that SMB sessions carry: all are read, or no more than states who took part, or none.
+# Which calls in SMB sessions are read: all, only those that name hosts and users, or none.
 InSessions = Literal["all", "naming", "none"]
 
 
@@ -210,7 +210,7 @@ def _sharing(
     from analyzer.capture.capture_reader import expand
 
     expanded = expand(sources, [])
-    # What is no file could not be read by several.
+    # Only files can be read by several processes.
     files = [source for source in expanded if isinstance(source, Path) and source.is_file()]
     if len(files) < len(expanded):
         return None

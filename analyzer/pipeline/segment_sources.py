@@ -109,7 +109,7 @@ def tshark_segments(
     return _in_blocks(tshark) if streaming else tshark, facts
 
 
-# So many segments are a block where there is no other.
+# The segments of a block if the source has no blocks.
 _SEGMENTS_OF_BLOCK = 256
 
 

@@ -56,9 +56,9 @@ _TO_DECRYPT = re.compile(rb"\xfdSMB")
 _LEAST_COSTLY, _LEAST_IN_ALL = 2000, 15_000
 # Before that is known, no more is kept.
 _MOST_HELD = 16 << 20
-# Of the bytes of a capture that is worth several processes, one pair of hosts has no more.
+# The largest share of bytes that one pair of hosts may have, if several processes are to pay.
 _MOST_OF_ONE = 0.8
-# So many more handles than a layer remembers are forgotten by it.
+# With more handles than this, a layer forgets some.
 _MOST_HANDLES = 1 << 16
 
 
@@ -247,7 +247,7 @@ def _are_a_sum(facts: Sequence[ShardFacts]) -> bool:
         return False
     if any(isinstance(event, Problem) and event.kind == "limit" for one in facts for _, event in one.events):
         return False
-    # What only the end completes comes layer by layer, and so do channels that are met there.
+    # Events that only the end completes come layer by layer, and so do channels that begin there.
     if sum(one.has_end for one in facts) > 1:
         return False
     if sum(moment > one.ended_at for one in facts for moment in one.numbered["channels"]) > 1:

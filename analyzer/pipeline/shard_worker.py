@@ -63,11 +63,11 @@ if TYPE_CHECKING:
 AT_END = 1 << 62
 # More events than this are not handed back: limits of the whole capture decide which of them are listed.
 _MOST_EVENTS = 200_000
-# What is part of a name: which method gives a handle, and which ask with one.
+# The parameters with handles: those that calls use, and those that answers give out.
 _KEY_HANDLES, _SERVICE_HANDLES = ("hKey",), ("hService", "hSCObject")
 _KEYS_GIVEN, _SERVICES_GIVEN = ("phKey", "phkResult"), ("lpServiceHandle", "lpScHandle")
 _GUID_AT, _HANDLE_BYTES = 4, 20
-# What all connections of an analysis share.
+# Limits that all connections of an analysis share.
 _SHARED_LIMITS = ("opens_in_all", "smb_memory", "smb_decompressed_free", "search_tries", "search_keystream")
 # Server and handle.
 Place = tuple[str, str]
@@ -394,7 +394,7 @@ class Shard:
         self._taught.extend((row, self._lessons.setdefault(lesson, len(self._lessons))))
 
 
-# What each kind of number begins with.
+# The first number of each kind.
 FIRST_NUMBERS = {"sessions": 0, "smb_logons": 0, "rpc_logons": 0, "channels": 0, "keys": 1, "services": 1, "reads": 1}
 
 

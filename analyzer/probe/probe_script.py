@@ -53,7 +53,7 @@ _TABLE = (
     "A table of strings of a counterset whose registration is known was returned.",
     *_STRUCTURES,
 )
-# What success by a RequestCode is a trigger of.
+# The triggers of success by RequestCode.
 _RETURNED: dict[int, tuple[str, ...]] = {
     1: _REGISTERED,
     3: _STRING,
@@ -111,7 +111,7 @@ _DATA = (
     "A value of a registered counter was returned.",
     *_STRUCTURES,
 )
-# What a block of a type is a trigger of, beside the block itself.
+# The triggers of a block by its type, beside those of any block.
 _OF_TYPE: dict[int, tuple[str, ...]] = {
     2: ("A block of type 2 with values of registered counters was returned.", "A block with counter ids was returned."),
     4: (

@@ -17,10 +17,10 @@ from analyzer.core.byte_origins import PackedOrigins
 from analyzer.core.secret_reprs import Discreet
 from analyzer.core.traced_bytes import TracedBytes
 
-# What lies in memory; what comes then lies in a temporary file.
+# Bytes in memory; further ones lie in a temporary file.
 _IN_MEMORY = 16 * 1024 * 1024
 _LAST = 64
-# So many numbers are kept of a frame.
+# The numbers that are kept for a frame.
 _FACTS = 4
 
 
@@ -76,7 +76,7 @@ class Packets:
         self._last: dict[int, CapturedFrame] = {}
         # Where each message begins in the log, and how long it is.
         self._messages = array("q")
-        # Which message lies in which frame: pairs, and the same sorted by frame.
+        # Pairs of frame and message; the pairs sorted by frame.
         self._pairs = array("q")
         self._by_frame: tuple[array[int], array[int]] | None = None
 

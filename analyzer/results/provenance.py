@@ -58,9 +58,9 @@ class EvidenceRecord(Record, frozen=True, kw_only=True, tag="evidence"):
 
 # Where the record stands in Parquet's metadata, and the name of the property that holds it in JUnit XML.
 EVIDENCE_KEY = "pcq-analyzer.evidence"
-# What stands before the record in text, where the last line of this kind is ours whatever names a capture holds.
+# Stands before the record in text. The last such line is ours, whatever names a capture holds.
 TEXT_MARK = "evidence: "
-# What stands before the digest of a text.
+# Stands before the digest of a text.
 TEXT_RESULT = "  result  sha256 "
 
 

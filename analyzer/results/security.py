@@ -15,12 +15,12 @@ ANONYMOUS_LOGON = "NT AUTHORITY\\ANONYMOUS LOGON"
 # SMB2_SESSION_FLAG_IS_GUEST; [MS-CIFS] section 2.2.4.53.2, SMB_SETUP_GUEST). No message states the name of that account.
 GUEST = "guest"
 
-# Who logged on by a logon of which no message gives a name.
+# The account of a logon for which no message gives a name.
 UNKNOWN_USER = "unknown user"
 
-# What names an account.
+# The source of an account's name.
 AccountSource = Literal["handshake", "ticket", "kdc-reply", "answer"]
-# What the server's answer to a logon granted: what was asked for, or less.
+# What the server's answer to a logon granted: the account asked for, or less.
 Granted = Literal["account", "guest", "anonymous"]
 # How a logon ended; `bound`: it added a connection to a session, `unanswered`: no answer to it was captured, `undecided`: what was
 # captured of an RPC logon does not show what the server decided.

@@ -39,7 +39,7 @@ class Binding(Struct, frozen=True, eq=False):
     catalog: Catalog
     names: NameTable
     has_text: bool
-    # What others worked out of the binding, by their own keys: the eight that were used last.
+    # Results that others made from the binding, by their own keys: the eight that were used last.
     _made: Kept[Any] = field(default_factory=lambda: Kept(8))
 
     def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:

@@ -15,7 +15,7 @@ from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.connection import ClientMarks
 from analyzer.results.methods import perflib, winreg
 
-# What says with which interface that a buffer is too small; the parameters of the size offered and of the size needed.
+# By interface: the status for too small a buffer, and the parameters with the size offered and the size needed.
 _TOO_SMALL = {perflib.INTERFACE: perflib.ERROR_NOT_ENOUGH_MEMORY, winreg.INTERFACE: winreg.ERROR_MORE_DATA}
 _OFFERED = {perflib.INTERFACE: "dwInSize", winreg.INTERFACE: "lpcbData"}
 _NEEDED = {perflib.INTERFACE: "pdwRtnSize", winreg.INTERFACE: "lpcbData"}
@@ -23,7 +23,7 @@ _TARGET = ("szMachine", "CounterSetGuid", "RequestCode", "RequestLCID", "hQuery"
 # A rule shows in two steps; so many of each connection are looked at.
 _FEWEST, _MOST, _MOST_FRAMES = 2, 8, 8
 _Looked = Call | HeldCall
-# Among so many calls behind one that was refused is the next try.
+# The next try is among this many calls after a refused one.
 _NEAR = 64
 
 

@@ -65,7 +65,7 @@ class CallRecords:
 
     def __init__(self, analysis: Analysis, *, for_json: bool = False) -> None:
         """With `for_json`, buffers are `Raw` if their JSON is quickly made. Only code that writes JSON as it is can use these."""
-        # Who reads a stream puts what is known by now in its place.
+        # A reader of a stream replaces it by the analysis so far.
         self.analysis = analysis
         self._programs = client_programs(analysis)
         self._ready = TreeTexts() if for_json else None

@@ -39,20 +39,20 @@ _PLAIN = frozenset(
         "smb2.security_mode",
     )
 )
-# What differs with settings, or with what is called: such a mark counts where it is alike, and contradicts nothing where it is not.
+# Marks that differ with settings, or with the methods called. An equal one counts; a different one contradicts nothing.
 _BY_SETTING = _PLAIN - {"rpc.fragments", "rpc.next_call"}
 # What depends on what is called: such a mark counts among those of a connection only where it is alike. A program has the values
 # that so many of its connections show.
 BY_CALLS = frozenset(("rpc.calls", "calls.growth"))
 _FEWEST_CONNECTIONS = {"rpc.calls": 2, "calls.growth": 1}
-# What depends on what a user asks for, or on the connections before: no program has it.
+# Marks that depend on the user's request or on earlier connections: no program has them.
 NOT_LEARNT = frozenset(("rpc.auth", "rpc.group", "rpc.auth_padding"))
-# Of all marks, as a divisor: so many of those of a connection a program must have.
+# The share of a connection's marks that a program must have.
 _LEAST_SHARE = 2 / 3
 _MOST_FRAMES, _MOST_KNOWN = 16, 1024
 
 Marks = Mapping[str, str]
-# What each mark is, and where it stands.
+# The meaning of each mark, and its source.
 MEANINGS: Mapping[str, str] = {
     "smb1.dialects": "the dialects of an SMB1 negotiation, in their order ([MS-CIFS] section 2.2.4.52.1)",
     "smb1.native_os": "the text for the operating system in an SMB1 session setup ([MS-CIFS] section 2.2.4.53.1)",

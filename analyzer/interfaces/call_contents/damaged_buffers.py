@@ -41,7 +41,7 @@ class Damages:
     def __init__(self, first: int = 0) -> None:
         """Holds the damage of calls with the number `first` and higher."""
         self._first = first
-        # For each call a bit for each side of which it is known that nothing is wrong.
+        # For each call, a bit for each side that is known to be sound.
         self._sound = bytearray()
         self._buffers: dict[tuple[int, SideName], DecodeError] = {}
 

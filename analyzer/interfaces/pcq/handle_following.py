@@ -48,7 +48,7 @@ class _Watch(Struct):
     epoch: int
 
 
-# What happens at the same time is looked at in this order.
+# The order of events at the same time.
 _END, _LOSS, _BEGIN, _END_AT_ONCE = range(4)
 
 
@@ -237,7 +237,7 @@ class Following:
 
     def _begins(self, at: int, handle: int, channel: int, call_id: int) -> None:
         if handle >= 0 or handle == NO_HANDLE:
-            # Nothing else has to be known of a poll that was answered, or of a call that is about no handle.
+            # Only this is needed of an answered poll, or of a call without a handle.
             if (verdict := self._counts.seen(channel, call_id)) is not None:
                 self._judged(channel, verdict)
             if handle == NO_HANDLE:
@@ -260,7 +260,7 @@ class Following:
         if opnum == Opnum.VALIDATE_COUNTERS:
             self._is(at, query.view())
             if call.state != "complete" or call.fault is not None:
-                # What was refused with a fault changed nothing by the letter, but [MS-PCQ] does not say at which point.
+                # A call that ended in a fault should change nothing, but [MS-PCQ] does not say at which point it failed.
                 query.forget(UNREAD)
                 return
             query.changed()
@@ -402,7 +402,7 @@ class _Counts:
         if last is None or channel in self._useless:
             return "unknown" if is_first else None
         missing = range(last + 1, call_id)
-        # Whoever skips more numbers than there are answers does not count by one.
+        # A client that skips more numbers than there are answers does not count by one.
         if len(missing) > len(self._answers) or any(self._answers.get((channel, one), True) for one in missing):
             return "unknown"
         return "harmless" if is_first else None

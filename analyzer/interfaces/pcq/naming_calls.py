@@ -35,7 +35,7 @@ class NamingCalls:
 
     def _is_first(self, channel: Channel, smb: SmbInfo | None, auth: AuthInfo, began: int) -> bool:
         """Whether no selected call between these machines began before this one. Calls do not come in the order of their begin."""
-        # What carried a message may be another channel of the session.
+        # Another channel of the session may have carried the message.
         ends = (smb.client, smb.server) if smb is not None else None
         key = channel.client.ip, channel.server.ip, ends, of_any_logon(auth), channel.identity
         if self._known.get(key, began) < began:

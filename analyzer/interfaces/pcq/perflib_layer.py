@@ -94,7 +94,7 @@ class CatalogLearner:
 
     def __init__(self) -> None:
         self.catalogs = Catalogs()
-        # What would teach nothing, by server and counterset: code and language that were asked with, and a hash of the answer.
+        # Lessons that teach nothing, by server and counterset: request code, language, and a hash of the answer.
         self._known: dict[tuple[str, str], set[tuple[tuple[int, int], bytes]]] = {}
         # The list of instances that was answered last: once more it says nothing new.
         self._listed: dict[tuple[str, str], bytes] = {}
@@ -175,7 +175,7 @@ def _side(side: Side, call: Call, name: SideName, request_code: int | None = Non
     if decoded.data is None or decoded.data[0] == decoded.data[1]:
         return replace(side, params=params, stub_length=length)
     if decoded.status:
-        # What comes with an error is not laid out as an answer is ([MS-PCQ] section 3.1.4.1).
+        # Data that come with an error have no layout ([MS-PCQ] section 3.1.4.1).
         return replace(side, params=params, stub_length=length, buffer_span=decoded.data)
     kind = BUFFER_KIND_OF_METHOD.get((opnum, name))
     if opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO and request_code in BUFFER_KIND_OF_CODE:

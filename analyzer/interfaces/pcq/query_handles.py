@@ -72,7 +72,7 @@ class _Channel(Struct):
     Handles look here when they are used. To tell each of many handles each event of many channels would take the product.
     """
 
-    # Calls that were not read and may have changed a handle; whether a request is lost of which it is not known yet.
+    # Unread calls that may have changed a handle; whether a lost request may have changed one.
     doubts: int = 0
     has_lost: bool = False
     # Counts whatever happened.
@@ -97,9 +97,9 @@ class _Use(Struct):
 class Query(Struct):
     """The counters that one query handle holds, in the part of the capture that was followed."""
 
-    # Whoever uses a handle over more channels than any client does is not followed.
+    # A handle that is used over more channels than any client needs is not followed.
     MAX_CHANNELS: ClassVar[int] = 64
-    # Counters that may be copied for what is left after removing some, so that long lists emptied one by one do not fill memory.
+    # The most counters to copy when others are removed: long lists that are emptied one by one must not fill memory.
     MAX_COPIED: ClassVar[int] = 4_000_000
 
     handle: str
@@ -107,12 +107,12 @@ class Query(Struct):
     server: Endpoint
     happened: Happened
     uses: dict[int, _Use] = field(default_factory=dict)
-    # What had happened on its channels when it was last looked at, and on all.
+    # The counts of events on its channels, and on all channels, when it was last looked at.
     synced: int = 0
     looked: int = 0
     copied: int = 0
     followed: bool = False
-    # What it holds, in the order of adding: a list that only grows, or is replaced; and what is in it.
+    # The counters that it holds, in the order of adding (a list that only grows, or is replaced), and their keys.
     live: list[Identifier] = field(default_factory=list)
     keys: set[_Key] = field(default_factory=set)
     countersets: Counter[str] = field(default_factory=Counter)

@@ -20,14 +20,14 @@ _WORD = re.compile(r"[\w-]+")
 _QUOTED = re.compile(r"""(["'])(?:(?!\1|\\).|\\.)*\1""", re.DOTALL)
 # A word without quotes that a filter compares with: it follows an operator, or is one of a set.
 _COMPARED = re.compile(r"((?:[=!<>~]=?=?|\b(?:(?:any_|all_)?(?:eq|ne)|[gl][te]|contains|matches)\b|[{,])\s*)([\w-]+)")
-# What may be an address; whether it is one, its parts decide.
+# Text that may be an address. `ip_address` decides.
 _ADDRESS = re.compile(
     r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\.?\w)|(?<![\w.:])(?=[0-9a-fA-F]*:[0-9a-fA-F]*:)[0-9a-fA-F:]{2,39}(?![\w:])"
 )
-# With fewer letters than that, words run out; then some share a pseudonym.
+# After this many attempts, words of this length count as used up; then some share a pseudonym.
 _ATTEMPTS = 256
 _NULL_GUID = "00000000-0000-0000-0000-000000000000"
-# What is the same everywhere, and means something to the program: predefined keys, accounts, shares, instances, service classes.
+# Words that are equal everywhere and have a meaning: predefined keys, accounts, shares, instances, service classes.
 KEPT = frozenset(
     word.casefold()
     for word in (
@@ -48,7 +48,7 @@ class Pseudonyms:
         self._key = sha256(key).digest() if key is not None else secrets.token_bytes(32)
         self._words: dict[str, str] = {}
         self._addresses: dict[str, str] = {}
-        # What has been given out, and for what.
+        # The pseudonyms in use, and the text of each.
         self._taken: dict[str, str] = {}
 
     def __repr__(self) -> str:

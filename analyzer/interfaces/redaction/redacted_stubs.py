@@ -41,7 +41,7 @@ def redacted_call(call: Call, names: Pseudonyms) -> dict[SideName, bytes | None]
     response is known: the rest becomes zeros."""
     candidates = [call]
     if call.interface.uuid is None:
-        # Which interface it is, is found out from the stubs later: what has the method and reads them as a whole decides here too.
+        # Later, the stubs show which interface it is. Here too, the one that has the method and reads both stubs decides.
         known = [interface for interface in (perflib.INTERFACE, winreg.INTERFACE) if call.opnum in _STUBS[interface][1]]
         candidates = [_as(call, interface, syntax) for syntax in _SYNTAXES for interface in known]
     for candidate in candidates:
@@ -56,7 +56,7 @@ def redacted_call(call: Call, names: Pseudonyms) -> dict[SideName, bytes | None]
     return {"request": _zeros(call.request), "response": _with_status(_zeros(call.response), call)}
 
 
-# What decodes the calls of an interface.
+# The decoder for the calls of each interface.
 _DECODERS = {perflib.INTERFACE: perflib_call, winreg.INTERFACE: winreg_call, scmr.INTERFACE: service_call}
 
 
@@ -78,7 +78,7 @@ def _with_status(stub: bytes | None, call: Call) -> bytes | None:
     return stub[:-4] + call.status.to_bytes(4, "big" if call.response.big_endian else "little")
 
 
-# What their stubs are called, and the methods that are described.
+# By interface: the name of its stubs in the layouts, and the methods that these describe.
 _STUBS: dict[str, tuple[Literal["perflib-v2", "winreg", "svcctl"], frozenset[int]]] = {
     perflib.INTERFACE: ("perflib-v2", frozenset(perflib.Opnum)),
     winreg.INTERFACE: ("winreg", frozenset(winreg.WinregOpnum)),

@@ -37,7 +37,7 @@ from analyzer.results.calls.call import Call
 from analyzer.results.calls.call_table import CallTable, Tally, tally_of
 from analyzer.transport.rpc.exchange import OpenCall
 
-# So many calls, at least, lie in a log before those that wait are moved to another.
+# The fewest calls in a log before the waiting ones move to a new log.
 _MOVED = 4096
 
 

@@ -33,7 +33,7 @@ from analyzer.transport.rpc.undecoded_call import decoded_call, decoded_side, pl
 
 # A collector that opens keys without end must not make us hold all their paths; the oldest is forgotten.
 MAX_PATHS = 65_536
-# What stands for the part of a path whose opening was not captured.
+# Stands for the part of a path whose opening was not captured.
 UNKNOWN = "?"
 
 
@@ -231,7 +231,7 @@ def _kind_of(value: Any, key: str | None, call: Call) -> BufferKind | None:
 
 def _with_kind(call: Call, kind: BufferKind | None) -> Call:
     side = call.response
-    # What comes with an error is not the value: its data is undefined ([MS-RRP] section 3.1.5.17).
+    # Data that come with an error are undefined ([MS-RRP] section 3.1.5.17).
     if side is None or kind is None or call.status != ERROR_SUCCESS:
         return call
     return replace(call, response=replace(side, buffer_kind=kind))

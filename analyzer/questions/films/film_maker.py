@@ -133,7 +133,7 @@ class FilmMaker:
             seen: Counter[Key] = Counter()
             for place in places:
                 row = _row_number(lane, plan, place)
-                # Several values of one name, of which the capture does not state the counters, have a column each.
+                # Values with one name whose counters the capture does not state have a column each.
                 nth = seen[row, plan.series[place].counters]
                 seen[row, plan.series[place].counters] += 1
                 cells[row, _column_number(lane, plan, place, nth)] = place

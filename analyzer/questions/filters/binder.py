@@ -55,9 +55,9 @@ _GUID = re.compile(r"\{?([0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})\}
 _NUMBER = re.compile(r"[+-]?(?:0[xX][0-9A-Fa-f]+|0[bB][01]+|\d+)")
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?")
 _DURATION = re.compile(rf"({_DECIMAL.pattern})(ns|us|µs|ms|s|min|m|h|d)?")
-# What somebody may write who looks for calls that failed.
+# Words that users may write when they look for failed calls.
 _OF_FAILURES = frozenset({"fail", "failed", "failure", "error", "errors", "refused"})
-# What people who come from Wireshark may type.
+# Names that Wireshark users may type.
 _OF_WIRESHARK = {
     "frame.number": "frame",
     "frame.time": "time",

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 # Fields that are known once the whole capture is read, by their paths.
 _OF_THE_WHOLE = {"time_delta_ns": "time_delta", "program": "program"}
-# So many calls are named where one is to be chosen.
+# The calls that a message lists for a choice.
 _CHOICES = 12
-# What calls were carried by, as the analysis counts it.
+# The channel and session of a call, as the analysis counts them.
 _CHANNEL = FilterField("channel", Kind.NUMBER, "number of the channel", ("channel",))
 _SESSION = FilterField("session", Kind.NUMBER, "number of the SMB session", ("session",))
 
@@ -197,7 +197,7 @@ class _Ends:
     def of_calls(self) -> Iterator[Asked]:
         """Yields the selection's questions about a call's time, machines and user."""
         time = _field("time_ns")
-        # Of a session that has several connections, the ends of either.
+        # In a session with several connections, the ends of any.
         server, client = [(_field(f"{end}.ip"), _field(f"smb.{end}.ip")) for end in ("server", "client")]
         yield Asked((time,), lambda values: all(self._is_between(one, one) for one in values(time)))
         if (servers := self._servers) is not None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from analyzer.questions.filters.bound_expression import Mask, Numbers
 
 _Values = tuple[Any, ...]
-# What calls of one context have in common (`Context`).
+# Fields that calls of one context share (`Context`).
 _OF_CONTEXT = frozenset(
     ("client", "server", "transport", "pipe", "session", "auth", "interface", "syntax", "channel"),
 )
@@ -200,7 +200,7 @@ class CallColumns:
                 is_read = (self.numbers_of(f"{side}_side") == 0) & (self.numbers_of("opnum") >= 0)
                 return _Column(self.numbers_of(f"{side}_stub_length"), _one, is_read)
             case "why_missing":
-                # Of an unknown method nothing can be stated of what a stub means.
+                # The stub of an unknown method has no known meaning.
                 missing, meaning = self.numbers_of(f"{side}_side").astype(np.int64), table.meaning(f"{side}_side")
                 missing[self.numbers_of("opnum") < 0] = -1
                 return _Column(missing, lambda one: _why(Missing.UNDECODABLE if one < 0 else meaning(one)), is_there)

@@ -80,7 +80,7 @@ def _found_in(tree: Any, steps: Sequence[str]) -> list[Any]:
     return found
 
 
-# What a call states as its record does.
+# Fields that a call has in the form of its record.
 _HELD = {*CallKeys.__struct_fields__, "latency_ns", "handle", "handle_uuid"}
 
 

@@ -68,7 +68,7 @@ class SampleFilter:
         self.tree = parse(source)
         self._of_counters = of_counters
         parts = _parts(bind(self.tree, source, counter_fields() if of_counters else sample_fields()))
-        # What is only about calls is asked of all of them at once, before the values of a buffer are read.
+        # Parts only about calls are asked of all calls at once, before the values of buffers are read.
         self._of_calls = Joined("and", tuple(part for part in parts if not _is_of_values(part)))
         self._of_samples = Joined("and", tuple(part for part in parts if _is_of_values(part)))
 

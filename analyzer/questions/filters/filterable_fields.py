@@ -41,7 +41,7 @@ class FilterField(Struct, frozen=True):
     of_value: bool = False
 
 
-# What is asked most, by shorter names, and names that stand for several fields.
+# Short names for frequent questions, and names that stand for several fields.
 _SHORT = (
     FilterField("frame", Kind.NUMBER, "any frame of request or response", ("request.frames", "response.frames")),
     FilterField("ip", Kind.ADDRESS, "address of client or server", ("client.ip", "server.ip")),

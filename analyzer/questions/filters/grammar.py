@@ -129,7 +129,7 @@ def _parser() -> Lark:
     return Lark(_GRAMMAR, parser="lalr", propagate_positions=True)
 
 
-# What Python's `\w` and `\s` are to JavaScript.
+# Python's `\w` and `\s` in JavaScript.
 _WORD_IN_JAVASCRIPT = r"\p{L}\p{N}_"
 _SPACE_IN_JAVASCRIPT = r"[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 

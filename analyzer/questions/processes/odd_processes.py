@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from analyzer.results.records.process import ProcessMark, ProcessMarkKind
 
-# What marks say, before their reason.
+# The words of each kind of mark, before its reason.
 MARK_WORDS: Mapping[ProcessMarkKind, str] = {
     "resembles": "the name resembles that of a program of Windows",
     "random": "the name looks random",
@@ -39,7 +39,7 @@ _OF_WINDOWS = (
     ),
     *("conhost", "dllhost", "rundll32", "spoolsv", "taskhost"),
 )
-# Those that a name of so many letters may be one letter away from.
+# The programs from which a name of this length may differ by one letter.
 _NEARLY_OF_LENGTH = {
     length: tuple(known for known in _OF_WINDOWS if abs(len(known) - length) <= 1)
     for length in range(1, max(map(len, _OF_WINDOWS)) + 2)

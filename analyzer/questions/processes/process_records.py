@@ -44,7 +44,7 @@ _COUNTERS = {
 }
 # Instances of Process V2 are called by name and process id.
 _WITH_PID = re.compile(r"(?P<name>.+):(?P<pid>\d+)", re.DOTALL)
-# Of Idle and System, Windows counts from the beginning of its own clock, 1601.
+# For Idle and System, Windows counts from the beginning of its own clock, 1601.
 _LONGEST_S = 100 * 366 * 86_400
 # An instance without a process id.
 _NO_PID = -1

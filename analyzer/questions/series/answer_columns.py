@@ -368,7 +368,7 @@ def _in_a_row(rows: Sequence[WinperfRow]) -> tuple[list[WinperfRow], list[int | 
     found: list[WinperfRow] = []
     raws: list[int | str | None] = []
     for row in rows:
-        # What does not follow another stays apart.
+        # Rows that do not follow one another stay apart.
         found.append(replace(row, begin=len(raws)))
         raws += [None] * (max(row.samples) + 1)
         for nth, sample in row.samples.items():

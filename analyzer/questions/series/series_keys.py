@@ -76,7 +76,7 @@ def perflib_places(
 ) -> Iterator[SeriesPlace]:
     """Yields the series places of an answer's values. In one block, instances with one name and id differ by position alone."""
     keys = []
-    # What many places have in common is there once.
+    # Names and identities that many places share exist once.
     names: dict[str, Key] = {}
     identities: dict[int | None, Identity] = {}
     groups: dict[int, Key] = {block: known.key for block, known in blocks.items()}

@@ -165,7 +165,7 @@ class ValuePlan(Struct, eq=False, kw_only=True):
         return formatted
 
 
-# What is missing, by the fields that name it.
+# The companions that a reason is about, with the fields that name them.
 _COMPANIONS: dict[Why | None, tuple[tuple[str, str], ...]] = {
     Why.NO_BASE: (("base", "BaseCounterId"),),
     Why.NO_MULTIPLIER: (("multi", "MultiId"),),

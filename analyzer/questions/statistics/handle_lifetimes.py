@@ -69,7 +69,7 @@ class HandleEvents(Sequence[HandleCall]):
 
     def __init__(self, events: Iterable[HandleCall] = ()) -> None:
         self._calls, self._times, self._kinds = array("q"), array("q"), array("I")
-        # What else there is of each event, without number and time; of polls once for all that are alike.
+        # The rest of each event, without number and time; one for all polls that are alike.
         self._alike: list[HandleCall] = []
         self._numbers: dict[tuple[object, ...], int] = {}
         for event in events:
@@ -160,7 +160,7 @@ _KINDS: dict[int, EventKind] = {
     Opnum.QUERY_COUNTER_INFO: "info",
     Opnum.QUERY_COUNTER_DATA: "poll",
 }
-# What columns state of a call: the numbers of its method, context, state, status, fault and view.
+# The columns of a call: the numbers of its method, context, state, status, fault and view.
 _Stated = tuple[int, int, int, int, int, int]
 _ON_A_HANDLE = {*map(int, _KINDS), int(Opnum.VALIDATE_COUNTERS)}
 
@@ -270,7 +270,7 @@ class _Lifetime:
         self._tried_to_close = False
         # The channel of its first use that succeeded, which is the one it was given out on where that was captured.
         self._home: int | None = None
-        # What is wrong with its last use.
+        # The violations of its last use.
         self._violations: tuple[Violation, ...] = ()
 
     def use(self, context: Context, *, is_answered: bool) -> None:

@@ -79,7 +79,7 @@ def _event_record(event: HandleCall, holding: int | None, analysis: Analysis, ca
         counters = tuple(
             EventCounter(
                 **_counter_keys(one, catalog),
-                # What only the request says has no status yet.
+                # Counters that only the request names have no status yet.
                 status=one.status if is_answered else None,
                 status_name=win32_name(one.status) if is_answered else None,
                 index=one.index if event.kind == "info" and is_answered else None,

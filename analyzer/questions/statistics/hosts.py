@@ -84,7 +84,7 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
                 outcome: ClaimOutcome = "refused" if logon.refused is not None else "not captured"
                 client.claims[HostClaim(claimed, outcome)] = None
             _note_systems(client, server, logon.identity)
-    # What of a call names hosts and users is what calls of one context have in common.
+    # Calls of one context share everything that names hosts and users.
     for _, call in Selected(analysis.calls, analysis.calls.first_of_contexts(analysis.shown.numbers)):
         seen = call.session if call.session is not None else call.auth.logon or ""
         client, server = hosts.ends(call, seen, call.time_ns, "DCERPC")

@@ -25,19 +25,19 @@ from analyzer.results.records.capture_records import HostMark, HostRecord, MarkK
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Identity
 
-# Names of which a machine has one at a time: other ones are of another machine.
+# Names of which a machine has only one at a time: a different one shows another machine.
 _NAMES: tuple[MarkKind, ...] = ("DNS name", "NetBIOS name")
 # Marks that no two machines share.
 _OWN: tuple[MarkKind, ...] = ("server GUID", "client GUID", *_NAMES)
-# What is another where nothing else says that it is the same machine.
+# Marks whose difference shows another machine, unless an own mark is equal.
 _LOOSE: tuple[MarkKind, ...] = ("server OS version", "server GUID", "workstation", "client OS version", "MAC address")
-# What a difference of a loose mark may mean besides.
+# What else a different loose mark may mean.
 _OR_ELSE: Mapping[MarkKind, str] = {"MAC address": "; or another network card of the same machine"}
-# What systems begin to count hop limits from, and where one of these is usual.
+# Initial hop limits of systems, and where each is usual.
 _INITIAL_HOPS = {64: "usual of Linux, Unix and macOS", 128: "usual of Windows", 255: "usual of network devices"}
 # Lowest build of a system that states one (Windows XP); programs of other systems make up what they send.
 _LOWEST_BUILD = 2600
-# So many frames show a mark, so many values of a kind and so many other addresses a machine has.
+# The most frames of a mark, the most values of a kind, and the most other addresses of a machine.
 MOST_FRAMES, _MOST_MARKS, _MOST_ADDRESSES = 8, 64, 64
 # Of the machines of an address, so many that came last, and so many of those that share a mark, may be the one that is seen again:
 # behind a NAT there are thousands.

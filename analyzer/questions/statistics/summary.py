@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 else:
     Integers = array
 
-# So many calls, and their frames, stand for all that a record is about.
+# The most calls, with their frames, that a record lists.
 MOST_CALLS = 256
 
 
@@ -136,7 +136,7 @@ def _method_record(
     asked, answered = places[columns.has_request[places]], places[columns.has_response[places]]
     timed = places[columns.has_latency[places]]
     latencies = columns.latencies[timed]
-    # Of several the first.
+    # If there are several, the first.
     slowest = int(shown.numbers[timed[np.argmax(latencies)]]) if len(timed) else None
     frames, files = frames_of_calls(analysis, () if slowest is None else (slowest,))
     return MethodStatsRecord(
@@ -197,7 +197,7 @@ def poll_stats(analysis: Analysis) -> list[PollStatsRecord]:
         handles.append((f"q{number}", polled))
     reads: dict[tuple[int | None, str], _Polled] = {}
     last: dict[tuple[int | None, str], int] = {}
-    # What is read is among what few calls have.
+    # The value that is read is among the facts that few calls have.
     of_winreg = shown.is_of(winreg.INTERFACE)
     for number, call in shown.looked_at(of_winreg & (shown.column("rare") > 0)):
         # A table of names is not polled.
@@ -332,7 +332,7 @@ def error_stats(analysis: Analysis) -> list[ErrorStatsRecord]:
             note("fault", code, fault_name(code), labels, shown.numbers[places[faults[places] == code]].tolist())
         for code in distinct(statuses[returned]).tolist():
             alike = returned[statuses[returned] == code]
-            # Those of a method are of one kind.
+            # The statuses of a method are of one kind.
             name = ReturnKind(int(kinds[alike[0]])).name_of(code)
             note("return", code, name, labels, shown.numbers[alike].tolist())
         for number in shown.numbers[places[has_list[places]]].tolist():

@@ -64,7 +64,7 @@ _CATEGORIES: Mapping[Category, re.Pattern[str]] = {
 # Objects whose instances are processes by their image names; of a thread, the parent instance is.
 IMAGES = re.compile(r"process(?:\Z| v\d)", re.I)
 _PROCESS_ID = "id process"
-# A DWORD; what is more is no process id, whatever the counter is called.
+# A DWORD. A larger value is no process id, even if the counter has this name.
 MAX_PROCESS_ID = 0xFFFFFFFF
 _TOTAL = "_Total"
 
@@ -72,7 +72,7 @@ _TOTAL = "_Total"
 MAX_IMAGES = 100_000
 # Nor a client that polls thousands of countersets, or changes what it polls each time: so many are looked at over all polls.
 MAX_POLLED = 20_000_000
-# What stands for the target of calls that stayed encrypted.
+# Stands for the target of calls that stayed encrypted.
 SEALED = "something that is sealed"
 _EMPTY = "empty answer"
 # Value names are the client's to choose; more different ones than that say nothing more.
@@ -103,7 +103,7 @@ class Activity(Struct, frozen=True):
     last_time_ns: int
 
 
-# Server, source and target: of which list of processes an answer is.
+# Server, source and target of a list of processes.
 ListKey = tuple[str, Source, str | int]
 
 
@@ -260,7 +260,7 @@ class _ObjectBlock(Struct, frozen=True):
 
 
 class _ActivitySearch:
-    # Of layouts of answers, by query and caller, so many deeds are kept.
+    # The most deeds to keep for layouts of answers, by query and caller.
     MAX_KEPT = 100_000
 
     def __init__(self, analysis: Analysis, damages: Damages) -> None:

@@ -139,7 +139,7 @@ STORED: Mapping[str, Stored] = {
 }
 FORMATS: Mapping[str, str] = {name: stored.form for name, stored in STORED.items()}
 BIG_ENDIAN, TRAILER_OK, TRAILER_BAD, AFTER_SET_BACK = 1, 2, 4, 8
-# Of PDUs that were carried or unsealed differently: each is described by itself, among what is rare.
+# PDUs that were carried or unsealed in different ways: each is described by itself, among the rare facts.
 APART = (1 << 32) - 1
 
 STATES: tuple[CallState, ...] = get_args(CallState)

@@ -77,7 +77,7 @@ _READ_AT_ONCE = 2048
 # Bytes beyond this are moved into the log in parts.
 _WRITTEN_AT_ONCE = 1 << 20
 
-# So many rows are counted at once.
+# Rows to count at once.
 _COUNTED_AT_ONCE = 1 << 16
 
 _Item = TypeVar("_Item", bound=Hashable)
@@ -94,7 +94,7 @@ def tally_of(call: Call) -> Tally:
     return call.state, call.interface.name or call.interface.uuid or "unknown", call.method or call.opnum
 
 
-# Of the column `handle`: nothing has to be known of the call but that it was made.
+# In the column `handle`: the call has no handle, and following needs only that it was made.
 NO_HANDLE = -2
 # The method of polls, as a plain number.
 _POLL = int(Opnum.QUERY_COUNTER_DATA)
@@ -139,7 +139,7 @@ class CallTable:
         self._texts: Numbered[str | None] = Numbered()
         self._steps: Numbered[tuple[str, ...]] = Numbered()
         self._handles: Numbered[tuple[Endpoint, str]] = Numbered()
-        # What the numbers of the table stand for.
+        # The values that the numbers of the table refer to.
         self.shared = SharedValues(
             self._contexts.values_by_number,
             self._smbs.values_by_number,
@@ -247,7 +247,7 @@ class CallTable:
         lengths = self.column(f"{side}_buffer_stop").astype(np.int64) - start
         places = self.column(f"{side}_pdus_place").astype(np.int64) + start
         places += self.column(f"{side}_origins")
-        # What was unsealed lies behind the PDUs, without what is around it.
+        # The unsealed stub lies behind the PDUs, without headers.
         places += np.where(unsealed >= 0, self.column(f"{side}_whole"), self.column(f"{side}_stub_start"))
         number = self.column(f"{side}_pdus")
         is_whole = (number == 1) | ((unsealed >= 0) & (number < APART))
@@ -287,10 +287,10 @@ class CallTable:
             first_time, begin_time = request.first_time_ns, request.last_time_ns
         context = context_of(call)
         last = self._last_context.get(call.channel)
-        # As a rule it is that of the last call of the channel; what is the same object is not compared any further.
+        # Usually it is that of the channel's last call. Tuples compare identical objects quickly.
         if last is None or last[0] != context:
             last = self._last_context[call.channel] = context, self._contexts[Context(*context)]
-        # As `CallRow` has them; a plain tuple is made nine times as fast.
+        # In the order of `CallRow`; a plain tuple is made nine times as fast.
         row = (
             last[1],
             -1 if opnum is None else opnum,
@@ -338,7 +338,7 @@ class CallTable:
         rare = None
         if side.frames_of_dropped or side.problem is not None or plains is not None or apart is not None:
             rare = side.frames_of_dropped, side.problem, plains, apart or ()
-        # As `SideRow` has them.
+        # In the order of `SideRow`.
         columns = (
             MISSING_NUMBERS[side.missing],
             side.stub_length,
@@ -574,7 +574,7 @@ class _StoredPdus(Pdus):
         self._calls, self.row, self.packed_plains = calls, row, packed_plains
 
     def __getattr__(self, name: str) -> Any:
-        # The fields of `Pdus`, of which none is there before the first is asked for.
+        # The fields of `Pdus`. All are read when the first is asked for.
         if name not in Pdus.__slots__:
             raise AttributeError(name)
         Pdus.__init__(self, *self._calls.unpacked(self.row, self.packed_plains))

@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
     from analyzer.results.calls.call_table import CallTable
 
-# So many rows are a block.
+# Rows of a block.
 _BLOCK = 256
-# So much of the log is read at once, and so long a call may be.
+# Bytes of the log to read at once; a longer call is not held.
 _STRETCH = 1 << 18
-# So many different parameters, each up to so many bytes long, are decoded once for all calls that have them.
+# The most different parameters, and their longest form in bytes, that are decoded once for all calls.
 _PARAMS_KEPT, _PARAMS_LENGTH = 1 << 10, 1 << 10
 
 
@@ -108,7 +108,7 @@ _OF_SIDE = (
     *("side", "stub_length", "wire_length", "flags", "buffer_kind", "buffer_start", "buffer_stop"),
     *("pdus_place", "origins", "whole", "params", "pdus", "ends", "unsealed", "stub_start"),
 )
-# Among those of the call: the times of the first and of the last frame of each side.
+# Columns of the call with the times of the first and last frame of each side.
 _TIMES = {"request_": ("first_time", "begin_time"), "response_": ("end_time", "last_time")}
 
 
@@ -118,7 +118,7 @@ class HeldCalls:
     def __init__(self, table: CallTable, *, pdus: bool = False) -> None:
         self._table, self._with_pdus = table, pdus
         self._params: dict[bytes, dict[str, Any]] = {}
-        # What was read of the log last, and where it begins.
+        # The bytes that were last read from the log, and where they begin.
         self._base, self._data = 0, b""
 
     def stretches(self, places: Sequence[int]) -> Iterator[list[HeldCall | None]]:
@@ -257,7 +257,7 @@ class HeldCalls:
         return found
 
 
-# Which column states where the parameters of a call lie, how long what few calls have is, and how long parameters of a side are.
+# The columns with the place of a call's parameters, the length of its rare facts, and the length of a side's parameters.
 _PLACE, _RARE, _PARAMS = _OF_CALL.index("place"), _OF_CALL.index("rare"), _OF_SIDE.index("params")
 
 
@@ -280,7 +280,7 @@ def _extents(rows: npt.NDArray[Any]) -> tuple[list[int], list[int], list[bool], 
         is_there, number = rows[side + "side"] >= 0, rows[side + "pdus"]
         at = rows[side + "pdus_place"].astype(np.int64)
         is_plain &= ~is_there | ((number > 0) & (number < APART))
-        # A row that says better what was known of a call has its PDUs where the first one had them.
+        # A row that replaces another has its PDUs in the place of the first one's.
         is_plain &= ~is_there | (at <= place)
         begin = np.where(is_there, np.minimum(at, begin), begin)
         length += rows[side + "params"]
@@ -297,7 +297,7 @@ def _side_columns(rows: npt.NDArray[Any], side: str) -> list[tuple[int, ...]]:
 
     unsealed, start = rows[side + "unsealed"].astype(np.int64), rows[side + "stub_start"].astype(np.int64)
     whole = rows[side + "pdus_place"].astype(np.int64) + rows[side + "origins"]
-    # What was unsealed lies behind the PDUs.
+    # The unsealed stub lies behind the PDUs.
     begin = whole + np.where(unsealed >= 0, rows[side + "whole"], start)
     length = np.minimum(rows[side + "stub_length"], np.where(unsealed >= 0, unsealed, rows[side + "stub_stop"] - start))
     end = np.where((unsealed >= 0) | (rows[side + "pdus"] == 1), begin + length, -1)

@@ -236,7 +236,7 @@ class CallMerger:
 
 # The interfaces whose calls use handles that are numbered, and which numbers these are.
 _HANDLES = {winreg.INTERFACE: "keys", scmr.INTERFACE: "services"}
-# What points to shared values: their kind, the column, and the side that has to have PDUs for it to count.
+# Columns that refer to shared values: the kind, the column, and the side that must have PDUs.
 _POINTING = (
     ("steps", "request_steps", "request"),
     ("texts", "request_step", "request"),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-# So many different texts are told apart at once.
+# The most different texts to tell apart at once.
 _TEXTS_KEPT = 1 << 14
 
 
@@ -142,7 +142,7 @@ class OrderedCalls(Sequence[Call]):
         """The numbers of the calls that ask for values of counters, as far as columns state it."""
         table = self.table
         of_perflib = table.is_of(INTERFACE) & (table.column("opnum") == Opnum.QUERY_COUNTER_DATA)
-        # What is read is among what few calls have.
+        # The value that is read is among the facts that few calls have.
         return self._numbers(of_perflib | (table.is_of(winreg.INTERFACE) & (table.column("rare") > 0)))
 
     def _numbers(self, rows: npt.NDArray[np.bool_]) -> list[int]:
@@ -165,7 +165,7 @@ class OrderedCalls(Sequence[Call]):
         if isinstance(where, slice):
             return [self[at] for at in range(*where.indices(len(self)))]
         at = range(len(self.order))[where]
-        # Who looks at a call often looks at it again at once; another thread may look at another one meanwhile.
+        # A call is often read again at once. Meanwhile another thread may read another call.
         call = self._last
         if call is None or call.number != at + 1:
             view = self.views[at]

@@ -30,7 +30,7 @@ class Fragment(Struct, frozen=True):
     plain: TracedBytes | Missing
 
 
-# What came of a stub: it was in clear (None), it was opened, or it is not to be had.
+# The result for a stub: it was in clear (None), it was opened (bytes), or it could not be read.
 Plain = bytes | Missing | None
 
 

@@ -45,16 +45,16 @@ from analyzer.results.calls.pdus import Pdus
 from analyzer.results.calls.query_state import QueryView
 from analyzer.results.methods.perflib import INTERFACE, PARAMS
 
-# Which state of a query handle a call saw: a column beside those of the table.
+# The column, beside those of the table, with the state of the query handle that a call saw.
 VIEW = "view"
-# So many rows are checked at once.
+# Rows to check at once.
 _BLOCK = 256
-# Of so many different parameters, each up to so many bytes long, it is known that they are sound.
+# The most different parameters, and their longest form in bytes, that are known to be sound.
 _PARAMS_KEPT, _PARAMS_LENGTH = 1 << 12, 1 << 10
 _SIDES: tuple[SideName, SideName] = ("request", "response")
-# Nothing is known of a row; its columns fit; all of it does; it is damaged or out of the ordinary.
+# What is known of a row: nothing; its columns fit; all of it fits; it is damaged or unusual.
 _UNKNOWN, _ORDERLY, _SOUND, _ODD = range(4)
-# What of a call says which parameters it has.
+# The columns that determine which parameters a call has.
 _OF_CALL = itemgetter(*map(CallRow._fields.index, ("context", "opnum", "state", "fault", "place", "rare")))
 _COMPLETE = STATE_NUMBERS["complete"]
 _NO_ORIGIN = "bytes without an origin"
@@ -230,7 +230,7 @@ class SavedCalls(CallTable):
             self.column(f"{side}_{name}").astype(np.int64)
             for name in ("whole", "stub_start", "unsealed", "buffer_stop")
         )
-        # What does not lie in bytes of its own call is nobody's buffer.
+        # A place outside the bytes of its own call is no buffer.
         places[(lengths < 0) | (stop > np.where(unsealed >= 0, unsealed, whole - start))] = -1
         return places, lengths
 

@@ -18,7 +18,7 @@ from analyzer.core.win32_errors import hresult_name, win32_name
 _ERROR_MORE_DATA = 234
 # [MS-LSAD] section 3.1.4.7.8: an enumeration has come to its end.
 _STATUS_NO_MORE_ENTRIES = 0x8000001A
-# Of these on, a number is a warning or an error ([MS-ERREF] sections 2.1 and 2.3).
+# From here on, a number is a warning or an error ([MS-ERREF] sections 2.1 and 2.3).
 _HIGH_BIT = 0x80000000
 
 
@@ -153,7 +153,7 @@ _RETURNS = {
     "484809d6-4239-471b-b5bc-61df8c23ac48": _Returns("[MS-TSTS] section 3.3.4.1", {_HRESULT: "0-12 15-17 21"}),
     "88143fd0-c28d-4b2b-8fef-8d882f6a9390": _Returns("[MS-TSTS] section 3.3.4.3", {_HRESULT: "0-6 8-11"}),
 }
-# The interfaces of which it is known what some methods return.
+# The interfaces with methods whose kind of status is known.
 STATED = frozenset(_RETURNS)
 
 

@@ -103,7 +103,7 @@ class CountersetEntry(Described):
     provider_name: str | None = None
     provider_guid: str | None = None
     instance_type: int | None = None
-    # Which of the three above a metadata file reported.
+    # The fields above that a metadata file reported.
     given: set[str] = field(default_factory=set)
     counters: dict[int, CounterEntry] = field(default_factory=dict)
     # Names of instances by number; None where the number was reported with different names.
