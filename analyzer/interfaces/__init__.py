@@ -1,1 +1,1 @@
-"""What the calls say: the interfaces that carry performance counters, their buffers, and what a whole capture adds."""
+"""The interfaces of calls: how calls that carry performance counters are decoded, their buffers, and what a whole capture adds."""

@@ -1,9 +1,9 @@
-"""Calls of a capture in, the captured packets that give the same calls again out: a slice.
+"""Cuts a slice out of a capture: the packets from which some calls can be read again.
 
-Taken are the packets that carried the calls, and the whole SMB messages that held these, with their requests and responses. Also
-taken is what is needed to read and decrypt them. That is SYN, FIN and RST of their TCP connections; the negotiation, logons, trees
-and opens of SMB; bind, alter_context and auth3 of DCERPC. For Kerberos, that is the exchange with the KDC that issued the ticket. A
-slice is read again with the same keys and its calls are compared. Connections with calls that differ are then taken whole. For
+A slice has the packets that carried the calls, and the whole SMB messages around these, with their requests and responses. It also
+has what is needed to read and decrypt them: SYN, FIN and RST of their TCP connections; the negotiation, logons, trees and opens of
+SMB; bind, alter_context and auth3 of DCERPC. For Kerberos, it has the exchange with the KDC that issued the ticket. The slice is
+then read with the same keys, and its calls are compared. If calls of a connection differ, the slice takes the whole connection. For
 example, the keystream of NTLM's RC4 runs through all messages of a connection ([MS-NLMP] section 3.4.3), and is not always found
 again behind a gap.
 """
@@ -65,11 +65,11 @@ _STATUS_PENDING = 0x103
 
 
 class Slice:
-    """Captured packets as a pcapng file, in memory or in a temporary file."""
+    """A slice of a capture: packets as a pcapng file, in memory or in a temporary file."""
 
     def __init__(self) -> None:
         self._log = Log(_IN_MEMORY)
-        # Where each piece lies in the log, and how long it is; what is not a piece yet.
+        # The place and length of each piece in the log; the bytes of the unfinished piece.
         self._places: list[tuple[int, int]] = []
         self._last = bytearray()
         self.packets = 0
@@ -85,7 +85,7 @@ class Slice:
         return len(data)
 
     def pieces(self) -> Iterator[bytes]:
-        """The slice's pcapng file, piece by piece."""
+        """Yields the bytes of the slice's pcapng file, piece by piece."""
         for place, length in self._places:
             yield self._log.read(place, length)
         yield bytes(self._last)
@@ -122,7 +122,7 @@ def slice_of(
     limits: Limits,
     secrets: bytes | None = None,
 ) -> Slice:
-    """The slice of some calls of an analysis, which was made of these sources with all its PDUs. `secrets` go with it."""
+    """Returns the slice of some calls. The analysis was made of these sources with all PDUs. `secrets` are written into it."""
     needs = _Needs.needs_of(analysis, calls)
     packets = _SlicedFrames(needs)
     lost: list[Problem] = []
@@ -147,7 +147,7 @@ def slice_of(
 
 
 def _essence(call: Call) -> tuple[object, ...]:
-    """What of a call has to be the same again when the slice is read."""
+    """Returns the facts about a call that must be equal when the slice is read."""
     return (
         call.time_ns,
         call.client,
@@ -175,7 +175,7 @@ def _stub(side: Side | None) -> bytes | Missing | None:
 
 
 class _Needs(Struct):
-    """What the slice of a capture is to hold: frames, and what belongs to connections and SMB sessions."""
+    """The packets that a slice must have: frames, and those of connections and SMB sessions."""
 
     frames: set[int]
     ends: set[Ends]
@@ -208,14 +208,14 @@ class _Needs(Struct):
 
 
 class _Exchange(Struct):
-    """The captured part of an SMB request for a slice, with its responses."""
+    """The frames of an SMB request and its responses, for a slice."""
 
     is_setup: bool
     frames: set[int] = field(default_factory=set)
 
 
 class _Link(Struct):
-    """One SMB connection of a slice: exchanges that wait for their response, frames of setups, and the sessions that were met."""
+    """One SMB connection of a slice: exchanges without a final response, frames of setups, and sessions."""
 
     ends: Ends
     pending: dict[int, _Exchange] = field(default_factory=dict)
@@ -224,7 +224,7 @@ class _Link(Struct):
 
 
 class _SlicedFrames:
-    """The frames that a slice is made of."""
+    """Collects the frames of a slice while the capture is read."""
 
     def __init__(self, needs: _Needs) -> None:
         self._needs = needs
@@ -283,7 +283,7 @@ class _SlicedFrames:
             self._messages |= exchange.frames
 
     def frames(self) -> set[int]:
-        """All frames that were found to be needed for the slice."""
+        """Returns the ids of all frames that the slice needs."""
         found = self._needs.frames | self._messages
         ends = set(self._needs.ends)
         for link in self._links.values():
@@ -306,7 +306,7 @@ class _SlicedFrames:
 def _written(
     sources: Sequence[Source], analysis: Analysis, frames: set[int], limits: Limits, secrets: bytes | None
 ) -> Slice:
-    """Writes the frames of the sources into the slice, as they were captured."""
+    """Writes the captured frames of the sources into a slice."""
     from importlib.metadata import version
 
     from analyzer.interfaces.call_contents.machine_names import machine_names

@@ -1,7 +1,7 @@
-"""Cases: an analysis saved as one file, and opened again in place of its captures (docs/case-file.md).
+"""Case files: an analysis saved as one file, and opened again in place of its captures (docs/case-file.md).
 
-A case is a container (`case_container.py`) of what an analysis is (`results/case_entries.py`): tables, and the log of the calls'
-bytes. The case holds decrypted content in the clear; it holds no keys, and none are needed.
+A case is a container (`case_container.py`) for the entries of an analysis (`results/case_entries.py`): tables, and the log of the
+calls' bytes. The case holds decrypted content in the clear; it holds no keys, and none are needed.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from analyzer.results.provenance import FileDigest
 from analyzer.results.records.capture_records import SCHEMA, EventTrace
 
 FORMAT, VERSION = "pcq-case", 7
-# What a directory of `collect` says that it is, which has a manifest too.
+# The format of a dataset of `collect`, which has a manifest too.
 _DATASET = "pcq-dataset"
 
 
 class CaseManifest(Struct, frozen=True, kw_only=True):
-    """The manifest of a case. `limits` and `options` are those the captures were read with, `program` is the version that saved
-    it. `problems` are those of reading; no buffer was decoded for them. `tables` are those that it holds, and `entries` all that
-    it holds, in their order."""
+    """The manifest of a case. `limits` and `options` are those with which the captures were read; `program` is the version that
+    saved it. `problems` counts those of reading; no buffer was decoded for them. `tables` and `entries` describe all that the case
+    holds, in order."""
 
     format: str
     version: int
@@ -55,7 +55,7 @@ class CaseManifest(Struct, frozen=True, kw_only=True):
 
 
 class _Kind(Struct, frozen=True):
-    """The part of a case's manifest that says what form it has."""
+    """The part of a case's manifest that states its format and version."""
 
     format: str
     version: int
@@ -84,12 +84,12 @@ def open_case(path: str | Path, *, hashing: bool = False) -> Analysis:
 
 
 def manifest_of(path: str | Path) -> CaseManifest:
-    """The manifest of a case. Raises `InputError` as `open_case` does."""
+    """Returns the manifest of a case file. Raises `InputError` like `open_case`."""
     return _opened(Path(path))[0]
 
 
 def check_case(path: str | Path) -> CaseManifest:
-    """Reads every byte of a case, and returns its manifest. Raises `InputError` where one is not what was written."""
+    """Reads every byte of a case file and returns its manifest. Raises `InputError` if a byte is not as written."""
     place = Path(path)
     manifest, entries = _opened(place)
     try:
@@ -101,7 +101,7 @@ def check_case(path: str | Path) -> CaseManifest:
 
 
 def read_back(path: Path) -> None:
-    """Opens a case that was just written, and reads every byte of it. Raises `InputError`."""
+    """Checks a case file that was just written: opens it and reads every byte. Raises `InputError` if it is damaged."""
     check_case(path)
     open_case(path)
 
@@ -153,7 +153,7 @@ def write_case(
     options: dict[str, str] | None = None,
     digests: Sequence[FileDigest] = (),
 ) -> CaseManifest:
-    """Writes an analysis as a case, and returns what its manifest says."""
+    """Writes an analysis as a case file; returns its manifest."""
     from importlib.metadata import version
 
     dumped = dump(analysis)

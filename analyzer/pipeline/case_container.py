@@ -1,9 +1,9 @@
-"""The container of a case: a manifest and entries in one file, each piece of which is compared with its digest when it is read.
+"""The container of a case: a manifest and entries in one file. Each piece is compared with its digest when it is read.
 
 The file is a ZIP archive (PKWARE APPNOTE) of one form. Nothing is compressed, so that a case never becomes more than its bytes. The
-manifest comes first and states the others in their order: name, size, CRC-32 and digests. The comment at the end has the digest of
-the manifest. All bytes that are of no entry follow from the manifest; opening compares them. Entries are read at a place (pread)
-and never mapped: another process may shorten the file at any time.
+manifest comes first and states the entries in order: name, size, CRC-32 and digests. The comment at the end has the digest of the
+manifest. All other bytes follow from the manifest; opening a case compares them. Entries are read at a place (pread) and never
+mapped: another process may shorten the file at any time.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ PIECE = 1 << 20
 MOST_MANIFEST = 64 << 20
 # Pieces that were read last: a call and its PDUs may lie in several.
 _HELD = 4
-# Whoever comes back to a piece again and again reads parts of it, and as many of those are held as make a piece.
+# A piece that is read again and again is read in parts. As many parts are held as make a piece.
 PART, _HELD_PARTS = 1 << 14, 64
-# The names of entries: what is unpacked lies below its directory.
+# The names of entries. An unpacked entry lies below the directory of its case.
 _NAME = re.compile(r"[a-z]+(?:/[a-z_-]+\.[a-z]+)?")
 
 # APPNOTE 4.3.7, 4.3.12, 4.3.14 to 4.3.16, 4.5.3: a local header, one of the directory, the records that end an archive, and the
@@ -56,7 +56,7 @@ class CaseEntry(Struct, frozen=True):
 
 
 def measured(name: str, pieces: Iterable[bytes]) -> CaseEntry:
-    """What a case's manifest states of an entry of these bytes."""
+    """Returns the description of an entry with these bytes for a case's manifest."""
     size = check = 0
     digests, digest = [], sha256()
     for piece in pieces:
@@ -76,9 +76,9 @@ def measured(name: str, pieces: Iterable[bytes]) -> CaseEntry:
 
 
 def write(out: IO[bytes], manifest: bytes, entries: Sequence[tuple[CaseEntry, Callable[[], Iterable[bytes]]]]) -> None:
-    """Writes a case's container; the manifest states the entries, whose bytes come in pieces. `out` need not be a file.
+    """Writes a case's container: the manifest, and the entries that it states, each in pieces. `out` need not be a file.
 
-    Raises `CaseError` for a manifest that no reader would take.
+    Raises `CaseError` for a manifest that is too long for readers.
     """
     if len(manifest) > MOST_MANIFEST:
         raise CaseError(
@@ -98,8 +98,8 @@ def write(out: IO[bytes], manifest: bytes, entries: Sequence[tuple[CaseEntry, Ca
 
 
 def _frame(manifest: bytes, entries: Sequence[CaseEntry]) -> list[tuple[int, bytes]]:
-    """All bytes of a case's container that are not of its entries, each piece with its place: the manifest, what stands in front of
-    each entry, and the end."""
+    """Returns all bytes of a case's container around its entries, each piece with its place: the manifest, the headers of entries,
+    and the end."""
     at, directory = 0, []
     found: list[tuple[int, bytes]] = []
     for entry in (CaseEntry(MANIFEST, len(manifest), zlib.crc32(manifest), ()), *entries):
@@ -128,12 +128,12 @@ def _frame(manifest: bytes, entries: Sequence[CaseEntry]) -> list[tuple[int, byt
 
 
 def _wide(*numbers: int) -> bytes:
-    """The numbers of 64 bits that a zip entry of a case has (APPNOTE 4.5.3), nothing where it has none."""
+    """Returns the extra field with 64-bit numbers for a zip entry of a case (APPNOTE 4.5.3), empty without numbers."""
     return struct.pack(f"<HH{len(numbers)}Q", 1, 8 * len(numbers), *numbers) if numbers else b""
 
 
 def is_container(path: Path) -> bool:
-    """Whether a file begins with a case's manifest, or a directory has one. What comes out of a pipe is not looked at."""
+    """Whether a file begins with a case's manifest, or a directory has one. Pipes are not read."""
     try:
         if not path.is_file():
             return path.is_dir() and (path / MANIFEST).is_file()
@@ -150,7 +150,7 @@ def is_case(source: object) -> bool:
 
 
 def damaged(place: Path, why: str) -> CaseError:
-    """The error for a damaged case that is not what was written."""
+    """Returns the error for a damaged case file: its bytes are not as written."""
     return CaseError(f"{place} is a damaged case: {why}", hint="Save it again from its captures.")
 
 
@@ -159,16 +159,16 @@ class _CaseFile:
 
     def __init__(self, path: Path, case: Path) -> None:
         self.case = case
-        # What is no file may have no end, or never come.
+        # Anything but a file may have no end, or never send a byte.
         if not path.is_file():
             raise damaged(case, f"{path.name} is not there, or no file")
         self._file = path.open("rb", buffering=0)
-        # Whoever holds an entry holds this object, and the last of them closes the file.
+        # Every reader of an entry holds this object. The last one to go closes the file.
         finalize(self, self._file.close)
         self.size = self._file.seek(0, os.SEEK_END)
 
     def read(self, place: int, length: int) -> bytes:
-        """Reads so many bytes of a case's file. Raises `CaseError` where the file has fewer."""
+        """Reads `length` bytes of a case's file. Raises `CaseError` if the file has fewer."""
         found = self._part(place, length)
         while len(found) < length:
             more = self._part(place + len(found), length - len(found))
@@ -188,7 +188,7 @@ class _CaseFile:
 
 
 class EntryReader:
-    """Reads the bytes of one entry of a case. What is given out has been compared with its digest."""
+    """Reads the bytes of one entry of a case. All bytes that it returns were compared with their digest."""
 
     def __init__(self, file: _CaseFile, start: int, entry: CaseEntry) -> None:
         self.size = entry.size
@@ -196,11 +196,11 @@ class EntryReader:
         # Several threads may read: each looks at the pieces and parts it took.
         self._held: tuple[tuple[int, bytes], ...] = ()
         self._parts: dict[tuple[int, int], bytes] = {}
-        # Of pieces that were read: digests of their parts, once they were read again.
+        # Pieces that were read, with the digests of their parts once they were read again.
         self._known: dict[int, tuple[bytes, ...]] = {}
 
     def read(self, position: int, length: int) -> bytes:
-        """Reads so many bytes of a case's entry. Raises `CaseError` where they are not there, or not those that were written."""
+        """Reads `length` bytes of a case's entry. Raises `CaseError` if they are absent or not as written."""
         stop = position + length
         if not 0 <= position <= stop <= self.size:
             raise damaged(self._file.case, f"{self._entry.name} ends before what it holds")
@@ -217,8 +217,8 @@ class EntryReader:
         return b"".join(parts)
 
     def _within(self, number: int, start: int, stop: int) -> bytes:
-        """The bytes from `start` to `stop` of one piece of a case's entry. A log whose calls end in another order than they begin
-        is read here and there: a piece that is not held any more is not read as a whole each time."""
+        """Returns the bytes from `start` to `stop` of one piece of a case's entry. A log whose calls end in another order than they
+        begin is read here and there: so a piece that was dropped is not read as a whole each time."""
         first, last = start // PART, (stop - 1) // PART
         if last > first + 1 or not self._known.get(number):
             return self._piece(number)[start:stop]
@@ -239,7 +239,7 @@ class EntryReader:
         return data
 
     def check(self) -> None:
-        """Checks a case's entry: reads all of it once. Raises `CaseError` where it is not what was written."""
+        """Reads a case's entry once to check it. Raises `CaseError` if it is not as written."""
         for number in range(len(self._entry.sha256)):
             self._piece(number)
 
@@ -263,9 +263,9 @@ def _digests_of_parts(piece: bytes) -> tuple[bytes, ...]:
 
 
 class Container:
-    """A case's container that was opened, or the directory that one was unpacked to (which has no digest of its manifest).
+    """An opened container of a case, or the directory that one was unpacked to (which has no digest of its manifest).
 
-    Raises `OSError` for what cannot be read, `CaseError` for what is damaged.
+    Raises `OSError` if it cannot be read, `CaseError` if it is damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -281,7 +281,7 @@ class Container:
         self.manifest = file.read(start, size)
 
     def entries(self, stated: Sequence[CaseEntry]) -> dict[str, EntryReader]:
-        """The entries that a case's manifest states, once all bytes between them are compared."""
+        """Returns readers of the entries that a case's manifest states, after comparing all bytes between them."""
         for entry in stated:
             pieces = -(-entry.size // PIECE)
             if not (_NAME.fullmatch(entry.name) and entry.size >= 0 and 0 <= entry.crc32 < 1 << 32):

@@ -1,6 +1,6 @@
-"""Whether a result is what was written, and of which captures: the digests that `--hash` wrote into it, in any form.
-
-A case has digests of all that it holds and of its captures, and so stands on either side."""
+"""Verifies a result by the digests that `--hash` wrote into it: is it unchanged, and from which captures was it made?
+A case file has digests of all that it holds and of its captures. So it can be the result or stand for captures.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _DIGEST = re.compile(f"[0-9a-f]{{{DIGITS}}}")
 
 
 class Verified(Struct, frozen=True):
-    """The result of a verification: whether the result is what was written, `matched` pairs of a file at hand and the input it is,
-    files that are no input, inputs that are no file."""
+    """The outcome of a verification. `unchanged`: the result is as written. `matched` are pairs of a given file and an input with
+    equal digests, `strangers` files that are no input, `missing` inputs without a file."""
 
     unchanged: bool
     matched: tuple[tuple[FileDigest, FileDigest], ...]
@@ -48,8 +48,8 @@ class Verified(Struct, frozen=True):
 
 
 def verify(result: Path, captures: Sequence[Path]) -> Verified:
-    """Verifies a result, and compares captures by content, whatever they are called now. Raises `InputError` where the result has
-    no digests, or is a damaged case."""
+    """Verifies a result, and compares captures by content, not by name. Raises `InputError` if the result has no digests or is a
+    damaged case."""
     inputs, stated = stated_by(result)
     matched, strangers, missing = [], [], list(inputs)
     for digest in (digest for path in captures for digest in _digests_of(path)):
@@ -72,7 +72,7 @@ def _is_what_was_written(result: Path, stated: str) -> bool:
 
 
 def _digests_of(path: Path) -> tuple[FileDigest, ...]:
-    """The digest of a capture, or those of the captures that a case was saved of."""
+    """Returns the digest of a capture file; of a case file, those of the captures that it was saved from."""
     if is_case(path):
         return stated_by(path)[0]
     refuse_special(path)
@@ -83,7 +83,7 @@ def _digests_of(path: Path) -> tuple[FileDigest, ...]:
 
 
 def stated_by(result: Path) -> tuple[tuple[FileDigest, ...], str | None]:
-    """The captures that a result was made from, as it says itself, and its own digest: None of a case, which was read whole."""
+    """Returns the digests of captures that a result states, and its own digest (None for a case, which was read whole)."""
     if is_case(result):
         if not (digests := check_case(result).digests):
             raise InputError(f"{result} does not say which captures it was saved of", hint="Save it again from them.")
@@ -118,7 +118,7 @@ def stated_by(result: Path) -> tuple[tuple[FileDigest, ...], str | None]:
 
 
 def _record(result: Path, head: bytes, tail: bytes) -> dict[str, Any]:
-    """The evidence record (digests) in a result, by the form of the result. `tail` is the end of one that is longer than `head`."""
+    """Returns the evidence record (digests) in a result, by the format of the result. `tail` is its end, if longer than `head`."""
     found: Any
     if head.startswith(b"PAR1"):
         import polars as pl
@@ -147,7 +147,7 @@ def _record(result: Path, head: bytes, tail: bytes) -> dict[str, Any]:
 
 
 def _xml_property(head: bytes) -> str:
-    """The value of our digest property in an XML result, which is among the first elements. None of them is kept."""
+    """Returns our digest property in an XML result. It is among the first elements; no element is kept."""
     found: list[str] = []
     seen = 0
 
@@ -176,7 +176,7 @@ def _checked(found: Any) -> dict[str, Any]:
 
 
 def _record_of_text(text: str) -> dict[str, Any]:
-    """The evidence record at the end of a text result; names of a capture stand before it, and have no line ends in them."""
+    """Returns the evidence record at the end of a text result. Names of a capture come before it, and contain no line ends."""
     lines = text.splitlines()
     at = max(number for number, line in enumerate(lines) if line.startswith(TEXT_MARK))
     found = [match.groups() for line in lines[at + 1 :] if (match := _TEXT_INPUT.fullmatch(line))]

@@ -1,4 +1,4 @@
-"""What reaches the top of the layers, by kind: events in, what an `Analysis` is made of out."""
+"""Collects the events at the top of the layers by kind: events in, the contents of an `Analysis` out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from analyzer.transport.rpc.undecoded_call import plain_call
 from analyzer.transport.tcp.stream_events import Recognised
 
 _Listed = TypeVar("_Listed")
-# Memory of what is listed beside its text and numbers, as measured.
+# Memory of a listed item beside its text and numbers, as measured.
 _LISTED_COST = 500
 # In calls of so many is looked which of them used bytes with two versions.
 _MOST_CONFLICTS = 4096
@@ -65,7 +65,7 @@ class EventCollector:
             self._unlisted[what] += 1
 
     def _mark(self, event: ClientMarks) -> None:
-        """Keeps the first of each client mark that a connection shows: it shows the same again and again."""
+        """Keeps the first of equal client marks of a connection. A connection shows the same marks again and again."""
         key = event.client, event.server, event.marks
         if key in self._known_marks:
             return
@@ -82,19 +82,19 @@ class EventCollector:
         self.marks.append(replace(event, marks=shared))
 
     def ends_early(self, error: Exception, frames: int) -> None:
-        """Notes the problem that the program failed behind so many frames."""
+        """Notes the problem that the program failed after this number of frames."""
         text = f"the program failed here ({type(error).__name__}): nothing beyond frame {frames} was read"
         self.problems.append(Problem("failed", "pipeline", (), text))
 
     def unlisted(self) -> Iterator[Problem]:
-        """The problems that state how many events there were beside those that are listed."""
+        """Yields problems that state how many events were not listed because of limits."""
         for what, count in self._unlisted.items():
             yield Problem("limit", "pipeline", (), f"{count} more {what} were met than are listed")
 
     def analysis(
         self, capture: CaptureFacts, calls: OrderedCalls, catalogs: Catalogs, names: NameTables, *, secrets_given: bool
     ) -> Analysis:
-        """The analysis of the events collected, with the calls in order and what they state about counters."""
+        """Returns the analysis of the collected events, with the calls in order and what servers stated about counters."""
         return Analysis(
             capture=capture,
             calls=calls,
@@ -115,7 +115,7 @@ class EventCollector:
         )
 
     def _flow_links_of_ours(self) -> Iterator[FlowLink]:
-        """The flow links of connections with SMB sessions and logons: of whoever takes part nothing else is asked."""
+        """Yields the flow links of connections that have SMB sessions or logons. Nobody asks for others."""
         ends = {(one.client, one.server) for one in self.sessions} | {(one.client, one.server) for one in self.logons}
         return (one for one in self.flow_links if (one.src, one.dst) in ends or (one.dst, one.src) in ends)
 

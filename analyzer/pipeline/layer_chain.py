@@ -1,4 +1,4 @@
-"""Layers one above the other: what a layer completes is fed to the next."""
+"""The chain of layers: each layer feeds the events that it completes to the next."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Feed = Callable[[Event], Iterable[Event]]
 
 
 class Layer(Protocol):
-    """A layer: one item in, the events it completed out; `finish` yields what the end of the capture completes.
+    """A layer: `feed` takes an event and yields those it completed; `finish` yields those that the end of the capture completes.
 
-    `takes` are the types of event that it takes; all others it would pass on unchanged.
+    `takes` are the types of event that it needs; it would pass on all others unchanged.
     """
 
     takes: ClassVar[frozenset[type[Event]]]
@@ -33,13 +33,13 @@ class Layer(Protocol):
 
 @runtime_checkable
 class Waiting(Protocol):
-    """A layer in which events wait for what is still to come."""
+    """A layer in which events wait for later ones."""
 
     def open_since(self, since_ns: int) -> int | None: ...
 
 
 class LayerChain:
-    """Layers one above the other; what a layer yields is fed to the next."""
+    """A chain of layers: what a layer yields is fed to the next."""
 
     def __init__(self, layers: Sequence[Layer]) -> None:
         self._layers = layers
@@ -47,12 +47,12 @@ class LayerChain:
         self._feeds = [(layer.feed, layer.takes) for layer in layers]
 
     def open_since(self, since_ns: int) -> int | None:
-        """When the first event that began at this time or later, and is not complete in some layer, began."""
+        """Returns the begin of the first event that began at this time or later and is incomplete in some layer; None for none."""
         return earliest((layer.open_since(since_ns) for layer in self._layers if isinstance(layer, Waiting)), since_ns)
 
     def climb(self, events: Sequence[Event], first: int = 0) -> Sequence[Event]:
-        """Feeds a group of events to the layer `first`, and gives what comes out on top of the chain. A layer sees all that it
-        takes of what the one below yields, in order; then the next one does. What stands alone climbs alone."""
+        """Feeds a group of events to the layer `first` and those above it; returns the events on top of the chain. A layer takes
+        all events that the layer below yielded, in order; then the next layer does. Events that stand alone climb alone."""
         kinds = set(map(type, events))
         for at in range(first, len(self._feeds)):
             feed, takes = self._feeds[at]
@@ -67,8 +67,8 @@ class LayerChain:
         return events
 
     def _through(self, feed: Feed, takes: frozenset[type[Event]], events: Sequence[Event]) -> Sequence[Event]:
-        """Feeds a layer the events of a group that it takes; gives what it yields, and the others, in order. Where the layer fails,
-        what came before the failure climbs first."""
+        """Feeds one layer those events of a group that it takes; returns what it yields, and the other events, in order. If the
+        layer fails, the events before the failure climb first."""
         higher = list[Event]()
         try:
             for event in events:
@@ -81,7 +81,7 @@ class LayerChain:
         return higher
 
     def _climb_parted(self, events: Sequence[Event], first: int) -> Sequence[Event]:
-        """Feeds a group to the layer `first`, each event that stands alone by itself."""
+        """Feeds a group of events to the layer `first` and those above it. An event that stands alone climbs alone."""
         out = list[Event]()
         for part in _parted(events):
             out += self.climb(part, first)
@@ -90,20 +90,20 @@ class LayerChain:
         return out
 
     def finish(self) -> Generator[Sequence[Event]]:
-        """Finishes all layers of the chain: what comes out on top at the end of the capture, together what one layer completes."""
+        """Finishes all layers of the chain. Yields the events on top at the end of the capture, a group for each layer."""
         for at, layer in enumerate(self._layers, 1):
             yield self.climb(list(layer.finish()), at)
             if self._failure is not None:
                 raise self._failure
 
     def run(self, events: Iterable[Event]) -> Generator[Event]:
-        """Runs all events of a capture through the layer chain, and gives what comes out on top."""
+        """Runs all events of a capture through the layer chain; yields the events on top."""
         for group in self.groups(events):
             yield from group
 
     def groups(self, events: Iterable[Event]) -> Generator[Sequence[Event]]:
-        """Groups of events on top of the layer chain, together what comes of a group below. The events are closed when no more of
-        them are taken. The files that they are read from are then closed, whatever holds on to the error that ended it."""
+        """Yields a group of events on top of the layer chain for each group from below. Closes `events` when the caller stops. That
+        closes the files that they are read from, even if an error still refers to them."""
         with closing(events) if isinstance(events, Generator) else nullcontext():
             for group in _grouped(events):
                 yield self.climb(group)
@@ -115,7 +115,7 @@ class LayerChain:
             yield from self.finish()
 
     def above(self, groups: Iterable[Sequence[Event]]) -> Generator[Event]:
-        """Chains these layers on top of another chain, and gives what comes out on top."""
+        """Chains these layers on top of another chain, whose groups of events it takes; yields the events on top."""
         with closing(groups) if isinstance(groups, Generator) else nullcontext():
             for group in groups:
                 yield from self.climb(group)
@@ -126,7 +126,7 @@ class LayerChain:
 
 
 def _parted(events: Sequence[Event]) -> Generator[Sequence[Event]]:
-    """Parts a group before and behind each event that stands alone."""
+    """Splits a group of events for the layer chain before and behind each event that stands alone."""
     begin = 0
     for at, event in enumerate(events):
         if isinstance(event, StandsAlone):
@@ -139,7 +139,7 @@ def _parted(events: Sequence[Event]) -> Generator[Sequence[Event]]:
 
 
 def _grouped(events: Iterable[Event]) -> Generator[Sequence[Event]]:
-    """Groups of events, of which none waits for what is not read yet: a block of a capture that streams ends a group."""
+    """Yields groups of events for the layer chain. None waits for bytes still to come: the end of a streamed block ends it."""
     group, size = list[Event](), 0
     try:
         for event in events:

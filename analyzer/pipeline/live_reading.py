@@ -1,4 +1,4 @@
-"""A capture while it is read: what the layers emit in; calls in order, problems, and the ends of what was read at a time out."""
+"""Reads a capture live: takes events from the layers, yields calls in order, problems, and the ends of blocks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Collector(Protocol):
-    """Collects what is not a call (`pipeline.run`)."""
+    """Collects the events that are no calls (`pipeline.event_collector`)."""
 
     problems: list[Problem]
     conflicts: list[Conflict]
@@ -46,10 +46,10 @@ class Collector(Protocol):
 
 
 class Stream:
-    """A capture that is read while it is iterated over.
+    """A capture that is read while the caller iterates over its calls.
 
-    `analysis` holds what is known so far, and no calls; of the capture itself, before its end, no more than the files and the time
-    of the first frame. `tally` counts calls.
+    `analysis` holds what is known so far, without calls; before the end of the capture, only the files and the time of the first
+    frame are known. `tally` counts calls.
     """
 
     analysis: Analysis
@@ -71,9 +71,9 @@ class Stream:
         notes: Iterable[Problem] = (),
         failed: Callable[[Exception], None] | None = None,
     ) -> None:
-        """`events` come from the top of the layers while the capture is read. `open_since` is when the first of what began at a
-        time or later, and is not complete, began; `open_before` are the calls under way that began before a time; `notes` are
-        stated at the end. All else is as for `pipeline.run.analyze`."""
+        """`events` come from the top of the layers while the capture is read. `open_since` returns the begin of the first
+        incomplete event that began at a time or later. `open_before` returns the calls under way that began before a time. `notes`
+        are stated at the end. All else is described at `pipeline.run.analyze`."""
         self._events, self._calls = events, calls
         self._open_since, self._open_before = open_since, open_before
         self._collected, self._facts, self._limits = collected, facts, limits
@@ -86,7 +86,7 @@ class Stream:
 
     @property
     def tally(self) -> Mapping[Tally, int]:
-        """How many calls there are of each state, interface and method."""
+        """Returns how many calls of the live reading have each state, interface and method."""
         return self._calls.tally
 
     def __iter__(self) -> Iterator[Call | Problem | BlockEnds]:
@@ -129,14 +129,14 @@ class Stream:
             self._collected.take_event(event)
 
     def _before(self, read: Moment) -> Moment:
-        """The moment before which nothing of the capture is open, now that everything before another was read. What is open is
+        """Returns the moment before which nothing of the capture is open, given the moment up to which it was read. Open events are
         not waited for longer than the limit."""
         since = read[0] - self._limits.order_time * NS_PER_S
         first_open = self._open_since(since)
         return read if first_open is None else min(read, (first_open, 0))
 
     def _until(self, before: Moment | None) -> Iterator[Call | Problem]:
-        """The calls and problems that can be stated now that everything of the capture before a moment is there."""
+        """Yields the calls and problems that are final now that the capture was read up to a moment."""
         if self.analysis.capture.first_time_ns is None:
             facts = self._facts()
             known = CaptureFacts(facts.files, 0, 0, facts.first_time_ns, None, facts.names)
@@ -146,7 +146,7 @@ class Stream:
         for call in self._calls.until(before, passed_over):
             if (call.is_perflib or call.is_winreg) and call.server.ip not in self._servers:
                 self._servers.add(call.server.ip)
-                # What is to be stated of it is stated at the end, when the capture has said what it says.
+                # Its notes come at the end, when the whole capture is known.
                 list(self._filled({call.server.ip}))
             self._marks.add(self._collected.conflicts)
             yield self._marks.marked(call) if self._marks.frames else call

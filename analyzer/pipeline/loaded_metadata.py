@@ -1,4 +1,4 @@
-"""Metadata from what the user names: a file that `export-metadata` wrote, or another capture, whose metadata calls are read."""
+"""Loads metadata of counters: from a file that `export-metadata` wrote, or from another capture, whose metadata calls are read."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The packets of calls: captures read once more in, the frames that carried calls and the SMB messages in them out.
+"""Reads captures once more for the packets of calls: the frames that carried calls, and the SMB messages in them.
 
-For those who look at a call (`report`, `browse`, `show --packets`): an analysis itself holds no frames.
+`report`, `browse` and `show --packets` need them: an analysis itself holds no frames.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def packets_of(
     limits: Limits = DEFAULTS,
     most_bytes: int = MAX_PACKET_BYTES,
 ) -> Packets:
-    """The packets of the calls with these numbers, of all calls by default, of an analysis that was made of these sources.
+    """Returns the packets of the calls with these numbers (default: all) of an analysis that was made of these sources.
 
-    Sources that cannot be read again give no packets, and the reason.
+    If the sources cannot be read again, there are no packets, but the reason.
     """
     lacking = why_not(sources, engine)
     if lacking is not None:
@@ -85,9 +85,8 @@ def packets_of(
 
 
 def broke_off(lost: Sequence[Problem], analysis: Analysis, last: int) -> str | None:
-    """Why a second reading of the captures of an analysis ended before their frame `last`; None where it reached that frame. `lost`
-    are the problems of files in it: those of the first reading are no news.
-    """
+    """Returns why a second reading of an analysis's captures ended before their frame `last`; None if it reached that frame. `lost`
+    are the problems of files in the second reading. Problems that the first reading had do not count."""
     if not lost:
         return None
     known = {problem.text for problem in analysis.problems}
@@ -96,7 +95,7 @@ def broke_off(lost: Sequence[Problem], analysis: Analysis, last: int) -> str | N
 
 
 def why_not(sources: Sequence[Source], engine: str) -> str | None:
-    """Why captures cannot be read once more for packets; None where they can."""
+    """Returns why captures cannot be read once more for packets; None if they can."""
     if any(is_case(source) for source in sources):
         return "a case does not hold captured packets"
     if not all(isinstance(source, str | Path) and special_file(source) is None for source in sources):
@@ -105,7 +104,7 @@ def why_not(sources: Sequence[Source], engine: str) -> str | None:
 
 
 def _with_header(sent: Message) -> TracedBytes:
-    """An SMB message with its framing header ([MS-SMB2] section 2.1), where that was captured before it."""
+    """Returns an SMB message with its framing header ([MS-SMB2] section 2.1), if the header was captured before it."""
     data, start = sent.data, sent.start
     if start >= HEADER_LEN and int.from_bytes(data.part(start - HEADER_LEN, start), "big") == sent.length:
         return data[start - HEADER_LEN : sent.stop]

@@ -1,7 +1,7 @@
-"""A capture in, the same frames as a pcapng file out, each with the number that it has here.
+"""Converts a capture to a pcapng file, in which each frame has the number that this program gives it.
 
-Wireshark numbers what stands in the file. What has a number here and cannot be read stands as an empty packet, so that the others
-keep theirs; so does each further appearance of a packet in an event trace log, which is read once here.
+Wireshark numbers the packets in the file. A number whose frame cannot be read gets an empty packet, so that the other frames keep
+theirs. So does each further appearance of a packet in an event trace log, which this program reads once.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from analyzer.core.file_names import text_of_path
 from analyzer.core.limits import Limits
 from analyzer.screens.formats.pcapng_writer import PcapngWriter
 
-# What Wireshark shows as bytes.
+# A link type that Wireshark shows as bytes.
 _UNREAD = LinkType.USER0
 
 
 class Converted:
-    """What became of a capture: how many frames were written, how many numbers stand for none, and what was wrong with the file."""
+    """The outcome of a conversion to pcapng: the counts of frames and of empty packets, and the problems of the file."""
 
     def __init__(self) -> None:
         self.frames = 0
@@ -36,7 +36,7 @@ class Converted:
 
 
 def convert(path: Path, out: BinaryIO, limits: Limits) -> Converted:
-    """Writes all frames of a capture as pcapng. Raises `InputError` where it is none."""
+    """Writes all frames of a capture as pcapng. Raises `InputError` if the file is no capture."""
     name = text_of_path(path)
     writer = PcapngWriter(out, application=f"pcq-analyzer {version('pcq-analyzer')}", comment=f"all frames of {name}")
     done = _Writing(writer, name)
@@ -57,7 +57,7 @@ def _trace(head: bytes, stream: ByteStream, limits: Limits) -> EtlFile:
 
 
 class _Writing:
-    """The pcapng file being written: frames on their way into it, and the interfaces that it has so far."""
+    """A pcapng file that is being written, and the interfaces that it has so far."""
 
     def __init__(self, writer: PcapngWriter, name: str) -> None:
         self._writer = writer
@@ -66,7 +66,7 @@ class _Writing:
         self.converted = Converted()
 
     def write_frames(self, items: Iterable[FrameBlock | Problem]) -> None:
-        """Writes frames of any capture as pcapng, by their link types."""
+        """Writes the frames of any capture to the pcapng file, by their link types."""
         for item in items:
             if isinstance(item, Problem):
                 self.converted.problems.append(item)
@@ -76,7 +76,7 @@ class _Writing:
                 self._write(item.frame(index), interface)
 
     def take_trace(self, trace: EtlFile) -> None:
-        """Writes frames of an event trace log as pcapng, with what it says of each."""
+        """Writes the frames of an event trace log to the pcapng file, with what the log says of each."""
         for item in trace:
             if isinstance(item, Problem):
                 self.converted.problems.append(item)
@@ -105,7 +105,7 @@ class _Writing:
 
 
 def _said(block: TracedBlock) -> Iterator[tuple[int, int, bool | None, str]]:
-    """What the trace says of each frame: its interface, its process, whether it was sent, and a comment on it."""
+    """Yields what an event trace log says of each frame: its interface, its process, whether it was sent, and a comment."""
     columns = (block.rows[name].tolist() for name in ("interface", "process", "sent", "received", "dropped"))
     for interface, process, sent, received, dropped in zip(*columns, strict=True):
         direction = sent if sent or received else None

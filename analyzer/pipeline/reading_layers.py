@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def stream_layers(limits: Limits) -> list[Layer]:
-    """The layers from segments to streams, and to the tickets that are issued."""
+    """Returns the layers from TCP segments to streams and to issued Kerberos tickets."""
     from analyzer.auth.kdc_replies import KdcLayer
     from analyzer.transport.tcp.reassembler import Reassembler
 
@@ -38,8 +38,8 @@ def call_layers(
     message_log: MessageLog | None = None,
     selected: Selection | None = None,
 ) -> tuple[list[Layer], RpcLayer]:
-    """The layers of a reading from streams to channels, and the one from there to exchanges: in SMB sessions, of the calls that are
-    selected. Both know the `tickets`, and the first of them notes those that are issued."""
+    """Returns the layers of a reading from streams to channels, and the RPC layer from there to exchanges. `selected` chooses the
+    calls that it reads in SMB sessions. Both sides know the `tickets`; the first layer notes issued ones."""
     from analyzer.auth import token_handshake
     from analyzer.transport.rpc.rpc_layer import RpcLayer
 

@@ -1,6 +1,6 @@
-"""The whole way: capture files in, an `Analysis` out. Layers are chained here and nowhere else.
+"""Reads captures: capture files in, an `Analysis` out. Only this module chains all layers.
 
-A case needs no layer, so that they are loaded when a capture is read.
+A case needs no layer, so layers are imported when a capture is read.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from analyzer.transport.smb.smb_connection_state import MessageLog
 
 Engine = Literal["own", "tshark"]
-# Of the calls that SMB sessions carry: all are read, or no more than states who took part, or none.
+# Which calls in SMB sessions are read: all, only those that name hosts and users, or none.
 InSessions = Literal["all", "naming", "none"]
 
 
@@ -65,19 +65,19 @@ def analyze(
     with_files: bool = False,
     jobs: int | None = 1,
 ) -> Analysis:
-    """Analyzes captures: reads them from start to end. Without `pdus`, the result does not list every PDU, which spares memory.
-    `metadata` fills what the capture does not state about its countersets and names, server by server; `metadata_from` names the
-    server whose metadata the others are given too.
+    """Analyzes captures: reads them from start to end. Without `pdus`, the result does not list every PDU, which saves memory.
 
-    `sources` are paths, globs or binary files and count as one capture in time order, or they are a case (`case.py`). `progress`
-    is called now and then with the numbers of frames and bytes that were read. Raises `InputError` for what cannot be read.
+    `metadata` fills gaps in what servers state about their countersets and names, server by server; `metadata_from` names the
+    server whose metadata the others get too.
 
-    `failed` is called with an error that nobody foresaw (a mistake of ours, memory that ran out); the result then holds what was
-    read before it, and a problem. Without `failed` it is raised. With `hashing`, `capture.digests` states what the files were; with
-    `pseudonyms`, the result holds these in the place of names and addresses. With a `bound`, our own engine reads captures up to
-    there, as if they ended there. `in_sessions` says which of the calls that SMB sessions carry are read. `with_files`, the
-    files that SMB sessions carry are followed too; not with `pseudonyms`, for names of files are not replaced. So many processes
-    make calls (`jobs`), None for as many as pay; only one for standard input, tshark, `pdus` and the last three above.
+    `sources` are paths, globs or binary files and count as one capture in time order, or they are a case (`case.py`). `progress` is
+    called now and then with the numbers of frames and bytes that were read. Raises `InputError` for what cannot be read. `failed`
+    is called with an unexpected error (a mistake of ours, memory that ran out); the result then holds what was read before it, and
+    a problem. Without `failed` the error is raised. With `hashing`, `capture.digests` states the digests of the files. With
+    `pseudonyms`, the result has these in place of names and addresses. With a `bound`, our own engine reads captures up to there,
+    as if they ended there. `in_sessions` says which calls in SMB sessions are read. `with_files` also follows the files in SMB
+    sessions; not with `pseudonyms`, because names of files are not replaced. `jobs` processes make calls, None for as many as pay;
+    only one for standard input, tshark, `pdus`, `pseudonyms`, `in_sessions` or `with_files`.
     """
     if any(is_case(source) for source in sources):
         return _opened(sources, metadata, metadata_from, hashing=hashing, redacting=pseudonyms is not None)
@@ -119,8 +119,8 @@ def analyze_frames(
     tickets: Tickets | None = None,
     set_back: Sequence[int] = (),
 ) -> Analysis:
-    """Analyzes frames that were read elsewhere, in time order. What is counted of a whole capture goes to `tallies`, for who has
-    them to report; `tickets` are those whose issue is known already, `set_back` the frames before which the clock went back."""
+    """Analyzes frames that were read elsewhere, in time order. `tallies` takes the counts of the whole capture. `tickets` are
+    Kerberos tickets whose issue is known already. `set_back` are the frames before which the clock went back."""
     from analyzer.transport.packet.block_dissector import Dissector
 
     segments = segments_of(frames, Dissector(limits=limits, tallies=tallies), set_back=set_back)
@@ -130,7 +130,7 @@ def analyze_frames(
 
 
 def tickets_in(frames: Iterable[FrameBlock | Problem], limits: Limits) -> Tickets:
-    """The Kerberos tickets whose issue is seen in frames with the traffic of KDCs."""
+    """Returns the Kerberos tickets that KDCs issue in these frames."""
     from analyzer.auth.kdc_replies import TicketIssued, Tickets
     from analyzer.transport.packet.block_dissector import Dissector
     from analyzer.transport.packet.frame_tallies import Tallies
@@ -157,8 +157,8 @@ def _read(
     with_files: bool = False,
     sharing: Sharing | None = None,
 ) -> Analysis | None:
-    """Takes the segments that are waiting through all layers and resolves what only the whole capture states. With `sharing`,
-    several processes do that, where it pays; None where it then turns out that one process has to."""
+    """Reads the waiting segments through all layers, and resolves what only the whole capture shows. With `sharing`, several
+    processes do that if it pays. Returns None if one process must read the capture instead."""
     from analyzer.auth.kdc_replies import Tickets
     from analyzer.interfaces.pcq.naming_calls import NamingCalls
     from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
@@ -206,11 +206,11 @@ def _read(
 def _sharing(
     sources: Sequence[Source], bound: ReadBound | None, keyring: Keyring, limits: Limits, jobs: int | None
 ) -> Sharing | None:
-    """How several processes share the reading of captures; None where one reads them alone."""
+    """Returns how several processes share the reading of captures; None if one process reads them alone."""
     from analyzer.capture.capture_reader import expand
 
     expanded = expand(sources, [])
-    # What is no file could not be read by several.
+    # Only files can be read by several processes.
     files = [source for source in expanded if isinstance(source, Path) and source.is_file()]
     if len(files) < len(expanded):
         return None
@@ -242,11 +242,11 @@ def stream(
     bound: ReadBound | None = None,
     block_bytes: int | None = None,
 ) -> Stream:
-    """Streams captures that are read while calls are taken from them; all is as for `analyze`.
+    """Streams captures: they are read while calls are taken from them. All parameters are described at `analyze`.
 
-    A call comes as soon as no call that began before its end is under way; the calls are in order, but for those that were waited
-    for too long. It is named by what the calls before it state. Memory does not grow with the calls. Captures are read in blocks of
-    `block_bytes` at first. A case is no capture.
+    A call comes as soon as no call that began before its end is under way. The calls are in order, except those that the stream did
+    not wait for any longer. A call is named by what the calls before it state. Memory does not grow with the calls. Captures are
+    read in blocks of `block_bytes` at first. A case is no capture.
     """
     from analyzer.auth.kdc_replies import Tickets
     from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
@@ -284,7 +284,7 @@ def stream(
 def _redaction(
     pseudonyms: Pseudonyms | None, metadata: Sequence[Metadata], metadata_from: str | None
 ) -> tuple[list[Layer], Sequence[Metadata], str | None]:
-    """The redaction layer, where that is asked for, and what is known of servers, by their pseudonyms."""
+    """Returns the redaction layer, if asked for, and the metadata of servers by their pseudonyms."""
     if pseudonyms is None:
         return [], metadata, metadata_from
     from analyzer.interfaces.redaction.redactor import Redactor, redacted_metadata
@@ -299,7 +299,7 @@ def _collect(
     facts: Callable[[], CaptureFacts],
     failed: Callable[[Exception], None] | None,
 ) -> None:
-    """Collects the events that reach the top of the layers of a reading; `failed` as for `analyze`."""
+    """Collects the events at the top of a reading's layers; `failed` is described at `analyze`."""
     try:
         for event in waiting.pop():
             collected.take_event(event)
@@ -339,7 +339,7 @@ def _filled(analysis: Analysis, metadata: Sequence[Metadata], instead: str | Non
 
 
 def with_embedded(sources: Sequence[Source], keyring: Keyring) -> tuple[Keyring, list[Problem]]:
-    """The keyring with the keys embedded in captures, which are tried last; and what is wrong with these."""
+    """Returns the keyring with the keys embedded in captures, which are tried last, and the problems of these keys."""
     from analyzer.capture.capture_reader import expand
     from analyzer.capture.embedded_secrets import embedded_secrets
 
@@ -394,7 +394,7 @@ def follow_messages(
     segment_log: Callable[[SegmentBatch], object] | None = None,
     lost: Callable[[Problem], None] | None = None,
 ) -> None:
-    """Reads captures once more, for their SMB messages and TCP segments. `lost` is as for `smb_session_keys`."""
+    """Reads captures once more, and passes on their SMB messages and TCP segments. `lost` is described at `smb_session_keys`."""
     from analyzer.transport.packet.segment import SegmentBatch
     from analyzer.transport.tcp.reassembler import Reassembler
 
@@ -417,7 +417,7 @@ def _with_digests(facts: CaptureFacts) -> CaptureFacts:
 
 
 def digests_of(facts: CaptureFacts) -> tuple[FileDigest, ...]:
-    """The digest of every capture file: those that were not read to their end by ourselves are read for it."""
+    """Returns the digest of every capture file. A file that our own engine did not read to its end is read again for it."""
     from analyzer.capture.file_digest import digest_of
 
     known = {digest.name: digest for digest in facts.digests}

@@ -1,4 +1,4 @@
-"""Capture files in, TCP segments out, read by our own reader or by tshark; with the facts about the files once they are read."""
+"""Sources of TCP segments: capture files in, segments out, read by our own reader or by tshark, with the facts about the files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def own_segments(
     streaming: bool = False,
     block_bytes: int | None = None,
 ) -> tuple[Iterable[Event], Callable[[], CaptureFacts]]:
-    """TCP segments read from capture files by our own reader; `streaming`, the ends of blocks come among the events."""
+    """Returns the TCP segments that our own reader finds in captures, and the facts; `streaming`, with ends of blocks."""
     from analyzer.capture.capture_reader import BLOCK_BYTES, CaptureReader
     from analyzer.transport.packet.block_dissector import LOOK_BEHIND_BYTES, Dissector
 
@@ -68,8 +68,8 @@ def segments_of(
     is_drained: Callable[[], bool] | None = None,
     set_back: Sequence[int] = (),
 ) -> Iterator[Event]:
-    """TCP segments of captures; `is_drained` says whether there is nothing more to read for the moment; with it, the ends of blocks
-    come among the events. `set_back` are the frames so far before which the clock went back."""
+    """Yields the TCP segments in frames. `is_drained` says whether there is nothing more to read for the moment; with it, the ends
+    of blocks come among the events. `set_back` are the frames so far before which the clock went back."""
     count, latest, told = 0, (-1, 0), 0
     for item in frames:
         if isinstance(item, Problem):
@@ -97,7 +97,7 @@ def segments_of(
 def tshark_segments(
     sources: Sequence[Source], *, streaming: bool = False
 ) -> tuple[Iterable[Event], Callable[[], CaptureFacts]]:
-    """TCP segments read from capture files by tshark; `streaming`, the ends of blocks come among the events."""
+    """Returns the TCP segments that tshark finds in captures, and the facts; `streaming`, with ends of blocks among them."""
     from analyzer.transport.packet.tshark_engine import TsharkEngine
 
     tshark = TsharkEngine(sources)
@@ -109,12 +109,12 @@ def tshark_segments(
     return _in_blocks(tshark) if streaming else tshark, facts
 
 
-# So many segments are a block where there is no other.
+# The segments of a block if the source has no blocks.
 _SEGMENTS_OF_BLOCK = 256
 
 
 def _in_blocks(segments: Iterable[Event]) -> Iterator[Event]:
-    """TCP segments with the ends of blocks among them."""
+    """Yields TCP segments of tshark with the ends of blocks among them."""
     from analyzer.transport.packet.segment import SegmentBatch
 
     for count, event in enumerate(segments, 1):

@@ -1,16 +1,16 @@
-"""One capture, read by several processes: the same result, in less time.
+"""Coordinates several processes that read one capture in shards: the result is the same as with one process, in less time.
 
-The streams are sharded by pair of hosts, as `collect` cuts captures (by connection, where there is only one pair). Each process
-reads the files, finds packets and puts TCP streams in order, which costs little, and makes calls of the streams of its shard
-(`shard`). Then the first process, which has a shard too, puts the tables together.
+The streams are sharded by pair of hosts, as `collect` cuts captures (by connection, if there is only one pair). Each process reads
+the files, finds packets and puts TCP streams in order, which costs little. It makes calls of the streams of its shard
+(`shard_worker`). Then the first process, which has a shard too, merges the tables.
 
-What comes of an event has the event's moment, its place among all events. By their moments, events and calls of all shards are in
-the order in which one process finds them. What each shard has numbered by itself (sessions, logons, channels, handles, reads) gets
-the number that one process gives it. What servers state of their counters is learnt in that order, too.
+All results of an event have the event's moment, its place among all events. By their moments, events and calls of all shards come
+in the order in which one process finds them. Each shard numbers its sessions, logons, channels, handles and reads by itself. They
+get the numbers that one process gives them. What servers state about their counters is learnt in that order, too.
 
-Some captures are no sum of their shards: a session that is bound from other hosts, an open or a handle that others use, a limit of
-the whole analysis that may have been reached. Then `read` gives nothing, and one process has to read the capture. Nobody can tell
-from the result how many did.
+Some captures are no sum of their shards: a session is bound from other hosts, shards share an open or a handle, or a limit of the
+whole analysis may have been reached. Then `read` gives nothing, and one process has to read the capture. The result never shows how
+many processes made it.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ _TO_DECRYPT = re.compile(rb"\xfdSMB")
 _LEAST_COSTLY, _LEAST_IN_ALL = 2000, 15_000
 # Before that is known, no more is kept.
 _MOST_HELD = 16 << 20
-# Of the bytes of a capture that is worth several processes, one pair of hosts has no more.
+# The largest share of bytes that one pair of hosts may have, if several processes are to pay.
 _MOST_OF_ONE = 0.8
-# So many more handles than a layer remembers are forgotten by it.
+# With more handles than this, a layer forgets some.
 _MOST_HANDLES = 1 << 16
 
 
 class FoundInShards(Struct, frozen=True):
-    """What the reading processes found in all shards of a capture, as one process would have."""
+    """The findings in all shards of a capture, equal to those of one process."""
 
     events: list[Event]
     closed: list[int]
@@ -76,11 +76,11 @@ class ProcessReader(StartedProcess):
     """Reads a shard of a capture in a process of its own."""
 
     def __init__(self, task: ShardTask) -> None:
-        """Raises `OSError` where no process can be started."""
+        """Raises `OSError` if no process can be started to read the shard."""
         super().__init__(work, task, variables=ONE_THREAD)
 
     def facts(self) -> ShardFacts | None:
-        """What the process found in its shard; None where it failed."""
+        """Returns what the process found in its shard; None if it failed."""
         found = self._receive()
         return found if isinstance(found, ShardFacts) else None
 
@@ -99,7 +99,7 @@ class ProcessReader(StartedProcess):
 
 
 def cores() -> int:
-    """How many processes can work at the same time."""
+    """Returns how many processes can work on shards at the same time."""
     with suppress(AttributeError):  # not everywhere
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -122,8 +122,8 @@ class Preview(Struct, frozen=True):
 
 
 def preview(groups: Iterator[Group], share_read: Callable[[], float], *, has_keys: bool, always: bool) -> Preview:
-    """Takes as many groups of events as the preview of a capture needs. `share_read` is which part of the capture was read so far;
-    `has_keys`, encrypted messages may be decrypted. `always`, several processes read the capture however small it is."""
+    """Takes as many groups of events as the preview of a capture needs. `share_read` returns which part of the capture was read.
+    `has_keys` says that encrypted messages may be decrypted. With `always`, several processes read even a small capture."""
     held: deque[Group] = deque()
     sizes, connections = Counter[object](), Counter[object]()
     costly = size = 0
@@ -152,8 +152,8 @@ def preview(groups: Iterator[Group], share_read: Callable[[], float], *, has_key
 
 
 class Sharing:
-    """How the processes of an analysis share a capture: so many (`jobs`), or one for each core if not given, where the capture is
-    large enough for that to pay."""
+    """The sharing of a capture among `jobs` processes. Without `jobs`, there is one for each core if the capture is large
+    enough."""
 
     def __init__(
         self,
@@ -175,8 +175,8 @@ class Sharing:
         learner: CatalogLearner,
         follower: KeyFollower,
     ) -> FoundInShards | Generator[Group] | None:
-        """What is found in the streams of a capture; the streams themselves where one process has to go on with them; None where
-        one process has to read them from the beginning."""
+        """Returns what all shards of a capture hold. Returns the streams if one process must go on with them, None if one process
+        must read them from the beginning."""
         keyring, limits, count = self._keyring, self._limits, self._jobs or cores()
         seen = preview(
             groups, lambda: facts().bytes / self._size, has_keys=bool(keyring), always=self._jobs is not None
@@ -198,13 +198,13 @@ class Sharing:
 
 
 class Shards:
-    """The processes that read the other shards of a capture. Ends what it has started when it is left."""
+    """The processes that read the other shards of a capture. They end when the context is left."""
 
     def __init__(self) -> None:
         self._readers: list[ProcessReader] = []
 
     def start(self, tasks: Sequence[ShardTask]) -> bool:
-        """Starts a process for each shard of the capture. Whether they could be started."""
+        """Starts a process for each shard of the capture; returns whether all could be started."""
         for task in tasks:
             try:
                 self._readers.append(ProcessReader(task))
@@ -227,9 +227,9 @@ class Shards:
         learner: CatalogLearner,
         follower: KeyFollower,
     ) -> FoundInShards | None:
-        """Puts the shards together to what the capture holds; None where that is not the sum of its shards. This process has read
-        its `own` shard and so many frames and bytes (`read`), and has the events of no shard. Names are learnt by `learner` and
-        `follower`. Raises `InputError` where a process has ended."""
+        """Merges the shards to the findings in the capture; None if the capture is no sum of its shards. This process has read its
+        `own` shard and `read` frames and bytes, and has the events of no shard. `learner` and `follower` learn names. Raises
+        `InputError` if a process has ended."""
         found = [own.finish(read), *(reader.facts() for reader in self._readers)]
         facts = [one for one in found if one is not None]
         if len(facts) < len(found) or not _are_a_sum(facts):
@@ -239,7 +239,7 @@ class Shards:
 
 
 def _are_a_sum(facts: Sequence[ShardFacts]) -> bool:
-    """Whether the shards together are what one process would have found."""
+    """Whether the shards together are what one process would find in the capture."""
     # A file that grows is not the same for all.
     if len({(one.ended_at, one.read) for one in facts}) > 1:
         return False
@@ -247,7 +247,7 @@ def _are_a_sum(facts: Sequence[ShardFacts]) -> bool:
         return False
     if any(isinstance(event, Problem) and event.kind == "limit" for one in facts for _, event in one.events):
         return False
-    # What only the end completes comes layer by layer, and so do channels that are met there.
+    # Events that only the end completes come layer by layer, and so do channels that begin there.
     if sum(one.has_end for one in facts) > 1:
         return False
     if sum(moment > one.ended_at for one in facts for moment in one.numbered["channels"]) > 1:
@@ -296,7 +296,7 @@ def _together(
 
 
 def _meet(one: ShardFacts, other: ShardFacts) -> bool:
-    """Whether two shards of a capture have something in common (SMB sessions, opens, handles)."""
+    """Whether two shards of a capture share anything (SMB sessions, opens, handles)."""
     ids = {session_id for session_id, _, _ in other.shared.sessions}
     return bool(
         one.shared.sessions & other.shared.sessions
@@ -307,8 +307,7 @@ def _meet(one: ShardFacts, other: ShardFacts) -> bool:
 
 
 def _places_of(numbered: Sequence[Mapping[str, Sequence[int]]]) -> list[dict[str, _Numbers]]:
-    """Maps numbers for each shard, and each kind of number: the numbers of the whole capture by those that the shard gave, counted
-    from 0."""
+    """Returns for each shard and kind of number the numbers of the whole capture, indexed by the shard's own numbers from 0."""
     found: list[dict[str, _Numbers]] = [{} for _ in numbered]
     for kind, first in FIRST_NUMBERS.items():
         moments = [np.array(one[kind], np.int64) for one in numbered]
@@ -321,7 +320,7 @@ def _places_of(numbered: Sequence[Mapping[str, Sequence[int]]]) -> list[dict[str
 
 
 class _School:
-    """Has what calls of all shards teach learnt in the order of the calls."""
+    """Passes lessons in the calls of all shards to the learners, in the order of the calls."""
 
     def __init__(
         self, facts: Sequence[ShardFacts], calls: CallTable, learner: CatalogLearner, follower: KeyFollower
@@ -334,7 +333,7 @@ class _School:
         self._names: dict[Place, bytes] = {}
 
     def learn_rows(self, begin: int, tables: _Numbers, rows: _Numbers) -> None:
-        """Learns from rows of calls that the shards put into the table."""
+        """Learns from the rows of calls that the shards just added to the table."""
         found = []
         for table, taught in enumerate(self._taught):
             places = np.flatnonzero(tables == table)

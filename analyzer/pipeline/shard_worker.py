@@ -1,9 +1,9 @@
-"""A shard of a capture: the streams of some pairs of hosts in, what they carry out, as one of several processes reads it.
+"""Reads a shard of a capture in one of several processes: the streams of some pairs of hosts in, their calls and events out.
 
 Every process reads the whole capture up to the streams, which costs a tenth of the time, and takes those of its shard (`Dealer`):
-nothing has to be passed on. What a shard hands back is numbered by itself; `pipeline.shard_coordinator` gives it the numbers that
-it has in the whole capture. For that, each event has a moment, its place among all events of the capture, and all that comes of an
-event has its moment.
+so nothing has to be passed on. A shard numbers its results by itself; `pipeline.shard_coordinator` gives them the numbers that they
+have in the whole capture. For that, each event has a moment, its place among all events of the capture, and all results of an event
+have its moment.
 """
 
 from __future__ import annotations
@@ -63,21 +63,21 @@ if TYPE_CHECKING:
 AT_END = 1 << 62
 # More events than this are not handed back: limits of the whole capture decide which of them are listed.
 _MOST_EVENTS = 200_000
-# What is part of a name: which method gives a handle, and which ask with one.
+# The parameters with handles: those that calls use, and those that answers give out.
 _KEY_HANDLES, _SERVICE_HANDLES = ("hKey",), ("hService", "hSCObject")
 _KEYS_GIVEN, _SERVICES_GIVEN = ("phKey", "phkResult"), ("lpServiceHandle", "lpScHandle")
 _GUID_AT, _HANDLE_BYTES = 4, 20
-# What all connections of an analysis share.
+# Limits that all connections of an analysis share.
 _SHARED_LIMITS = ("opens_in_all", "smb_memory", "smb_decompressed_free", "search_tries", "search_keystream")
 # Server and handle.
 Place = tuple[str, str]
 
 
 class Dealer:
-    """Deals out the events of a capture to its shards. Each process deals alike, and takes what is its own."""
+    """Deals the events of a capture to its shards. Each process deals in the same way, and takes its own shard."""
 
     def __init__(self, count: int, *, by_connection: bool) -> None:
-        """Makes so many shards of pairs of hosts, or of connections."""
+        """Deals to `count` shards by pairs of hosts, or by connections."""
         self._by_connection = by_connection
         # Which shard each pair of hosts, or connection, is in, and how many bytes each shard had.
         self._shards: dict[object, int] = {}
@@ -115,7 +115,7 @@ class Dealer:
                 shard.feed(dealt)
 
     def _shard_of(self, connection: Connection) -> int:
-        """The shard of a connection: of a new one the shard that had the fewest bytes."""
+        """Returns the number of a connection's shard. A new connection goes to the shard that had the fewest bytes."""
         key = connection.number if self._by_connection else pair_of(connection)
         if (shard := self._shards.get(key)) is None:
             shard = self._shards[key] = self._loads.index(min(self._loads))
@@ -124,20 +124,20 @@ class Dealer:
 
 
 def pair_of(connection: Connection) -> tuple[str, str]:
-    """The pair of hosts of a connection, in the same order whoever began it."""
+    """Returns the pair of hosts of a connection, in the same order for both directions."""
     a, b = connection.a.ip, connection.b.ip
     return (a, b) if a <= b else (b, a)
 
 
 class EventClock:
-    """The moment of the event that the shard is taking."""
+    """Holds the moment of the event that the shard is processing."""
 
     def __init__(self) -> None:
         self.now = 0
 
 
 class NotedNumbers(Iterator[int]):
-    """Numbers that a shard gives from `first` on, and the moment at which each was given."""
+    """Numbers that a shard gives out from `first` on, with the moment of each."""
 
     def __init__(self, clock: EventClock, first: int) -> None:
         self._clock, self._first = clock, first
@@ -157,7 +157,7 @@ class Dealt(list[Event]):
 
 
 class _ClockedChain(LayerChain):
-    """The layers of a shard, which take each event at its moment."""
+    """The layer chain of a shard, which sets the clock to the moment of each event."""
 
     def __init__(self, layers: Sequence[Layer], clock: EventClock) -> None:
         super().__init__(layers)
@@ -178,9 +178,9 @@ class _ClockedChain(LayerChain):
 
 
 class SharedMatter(Struct, frozen=True):
-    """What a shard has met or looked for that other shards may have too. A capture where any of the following is in two shards is
-    no sum of them. These are sessions (by id, server and client), ids of sessions that connections bind themselves to, opens that
-    were granted to last or asked for again, and handles of keys and services."""
+    """What a shard met or looked for that other shards may have too. If two shards share any of it, the capture is no sum of them.
+    It has sessions (by id, server and client) and the ids of sessions that connections bind themselves to. It also has durable
+    opens that were granted or taken up again, and handles of keys and services."""
 
     sessions: set[tuple[int, str, str]] = field(default_factory=set)
     bound: set[int] = field(default_factory=set)
@@ -190,7 +190,7 @@ class SharedMatter(Struct, frozen=True):
 
 
 class _Sessions(KnownSessions):
-    """Notes which SMB sessions may be of other shards too."""
+    """Notes the SMB sessions that other shards may have too."""
 
     def __init__(self, shared: SharedMatter) -> None:
         super().__init__()
@@ -206,7 +206,7 @@ class _Sessions(KnownSessions):
 
 
 class _Durable(DurableOpens):
-    """Notes which SMB opens may be taken up in other shards."""
+    """Notes the SMB opens that other shards may take up again."""
 
     def __init__(self, shared: SharedMatter) -> None:
         super().__init__()
@@ -223,7 +223,7 @@ class _Durable(DurableOpens):
 
 
 class _ShardSearch(SearchBudget):
-    """The search budget of a shard, which knows whether more was wanted of it than there was."""
+    """The search budget of a shard. It notes whether the search wanted more than there was."""
 
     def __init__(self, tries: int, keystream: int) -> None:
         super().__init__(tries, keystream)
@@ -241,7 +241,7 @@ class _ShardSearch(SearchBudget):
 
 
 class NameLesson(Struct, frozen=True):
-    """What an answer says of a server's names: the language of its table, and its digest."""
+    """A table of counter names in an answer of a shard, for learning: its server, its language, and its digest."""
 
     server: str
     language: str
@@ -249,12 +249,12 @@ class NameLesson(Struct, frozen=True):
 
 
 class ShardFacts(Struct, frozen=True):
-    """What a shard has found, but for its calls.
+    """What a shard found, without its calls.
 
-    `events` have their moments; `numbered` has for each kind of `Numbers` the moments at which it gave them; `taught` are rows of
-    calls with the position of their lesson in `lessons`. `closed` are channels that were closed before the capture ended, which was
-    at `ended_at`, behind so many frames and bytes (`read`). `has_unbound`: there are calls without a bind; `has_end`: the end of
-    the capture completed some of what was found; `is_partial`: it depends on what all shards share.
+    `events` have their moments. `numbered` has for each kind of `Numbers` the moments at which the shard gave them out. `taught`
+    are rows of calls with the position of their lesson in `lessons`. `closed` are channels that were closed before the capture
+    ended. That was at `ended_at`, after `read` frames and bytes. `has_unbound`: there are calls without a bind. `has_end`: the end
+    of the capture completed some results. `is_partial`: results depend on limits that all shards share.
     """
 
     events: list[tuple[int, Event]]
@@ -273,7 +273,7 @@ class ShardFacts(Struct, frozen=True):
 
 
 class Shard:
-    """Reads the streams of a shard. So many shards share the limits of the analysis."""
+    """Reads the streams of one shard. `shares` shards share the limits of the analysis."""
 
     def __init__(self, keyring: Keyring, limits: Limits, shares: int) -> None:
         of_each, tickets = limits_of_shard(limits, shares), Tickets()
@@ -323,7 +323,7 @@ class Shard:
         self._taught = array("q")
 
     def feed(self, dealt: Dealt) -> None:
-        """Takes events of the shard. What stands alone is dealt alone."""
+        """Takes events of the shard. An event that stands alone comes alone."""
         if isinstance(dealt[-1], CaptureEnds):
             self._ended_at = dealt.moments[-1]
         risen = self._chain.climb(dealt)
@@ -334,7 +334,7 @@ class Shard:
             self._take(higher)
 
     def finish(self, read: tuple[int, int]) -> ShardFacts:
-        """Ends the shard with the capture, behind so many frames and bytes, and gives what was found."""
+        """Ends the shard with the capture, after `read` frames and bytes; returns what it found."""
         self._clock.now = AT_END
         for group in self._chain.finish():
             for higher in group:
@@ -356,7 +356,7 @@ class Shard:
         )
 
     def blocks(self) -> Iterator[MovedCalls]:
-        """The calls of the shard, in blocks of rows of the table."""
+        """Yields the calls of the shard in blocks of table rows."""
         return blocks_of(self._table, np.array(self._moments, np.int64), np.array(self._ends, np.int64))
 
     def _take(self, event: Event) -> None:
@@ -394,18 +394,18 @@ class Shard:
         self._taught.extend((row, self._lessons.setdefault(lesson, len(self._lessons))))
 
 
-# What each kind of number begins with.
+# The first number of each kind.
 FIRST_NUMBERS = {"sessions": 0, "smb_logons": 0, "rpc_logons": 0, "channels": 0, "keys": 1, "services": 1, "reads": 1}
 
 
 def limits_of_shard(limits: Limits, shares: int) -> Limits:
-    """The limits of an analysis for one of so many shards. Where one reaches its part, the whole capture may reach the limit or
-    not: one process has to find out."""
+    """Returns the limits of an analysis for one of `shares` shards. If a shard reaches its part, the whole capture may reach the
+    limit or not: one process has to find out."""
     return replace(limits, **{name: getattr(limits, name) // shares for name in _SHARED_LIMITS})
 
 
 def _places(call: Call, used: Iterable[str], given: Iterable[str]) -> Iterator[Place]:
-    """The handles that a call of a shard uses and gives out."""
+    """Yields the handles that a call of a shard uses and gives out, by server."""
     server = call.server.ip
     sides = ((call.request, used), *(((call.response, given),) if call.status == 0 else ()))
     for side, names in sides:
@@ -431,7 +431,7 @@ def _names_of(call: Call) -> NameLesson | None:
 
 
 class ShardTask(Struct, frozen=True):
-    """The task of a shard's process: it reads files up to a bound, and takes one of so many shards, by its number."""
+    """The task of a shard's process: which files to read up to which bound, and which of the shards to take."""
 
     files: Sequence[Path]
     bound: ReadBound | None
@@ -443,7 +443,7 @@ class ShardTask(Struct, frozen=True):
 
 
 def read_shard(task: ShardTask) -> tuple[ShardFacts, Iterator[MovedCalls]]:
-    """Reads a shard: what it holds, and its calls, a block at a time."""
+    """Reads a shard; returns its facts, and its calls in blocks."""
     segments, read = own_segments(task.files, None, task.limits, bound=task.bound)
     shard = Shard(task.keyring, task.limits, task.count)
     dealer = Dealer(task.count, by_connection=task.by_connection)
@@ -454,7 +454,7 @@ def read_shard(task: ShardTask) -> tuple[ShardFacts, Iterator[MovedCalls]]:
 
 
 def work(pipe: Pipe, task: ShardTask) -> None:
-    """Does the work of a shard's process: gives what the shard holds, then its calls; the type of the error that it meets."""
+    """Does the work of a shard's process: sends the shard's facts, then its calls; after an error only the error's type."""
     from analyzer.core.child_processes import works_for_parent
 
     works_for_parent()

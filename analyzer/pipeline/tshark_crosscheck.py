@@ -1,13 +1,13 @@
-"""Our DCERPC PDUs and pairings beside tshark's, PDU by PDU: events and the file in, a `CrosscheckResult` out.
+"""Crosschecks our DCERPC PDUs and pairings with tshark's, PDU by PDU: events and the file in, a `CrosscheckResult` out.
 
-tshark reads the file in two passes, with its own reassembly and no keys. A PDU is the same where type, call id and length
-agree and tshark shows it in a frame that carried it for us (or, for a copy of a frame, near by). Where it is not, tshark's
-own remarks on the frames are the reason given: what it found malformed, or TCP segments it took for lost or repeated. By
-default tshark does not sort segments (`tcp.reassemble_out_of_order`); with `out_of_order` it is asked to.
+tshark reads the file in two passes, with its own reassembly and no keys. PDUs are equal if type, call id and length agree, and if
+tshark shows the PDU in one of our frames (or, for a copy of a frame, near by). If not, tshark's own remarks on the frames are the
+reason given: what it found malformed, or TCP segments it took for lost or repeated. By default tshark does not sort segments
+(`tcp.reassemble_out_of_order`); with `out_of_order` it is asked to.
 
-A difference is of one of two kinds. tshark lacks what is needed to see what we see: a key, the bind of the association, the
-order or the bytes of segments, NDR64 (which it does not pair). Or it contradicts us: it shows something else, or sees what
-we do not. Only a contradiction says that one of the two is wrong.
+A difference is of one of two kinds. tshark lacks what it needs to see what we see: a key, the bind of the association, the order or
+the bytes of segments, NDR64 (which it does not pair). Or it contradicts us: it shows something else, or sees what we do not. Only a
+contradiction says that one of the two is wrong.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class SeenPdu(Struct, frozen=True):
 
 
 class PduDifference(Struct, frozen=True):
-    """A DCERPC PDU that only we or only tshark shows; `reason` is made of tshark's remarks. `contradicts` False: tshark lacks what
-    is needed to see it."""
+    """A DCERPC PDU that only we or only tshark shows; `reason` is made of tshark's remarks. If it does not contradict, tshark lacks
+    what it needs to see the PDU."""
 
     pdu: SeenPdu
     reason: str
@@ -96,7 +96,7 @@ class PairingDifference(Struct, frozen=True):
 
 
 class CrosscheckResult(Struct, frozen=True):
-    """The result of a crosscheck: where we and tshark agree, and where not."""
+    """The result of a crosscheck: agreements and differences between tshark and us."""
 
     path: str
     out_of_order: bool
@@ -110,7 +110,7 @@ class CrosscheckResult(Struct, frozen=True):
 
     @property
     def contradictions(self) -> int:
-        """How many differences between tshark and us are more than something tshark could not know."""
+        """Returns how many differences between tshark and us are contradictions."""
         differences: list[PduDifference | PairingDifference] = [
             *self.only_ours,
             *self.only_tshark,
@@ -190,11 +190,10 @@ def crosscheck(
     preferences: Mapping[str, str] | None = None,
     tshark_path: str | None = None,
 ) -> CrosscheckResult:
-    """Compares what we made of one file with what tshark makes of it.
+    """Compares our PDUs and calls of one file with tshark's.
 
-    `bounds` are the presentation contexts whose bind is in the file. `preferences` are given to tshark as they are
-    (`-o name:value`). Raises `InputError` without tshark or for a file it
-    cannot open.
+    `bounds` are the presentation contexts whose bind is in the file. `preferences` are passed to tshark (`-o name:value`). Raises
+    `InputError` without tshark, or for a file that it cannot open.
     """
     theirs = _Theirs()
     for packet in in_thread(lambda: _ask(Path(path), out_of_order, preferences or {}, tshark_path)):
@@ -229,7 +228,7 @@ def crosscheck(
 
 
 class _ShownFrame(Struct, frozen=True):
-    """What tshark shows of one frame."""
+    """One frame as tshark shows it."""
 
     frame: int
     protocols: str
@@ -280,7 +279,7 @@ def _expert_messages(fields: object) -> Iterator[str]:
 
 
 class _Theirs:
-    """What tshark showed of a capture, collected."""
+    """Collects what tshark shows of a capture."""
 
     def __init__(self) -> None:
         self.pdus: list[SeenPdu] = []
@@ -314,7 +313,7 @@ class _Theirs:
         return "tshark says: " + "; ".join(dict.fromkeys(stated)) if stated else ""
 
     def why_not(self, pdu: SeenPdu, out_of_order: bool, *, is_bound: bool) -> PduDifference:
-        """Why tshark does not show a PDU of ours."""
+        """Returns why tshark does not show one of our PDUs."""
         if remark := self.remark(pdu.frames):
             suffix = "" if out_of_order else " (tcp.reassemble_out_of_order is off)"
             return PduDifference(pdu, remark + suffix, not _is_about_segments(remark))
@@ -354,7 +353,8 @@ def _frame_number(fields: Mapping[str, Any], name: str) -> int | None:
 def _compare(
     ours: list[SeenPdu], theirs: list[SeenPdu]
 ) -> tuple[list[tuple[SeenPdu, SeenPdu]], list[SeenPdu], list[SeenPdu]]:
-    """Compares PDUs: those of both, of us alone, of tshark alone. First those in a common frame are matched, then those near by."""
+    """Compares PDUs: returns those of both, of us alone, of tshark alone. Those in a common frame are matched before those near
+    by."""
     waiting: dict[tuple[int, int, int], list[SeenPdu]] = defaultdict(list)
     for pdu in theirs:
         waiting[pdu.ptype, pdu.call_id, pdu.length].append(pdu)

@@ -1,4 +1,4 @@
-"""What the probe learns from answers, with the analyzer's own parsers: countersets, counters, instances, types of blocks."""
+"""Reads answers to the probe with the analyzer's own parsers: countersets, counters, instances, types of blocks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from analyzer.results.methods.perflib import Opnum
 
 
 def data_of(answer: Reply) -> bytes:
-    """The `lpData` of an answer to the probe; empty where the call failed or its answer does not decode."""
+    """Returns the `lpData` of an answer to the probe; empty if the call failed or its answer does not decode."""
     if answer.status != 0:
         return b""
     try:
@@ -21,7 +21,7 @@ def data_of(answer: Reply) -> bytes:
 
 
 def needed_of(answer: Reply) -> int | None:
-    """The size that a server says an answer needs: pdwRtnSize of an answer by opnum 0, 1, 2, 5 or 6."""
+    """Returns the buffer size that the server says the probe needs: pdwRtnSize of an answer by opnum 0, 1, 2, 5 or 6."""
     return int.from_bytes(answer.stub[4:8], "little") if answer.status in (0, 8) and len(answer.stub) >= 12 else None
 
 
@@ -51,7 +51,7 @@ def names_of(answer: Reply) -> list[str]:
 
 
 def block_types_of(answer: Reply) -> list[int]:
-    """The types of the blocks of a data answer that the probe got."""
+    """Returns the types of the blocks in a data answer to the probe."""
     assert answer.opnum == Opnum.QUERY_COUNTER_DATA
     data = data_of(answer)
     return [block.kind for block in read_answer(data).blocks] if data else []

@@ -1,8 +1,8 @@
-"""DCERPC as the probe speaks it: a stream of bytes to the server in, associations with calls out.
+"""The DCERPC client of the probe: a stream of bytes to the server in, associations with calls out.
 
-Own PDUs (C706 section 12.6, [MS-RPCE] section 2.2), so that any of them may be wrong on purpose; NTLM comes from impacket. Several
-security contexts may live in one association ([MS-RPCE] section 3.3.1.5.2), which is how a call below a level gets at the handle
-of one above it.
+It builds its own PDUs (C706 section 12.6, [MS-RPCE] section 2.2), so that any of them may be wrong on purpose; NTLM comes from
+impacket. One association may have several security contexts ([MS-RPCE] section 3.3.1.5.2). So a call at a lower level can use the
+handle of a call at a higher one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Credentials(Discreet, frozen=True):
 
 
 class ServerStream(Protocol):
-    """Bytes of the probe to and from the server: a TCP connection, or an open pipe."""
+    """A stream of bytes between the probe and the server: a TCP connection, or an open pipe."""
 
     def send(self, data: bytes) -> None: ...
 
@@ -49,10 +49,10 @@ class ServerStream(Protocol):
 
 
 class Reply(Struct, frozen=True):
-    """The server's reply to a call of the probe with `opnum` (-1: to a bind): the stub of a response, the status of a fault, or
-    neither, and then why.
+    """The server's reply to a call of the probe with `opnum` (-1: to a bind). It has the stub of a response, the status of a fault,
+    or a sentence that says why there is neither.
 
-    A call on an association that has ended is not sent.
+    A call on an ended association is not sent.
     """
 
     stub: bytes = b""
@@ -64,7 +64,8 @@ class Reply(Struct, frozen=True):
 
     @property
     def status(self) -> int | None:
-        """The return value in the server's reply, which ends every response of PerflibV2 and winreg; None where there is none."""
+        """Returns the return value in the server's reply, which ends every response of PerflibV2 and winreg; None if there is
+        none."""
         return (
             int.from_bytes(self.stub[-4:], "little") if self.lost is None and self.fault is None and self.stub else None
         )
@@ -82,11 +83,11 @@ class OfferedContext(Struct, frozen=True):
 
 
 class LostError(Exception):
-    """The error that the server ended the probe's connection, or answered what is no PDU."""
+    """The error for a probe whose server ended the connection, or sent bytes that are no PDU."""
 
 
 class _Ntlm:
-    """One NTLM security context of the probe as a client."""
+    """One NTLM security context of the probe."""
 
     def __init__(self, number: int, level: int, credentials: Credentials) -> None:
         from impacket import ntlm
@@ -101,7 +102,7 @@ class _Ntlm:
         return bytes(self._first.getData())
 
     def answer(self, challenge: bytes) -> bytes:
-        """Answers the server's challenge with the last NTLM token; from then on messages are protected."""
+        """Returns the NTLM token that answers the server's challenge. From then on messages are protected."""
         from Cryptodome.Cipher import ARC4
 
         ntlm, who = self._ntlm, self._credentials
@@ -119,15 +120,14 @@ class _Ntlm:
         return self.level >= AuthLevel.CALL
 
     def protect(self, head: bytes, body: bytes, trailer: bytes) -> tuple[bytes, bytes]:
-        """Protects a body that the probe sends with NTLM: the body as it goes out, and the signature."""
+        """Protects a body that the probe sends with NTLM; returns the body in its sent form, and the signature."""
         wire = self._seal[0](body) if self.level == AuthLevel.PRIVACY else body
         made = self._ntlm.MAC(self._flags, self._seal[0], self._sign[0], self._sent, head + body + trailer)
         self._sent += 1
         return bytes(wire), bytes(made.getData())
 
     def unprotect(self, body: bytes, signature: bytes) -> bytes:
-        """Opens the body of an answer to the probe; its signature is for the analyzer to judge, the keystream runs on all the
-        same."""
+        """Opens the body of an answer to the probe. The analyzer judges the signature; here it only advances the keystream."""
         plain = self._seal[1](body) if self.level == AuthLevel.PRIVACY else body
         if self._flags & self._ntlm.NTLMSSP_NEGOTIATE_KEY_EXCH:
             self._seal[1](signature[4:12])
@@ -135,7 +135,7 @@ class _Ntlm:
 
 
 class BoundStream:
-    """One DCERPC association of the probe: a stream on which an interface is bound."""
+    """One DCERPC association of the probe: a stream with bound interfaces."""
 
     def __init__(self, stream: ServerStream, credentials: Credentials) -> None:
         self._stream, self._credentials = stream, credentials
@@ -181,7 +181,7 @@ class BoundStream:
         return self._bound[context][1]
 
     def call(self, context: int, opnum: int, stub: bytes) -> Reply:
-        """Sends one call to the server and waits for its answer; one that does not come ends the association."""
+        """Sends one call of the probe to the server and waits for its answer. Without an answer, the association ends."""
         if self._has_ended:
             return Reply(lost="the association has ended", opnum=opnum, is_sent=False)
         security = self._bound[context][0]
@@ -249,7 +249,7 @@ class BoundStream:
         raise LostError("the answer is longer than any can be")
 
     def _receive(self) -> bytes:
-        """Receives the next PDU of the server for the probe."""
+        """Receives the server's next PDU for the probe."""
         while len(self._held) < 16 or len(self._held) < unpack_from("<H", self._held, 8)[0]:
             more = self._stream.receive()
             if not more:
@@ -263,12 +263,12 @@ class BoundStream:
 
 
 def handle_of(answer: Reply) -> bytes | None:
-    """The context handle that an answer to the probe begins with, where it succeeded."""
+    """Returns the context handle at the beginning of an answer to the probe, None if the call failed."""
     return answer.stub[:20] if answer.status == 0 and len(answer.stub) >= 24 else None
 
 
 def require_impacket() -> None:
-    """Raises `InputError` where the extra of the probe (impacket) is not installed."""
+    """Raises `InputError` if impacket, the extra of the probe, is not installed."""
     try:
         import impacket  # noqa: F401
     except ImportError:

@@ -1,7 +1,7 @@
-"""The calls of the probe: methods with parameters in, answers and an entry in the log out.
+"""The calls of the probe: methods with parameters in, answers and log entries out.
 
 A `Lab` opens associations to one server and keeps the log; a `Talk` is one association at one authentication level. Each entry says
-what was sent in words, what came back, and which triggers of requirements that was (`questions/audit/requirement_catalog.py`).
+in words what was sent, what came back, and which triggers of requirements that was (`questions/audit/requirement_catalog.py`).
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ Impersonation = Literal["impersonation", "identification"]
 
 
 class Triggers(TypedDict, total=False):
-    """The triggers that a call of the probe counts for: once answered, once successful; and whether its handle is unknown to the
-    server."""
+    """The triggers that a call of the probe counts for: once answered, once successful. `never_given_out`: the server does not know
+    its handle."""
 
     causes: tuple[str, ...]
     returns: tuple[str, ...]
@@ -52,9 +52,9 @@ class Connector(Protocol):
 
 
 class LogEntry(Struct, frozen=True):
-    """One call in the probe's log: the step it belongs to, what was sent in words, at which level, and what came back.
+    """One call in the probe's log: its step, what was sent in words, at which level, and what came back.
 
-    `triggers` are those that were brought about, as the catalogue words them.
+    `triggers` are the triggers of requirements that it brought about, in the words of the catalogue.
     """
 
     step: str
@@ -66,8 +66,8 @@ class LogEntry(Struct, frozen=True):
 
 
 class Lab:
-    """One run of the probe against one server. `pause` is called before every call: it keeps the rate. `tell` is given lines for
-    people: how far the run has come, and what got no answer."""
+    """One run of the probe against one server. `pause` is called before every call and keeps the rate. `tell` takes lines for
+    people: the progress of the run, and calls without an answer."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Lab:
         impersonation: Impersonation = "impersonation",
         credentials: Credentials | None = None,
     ) -> Talk | None:
-        """Opens a new association to the server; None, and a line among the failures, where there is none to be had."""
+        """Opens a new association of the probe to the server. Returns None and notes a failure if there is none to be had."""
         self._pause()
         who = self.credentials if credentials is None else credentials
         self.associations += 1
@@ -113,11 +113,11 @@ class Lab:
 
     @property
     def calls(self) -> int:
-        """How many requests the probe sent; the log has binds too."""
+        """Returns how many requests the probe sent; the log has binds too."""
         return sum(entry.answer.opnum >= 0 for entry in self.log)
 
     def fail(self, why: str) -> None:
-        """Notes what went wrong in this step of the probe, and says so."""
+        """Notes and tells what went wrong in this step of the probe."""
         self.failures.append(f"{self.step}: {why}")
         self.tell(self.failures[-1])
 
@@ -125,7 +125,7 @@ class Lab:
         self.log.append(entry)
 
     def add(self, *triggers: str) -> None:
-        """Adds triggers to the last call of the probe, known from its answer."""
+        """Adds triggers to the last call of the probe, because its answer shows them."""
         last = self.log[-1]
         self.log[-1] = replace(last, triggers=tuple(dict.fromkeys((*last.triggers, *triggers))))
 
@@ -133,15 +133,14 @@ class Lab:
         self._pause()
 
     def end_step(self) -> None:
-        """Closes what the probe's step left open."""
+        """Closes the associations that a step of the probe left open."""
         for talk in self._open:
             talk.close()
         self._open.clear()
 
 
 class Talk:
-    """One association of the probe over which calls go. Calls go over the context that was bound last, unless `at` names
-    another."""
+    """One association of the probe. Calls go over the presentation context that was bound last; `use` selects another."""
 
     def __init__(self, lab: Lab, association: BoundStream, number: int) -> None:
         self._lab, self._association, self.number = lab, association, number
@@ -151,7 +150,7 @@ class Talk:
         self._last = 0
 
     def add(self, context: OfferedContext, level: int) -> int | None:
-        """Adds one more presentation context to the probe's association, with a security context of its own."""
+        """Adds a presentation context to the probe's association, with a security context of its own; returns its number."""
         number = self._association.bind(context, level)
         triggers = ["The interface was called or bound.", "The interface was bound.", *_TRAILERS[level > 1]]
         if number is not None:
@@ -169,11 +168,11 @@ class Talk:
 
     @property
     def last(self) -> int:
-        """The presentation context that the probe bound last, over which calls go."""
+        """Returns the presentation context that the probe's calls go over."""
         return self._last
 
     def use(self, context: int) -> None:
-        """Lets calls of the probe go over this presentation context from now on."""
+        """Sends the probe's calls over this presentation context from now on."""
         self._last = context
 
     def stub(self) -> NdrWriter:
@@ -193,8 +192,8 @@ class Talk:
         returns: tuple[str, ...] = (),
         never_given_out: bool = False,
     ) -> Reply:
-        """Sends one call of the probe. It `causes` these triggers by being answered at all, and what it `returns` by success; on
-        the handle of a `never_given_out` the server did not give it out."""
+        """Sends one call of the probe. `causes` are triggers of any answer, `returns` triggers of success. `never_given_out` says
+        that the server did not give out the handle."""
         context = self._last
         data = stub.data if isinstance(stub, NdrWriter) else stub
         self._lab.before_call()
@@ -298,7 +297,7 @@ _TRAILERS = {False: (), True: ("A PDU with a security trailer was sent.",)}
 
 
 def _of_any(answer: Reply, level: int) -> Iterator[str]:
-    """The triggers of any PerflibV2 call of the probe."""
+    """Yields the triggers that any PerflibV2 call of the probe counts for."""
     yield "A request was sent."
     if level < AuthLevel.PRIVACY:
         yield "A request below authentication level 6 was sent."
@@ -316,7 +315,7 @@ def _of_any(answer: Reply, level: int) -> Iterator[str]:
 
 
 def _of_method(opnum: int, answer: Reply, level: int, *, never_given_out: bool) -> Iterator[str]:
-    """The triggers of a call of a method by the probe."""
+    """Yields the triggers that the probe's call of a method counts for."""
     if opnum not in METHODS:
         yield "A method above opnum 7 was called."
         return

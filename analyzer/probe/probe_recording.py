@@ -1,8 +1,8 @@
-"""The probe's own capture. It may be a relay on the loopback interface that the probe talks through: its bytes become a pcapng in
-the form TCP would have given them. Or it is made by dumpcap or tcpdump, where they are installed and may capture.
+"""Records the probe's own capture. A relay on the loopback interface writes the bytes of the probe as a pcapng, in segments like
+those of TCP. Or dumpcap or tcpdump captures them, if installed and permitted.
 
-The relay connects to the server that the user named and to nothing else. The segments it records are its own cutting: what was
-sent and when, between the true addresses, but none of the retransmissions and acknowledgements of the wire.
+The relay connects only to the server that the user named. It cuts the segments itself: it records what was sent and when, between
+the true addresses, but no retransmissions and acknowledgements of the wire.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _QUICK: int | None = getattr(socket, "TCP_QUICKACK", None)
 
 
 class Recorded(Struct, frozen=True):
-    """One IP packet of the probe's own capture, and when it was."""
+    """One IP packet of the probe's own capture, and its time."""
 
     time_ns: int
     data: bytes
 
 
 class _Flow:
-    """One connection of the probe as TCP: what either side sends becomes segments."""
+    """One connection of the probe as TCP: the bytes of both sides become segments."""
 
     def __init__(self, packets: list[Recorded], lock: threading.Lock, client: _Address, server: _Address) -> None:
         self._packets, self._lock, self._ends = packets, lock, (client, server)
@@ -51,7 +51,7 @@ class _Flow:
         self._segment(0, b"", ACK)
 
     def send(self, direction: int, data: bytes) -> None:
-        """Records bytes that a side of the probe's connection sends; 0 is the client's direction."""
+        """Records bytes that one side of the probe's connection sends; direction 0 is the client's."""
         for at in range(0, len(data), _MOST_PAYLOAD):
             self._segment(direction, data[at : at + _MOST_PAYLOAD], PSH | ACK)
 
@@ -68,7 +68,7 @@ class _Flow:
 
 
 class Relay:
-    """Relays the probe's connection: listens on 127.0.0.1, and joins whoever connects with the server."""
+    """Relays the probe's connections: listens on 127.0.0.1, and connects each client to the server."""
 
     def __init__(self, server: _Address, timeout_s: float) -> None:
         self.packets: list[Recorded] = []
@@ -84,7 +84,7 @@ class Relay:
         return str(host), int(port)
 
     def close(self) -> None:
-        """Closes the relay: ends the listening, and waits for the connections to end."""
+        """Closes the relay: stops listening, and waits until the connections end."""
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -124,7 +124,7 @@ class Relay:
 
 
 def _copy(source: socket.socket, target: socket.socket, flow: _Flow, direction: int) -> None:
-    """Copies in the relay what one side sends to the other, until either ends."""
+    """Copies what one side of the relay sends to the other, until either ends."""
     with suppress(OSError):
         while data := source.recv(_BUFFER):
             if _QUICK is not None:
@@ -148,14 +148,14 @@ def pcapng(packets: list[Recorded], application: str) -> bytes:
 
 
 class Captured(Struct):
-    """What dumpcap or tcpdump captured of the probe, once they have stopped."""
+    """The capture that dumpcap or tcpdump made of the probe, once they have stopped."""
 
     data: bytes = b""
 
 
 @contextmanager
 def captured_by(program: str, server: _Address) -> Iterator[Captured | None]:
-    """Captures the probe with dumpcap or tcpdump while this lasts; None where the program is not there, or may not capture."""
+    """Captures the probe with dumpcap or tcpdump in this context; yields None if the program is absent or may not capture."""
     path = shutil.which(program)
     if path is None:
         yield None
@@ -189,8 +189,8 @@ def captured_by(program: str, server: _Address) -> Iterator[Captured | None]:
 
 
 def _settled(file: Path) -> None:
-    """Waits until the probe's capture file does not grow any more: what was sent last is on its way through the kernel, and a
-    machine with other work lets the program wait."""
+    """Waits until the probe's capture file stops growing. The last packets are still on their way through the kernel, and a busy
+    machine lets the capture program wait."""
     size, until = -1, time.monotonic() + _STOPPING_S
     while time.monotonic() < until:
         before, size = size, file.stat().st_size if file.exists() else 0

@@ -39,7 +39,7 @@ Program = Literal["auto", "dumpcap", "tcpdump", "own"]
 
 
 class Target(Struct, frozen=True):
-    """The server to probe: its port of SMB, or (without a pipe) of DCERPC over TCP."""
+    """The server to probe: its name, and its port of SMB or (without a pipe) of DCERPC over TCP."""
 
     name: str
     port: int
@@ -50,7 +50,7 @@ class Target(Struct, frozen=True):
         return f"{self.name}, {'pipe winreg over SMB at' if self.is_pipe else 'TCP'} port {self.port}"
 
     def address(self) -> tuple[str, int]:
-        """The address of the server to probe; raises `InputError` where the name has no address."""
+        """Returns the address of the server to probe. Raises `InputError` if the name has no address."""
         try:
             found = socket.getaddrinfo(self.name, self.port, type=socket.SOCK_STREAM)
         except OSError as error:
@@ -59,7 +59,7 @@ class Target(Struct, frozen=True):
 
 
 class ProbeOutcome(Discreet, frozen=True):
-    """What a run of the probe came to, as the files to be written hold it; `number` of the `causable` requirements were
+    """The outcome of a run of the probe: the contents of the files to write. `number` of the `causable` requirements were
     triggered."""
 
     hidden = ("keys", "capture")
@@ -75,7 +75,7 @@ class ProbeOutcome(Discreet, frozen=True):
 
 
 class Pace(Struct, frozen=True):
-    """How fast a probe goes: calls a second at most, how long each answer is waited for, and who is told what happens meanwhile."""
+    """The pace of a probe: calls a second at most, how long it waits for each answer, and who is told what happens meanwhile."""
 
     rate: float
     timeout_s: float
@@ -83,16 +83,16 @@ class Pace(Struct, frozen=True):
 
 
 def run_probe(target: Target, credentials: Credentials, options: Options, pace: Pace, program: Program) -> ProbeOutcome:
-    """Runs the whole script of the probe, or as much of it as a signal leaves time for: what was captured by then is whole. Raises
-    `InputError` where there is no server."""
+    """Runs the whole script of the probe, or as much as a signal leaves time for; the capture up to then is whole. Raises
+    `InputError` if there is no server."""
     with _until_a_signal() as script_ended:
         return _probed(target, credentials, options, pace, program, script_ended)
 
 
 @contextmanager
 def _until_a_signal() -> Iterator[Callable[[], None]]:
-    """Makes the first signal that asks for an end end the probe's script alone. Once that has ended (which the caller says),
-    signals wait no longer than it takes to write what was captured: they are passed over."""
+    """Makes the first signal that asks for an end end only the probe's script. Once the script has ended (the caller says so),
+    signals are ignored while the capture is written."""
     has_ended = False
 
     def end() -> None:
@@ -180,7 +180,7 @@ def _done(
 
 
 def _keys(*accounts: Credentials) -> bytes:
-    """The keys that decrypt the probe's capture, as `--secrets` reads them."""
+    """Returns the keys that decrypt the probe's capture in the form that `--secrets` reads."""
     users = [
         {"username": one.username, "domain": one.domain, "nt_hash": one.nt_hash or nt_hash(one.password).hex()}
         for one in accounts
@@ -189,7 +189,7 @@ def _keys(*accounts: Credentials) -> bytes:
 
 
 def rehearse(options: Options) -> Lab:
-    """Runs the script of the probe against nobody: answers are made up, and nothing is sent."""
+    """Rehearses the script of the probe without a server: answers are made up, and nothing is sent."""
     lab = Lab(Rehearsal(), Credentials("nobody", ""), lambda: None)
     Script(lab, options, lambda seconds: None).run()
     return lab
@@ -209,7 +209,7 @@ def triggered(log: list[LogEntry]) -> dict[str, list[str]]:
 
 
 def list_document(lab: Lab, server: str) -> bytes:
-    """The list of triggered requirements in its written form."""
+    """Returns the list of triggered requirements as the bytes of a JSON file."""
     document = {
         "format": FORMAT,
         "server": server,
@@ -222,7 +222,7 @@ def list_document(lab: Lab, server: str) -> bytes:
 
 
 def script_lines(log: list[LogEntry]) -> Iterator[str]:
-    """What the probe sends, step by step, as lines."""
+    """Yields the script of the probe as lines: what it sends, step by step."""
     about = {name: (step.__doc__ or "").partition("\n")[0] for name, step in STEPS}
     step = ""
     for entry in log:
@@ -255,7 +255,7 @@ class _Nothing:
 
 
 class _Answers(BoundStream):
-    """An association of the rehearsal, whose answers are made up."""
+    """An association of the rehearsal, with made-up answers."""
 
     def __init__(self, credentials: Credentials) -> None:
         super().__init__(_Nothing(), credentials)

@@ -1,8 +1,8 @@
-"""The script of the probe: what is sent to a server, step by step, so that every requirement whose trigger a client can bring about
-has its trigger.
+"""The script of the probe: what it sends to a server, step by step. Every requirement whose trigger a client can bring about gets
+its trigger.
 
-A step opens the associations it needs, and closes them. Nothing else is ever sent. `rehearse` runs the same steps against nobody,
-which is how the dry run prints the script.
+A step opens the associations it needs, and closes them. Nothing else is ever sent. `rehearse` runs the same steps without a server;
+so the dry run prints the script.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _TABLE = (
     "A table of strings of a counterset whose registration is known was returned.",
     *_STRUCTURES,
 )
-# What success by a RequestCode is a trigger of.
+# The triggers of success by RequestCode.
 _RETURNED: dict[int, tuple[str, ...]] = {
     1: _REGISTERED,
     3: _STRING,
@@ -111,7 +111,7 @@ _DATA = (
     "A value of a registered counter was returned.",
     *_STRUCTURES,
 )
-# What a block of a type is a trigger of, beside the block itself.
+# The triggers of a block by its type, beside those of any block.
 _OF_TYPE: dict[int, tuple[str, ...]] = {
     2: ("A block of type 2 with values of registered counters was returned.", "A block with counter ids was returned."),
     4: (
@@ -151,8 +151,8 @@ class Counterset(Struct):
 
 
 class Options(Struct, frozen=True):
-    """Options of the probe: so many countersets are walked through, so many polls with so many seconds between them; `other` is a
-    second account, one that has no rights."""
+    """Options of the probe: `countersets` to go through, `polls` with `interval` seconds between them; `other` is a second account,
+    without rights."""
 
     countersets: int = 4
     polls: int = 10
@@ -169,7 +169,7 @@ class Known(Struct):
 
     @property
     def multiple(self) -> Counterset | None:
-        """A counterset with instances, one with two counters or more if there is one."""
+        """Returns a counterset with instances for the probe, one with at least two counters if there is one."""
         found = [one for one in self.sets if one.has_instances and one.counters and one.instances]
         return max(found, key=lambda one: min(len(one.counters), 2), default=None)
 
@@ -178,7 +178,7 @@ class Known(Struct):
         return next((one for one in self.sets if not one.has_instances and one.counters), None)
 
     def identifiers(self) -> list[bytes]:
-        """Identifiers for blocks of type 1, 2, 4 and 6, and of a single-instance counterset."""
+        """Returns counter identifiers for the probe: for blocks of type 1, 2, 4 and 6, and of a single-instance counterset."""
         made: list[bytes] = []
         if (one := self.multiple) is not None:
             first, name = one.counters[0], one.instances[0]
@@ -248,7 +248,7 @@ class Script(Struct):
             found.instances = names_of(listed)
 
     def _chosen(self, talk: Talk) -> list[str]:
-        """The first countersets, and among them one with instances and one without if any of the first hundred is."""
+        """Returns the first countersets for the probe, with one with instances and one without, if the first hundred have them."""
         chosen = self.known.guids[: self.options.countersets]
         kinds = {registration_of(talk.register(guid, 1))[1] for guid in chosen}
         for guid in self.known.guids[len(chosen) : 100]:
@@ -306,8 +306,8 @@ class Script(Struct):
         talk.close_query(handle)
 
     def _beyond(self, opnum: Opnum) -> Iterator[tuple[int, tuple[str, ...]]]:
-        """Sizes at the end of the range of a method, and what they are a trigger of. The end itself is in range, and a server may
-        then set so much memory aside: only on demand."""
+        """Yields buffer sizes at the end of a method's range, and their triggers. The end itself is in range, and a server may then
+        reserve so much memory: the probe sends it only on demand."""
         most = LIMITS[opnum][0]
         if self.options.large:
             yield most, ()
@@ -315,7 +315,7 @@ class Script(Struct):
             yield room, ("A dwInSize out of the range of its method was sent.",)
 
     def _around(self, call: Callable[[int], Reply], *, again: bool = False) -> None:
-        """Calls with no room in the buffer, too little, and as much as the server says it needs."""
+        """Makes a call of the probe with no room in the buffer, with too little, and with what the server says it needs."""
         needed = needed_of(call(0))
         if not needed:
             return
@@ -441,7 +441,7 @@ class Script(Struct):
             talk = self._again(talk)
 
     def _again(self, talk: Talk, level: int = AuthLevel.PRIVACY) -> Talk:
-        """The probe's association, a new one where the server ended it over the last call."""
+        """Returns the probe's association, or a new one if the server ended it after the last call."""
         if self.lab.log and not self.lab.log[-1].answer.is_answered:
             return self.lab.join(level) or talk
         return talk
@@ -545,7 +545,7 @@ class Script(Struct):
             self._below(level)
 
     def _below(self, level: int) -> None:
-        """A handle opened at level 6, then used at a lower level of the same association, and then again at level 6."""
+        """Uses a handle that the probe opened at level 6 at a lower level of the same association, and then again at level 6."""
         talk = self.lab.join()
         handle = self._filled(talk) if talk is not None else None
         if talk is None or handle is None:

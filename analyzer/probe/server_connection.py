@@ -1,4 +1,4 @@
-"""Streams to the one server that the user named: the winreg pipe over SMB 2 and 3 (impacket), or a TCP endpoint."""
+"""Connects the probe to the one server that the user named: by the winreg pipe over SMB 2 and 3 (impacket), or by TCP."""
 
 from __future__ import annotations
 
@@ -37,8 +37,7 @@ class PipeStream:
 
 
 class PipeConnector:
-    """Opens SMB pipes of the server that is probed. Sessions are kept by caller, so that an association costs one open of the
-    pipe."""
+    """Opens SMB pipes of the probed server. Sessions are kept by caller, so that an association costs one open of the pipe."""
 
     def __init__(self, name: str, address: tuple[str, int], timeout_s: float) -> None:
         self._name, self._address, self._timeout_s = name, address, timeout_s
@@ -112,11 +111,11 @@ class TcpConnector:
         return BoundStream(TcpStream(self._address, self._timeout_s), credentials)
 
     def close(self) -> None:
-        """Closes nothing: connections over TCP share nothing."""
+        """Closes nothing: the probe's connections over TCP share nothing."""
 
 
 class _lost:  # noqa: N801  # a context manager, used like a function
-    """Turns what impacket raises over the probe's connection into `LostError`."""
+    """Turns impacket's errors on the probe's connection into `LostError`."""
 
     def __enter__(self) -> None:
         return None

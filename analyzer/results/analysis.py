@@ -1,4 +1,4 @@
-"""The result of an analysis: everything a report may show, as plain values, and nothing that needs the capture again."""
+"""The result of an analysis: plain values for everything that a report shows. Nothing in it needs the capture again."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from analyzer.results.reported_names.counterset_catalog import Catalogs
 
 
 class CaptureFacts(Struct, frozen=True):
-    """Facts about the capture: files as given, frames and captured bytes, the times of its first and last frame.
+    """Facts about the capture: its files as given, frames and captured bytes, the times of its first and last frame.
 
-    `names` maps addresses to host names that the capture file itself carries (pcapng name-resolution blocks). `digests` states
-    what the files were, where that was asked for; `traces` what event trace logs among them say. `redacted`: names and addresses
-    are pseudonyms.
+    `names` maps addresses to host names that the capture file itself carries (pcapng name-resolution blocks). `digests` has size
+    and SHA-256 of each file, if asked for. `traces` has the facts of event trace logs. If `redacted`, names and addresses are
+    pseudonyms.
     """
 
     files: tuple[str, ...]
@@ -44,7 +44,7 @@ class CaptureFacts(Struct, frozen=True):
     redacted: bool = False
 
     def numbered(self, frames: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | UnsetType]:
-        """Frame ids as Wireshark's numbers, and with several files the position in `files` of each."""
+        """Returns frame ids as Wireshark's numbers. With several capture files, also returns the position of each file."""
         if len(self.files) <= 1:
             return frames, UNSET  # ids of the first file are the numbers
         return tuple([number_of(frame) for frame in frames]), tuple([file_of(frame) for frame in frames])
@@ -54,7 +54,7 @@ Numbered = tuple[int, Call]
 
 
 class Selected(Sequence[Numbered]):
-    """Selected calls of an analysis with their numbers, each made when it is looked at. `numbers` ascend."""
+    """The selected calls of an analysis with their numbers. A `Call` is made when it is looked at. `numbers` ascend."""
 
     def __init__(self, calls: Sequence[Call], numbers: Sequence[int]) -> None:
         self._calls, self.numbers = calls, numbers
@@ -80,17 +80,17 @@ class Selected(Sequence[Numbered]):
             yield number, calls[number - 1]
 
     def holds(self, number: int) -> bool:
-        """Whether a call is among the selected ones."""
+        """Whether the selected calls of the analysis contain a call with this number."""
         at = bisect_left(self.numbers, number)
         return at < len(self.numbers) and self.numbers[at] == number
 
     def only(self, numbers: Iterable[int]) -> Selected:
-        """The selected calls that have these numbers."""
+        """Returns those selected calls of the analysis that have these numbers."""
         return Selected(self._calls, array("q", numbers))
 
 
 class Part(Struct, frozen=True, eq=False):
-    """The part of a capture that was asked for: numbers of calls, sessions, and what selects them in words."""
+    """The part of an analysis that the user asked for: numbers of calls, sessions, and the selection in words."""
 
     numbers: Sequence[int]
     sessions: Sequence[SmbSession]
@@ -100,20 +100,17 @@ class Part(Struct, frozen=True, eq=False):
 class Analysis(Struct, frozen=True, eq=False, weakref=True):
     """The analysis of one capture: calls, sessions, logons, problems.
 
-    `calls` are in the order of their request's first frame; a call's number is its position plus 1. `catalogs` and
-    `name_tables` hold what the servers reported about their counters, over the whole capture. `closed` are the numbers of the
-    channels whose end is in the capture. `connections` counts TCP connections by what they carry, `smb` or `dcerpc`. `flow_links`
-    are of connections with sessions and logons alone.
+    `calls` are in the order of their request's first frame; a call's number is its position plus 1. `catalogs` and `name_tables`
+    hold what the servers reported about their counters in the whole capture. `closed` has the numbers of the channels whose end was
+    captured. `connections` counts TCP connections by what they carry, `smb` or `dcerpc`. `flow_links` has only connections with
+    sessions and logons.
 
-    With a `part`, views and statistics speak of its calls and sessions alone (`shown`, `shown_sessions`). What the whole capture
-    states of them (names, the state of handles, earlier readings of a counter) is used all the same.
+    With a `part`, views and statistics show only its calls and sessions (`shown`, `shown_sessions`). They still use what the whole
+    capture states about them: names, the state of handles, earlier readings of a counter.
 
-    `files` are those of SMB sessions, where they were asked for, their frames as ids.
-
-    So many processes read it (`jobs`), and may make what is shown of it.
-
-    `packets` are none until somebody wants to look at them (`pipeline.packets`). `given` is what the command line asked for, None
-    where none did. `dataset` is where it was made of one, and not of captures.
+    `files` has the files of SMB sessions, if asked for; their frames are ids. `jobs` is the number of processes that read the
+    capture and may build its screens. `packets` is None until somebody looks at packets (`pipeline.packet_rereading`). `given` is
+    what the command line asked for, None without one. `dataset` is set if the analysis was made of a dataset and not of captures.
     """
 
     capture: CaptureFacts
@@ -144,16 +141,16 @@ class Analysis(Struct, frozen=True, eq=False, weakref=True):
         return self.capture.files if self.dataset is None else (self.dataset.path,)
 
     def known_as(self, number: int) -> int:
-        """The number by which people know a call: its own, or that of the tables of its dataset."""
+        """Returns the number that people know for a call of the analysis: its own, or the one in the dataset's tables."""
         return number if self.dataset is None else self.dataset.known_as(number)
 
     def number_of(self, known: int) -> int:
-        """The number of a call, found by the number that people know (see `known_as`)."""
+        """Returns the number of a call in the analysis, given the number that people know (see `known_as`)."""
         return known if self.dataset is None else self.dataset.number_of(known)
 
     @property
     def logons_by_session(self) -> dict[int, list[Logon]]:
-        """The logons by SMB of each session by its number, in the order they were made."""
+        """Returns the SMB logons of the analysis by session number, each list in the order of the logons."""
         found: dict[int, list[Logon]] = {}
         for logon in self.logons:
             if logon.by == "smb" and logon.session is not None:
@@ -162,7 +159,7 @@ class Analysis(Struct, frozen=True, eq=False, weakref=True):
 
     @property
     def shown_logons(self) -> Sequence[Logon]:
-        """The logons of the analysis, of the sessions and calls that were asked for."""
+        """Returns the logons that the analysis shows: those of the sessions and calls that were asked for."""
         if self.part is None:
             return self.logons
         sessions = {session.number for session in self.part.sessions}
@@ -172,7 +169,7 @@ class Analysis(Struct, frozen=True, eq=False, weakref=True):
 
     @property
     def shown_files(self) -> Sequence[FileRecord]:
-        """The SMB files of the sessions that were asked for, none where files were not."""
+        """Returns the SMB files of the sessions that the analysis shows; none if files were not asked for."""
         files = self.files.files if self.files is not None else ()
         if self.part is None:
             return files
@@ -180,8 +177,7 @@ class Analysis(Struct, frozen=True, eq=False, weakref=True):
         return [one for one in files if one.session in sessions]
 
     def listed_files(self) -> FoundFiles:
-        """The shown SMB files with their frames as Wireshark counts them. Raises `InputError` where the analysis does not have
-        them."""
+        """Returns the shown SMB files with Wireshark's frame numbers. Raises `InputError` if the analysis has no files."""
         if self.files is None:
             raise InputError("files are read from captures", hint="Give the capture itself, and do not redact it.")
 
@@ -193,10 +189,10 @@ class Analysis(Struct, frozen=True, eq=False, weakref=True):
 
     @property
     def shown(self) -> Selected:
-        """The calls of the analysis that were asked for, with their numbers in the whole capture."""
+        """Returns the calls that the analysis shows, with their numbers in the whole capture."""
         return Selected(self.calls, self.part.numbers if self.part is not None else range(1, len(self.calls) + 1))
 
     @property
     def shown_sessions(self) -> Sequence[SmbSession]:
-        """The SMB sessions of the analysis that were asked for."""
+        """Returns the SMB sessions that the analysis shows."""
         return self.part.sessions if self.part is not None else self.sessions

@@ -1,4 +1,4 @@
-"""How a buffer is laid out: the kinds of `lpData` and of values read from performance keys, each described by a file in `ksy/`."""
+"""The kinds of buffers: the layouts of `lpData` and of values read from performance keys, each described by a file in `ksy/`."""
 
 from typing import Literal
 

@@ -1,7 +1,7 @@
-"""The captured packets that carried calls: frames as they were captured, and the SMB messages in them as they could be read.
+"""The captured packets that carried calls: frames as captured, and the SMB messages in them in readable form.
 
-An analysis holds no packets. Who wants to look at them has the capture read once more (`pipeline.packets`); where there is no
-capture any more, `Packets.lacking` states why.
+An analysis holds no packets. To look at them, code reads the capture once more (`pipeline.packets`). If there is no capture any
+more, `Packets.lacking` states why.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from analyzer.core.byte_origins import PackedOrigins
 from analyzer.core.secret_reprs import Discreet
 from analyzer.core.traced_bytes import TracedBytes
 
-# What lies in memory; what comes then lies in a temporary file.
+# Bytes in memory; further ones lie in a temporary file.
 _IN_MEMORY = 16 * 1024 * 1024
 _LAST = 64
-# So many numbers are kept of a frame.
+# The numbers that are kept for a frame.
 _FACTS = 4
 
 
@@ -35,8 +35,7 @@ class CapturedFrame(Discreet, frozen=True):
 
 
 class SmbMessage(Struct, frozen=True):
-    """An SMB message in its sent form, with the framing header before it, and in the form that could be read: decrypted and
-    decompressed.
+    """An SMB message in two forms: as sent, with its framing header, and as read, decrypted and decompressed.
 
     `reason` states why bytes at its end are missing.
     """
@@ -63,8 +62,8 @@ _MESSAGE = msgpack.Decoder(_PackedMessage)
 
 
 class Packets:
-    """Captured packets: frames and SMB messages by the ids of their frames. `lacking` states why a frame that is not here is not.
-    They are lost where a capture that was read is not what it was, or cannot be read any more."""
+    """Captured packets: frames and SMB messages by the ids of their frames. `lacking` states why a frame is absent. `is_lost` says
+    that the capture changed or cannot be read any more."""
 
     def __init__(self, lacking: str, *, is_lost: bool = False) -> None:
         self.lacking, self.is_lost = lacking, is_lost
@@ -77,13 +76,13 @@ class Packets:
         self._last: dict[int, CapturedFrame] = {}
         # Where each message begins in the log, and how long it is.
         self._messages = array("q")
-        # Which message lies in which frame: pairs, and the same sorted by frame.
+        # Pairs of frame and message; the pairs sorted by frame.
         self._pairs = array("q")
         self._by_frame: tuple[array[int], array[int]] | None = None
 
     @property
     def size(self) -> int:
-        """How many bytes of captured packets there are."""
+        """Returns the total size of the captured packets in bytes."""
         return sum(self._facts[1::_FACTS])
 
     def add_frame(self, frame: CapturedFrame) -> None:
@@ -93,7 +92,7 @@ class Packets:
         self._sorted = None
 
     def add_message(self, sent: TracedBytes, message: TracedBytes, reason: str = "") -> None:
-        """Adds an SMB message in its sent form and in the form that could be read; its frames are to be added too."""
+        """Adds an SMB message as sent and as read. Its frames are added separately."""
         data = message.data if message.steps else None
         record = _PackedMessage(
             sent.packed_origins, len(sent), message.packed_origins, len(message), data, message.steps, reason
@@ -106,7 +105,7 @@ class Packets:
         self._by_frame = None
 
     def frame(self, frame: int) -> CapturedFrame | None:
-        """A captured frame by its id."""
+        """Returns the captured frame with this id, None if it is absent."""
         if (captured := self._last.get(frame)) is not None:
             return captured
         if self._sorted is None:
@@ -123,7 +122,7 @@ class Packets:
         return captured
 
     def messages(self, frames: Iterable[int]) -> Iterator[SmbMessage]:
-        """The SMB messages of which some bytes lie in these frames, in their order, each once."""
+        """Yields the SMB messages that have bytes in these frames, in order, each once."""
         if self._by_frame is None:
             self._by_frame = _in_order(self._pairs[::2], self._pairs[1::2])
         ids, numbers = self._by_frame
@@ -145,7 +144,7 @@ class Packets:
             yield SmbMessage(sent, message, record.reason)
 
     def _captured(self, origins: bytes, length: int) -> TracedBytes | None:
-        """Bytes of an SMB message that are in captured form, None where one of their frames is not here."""
+        """Returns bytes of an SMB message as the captured frames have them, None if one of the frames is absent."""
         source = PackedOrigins(origins, length)
         parts = []
         for extent in source.extents(0, length):
@@ -157,7 +156,7 @@ class Packets:
 
 
 def _in_order(ids: array[int], numbers: array[int]) -> tuple[array[int], array[int]]:
-    """Frame ids in order, each with its number."""
+    """Sorts frame ids of captured packets, each with its number."""
     import numpy as np
 
     order = np.argsort(np.array(ids, np.int64), kind="stable")

@@ -1,7 +1,7 @@
-"""An analysis as the entries of a case, and back (docs/case-file.md). Nothing of a key is among them.
+"""Dumps an analysis as the entries of a case file, and loads it from them (docs/case-file.md). They contain no keys.
 
-What an analysis is made of are tables: of the calls, in their order, and of records (`results/records/record_tables.py`). Beside
-them lies the log of the bytes of calls. Only those rows and columns of a table are read that somebody asks for.
+The entries are tables: one of the calls, in their order, and some of records (`results/records/record_tables.py`). Beside them lies
+the log of the bytes of calls. Only those rows and columns of a table are read that somebody asks for.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class _HostName(Struct, frozen=True):
 
 
 class _First(Struct, frozen=True):
-    """The first so many of a row of `held`, in a case's entries."""
+    """The first `count` items of a row of the case's table `held`."""
 
     row: int
     count: int
@@ -92,8 +92,8 @@ class _Held(Struct, frozen=True):
 
 
 class _SavedState(Struct, frozen=True):
-    """A state of a query handle, saved in a case. Where blocks are of the counters at their places among some (`in_order`),
-    `blocks` has none."""
+    """A state of a query handle, saved in a case. If the blocks follow the order of some held counters (`in_order`), `blocks` is
+    empty."""
 
     handle: str
     number: int
@@ -138,7 +138,7 @@ class _Instance(Struct, frozen=True):
 
 
 class _Title(Struct, frozen=True):
-    """A name in a name table, saved in a case; `is_given`: by a metadata file."""
+    """A counter name of a name table, saved in a case; `is_given`: it comes from a metadata file."""
 
     server: str
     language: str
@@ -148,14 +148,14 @@ class _Title(Struct, frozen=True):
 
 
 class TableFacts(Struct, frozen=True):
-    """The facts of a case's table: how many rows it has, and how wide its columns of numbers are, one after the other."""
+    """Facts about a table of a case: its number of rows, and the width of each column of numbers."""
 
     rows: int
     widths: str
 
 
 class CaseFacts(Struct, frozen=True, kw_only=True):
-    """The facts of an analysis in a case that are to be known before its tables are read."""
+    """Facts about the analysis in a case that a reader needs before it reads the tables."""
 
     files: tuple[str, ...]
     frames: int
@@ -170,7 +170,7 @@ class CaseFacts(Struct, frozen=True, kw_only=True):
 
 
 class CaseContents(NamedTuple):
-    """The contents of a case: what is to be known of an analysis, and its entries, each as what gives its bytes."""
+    """The contents of a case: facts about the analysis, and its entries, each with a function that yields its bytes."""
 
     facts: CaseFacts
     entries: dict[str, Callable[[], Iterable[bytes]]]
@@ -212,7 +212,7 @@ SAVED: Mapping[str, Stored] = {**STORED, VIEW: Stored("i", may_lack=True)}
 
 
 def dump(analysis: Analysis) -> CaseContents:
-    """Dumps an analysis as the entries of a case."""
+    """Dumps an analysis as the contents of a case file."""
     calls, lists, capture = analysis.calls, _Lists(), analysis.capture
     shared = calls.table.shared
     views = [_packed_view(view, lists) for view in calls.states]
@@ -257,7 +257,7 @@ def dump(analysis: Analysis) -> CaseContents:
 
 
 def _saved_calls(calls: OrderedCalls) -> SavedTable:
-    """Saves the calls of a case in their order as a table."""
+    """Returns the calls of an analysis, in their order, as a table of a case."""
     order, views = np.asarray(calls.order, np.int64), np.asarray(calls.views, np.int32)
     cuts = [slice(start, start + _CALLS_OF_BATCH) for start in range(0, len(order), _CALLS_OF_BATCH)]
 
@@ -270,7 +270,7 @@ def _saved_calls(calls: OrderedCalls) -> SavedTable:
 
 
 def saved_calls(count: int, batches: Callable[[], Iterator[ColumnsOfCalls]]) -> SavedTable:
-    """The table of so many calls in a case. Its columns come some rows at a time, whenever they are asked for."""
+    """Returns a case's table of `count` calls. `batches` yields its columns some rows at a time, each time it is called."""
     bounds: dict[str, tuple[int, int]] = {}
     for batch in batches():
         for name, values in batch.items():
@@ -289,7 +289,7 @@ def saved_calls(count: int, batches: Callable[[], Iterator[ColumnsOfCalls]]) -> 
 
 
 def _columns_of_calls(widths: Mapping[str, str]) -> list[ArrowColumn]:
-    """The columns of a case's calls; those of times are as wide as times are."""
+    """Returns the Arrow columns of a case's calls. Numbers have these widths; times have the width of times."""
     return [
         ArrowColumn(name, "time", nullable=stored.may_lack)
         if stored.is_time
@@ -304,8 +304,8 @@ def _of_call(column: ArrowColumn, numbers: npt.NDArray[Any]) -> ArrowValues:
 
 
 def load(facts: CaseFacts, entries: Mapping[str, Readable]) -> Analysis:
-    """Loads the analysis of a case from its entries, which `dump` made. Whoever wrote them may have written anything: what cannot
-    be is a `ValueError` or a `LookupError`; in a table it is a `CaseError` when a row or column is looked at."""
+    """Loads the analysis of a case from its entries, which `dump` made. Anybody may have written them. Impossible facts raise
+    `ValueError` or `LookupError`; an impossible row or column of a table raises `CaseError` when it is looked at."""
 
     def rows(name: str, kind: type[_Row], check: Callable[[_Row], None] | None = None, at_once: int = 64) -> Rows[_Row]:
         table = facts.tables[name]
@@ -381,14 +381,14 @@ def saved_columns(facts: TableFacts, source: Readable) -> SavedColumns:
 
 
 def _check_address(end: Endpoint) -> None:
-    """Raises `ValueError` where an end of a connection in a case has no address, or no port."""
+    """Raises `ValueError` if an end of a connection in a case has no valid address or port."""
     ip_address(end.ip)
     if not 0 <= end.port < 1 << 16:
         raise ValueError(f"{end.port} is no port")
 
 
 def _check_uuid(text: str) -> None:
-    """Raises `ValueError` where a text of a case is no UUID as we write them."""
+    """Raises `ValueError` if a text of a case is no UUID in our spelling."""
     if not _UUID.fullmatch(text):
         raise ValueError(f"{text} is no UUID")
 
@@ -399,13 +399,13 @@ def _check_handle(handle: _Handle) -> None:
 
 
 def _check_session(smb: _Smb) -> None:
-    """Raises `ValueError` where the SessionId in a case is none."""
+    """Raises `ValueError` if the SessionId in a case is no 64-bit number."""
     if smb.facts is not None and not 0 <= int(smb.facts.session_id, 16) < 1 << 64:
         raise ValueError(f"{smb.facts.session_id} is no SessionId")
 
 
 def _check_context(one: Context) -> None:
-    """Raises `ValueError` where calls of a case would have what no message has room for."""
+    """Raises `ValueError` if a context of a case's calls has values that no message has room for."""
     _check_ends(one)
     numbers, texts = (one.channel, one.impersonation or 0), (one.interface.uuid, one.interface.version)
     if not all(0 <= number < 1 << 32 for number in numbers) or len((one.pipe or "").encode("utf-16-le")) > 0xFFFF:
@@ -420,7 +420,7 @@ def _check_ends(carrier: Context | SmbSession | Logon) -> None:
 
 
 class _Kept(Sequence[_Row]):
-    """Objects made of the rows of a case's table, each once: what comes of one row is one object."""
+    """Objects made of the rows of a case's table. Each row is made into an object once."""
 
     def __init__(self, rows: Rows[Any], make: Callable[[Any], _Row]) -> None:
         self._rows, self._make = rows, make
@@ -478,7 +478,7 @@ class _SavedCatalogs(Catalogs):
 
 
 class _SavedNameTables(NameTables):
-    """The name tables saved in a case, read when somebody asks for them."""
+    """The tables of counter names saved in a case. They are read when somebody asks for them."""
 
     def __init__(self, titles: Rows[_Title]) -> None:
         self._rows = titles
@@ -496,7 +496,7 @@ class _SavedNameTables(NameTables):
 
 
 class _Lists:
-    """The lists of counters that query handles held, saved in a case each once, however many calls saw the first of it."""
+    """The lists of counters that query handles held, for a case. A list is saved once, whatever length of it calls saw."""
 
     def __init__(self) -> None:
         self.items: list[list[Identifier]] = []
@@ -504,7 +504,7 @@ class _Lists:
         self._alive: list[Sequence[Identifier]] = []
 
     def first(self, held: Sequence[Identifier]) -> _First:
-        """Which saved list of counters it is, and how many of it."""
+        """Returns the number of the saved list of counters, and how many of its first items a query handle held."""
         whole = held.whole if isinstance(held, Held) else held
         number = self._numbers.get(id(whole))
         if number is None:

@@ -1,4 +1,4 @@
-"""What carried calls: channels, SMB sessions, presentation contexts, and PDUs as they were seen."""
+"""The carriers of calls: channels, SMB sessions and logons, presentation contexts, and captured PDUs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from analyzer.results.security import Decryption, Identity, LogonOutcome, Refuse
 
 
 def logon_key(by: Literal["smb", "rpc"], number: int) -> str:
-    """The key by which calls and records know a logon."""
+    """Returns the key by which calls and records refer to a logon: `smb0`, `rpc2`."""
     return f"{by}{number}"
 
 
@@ -35,17 +35,17 @@ class Channel(Struct, frozen=True):
 
 
 class Logon(Event, frozen=True):
-    """One logon: somebody authenticated, or tried to, by SMB (a session setup) or by RPC (a security context). Stated once, when
-    another logon takes its place or what it belongs to ends.
+    """One logon: somebody authenticated, or tried to, by SMB (a session setup) or by RPC (a security context). The event is stated
+    once: when another logon takes its place, or when its session or channel ends.
 
-    `number` counts those of SMB and those of RPC from 0; `key` names both kinds. `session` is the number of the SMB session,
-    `channel` that of the channel whose security context it is. The server refused the logon with the status `refused` (else None)
-    in a message of the kind `refused_by`. If `is_binding`, the logon bound a further connection to the session and left the session
-    with its user ([MS-SMB2] section 3.3.5.5.2). `is_answered` says that the server's answer was captured, or what followed shows
-    that it let the client in. `is_undecided`: what was captured of an RPC logon does not show what the server decided. `seen` says
-    in words what shows the outcome, or what was captured in its place; it is None where the answer to a session setup shows it.
-    `opened_by` says in words which of the given keys opened the handshake. It is in force from `first_time_ns`, the first message
-    of the handshake, to `until_ns`.
+    `number` counts the logons by SMB and those by RPC from 0; `key` names both kinds. `session` is the number of the SMB session,
+    `channel` that of the channel whose security context it is. If the server refused the logon, `refused` is the status and
+    `refused_by` the kind of message. If `is_binding`, the logon bound a further connection to the session and left the session with
+    its user ([MS-SMB2] section 3.3.5.5.2). `is_answered` says that the server's answer was captured, or that later messages show
+    that it let the client in. `is_undecided`: the captured part of an RPC logon does not show what the server decided. `seen` says
+    in words what shows the outcome, or what was captured in its place; it is None if the answer to a session setup shows it.
+    `opened_by` says in words which of the given keys opened the handshake. The logon is in force from `first_time_ns`, the first
+    message of the handshake, to `until_ns`.
     """
 
     number: int
@@ -78,7 +78,7 @@ class Logon(Event, frozen=True):
 
     @property
     def outcome(self) -> LogonOutcome:
-        """How the logon ended: what the server did. Whatever says how a logon ended asks here."""
+        """Returns how the server decided the logon. Code that says how a logon ended uses this property."""
         if self.refused is not None:
             return "refused"
         if not self.is_answered:
@@ -90,8 +90,8 @@ class Logon(Event, frozen=True):
 
 
 class LateLogon(Event, frozen=True):
-    """A later logon of a session that was read after messages that were sent later: they came over another connection, while bytes
-    before the logon were waited for. So calls made from `since_ns` to `until_ns` may be of either of the two."""
+    """A later logon of an SMB session that was read too late: messages of another connection, sent after it, were read first. So
+    calls made from `since_ns` to `until_ns` may belong to the earlier or the later account."""
 
     session: int
     logon: int
@@ -140,7 +140,7 @@ class SmbSession(Event, frozen=True):
 
     @property
     def identities(self) -> tuple[Identity, ...]:
-        """The identities of everybody who was logged on to the SMB session, one after the other."""
+        """Returns the identities of all accounts that were logged on to the SMB session, in order."""
         return (self.identity, *self.later)
 
     @property
@@ -150,7 +150,7 @@ class SmbSession(Event, frozen=True):
 
 
 class Pdu(Event, frozen=True):
-    """One DCERPC PDU as seen, for counting and comparing with other dissectors."""
+    """One captured DCERPC PDU, for counting and for comparing with other dissectors."""
 
     channel: Channel
     from_client: bool
@@ -185,10 +185,10 @@ class Bound(Event, frozen=True):
 
 
 class ClientMarks(Event, frozen=True):
-    """What a message of a client shows of its program: a negotiation, a session setup, or a bind and the calls after it.
+    """Marks that a client's message leaves of its program: in a negotiation, a session setup, or a bind and the calls after it.
 
-    A mark is `name=value`; its name begins with what it is of: `smb1`, `smb2`, `smb` (the logon of SMB) or `rpc`. Which programs
-    leave which marks is asked of `questions.programs`.
+    A mark is `name=value`. The prefix of its name is `smb1`, `smb2`, `smb` (the logon of SMB) or `rpc`. `questions.programs` knows
+    which programs leave which marks.
     """
 
     client: Endpoint
@@ -211,11 +211,11 @@ class FeaturesOffered(Event, frozen=True):
 
 
 class FlowLink(Event, frozen=True):
-    """What frames that one end of a TCP connection sent show beside its address, stated once at the end of the capture.
+    """The MAC address and hop limit in frames that one end of a TCP connection sent, stated once at the end of the capture.
 
-    `mac` is the source address of the link layer; None where the frames have none, or where a tunnel, PPPoE or MPLS hides that of
-    the sender. `hops` is the captured time to live or hop limit. `frames` are the first and the last frame that were looked at of
-    those that show both.
+    `mac` is the source address of the link layer. It is None if the frames have none, or if a tunnel, PPPoE or MPLS hides that of
+    the sender. `hops` is the captured time to live or hop limit. `frames` are the first and the last frame with these two values,
+    among the frames that were looked at.
     """
 
     src: Endpoint

@@ -1,4 +1,4 @@
-"""Bytes beside what they mean: fields of stubs and buffers, the PDUs that carried them, and a place in them."""
+"""Records of bytes beside their meaning: fields of stubs and buffers, the PDUs that carried them, and a place in them."""
 
 from __future__ import annotations
 

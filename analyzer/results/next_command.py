@@ -1,7 +1,7 @@
-"""The next command that a display prints: one that shows more of what it shows, as a shell takes it.
+"""The next command: the command line under a display that shows more of its subject, quoted for a shell.
 
-It reads and selects the same again: files, keys, limits and filters are repeated as they were given. No
-secret is part of it: in the place of one stands `-`, with which the command asks for it.
+It reads and selects the same calls again: it repeats files, keys, limits and filters as given. It contains no secret: `-` stands in
+its place, and the command then asks for it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _PROGRAM = "pcq-analyzer"
 def next_command(
     analysis: Analysis, command: str, *words: str, filter: str | None = None, interfaces: Sequence[str] = ()
 ) -> str:
-    """A next command about the same calls, or of these those that pass `filter` or are of `interfaces`.
+    """Returns a command line about the same calls, or about those of them that pass `filter` or are of `interfaces`.
 
-    An analysis that no command line made names its files alone.
+    If the analysis has no command line, the next command names only its files.
     """
     given = analysis.given or Given(tuple(str(path_of_text(name)) for name in analysis.capture.files))
     both = [one for one in (given.filter, filter) if one is not None]
@@ -34,8 +34,8 @@ def next_command(
 
 
 def show_command(analysis: Analysis, known: int) -> str | None:
-    """The command that shows a call, by the number that people know. A call of a dataset is shown in the case file of its
-    conversation. None where that is on another machine."""
+    """Returns the `show` command line for a call, by the number that people know. For a call of a dataset it names the case file of
+    its conversation; None if that is on another machine."""
     if analysis.dataset is None:
         return next_command(analysis, "show", "--call", str(known))
     if (place := analysis.dataset.in_case(known)) is None:

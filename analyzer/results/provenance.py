@@ -1,4 +1,4 @@
-"""What a result was made from, and how: enough to decide whether it belongs to a capture, and to make it again."""
+"""Provenance of a result: its input files, options and limits. They suffice to make it again, and to check its capture."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from analyzer.results.records.record_types import Record, Value, doc
 
 
 class Given(Struct, frozen=True):
-    """What a command was given to read and select by: files, options in words, and the filter of calls."""
+    """The files, options (in words), interfaces and filter of calls that a command was given."""
 
     files: tuple[str, ...]
     options: tuple[str, ...] = ()
@@ -20,7 +20,7 @@ class Given(Struct, frozen=True):
 
 
 class FileDigest(Struct, frozen=True):
-    """What a file was when it was read: its size in bytes and its SHA-256 in hexadecimal, both None where it could not be read."""
+    """Size in bytes and SHA-256 in hexadecimal of an input file when it was read; both None if it could not be read."""
 
     name: str
     size: int | None
@@ -58,14 +58,14 @@ class EvidenceRecord(Record, frozen=True, kw_only=True, tag="evidence"):
 
 # Where the record stands in Parquet's metadata, and the name of the property that holds it in JUnit XML.
 EVIDENCE_KEY = "pcq-analyzer.evidence"
-# What stands before the record in text, where the last line of this kind is ours whatever names a capture holds.
+# Stands before the record in text. The last such line is ours, whatever names a capture holds.
 TEXT_MARK = "evidence: "
-# What stands before the digest of a text.
+# Stands before the digest of a text.
 TEXT_RESULT = "  result  sha256 "
 
 
 def evidence_lines(record: EvidenceRecord) -> Iterator[str]:
-    """The evidence record for people: one line, then one a file and limit."""
+    """Yields the evidence record as text for people: one line, then one for each file and limit."""
     options = "".join(f" --{name} {value}".rstrip() for name, value in record.options.items())
     yield f"{TEXT_MARK}{record.tool} {record.version}, {record.command}{options}"
     for item in record.inputs:

@@ -1,4 +1,4 @@
-"""Values of the remote registry: a call in, the value it is about out, its data by its type ([MS-RRP] section 3.1.1.5)."""
+"""Values of the remote registry: takes a call, returns its value with the data decoded by type ([MS-RRP] section 3.1.1.5)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class RegistryValue(Struct, frozen=True):
     data: TracedBytes | None
 
     def content(self) -> Any:
-        """The data of a registry value by its type: text, a list of texts, a number; bytes where it does not fit its type or has
-        none."""
+        """Returns the data of a registry value by its type: text, a list of texts, or a number. Returns bytes if the type is
+        unknown or does not fit."""
         if self.data is None:
             return None
         raw = self.data.data

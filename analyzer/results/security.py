@@ -1,4 +1,4 @@
-"""Who somebody is, how a call was secured, and whether what was encrypted could be decrypted."""
+"""Identity and security of a call: who somebody is, how a call was secured, and whether sealed bytes could be decrypted."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ ANONYMOUS_LOGON = "NT AUTHORITY\\ANONYMOUS LOGON"
 # SMB2_SESSION_FLAG_IS_GUEST; [MS-CIFS] section 2.2.4.53.2, SMB_SETUP_GUEST). No message states the name of that account.
 GUEST = "guest"
 
-# Who logged on by a logon of which no message gives a name.
+# The account of a logon for which no message gives a name.
 UNKNOWN_USER = "unknown user"
 
-# What names an account.
+# The source of an account's name.
 AccountSource = Literal["handshake", "ticket", "kdc-reply", "answer"]
-# What the server's answer to a logon granted: what was asked for, or less.
+# What the server's answer to a logon granted: the account asked for, or less.
 Granted = Literal["account", "guest", "anonymous"]
 # How a logon ended; `bound`: it added a connection to a session, `unanswered`: no answer to it was captured, `undecided`: what was
 # captured of an RPC logon does not show what the server decided.
@@ -30,10 +30,8 @@ RefusedBy = Literal["session setup", "bind_nak", "fault"]
 
 
 def who_words(account: str | None, claimed: str | None, later: str | None = None) -> str:
-    """An account in words, with the name that the client claimed where the server granted another. It also names who was logged on
-    to the session `later` than the pipe was opened, where that is somebody else: the server may have served the call as that
-    account.
-    """
+    """Returns an account in words, with the claimed name if the server granted another. Also names the account that logged on
+    `later` than the pipe was opened, if it differs: the server may have served the call as that account."""
     words = account if account is not None else UNKNOWN_USER
     if account is not None and claimed is not None:
         words += f" (claimed to be {claimed})"
@@ -64,7 +62,7 @@ class AuthLevel(IntEnum):
 
 
 class Decryption(Enum):
-    """Whether something encrypted could be decrypted, and if not why."""
+    """Whether encrypted bytes could be decrypted, and if not, why."""
 
     DECRYPTED = "decrypted"
     NOT_SEALED = "not sealed"
@@ -76,7 +74,7 @@ class Decryption(Enum):
 
     @property
     def lacks_key(self) -> bool:
-        """Whether another key would decrypt what stayed encrypted: none was given, or a wrong one."""
+        """Whether another key would decrypt the bytes: none was given, or a wrong one."""
         return self in (Decryption.NO_KEY, Decryption.WRONG_KEY)
 
 
@@ -118,14 +116,14 @@ class Identity(Struct, frozen=True, cache_hash=True):
 
     @property
     def account(self) -> str | None:
-        """The client's account: `GUEST` or `ANONYMOUS_LOGON` where the server granted these, else who it claims to be."""
+        """Returns the client's account: `GUEST` or `ANONYMOUS_LOGON` if the server granted these, else the claimed name."""
         if self.granted == "guest":
             return GUEST
         return ANONYMOUS_LOGON if self.is_anonymous else self.claimed
 
     @property
     def claimed(self) -> str | None:
-        """`DOMAIN\\\\name`, `name`, or `name@REALM`, as the handshake gives it; `ANONYMOUS_LOGON` for a logon without a name."""
+        """Returns the name that the client claims: `DOMAIN\\\\name`, `name` or `name@REALM`; `ANONYMOUS_LOGON` without a name."""
         if self.client_principal is not None:
             return self.client_principal
         if self.is_anonymous and not self.user:
@@ -136,7 +134,7 @@ class Identity(Struct, frozen=True, cache_hash=True):
 
     @property
     def claimed_otherwise(self) -> str | None:
-        """The name that the client claimed, where the server granted another; None where it is the account."""
+        """Returns the name that the client claimed, if the server granted another account; else None."""
         return self.claimed if self.claimed != self.account else None
 
     @property
@@ -146,8 +144,8 @@ class Identity(Struct, frozen=True, cache_hash=True):
 
     @property
     def account_source(self) -> AccountSource | None:
-        """What names the account: the server's answer where it granted less than was claimed, the logon itself, the opened Kerberos
-        ticket, or the KDC's reply; None where nothing does."""
+        """Returns what names the account: the handshake, the opened Kerberos ticket, the KDC's reply, or the server's answer if it
+        granted less than was claimed. None if nothing does."""
         if self.claimed_otherwise is not None or self.is_guest:
             return "answer"
         if self.client_principal is not None:
@@ -156,7 +154,7 @@ class Identity(Struct, frozen=True, cache_hash=True):
 
     @property
     def who(self) -> str:
-        """The account in words for people, with the reservation that belongs to it."""
+        """Returns the account in words for people; says so if the name is not verified."""
         words = who_words(self.account, self.claimed_otherwise)
         return f"{words} (from the KDC's reply, not verified)" if self.kdc_frames else words
 
@@ -186,10 +184,10 @@ class AuthInfo(Struct, frozen=True, cache_hash=True):
     logon: int | None = None
 
     def caller(self, of_session: Identity | None) -> Identity | None:
-        """Who makes a call: by RPC, else by the SMB session, on which a server without RPC security relies.
+        """Returns the identity that makes a call: that of RPC, else that of the SMB session, which servers use without RPC.
 
-        Where somebody authenticated by RPC of whom no name is known, nobody is named: the server acts for that one, not for the
-        session's user. RPC answers state no guest. One who claims the same name by RPC as in a session that was granted to a guest
+        If somebody authenticated by RPC without a known name, nobody is named: the server acts for that one, not for the session's
+        user. RPC answers state no guest. A client that claims the same name by RPC as in a session that was granted to a guest
         stays the guest: signatures prove which password the client used, not that the server knows the name.
         """
         by_rpc = self.identity

@@ -1,4 +1,4 @@
-"""What a call of the service control manager is about: a call in, the service out, with what it runs ([MS-SCMR] section 3.1.4)."""
+"""The Windows service that a svcctl call is about, with the program that it runs ([MS-SCMR] section 3.1.4)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from analyzer.results.methods.scmr import QUERYING, START_TYPES
 
 
 def service_facts(call: Call) -> ServiceFacts | None:
-    """The service of a call, None for calls of other interfaces, and where neither name nor anything else is known."""
+    """Returns the service that a svcctl call is about; None for other interfaces, and if nothing is known about it."""
     if not call.is_svcctl:
         return None
     params: dict[str, Any] = dict(call.request.params) if call.request is not None else {}

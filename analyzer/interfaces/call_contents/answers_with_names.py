@@ -1,8 +1,8 @@
-"""Answers bound to what they mean: the answer of a call in, its values and their layout with query and names out.
+"""Binds the data answer of a call to its meaning: values, their layout, the query handle, and the names that the server reported.
 
-Which counter, instance and series a value belongs to depends on the layout of its answer, the query that it answers, and the names
-that its server reported, and not on the value. A `Binding` stands for these three. Samples, counters and displays keep in it what
-they work out of it, once for all answers that share it.
+The counter, instance and series of a value depend on three things: the layout of its answer, the query that it answers, and the
+names that its server reported. They do not depend on the value. A `Binding` stands for these three. Samples, counters and displays
+keep in it what they derive from it, once for all answers that share it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 class Binding(Struct, frozen=True, eq=False):
-    """A layout of data answers bound to the query that they answer (None: winperf, or not known), and what their server named."""
+    """A layout of data answers bound to the query that they answer (None: winperf, or unknown) and the names of their server."""
 
     layout: PerfDataLayout | WinperfLayout
     query: QueryView | None
@@ -39,22 +39,22 @@ class Binding(Struct, frozen=True, eq=False):
     catalog: Catalog
     names: NameTable
     has_text: bool
-    # What others worked out of the binding, by their own keys: the eight that were used last.
+    # Results that others made from the binding, by their own keys: the eight that were used last.
     _made: Kept[Any] = field(default_factory=lambda: Kept(8))
 
     def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
-        """Returns what was made for the binding under a key, and makes it if it is not there."""
+        """Returns what was made for the binding under a key; makes it on first use."""
         made: _Made = self._made.get(key, make, lambda _: 1)
         return made
 
     @property
     def num_values(self) -> int:
-        """How many values each data answer of this binding has."""
+        """Returns how many values each data answer of this binding has."""
         layout = self.layout
         return len(layout.places) if isinstance(layout, WinperfLayout) else len(layout.data_sizes)
 
     def samples(self, is_read: Callable[[int, int | None], bool] | None = None) -> dict[int, PerflibSample]:
-        """The samples of a data answer by their places, with values and clocks of 0; of the blocks and counters that are read."""
+        """Returns the samples of a data answer by place, with values and clocks of 0. `is_read` selects blocks and counters."""
         assert isinstance(self.layout, PerfDataLayout)
         known = self.query.blocks if self.query is not None else {}
         places: list[int] = []
@@ -82,7 +82,7 @@ class Bindings:
         self._known: Kept[Binding] = Kept(self.MAX_VALUES)
 
     def perflib(self, server: Endpoint, query: QueryView | None, data: bytes) -> tuple[PerfDataParts, Binding] | None:
-        """A PerflibV2 data answer to a query and its binding; None where it is irregular, or has text among its values."""
+        """Returns a PerflibV2 data answer to a query with its binding; None if it is irregular or has text among its values."""
         read = PERF_DATA.read(data)
         if read is None or read.texts:
             return None
@@ -90,7 +90,7 @@ class Bindings:
         return None if binding.has_text else (read, binding)
 
     def winperf(self, server: Endpoint, data: bytes) -> tuple[WinperfParts, Binding] | None:
-        """A PERF_DATA_BLOCK and its binding; None where it is irregular."""
+        """Returns a PERF_DATA_BLOCK with its binding; None if it is irregular."""
         read = WINPERF.read(data)
         return (read, self._binding(server, read.layout, None)) if read is not None else None
 
@@ -111,7 +111,7 @@ class Bindings:
 
 
 def _are(part: Part, is_so: Callable[[int, int | None], bool], known: Mapping[int, Identifier]) -> Bools:
-    """Which counters of a part's instances satisfy a condition; which values, where it has no instances."""
+    """Returns which counters in a part of a data answer satisfy a condition; if it has no instances, which values do."""
     if isinstance(part, Grid):
         return np.array([is_so(part.block, counter) for counter in _counters(part)], np.bool_)
     blocks, counters = part.block, part.counter_id
@@ -129,8 +129,8 @@ def _counters(part: Grid) -> Sequence[int | None]:
 
 
 def part_rows(part: Part, most_instances: int | None = None, mask: Bools | None = None) -> Iterator[PerfRow]:
-    """The rows of a part of a data answer, with values of 0; of its instances the first `most_instances` only. A `mask` says of
-    which counters they are, or which of the values where the part has no instances."""
+    """Yields the rows of a part of a data answer, with values of 0, for the first `most_instances` instances. `mask` selects
+    counters, or values if the part has no instances."""
     if isinstance(part, Grid):
         columns = [(counter, bytes(held)) for counter, held in zip(_counters(part), part.data_sizes, strict=True)]
         columns = columns if mask is None else [columns[place] for place in np.flatnonzero(mask).tolist()]
@@ -155,8 +155,8 @@ def answer_of(rows: Iterable[PerfRow]) -> PerfData:
 
 
 def numbered(item: WinPerfObject, most_instances: int | None = None) -> WinPerfObject:
-    """A winperf object of a layout in which each counter has its number as value; of its instances the first `most_instances`
-    only."""
+    """Returns a winperf object of a layout, with the number of each counter as its value. Keeps the first `most_instances`
+    instances."""
     values = tuple(range(len(item.definitions)))
     return replace(item, instances=tuple([replace(one, values=values) for one in item.instances[:most_instances]]))
 

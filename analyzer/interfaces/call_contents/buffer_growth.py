@@ -1,6 +1,6 @@
-"""How clients offer more room after a server said that a buffer is too small: calls in, a mark of each connection out.
+"""Finds how clients offer a larger buffer after a server said that it is too small: calls in, a mark of each connection out.
 
-A mark is `calls.growth=INTERFACE RULE`: `exact` where the size is offered that the server stated, `doubled`, or `+4096` for a step.
+A mark is `calls.growth=INTERFACE RULE`: `exact` (the size that the server stated), `doubled`, or `+4096` for a step.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.connection import ClientMarks
 from analyzer.results.methods import perflib, winreg
 
-# What says with which interface that a buffer is too small; the parameters of the size offered and of the size needed.
+# By interface: the status for too small a buffer, and the parameters with the size offered and the size needed.
 _TOO_SMALL = {perflib.INTERFACE: perflib.ERROR_NOT_ENOUGH_MEMORY, winreg.INTERFACE: winreg.ERROR_MORE_DATA}
 _OFFERED = {perflib.INTERFACE: "dwInSize", winreg.INTERFACE: "lpcbData"}
 _NEEDED = {perflib.INTERFACE: "pdwRtnSize", winreg.INTERFACE: "lpcbData"}
@@ -23,12 +23,12 @@ _TARGET = ("szMachine", "CounterSetGuid", "RequestCode", "RequestLCID", "hQuery"
 # A rule shows in two steps; so many of each connection are looked at.
 _FEWEST, _MOST, _MOST_FRAMES = 2, 8, 8
 _Looked = Call | HeldCall
-# Among so many calls behind one that was refused is the next try.
+# The next try is among this many calls after a refused one.
 _NEAR = 64
 
 
 def growth_marks(calls: OrderedCalls) -> Iterator[ClientMarks]:
-    """How clients offered more room, one mark for each connection that shows a rule: twice or more the same, and never another."""
+    """Yields a mark for each connection whose client follows one rule of buffer growth, at least twice and without exception."""
     if not len(calls):
         return
     import numpy as np  # a list of sessions has no calls
@@ -53,8 +53,8 @@ def growth_marks(calls: OrderedCalls) -> Iterator[ClientMarks]:
 
 
 def _mark(calls: OrderedCalls, context: Context, pairs: list[tuple[int, _Looked, _Looked]]) -> Iterator[ClientMarks]:
-    """The mark of buffer growth in the calls of one context: positions of calls that were refused, with these calls, and the next
-    one of each."""
+    """Yields the mark of buffer growth for the calls of one context. `pairs` has positions of refused calls, each such call, and
+    the next call."""
     interface = context.interface.uuid or ""
     steps = [(at, rules) for at, first, again in pairs if (rules := _rules(first, again, interface))]
     common = [rule for rule in steps[0][1] if all(rule in rules for _, rules in steps)] if steps else []
@@ -65,8 +65,8 @@ def _mark(calls: OrderedCalls, context: Context, pairs: list[tuple[int, _Looked,
 
 
 def _rules(first: _Looked, again: _Looked, interface: str) -> list[str]:
-    """The rules by which the second call may offer more room than the first; none where it does not, or the first offered
-    nothing."""
+    """Returns the rules of buffer growth that fit two calls. There is none if the second offers no more room, or the first offered
+    none."""
     offered, more = (_number(one.request, _OFFERED[interface]) for one in (first, again))
     if not offered or not more or more <= offered or _target(first) != _target(again):
         return []
@@ -76,7 +76,7 @@ def _rules(first: _Looked, again: _Looked, interface: str) -> list[str]:
 
 
 def _target(call: _Looked) -> list[Any]:
-    """The parameters that say what a call asks for, whatever the room in its buffer."""
+    """Returns the parameters that say what a call asks for, without the size of its buffer."""
     return [call.request.params.get(name) for name in _TARGET] if call.request is not None else []
 
 

@@ -1,4 +1,4 @@
-"""The fields of a call's stub and buffer beside their bytes: which layout applies to a side, and its map."""
+"""Maps the fields of a call's stub and buffer to their bytes: chooses the layout of a side, and returns its map."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _INTERFACES: dict[str, Interface] = {
 
 
 def stub_fields(call: Call, name: SideName) -> FieldMap | None:
-    """Maps the fields of the stub of a call's side, up to its damage where it has some.
+    """Returns a map of the fields in the stub of a call's side, up to its damage if it has some.
 
-    None where there is no stub, nothing of it decodes, or nothing states its layout. Such are calls of other interfaces, of unknown
-    methods, and answers that are faults, which carry no stub of the method (C706 section 12.6.4.7).
+    Returns None if there is no stub, if nothing of it decodes, or if its layout is unknown. That is so for calls of other
+    interfaces, for unknown methods, and for answers that are faults: these carry no stub of the method (C706 section 12.6.4.7).
     """
     side = call.request if name == "request" else call.response
     interface = _INTERFACES.get(call.interface.uuid or "")
@@ -40,12 +40,12 @@ def stub_fields(call: Call, name: SideName) -> FieldMap | None:
 
 
 def buffer_fields(side: Side) -> FieldMap | None:
-    """Maps the fields of a call's `lpData`; None where there is none, or it is of no known kind."""
+    """Returns a map of the fields in a call's `lpData`; None if there is none, or if its kind is unknown."""
     if side.buffer_span is None or side.buffer_kind is None:
         return None
     return map_fields(side.buffer_kind, side.buffer_data, big_endian=buffer_order(side), status_name=status_name)
 
 
 def status_name(status: int) -> str:
-    """The name of the Win32 status of a call, `error 4711` for one without."""
+    """Returns the name of the Win32 status of a call; `error 4711` if we know no name."""
     return win32_name(status) or f"error {status}"

@@ -1,5 +1,5 @@
-"""The records of calls, made of what the rows of their table state (docs/output.md). All that prints records of calls has them from
-here: JSON Lines, tables, the page, and lines for programs of others."""
+"""Makes the records of calls out of the rows of their table (docs/output.md). Every output of call records uses them: JSON Lines,
+tables, the page of `report`, and lines for other programs."""
 
 from __future__ import annotations
 
@@ -46,13 +46,12 @@ _LONG = 1 << 20
 
 
 def known_stub(side: Side, opnum: int | None) -> TracedBytes | Missing:
-    """The stub of a call's side, where it is known. That of an unknown method (its request was not captured) counts as undecodable:
-    nothing can be stated of what it means."""
+    """Returns the stub of a call's side. Without its request, an answer's method is unknown: its stub counts as undecodable."""
     return side.stub if opnum is not None else Missing.UNDECODABLE
 
 
 def _handle_of(query: QueryView | None, held: HeldCall) -> tuple[str | None, str | None]:
-    """The handle in a call's record: its name and its UUID."""
+    """Returns name and UUID of the handle for a call's record."""
     if query is not None:
         return f"q{query.number}", query.handle
     if held.key_number is None:
@@ -62,46 +61,46 @@ def _handle_of(query: QueryView | None, held: HeldCall) -> tuple[str | None, str
 
 
 class CallRecords:
-    """Makes the records of calls of an analysis, one after the other."""
+    """Makes the records of an analysis's calls, one after the other."""
 
     def __init__(self, analysis: Analysis, *, for_json: bool = False) -> None:
-        """`for_json`, buffers whose JSON is quickly had are `Raw`, for those who write it as it is."""
-        # Who reads a stream puts what is known by now in its place.
+        """With `for_json`, buffers are `Raw` if their JSON is quickly made. Only code that writes JSON as it is can use these."""
+        # A reader of a stream replaces it by the analysis so far.
         self.analysis = analysis
         self._programs = client_programs(analysis)
         self._ready = TreeTexts() if for_json else None
         self._before: int | None = None
 
     def records_of(self, numbers: Sequence[int], damages: Damages | None = None) -> Iterator[CallRecord]:
-        """The records of the calls with these numbers, each with the time since the one before it. What is wrong with their buffers
-        is noted in `damages`."""
+        """Yields the records of the calls with these numbers, each with the time since the one before it. Notes damage of their
+        buffers in `damages`."""
         for number, query, held, call in self._rows(numbers):
             yield self._after_the_last(number, query, held, call, damages)
 
     def go_on_after(self, time_ns: int | None) -> None:
-        """The next record is that of the call after one of this time; None where there is none before."""
+        """Sets the time of the call before the next call record; None if there is none before."""
         self._before = time_ns
 
     def after_the_last(self, call: Call, damages: Damages | None = None) -> CallRecord:
-        """The record of one more call after the last."""
+        """Returns the record of one more call, with the time since the last one."""
         return self._after_the_last(call.number, call.query, held_of(call), call, damages)
 
     def heads(self, numbers: Sequence[int]) -> Iterator[CallRecord]:
-        """The heads of call records, without `request` and `response`, which cost hashes and the trees of buffers."""
+        """Yields call records without `request` and `response`. These would cost hashes and trees of buffers."""
         return starmap(self._record, self._rows(numbers))
 
     def head(self, call: Call) -> CallRecord:
-        """The head of one call's record, without `request` and `response`."""
+        """Returns one call's record without `request` and `response`."""
         return self._record(call.number, call.query, held_of(call, stubs=False), call)
 
     def record(self, call: Call, damages: Damages | None = None) -> CallRecord:
-        """The record of one call by itself."""
+        """Returns the record of one call, without a time since another."""
         held = held_of(call)
         return self._record(call.number, call.query, held, call, sides=self._sides(call.number, held, damages))
 
     def _rows(self, numbers: Sequence[int]) -> Iterator[tuple[int, QueryView | None, HeldCall, Call | None]]:
-        """Rows of calls for records: what calls state, with their numbers, the state of their query handles, and those calls that
-        had to be looked at."""
+        """Yields for each call record: the number, the state of the query handle, the held call, and the `Call` if it had to be
+        read."""
         calls = self.analysis.calls
         views, states = calls.views, calls.states
         for number, held in zip(numbers, calls.held(numbers), strict=True):
@@ -126,7 +125,7 @@ class CallRecords:
         time_delta_ns: int | UnsetType | None = UNSET,
         sides: tuple[SideRecord | None, SideRecord | None] = (None, None),
     ) -> CallRecord:
-        """The record of a call. The call itself is looked at for those few facts that are had of it alone."""
+        """Returns the record of a call. The `Call` is only read for the few facts that need it."""
         shared, rare, opnum, status, fault = held.shared, held.rare, held.opnum, held.status, held.fault
         interface, time_ns, begun = shared.interface.uuid, held.time_ns, self.analysis.capture.first_time_ns
         handle, handle_uuid = _handle_of(query, held)
@@ -177,7 +176,7 @@ class CallRecords:
         )
 
     def _counterset(self, guid: object, server: Endpoint) -> CountersetFacts | None:
-        """The counterset in a call's record that a call of PerflibV2 asks about."""
+        """Returns the counterset that a PerflibV2 call asks about, for its record."""
         return (
             CountersetFacts(guid, self.analysis.catalogs.catalog_of(server).label(guid))
             if isinstance(guid, str)
@@ -185,14 +184,14 @@ class CallRecords:
         )
 
     def _read(self, read: PerformanceRead, server: Endpoint) -> ReadFacts:
-        """Which read of a performance value a call's record belongs to."""
+        """Returns the read of a performance value that a call belongs to, for its record."""
         words = value_in_words(read.value_name, self.analysis.name_tables.table_of(server), read.key)
         return ReadFacts(read.number, read.attempt, read.key, words)
 
     def _sides(
         self, number: int, held: HeldCall, damages: Damages | None
     ) -> tuple[SideRecord | None, SideRecord | None]:
-        """Both sides in a call's record. What is wrong with their buffers is noted in `damages`."""
+        """Returns both sides for a call's record. Notes damage of their buffers in `damages`."""
         request, wrong = self._side(held.request, held.opnum) if held.request is not None else _NO_SIDE
         response, wrong_answer = self._side(held.response, held.opnum) if held.response is not None else _NO_SIDE
         if damages is not None:
@@ -200,8 +199,8 @@ class CallRecords:
         return request, response
 
     def _side(self, held: HeldSide, opnum: int | None) -> tuple[SideRecord, DecodeError | None]:
-        """One side in a call's record, and what is wrong with its buffer; of what that of an unknown method means nothing can be
-        stated."""
+        """Returns one side for a call's record, and the damage of its buffer. The stub of an unknown method counts as
+        undecodable."""
         params, kind, stub, missing = held.params, held.buffer_kind, held.stub, held.missing
         if opnum is None:
             missing = Missing.UNDECODABLE
@@ -229,7 +228,7 @@ class CallRecords:
         return record, problem
 
     def _tree(self, held: HeldSide, stub: bytes | TracedBytes) -> _Tree:
-        """The tree of a buffer in a call's record, what is wrong with it, and what else there is to say."""
+        """Returns the tree of a buffer for a call's record, its damage, and its notes."""
         kind, span, order = held.buffer_kind, held.buffer_span, buffer_order(held)
         if kind is None or span is None:
             return _NO_TREE
@@ -247,7 +246,7 @@ _NO_FILES: tuple[int, ...] | UnsetType = UNSET
 
 
 def held_of(call: Call, *, stubs: bool = True) -> HeldCall:
-    """What a call states for its record; without `stubs`, no more of its bytes than its parameters is asked for."""
+    """Returns a `Call` as a held call, for its record. Without `stubs`, only the parameters of its sides are read."""
     return HeldCall(
         shared=Context(*context_of(call)),
         smb=call.smb,

@@ -1,8 +1,8 @@
-"""Which programs the clients of a capture are like: marks of connections in, names of programs that are known to leave them out.
+"""Recognises the client programs of a capture: marks of connections in, names of known programs that leave the same marks out.
 
-`programs.json` is the table of programs with their marks. It is written from captures of the programs themselves by
-`python -m tests.programs`, and nothing of it is from memory. A connection is like a program where every mark that both have is the
-same, where these are enough, and where no other program has more of them. Programs of which as many are the same are all named.
+`programs.json` is the table of programs with their marks. `python -m tests.programs` writes it from captures of the programs
+themselves; nothing in it is from memory. A connection is like a program if every mark that both have is equal, if these are enough,
+and if no other program has more equal marks. Programs with equally many are all named.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ _PLAIN = frozenset(
         "smb2.security_mode",
     )
 )
-# What differs with settings, or with what is called: such a mark counts where it is alike, and contradicts nothing where it is not.
+# Marks that differ with settings, or with the methods called. An equal one counts; a different one contradicts nothing.
 _BY_SETTING = _PLAIN - {"rpc.fragments", "rpc.next_call"}
 # What depends on what is called: such a mark counts among those of a connection only where it is alike. A program has the values
 # that so many of its connections show.
 BY_CALLS = frozenset(("rpc.calls", "calls.growth"))
 _FEWEST_CONNECTIONS = {"rpc.calls": 2, "calls.growth": 1}
-# What depends on what a user asks for, or on the connections before: no program has it.
+# Marks that depend on the user's request or on earlier connections: no program has them.
 NOT_LEARNT = frozenset(("rpc.auth", "rpc.group", "rpc.auth_padding"))
-# Of all marks, as a divisor: so many of those of a connection a program must have.
+# The share of a connection's marks that a program must have.
 _LEAST_SHARE = 2 / 3
 _MOST_FRAMES, _MOST_KNOWN = 16, 1024
 
 Marks = Mapping[str, str]
-# What each mark is, and where it stands.
+# The meaning of each mark, and its source.
 MEANINGS: Mapping[str, str] = {
     "smb1.dialects": "the dialects of an SMB1 negotiation, in their order ([MS-CIFS] section 2.2.4.52.1)",
     "smb1.native_os": "the text for the operating system in an SMB1 session setup ([MS-CIFS] section 2.2.4.53.1)",
@@ -88,14 +88,14 @@ MEANINGS: Mapping[str, str] = {
 
 
 class Program(Struct, frozen=True):
-    """A client program, the values of the marks that it is known to leave, and the captures that show it."""
+    """A client program: the values of the marks that it leaves, and the captures that show it."""
 
     name: str
     marks: Mapping[str, tuple[str, ...]]
     sources: tuple[str, ...] = ()
 
     def agrees(self, marks: Marks) -> tuple[str, ...] | None:
-        """The names of the marks that a connection and the program have alike; None where one contradicts."""
+        """Returns the names of the marks that a connection shares with the client program; None if a mark contradicts."""
         alike = []
         for name, value in marks.items():
             known = self.marks.get(name)
@@ -109,7 +109,7 @@ class Program(Struct, frozen=True):
 
 
 class ProgramLikeness(Struct, frozen=True):
-    """The client programs that a connection is like, and which of its marks say so."""
+    """The client programs that a connection is like, and the marks that show it."""
 
     names: tuple[str, ...]
     alike: tuple[str, ...]
@@ -121,7 +121,7 @@ class ProgramLikeness(Struct, frozen=True):
 
     @property
     def listed(self) -> str:
-        """The marks that show the likeness to a program: `smb2 header dialects, rpc fragments`."""
+        """Returns the marks that show the likeness to a client program, in words: `smb2 header dialects, rpc fragments`."""
         groups: dict[str, list[str]] = {}
         for one in self.alike:
             of, _, mark = one.partition(".")
@@ -134,19 +134,18 @@ class ProgramLikeness(Struct, frozen=True):
 
 
 def marks_words(alike: Sequence[str], marks: int) -> str:
-    """How many of the marks of a connection a program has alike: `31 marks of 31`."""
+    """Returns in words how many marks of a connection a client program shares: `31 marks of 31`."""
     return f"{len(alike)} marks of {marks}"
 
 
 def shows_most(alike: Collection[str], marks: int, frames: Sequence[int]) -> tuple[int, int, Sequence[int]]:
-    """Returns the key that ranks connections like one client program by what they show of it. The least of several connections like
-    one program stands for them: the one with the most marks alike, of these the one with the fewest others, of these the one in the
-    first frames."""
+    """Returns the key that ranks connections like one client program by how well they show it. The least key stands for the
+    program: most shared marks, then fewest other marks, then the first frames."""
     return -len(alike), marks, frames
 
 
 def recognized(marks: Marks, programs: Iterable[Program]) -> ProgramLikeness | None:
-    """The client programs that the marks of one connection are like, None where they are too few or like none that is known."""
+    """Returns the client programs that one connection's marks are like; None if these are too few or like no known program."""
     counted = {name: value for name, value in marks.items() if name not in NOT_LEARNT}
     found = [(one.name, alike) for one in programs if (alike := one.agrees(counted))]
     most = max((len(alike) for _, alike in found), default=0)
@@ -170,12 +169,12 @@ def known_programs() -> tuple[Program, ...]:
 
 @lru_cache(maxsize=_MOST_KNOWN)
 def _likeness(marks: tuple[tuple[str, str], ...]) -> ProgramLikeness | None:
-    """Which client program the marks of a connection are like; connections of a program often have the same."""
+    """Returns the client programs that the marks of a connection are like. Many connections have equal marks."""
     return recognized(dict(marks), known_programs())
 
 
 class ClientConnection(Struct, dict=True):
-    """What was seen of the client of one connection."""
+    """The marks that the client of one connection left."""
 
     client: Endpoint
     server: Endpoint
@@ -183,8 +182,8 @@ class ClientConnection(Struct, dict=True):
 
     @property
     def marks(self) -> Marks:
-        """The marks of a connection's client; where it shows several values of one, the first: a later logon may be of another
-        kind."""
+        """Returns the marks of a connection's client. If a mark has several values, the first counts: a later logon may be of
+        another kind."""
         found: dict[str, str] = {}
         for one in self.seen:
             for mark in one.marks:
@@ -204,7 +203,7 @@ class ClientConnection(Struct, dict=True):
 
     @property
     def sent_by_smb(self) -> bool:
-        """Whether the client's marks are of SMB too, not of RPC alone."""
+        """Whether some of the client's marks are of SMB, not all of RPC."""
         return any(one.startswith("smb") for one in self.marks)
 
     def frames(self) -> tuple[int, ...]:
@@ -213,7 +212,7 @@ class ClientConnection(Struct, dict=True):
 
 
 class ClientPrograms:
-    """The programs that the clients of an analysis are like. `client_programs` makes it once for all who ask."""
+    """The programs that the clients of an analysis are like. `client_programs` makes it once per analysis."""
 
     def __init__(self, analysis: Analysis) -> None:
         self._connections: dict[tuple[Endpoint, Endpoint], ClientConnection] = {}
@@ -237,7 +236,7 @@ class ClientPrograms:
         return found.likeness if found is not None else None
 
     def shown(self, analysis: Analysis) -> Iterator[tuple[ClientConnection, ProgramLikeness]]:
-        """The connections whose client is like a program, of the sessions and logons that were asked for."""
+        """Yields the connections whose client is like a known program, for the sessions and logons that the analysis shows."""
         ends = None
         if analysis.part is not None:
             ends = {(one.client, one.server) for one in analysis.shown_sessions}
@@ -254,12 +253,12 @@ def client_programs(analysis: Analysis) -> ClientPrograms:
 
 
 def _is_random(mark: str, values: Iterable[str]) -> bool:
-    """Whether a mark is a GUID of random bytes: such a one looks like each of the others now and then."""
+    """Whether a client program's mark is a GUID of random bytes. Such a GUID looks like each of the other kinds now and then."""
     return mark == "smb2.client_guid" and "bytes" in values
 
 
 def learnt(name: str, connections: Sequence[Marks], sources: Sequence[str]) -> Program:
-    """A client program learnt from connections that left these marks. What differs on nearly every connection is no mark."""
+    """Returns a client program learnt from connections with these marks. Drops marks that differ on nearly every connection."""
     values: dict[str, Counter[str]] = {}
     for marks in connections:
         for mark, value in marks.items():
@@ -269,7 +268,7 @@ def learnt(name: str, connections: Sequence[Marks], sources: Sequence[str]) -> P
 
 
 def _learnt_values(mark: str, found: Counter[str]) -> Iterable[str]:
-    """The values of a mark that are known of a client program, by how many connections show each; none where it is no mark."""
+    """Returns the values of a mark that a client program leaves, by how many connections show each; none if it is no mark."""
     if mark in BY_CALLS:
         return [value for value, count in found.items() if count >= _FEWEST_CONNECTIONS[mark]]
     is_steady = len(found) == 1 or len(found) * 2 <= found.total()

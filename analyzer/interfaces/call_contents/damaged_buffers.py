@@ -1,4 +1,4 @@
-"""What is wrong with the buffers of calls, and who looked at them already."""
+"""Damage of call buffers: finds it, and remembers which buffers were checked already."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ def decoded_buffer(side: Side | None) -> BufferDecode | None:
 
 
 def buffer_damage(side: Side) -> DecodeError | None:
-    """What is wrong with the `lpData` of one side of a call."""
+    """Returns the damage of the `lpData` of one side of a call, None if it is sound."""
     if side.buffer_span is None or side.buffer_kind is None:
         return None
     return find_damage(side.buffer_kind, side.buffer_data, big_endian=buffer_order(side))
 
 
 def buffer_order(side: Side | HeldSide) -> bool | None:
-    """Whether the buffer of a call is big-endian. An array of GUIDs follows the call's data representation; others say it or have
-    none."""
+    """Returns whether the buffer of a call is big-endian. Arrays of GUIDs follow the call's data representation. None for other
+    buffers: they state their byte order or have none."""
     return side.big_endian if side.buffer_kind == "guids" else None
 
 
 class Damages:
-    """What is wrong with the sides of calls that were decoded already, so that they need not be decoded again for that."""
+    """Remembers the damage of call sides that were decoded already, so that nobody decodes them again to find it."""
 
     def __init__(self, first: int = 0) -> None:
-        """Damages of calls with this number and higher ones."""
+        """Holds the damage of calls with the number `first` and higher."""
         self._first = first
-        # For each call a bit for each side of which it is known that nothing is wrong.
+        # For each call, a bit for each side that is known to be sound.
         self._sound = bytearray()
         self._buffers: dict[tuple[int, SideName], DecodeError] = {}
 
     def note(self, number: int, name: SideName, side: Side | HeldSide, damage: DecodeError | None) -> None:
-        """Notes what is wrong with the buffer of a call's side that was decoded."""
+        """Notes the damage of a call side's buffer that was decoded, or that it is sound."""
         if damage is not None:
             self._buffers[number, name] = damage
         elif side.problem is None:
@@ -65,7 +65,7 @@ class Damages:
     def note_call(
         self, number: int, held: HeldCall, of_request: DecodeError | None, of_response: DecodeError | None
     ) -> None:
-        """Notes the damage of both sides of a call that were decoded, as far as they are there."""
+        """Notes the damage of both sides of a call that was decoded."""
         sound = 0
         if of_request is not None:
             self._buffers[number, "request"] = of_request
@@ -79,8 +79,8 @@ class Damages:
             self._note(number, sound)
 
     def note_buffers(self, calls: OrderedCalls, numbers: npt.ArrayLike) -> None:
-        """Notes what columns show of damage: that calls without a buffer and without a problem have none, and for those with these
-        numbers what is wrong with buffers that lie in one piece."""
+        """Notes the damage that the columns of the table of calls show. Calls without a buffer and without a problem are sound. For
+        the calls with these numbers, buffers that lie in one piece in the log are checked."""
         import numpy as np
 
         count, table = len(calls), calls.table
@@ -109,29 +109,29 @@ class Damages:
                     self._buffers[number, name] = damage
 
     def sound_between(self, first: int, last: int) -> bytes:
-        """What is known of damage in the calls with these numbers and those between, for `note_known`."""
+        """Returns what is known of damage in the calls from `first` to `last`, as bytes for `note_known`."""
         known = self._sound[first - self._first : last + 1 - self._first]
         return bytes(known) + bytes(last + 1 - first - len(known))
 
     def note_known(self, first: int, known: bytes) -> None:
-        """Notes what others know of damage in calls from this number on."""
+        """Notes what another `Damages` knows of damage in calls from this number on."""
         at = first - self._first
         self._sound.extend(bytes(max(at + len(known) - len(self._sound), 0)))
         for place, bits in enumerate(known, at):
             self._sound[place] |= bits
 
     def note_absent(self, number: int, name: SideName, side: Side | HeldSide | None) -> None:
-        """Notes that a call's side was looked at: where it has neither a buffer nor a problem, nothing is wrong."""
+        """Notes that a call's side was looked at: it is sound if it has neither a buffer nor a problem."""
         if side is None or (side.buffer_span is None and side.problem is None):
             self.note_sound(number, name)
 
     def _known(self, number: int) -> int:
-        """The bits that say what is known of damage in a call."""
+        """Returns the bits of the sides of a call that are known to be sound."""
         at = number - self._first
         return self._sound[at] if at < len(self._sound) else 0
 
     def unsure(self, calls: OrderedCalls) -> Iterator[int]:
-        """The numbers of the calls whose buffers have to be looked at to know whether anything is wrong, of all there are."""
+        """Yields the numbers of the calls whose buffers must be decoded to know whether they are damaged."""
         import numpy as np
 
         self.note_buffers(calls, range(1, len(calls) + 1))
@@ -139,11 +139,11 @@ class Damages:
         return map(int, np.flatnonzero(sound != 3) + 1)
 
     def is_sound(self, number: int) -> bool:
-        """Whether nothing is wrong with the buffers of both sides of a call, in the parts that were looked at."""
+        """Whether the buffers of both sides of a call were checked and are sound."""
         return self._known(number) == 3
 
     def problem_of(self, number: int, name: SideName, side: Side) -> DecodeError | None:
-        """What is wrong with the buffer of a call's side; it is decoded where that was not done before."""
+        """Returns the damage of the buffer of a call's side; decodes the buffer if nobody did before."""
         known = self._buffers.get((number, name))
         if known is None and not self._known(number) & _BITS[name]:
             known = buffer_damage(side)
@@ -151,7 +151,7 @@ class Damages:
         return known
 
     def of_call(self, call: Call) -> Iterator[DecodeError | None]:
-        """What is wrong with the buffers of both sides of a call, as far as they are there."""
+        """Yields the damage of the buffers of both sides of a call, None for a sound one."""
         sides: tuple[tuple[SideName, Side | None], ...] = ("request", call.request), ("response", call.response)
         return (self.problem_of(call.number, name, side) for name, side in sides if side is not None)
 

@@ -1,4 +1,4 @@
-"""What the machines of a capture are called: every address with the names the traffic gives it, and where each name was stated."""
+"""The names of the machines in a capture: every address with the names that the traffic states, and the source of each name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Named = tuple[str, str]
 
 
 def names_stated(analysis: Analysis) -> dict[str, list[Named]]:
-    """The names of each machine's address that has any, in the order they were stated in the whole capture, whatever part is
+    """Returns the names of each machine by address, in the order in which the whole capture states them, even if only a part is
     shown."""
     found: dict[str, dict[Named, None]] = {}
 
@@ -54,7 +54,7 @@ def names_stated(analysis: Analysis) -> dict[str, list[Named]]:
 
 
 def machine_names(analysis: Analysis) -> dict[str, tuple[str, ...]]:
-    """All names of the machine at each address that has any."""
+    """Returns all names of each machine by address; machines without a name are left out."""
     return {ip: tuple(name for name, _ in names) for ip, names in names_stated(analysis).items()}
 
 

@@ -1,9 +1,9 @@
-"""Raw counter values by the thousand: calls in, chunks of values out that share all the rest of what a record says.
+"""Raw counter values by the thousand: calls in, chunks of values out. All other facts of a chunk's records are shared.
 
-What a record says of a value does not depend on the value: it belongs to the call (number, time, clocks), to the counter or to the
-instance. So the records of a chunk are those of its first instance, made in the way of `samples`, with the instance and value left
-to be filled in. This holds for every answer of the same layout to the same query. Answers that have text among their values, or
-anything irregular, come as the records of `samples`, which is also the test of what is stated here.
+The other facts of a sample's record do not depend on the value. They belong to the call (number, time, clocks), to the counter or
+to the instance. So `samples` makes the records of a chunk's first instance, and the others differ only in instance and value. This
+holds for every answer of the same layout to the same query. Answers with text among their values, or with anything irregular, come
+as sample records. Tests compare the chunks with these.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ Values = dict[str, int | str | None]
 
 
 class ChunkPart(Struct, frozen=True, eq=False):
-    """Raw counter values in rows (instances) of columns (counters), as a part of a chunk.
+    """A part of a chunk: raw counter values in rows (instances) of columns (counters).
 
-    `columns` holds a record for each column, those of the first row. `rows` states where a row's records differ (None: the only row
-    is the first). `bases` states which column has the `base_raw` of each (None: no record has one). `made` is room for what
-    renderers make of a part, which serves for all answers of its layout.
+    `columns` holds the record of each column in the first row. `rows` states how the records of each row differ (None: there is one
+    row). `bases` states which column has the `base_raw` of each (None: no record has one). `made` is room for what renderers make
+    of a part; it serves for all answers of its layout.
     """
 
     columns: Sequence[SampleRecord]
@@ -58,8 +58,8 @@ class ChunkPart(Struct, frozen=True, eq=False):
 
 
 class SampleChunk(Struct, frozen=True, eq=False):
-    """A chunk: raw counter values of a part in one answer, row by row, and what its sample records say of the call. Where a
-    column's record has no `raw` (an error block), neither has the value."""
+    """A chunk: raw counter values of a part in one answer, row by row, and the facts about the call in its sample records. If a
+    column's record has no `raw` (an error block), its value is absent too."""
 
     part: ChunkPart
     of_call: Values
@@ -67,8 +67,8 @@ class SampleChunk(Struct, frozen=True, eq=False):
 
 
 def sample_chunks(analysis: Analysis) -> Iterator[SampleChunk | SampleRecord]:
-    """All raw counter values of a capture, in the order of `sample_records`: chunks, and between them the records of what is
-    irregular."""
+    """Yields all raw counter values of a capture in the order of `sample_records`: chunks, and single records for irregular
+    answers."""
     chunks = _Chunks(analysis)
     shown = analysis.shown
     for number, call in shown.only(analysis.calls.with_values(shown.numbers)):
@@ -86,7 +86,7 @@ class _Chunks:
         self._bindings = Bindings(analysis)
 
     def chunks_of(self, number: int, call: Call) -> Iterator[SampleChunk | SampleRecord] | None:
-        """The chunks of samples in a call's answer, None where its values are to be read one by one."""
+        """Returns the chunks of samples in a call's answer, None if its values must be read one by one."""
         side = call.response
         if side is None or side.buffer is None:
             return None
@@ -125,7 +125,7 @@ class _Chunks:
     def _objects(
         call: Call, data: bytes, read: WinperfParts, binding: Binding, of_call: Values
     ) -> Iterator[SampleChunk | SampleRecord]:
-        """The samples of a winperf answer, object by object: a chunk, or the records of one whose values are not all numbers."""
+        """Yields the samples of a winperf answer, object by object: a chunk, or records if not all values are numbers."""
         parts = binding.once("parts", lambda: _winperf_parts(read.layout, binding))
         block = block_of(read.layout.objects, (read.perf_time, read.perf_freq, read.perf_time_100ns))
         at = 0
@@ -143,7 +143,7 @@ class _Chunks:
 
 
 def _perflib_parts(binding: Binding) -> Iterator[ChunkPart]:
-    """The chunk parts of a PerflibV2 data answer, with what is repeated in them marked."""
+    """Yields the chunk parts of a PerflibV2 data answer, with repeated samples marked."""
     return _marked(_unmarked_parts(binding), _blocks_of(_unmarked_parts(binding)), binding.catalog)
 
 
@@ -164,7 +164,7 @@ def _unmarked_parts(binding: Binding) -> Iterator[ChunkPart]:
 
 
 def _cut_columns(part: Part) -> Iterator[Part]:
-    """A part of a data answer, or the pieces of one of very many blocks."""
+    """Yields a part of a data answer, in pieces if it has very many blocks, for chunks."""
     if isinstance(part, Grid):
         yield part
         return
@@ -177,7 +177,7 @@ _Blocks = dict[tuple[Any, ...], set[Any]]
 
 
 def _blocks_of(parts: Iterable[ChunkPart]) -> _Blocks:
-    """Which counters the samples of a chunk have in which blocks of the data answer."""
+    """Returns for each counter in the samples of a chunk the blocks of the data answer that hold it."""
     blocks: _Blocks = {}
     for part in parts:
         for record in part.columns:
@@ -186,8 +186,7 @@ def _blocks_of(parts: Iterable[ChunkPart]) -> _Blocks:
 
 
 def _marked(parts: Iterable[ChunkPart], blocks: _Blocks, catalog: Catalog) -> Iterator[ChunkPart]:
-    """The chunk parts with the samples `repeated` in them marked; one of which some rows repeat what others do not is cut between
-    these."""
+    """Yields the chunk parts with `repeated` samples marked. A part is cut between rows that repeat different columns."""
     seen: dict[Shown, Any] = {}
 
     def is_repeated(record: SampleRecord) -> bool:
@@ -216,7 +215,7 @@ def _marked(parts: Iterable[ChunkPart], blocks: _Blocks, catalog: Catalog) -> It
 
 
 def _winperf_parts(layout: WinperfLayout, binding: Binding) -> Sequence[ChunkPart]:
-    """A chunk part for each winperf object, an empty one where it has no values or is mixed."""
+    """Returns a chunk part for each winperf object; an empty one if the object has no values or is mixed."""
     block = block_of(layout.objects)
     parts: list[ChunkPart] = []
     for place, (item, is_mixed) in enumerate(zip(layout.objects, layout.mixed, strict=True)):

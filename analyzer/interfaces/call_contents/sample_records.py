@@ -1,4 +1,4 @@
-"""Raw counter values as records, of both generations ([MS-PCQ] data answers and winperf blocks)."""
+"""Makes sample records of raw counter values, from PerflibV2 data answers and from winperf blocks."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from analyzer.results.records.sample import NamesFacts, SampleRecord, Source
 
 
 def sample_records(analysis: Analysis, calls: Selected | None = None) -> Iterator[SampleRecord]:
-    """One sample record a value of the calls that are shown, or of these alone, in their order and within a call in that of its
-    buffer."""
+    """Yields a sample record for each value of the shown calls, or of `calls`, in the order of the calls and of their buffers."""
     shown = analysis.shown if calls is None else calls
     for number, call in shown.only(analysis.calls.with_values(shown.numbers)):
         yield from call_samples(number, call, analysis)
@@ -42,13 +41,13 @@ def sample_record(
     server: Endpoint | None = None,
     handle: str | None = None,
 ) -> SampleRecord:
-    """The sample record of a value; one that came without a capture has no call, time, server and handle."""
+    """Returns the sample record of a value. A value without a capture has no call, time, server and handle."""
     source: Source = "perflib-v2" if isinstance(sample, PerflibSample) else "winperf"
     return SampleRecord(call=call, time_ns=time_ns, source=source, server=server, handle=handle, **sample_keys(sample))
 
 
 def sample_keys(sample: PerflibSample | WinperfSample) -> dict[str, Any]:
-    """What a sample record says of a value, but for the call that brought it."""
+    """Returns the keys of a value's sample record, without those of the call."""
     out = {name: getattr(sample, name) for name in sample.__struct_fields__}
     names = sample.names
     out["names"] = NamesFacts.from_names(names) if names is not None else None

@@ -65,7 +65,7 @@ def session_record(session: SmbSession, facts: CaptureFacts, programs: ClientPro
 
 
 def logon_record(logon: Logon, facts: CaptureFacts) -> LogonRecord:
-    """The record of a logon."""
+    """Returns the record of an SMB or RPC logon."""
     identity, refused = logon.identity, logon.refused
     frames, files = facts.numbered(logon.frames)
     name = None
@@ -98,7 +98,7 @@ def logon_record(logon: Logon, facts: CaptureFacts) -> LogonRecord:
 
 
 def refusal_name(logon: Logon, status: int) -> str | None:
-    """The name of the status with which a logon was refused."""
+    """Returns the name of the status with which the server refused a logon."""
     if logon.by == "smb":
         return nt_status_name(status)
     return bind_nak_reason(status) if logon.refused_by == "bind_nak" else fault_name(status)

@@ -27,7 +27,7 @@ from analyzer.results.records.record_types import PlaceExtent, Record
 
 
 def place_extents(extents: Iterable[FrameExtent], facts: CaptureFacts) -> tuple[PlaceExtent, ...]:
-    """Where bytes were captured, with the numbers of the frames, for a timeline record."""
+    """Returns where bytes were captured, with Wireshark's frame numbers, for a timeline record."""
     out = []
     for extent in extents:
         frames, files = facts.numbered((extent.frame,))
@@ -58,8 +58,8 @@ def problem_record(problem: Problem, facts: CaptureFacts) -> ProblemRecord:
 
 
 def shown_problems(analysis: Analysis) -> Iterator[Problem]:
-    """The problems of the calls that were asked for: those that name a frame of theirs; of calls that follow each other, also
-    a frame between the first and the last of theirs. All of them where all calls are shown."""
+    """Yields the problems of the shown calls: those that name one of their frames. If the calls are consecutive, a frame between
+    their first and last one counts too. Yields all problems if all calls are shown."""
     if analysis.part is None:
         yield from all_problems(analysis)
         return
@@ -86,7 +86,7 @@ def all_problems(analysis: Analysis, damages: Damages | None = None) -> Iterator
 
 
 def call_problems(call: Call, damages: Damages) -> Iterator[Problem]:
-    """The problems of a decoded call; `damages` as for `all_problems`."""
+    """Yields the problems of a decoded call; `damages` is described at `all_problems`."""
     number, layer = call.number, "pcq" if call.is_perflib else "winperf" if call.is_winreg else scmr.NAME
     sides: tuple[tuple[SideName, Side | None], ...] = ("request", call.request), ("response", call.response)
     for name, side in sides:
@@ -106,8 +106,8 @@ def call_problems(call: Call, damages: Damages) -> Iterator[Problem]:
 def summary_record(
     tally: Mapping[Tally, int], sessions: int, problems: Counter[str], shown: int, selected_by: str | None
 ) -> SummaryRecord:
-    """The summary record of a timeline: calls by state and by method, problems by kind. `tally` counts all calls, and `shown` those
-    shown."""
+    """Returns the summary record of a timeline: calls by state and by method, problems by kind. `tally` counts all calls; `shown`
+    is the number of shown ones."""
     states: Counter[str] = Counter()
     methods: Counter[str] = Counter()
     for (state, interface, method), count in tally.items():
@@ -136,10 +136,10 @@ def timeline_records(
     selected_by: str | None = None,
     for_json: bool = False,
 ) -> Iterator[Record]:
-    """The records of the timeline, in the order it says them: all calls, or those with the numbers `shown`, selected by what the
-    text says.
+    """Yields the records of the timeline in its order: those of all calls, or of the calls with the numbers `shown`, selected by
+    `selected_by`.
 
-    `for_json`, buffers whose JSON is quickly had are `Raw`, for those who write JSON.
+    With `for_json`, buffers are `Raw` if their JSON is quickly made, for code that writes JSON.
     """
     shown = shown if shown is not None else range(1, len(analysis.calls) + 1)
 
@@ -155,7 +155,7 @@ def timeline_records(
 def records_behind_calls(
     analysis: Analysis, damages: Damages, shown: int, selected_by: str | None
 ) -> Iterator[ProblemRecord | SummaryRecord]:
-    """The timeline's records behind the calls; `shown` is the number of calls shown."""
+    """Yields the timeline's records that follow the calls: problems and summary. `shown` is the number of shown calls."""
     facts = analysis.capture
     kinds: Counter[str] = Counter()
     for problem in all_problems(analysis, damages):

@@ -1,18 +1,18 @@
-"""What each query handle held when the calls of a capture were made: calls in order in, a state of the handle for each out.
+"""Follows query handles through the calls of a capture: calls in order in, the state of the handle of each call out.
 
 Calls may come some at a time (`add`), each time with the moment up to which the capture was read (`until`).
 
-A call takes its time, and others may be under way: a data answer describes a handle at some moment between its request and its
-response. So the begin and the end of each call are put in order by time, and
+Calls overlap in time: a data answer describes a handle at some moment between its request and its response. So the begin and the
+end of each call are put in order by time, and
 
 * ValidateCounters takes effect when its answer comes. A poll, an info or another ValidateCounters on the handle whose time
   overlaps with it may have seen the handle before or after: nothing is concluded from it, and its blocks have no names.
-* ValidateCounters without a readable answer, from its request on, may have done anything to its handle; one that is sealed, to
-  all handles of its channel.
+* ValidateCounters without a readable answer may have done anything to its handle from its request on. A sealed one may have done
+  so to all handles of its channel.
 * A request that was lost (`Loss`) may have been a ValidateCounters on any handle of its channel. Clients count their calls,
   so the next request on the channel states which numbers are missing. If the answers to all of these are there and none can
   be one of ValidateCounters, nothing was changed.
-* QueryCounterInfo reports the polls that came before it too, as far back as nothing changed the handle.
+* An answer of QueryCounterInfo also explains earlier polls, back to the last change of the handle.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ _NO_POLLS = (-1, array("I"))
 
 
 class _Watch(Struct):
-    """A call under way: its query handle, and what that was like when the call began."""
+    """A call under way: its query handle, and the handle's epoch when the call began."""
 
     query: Query
     epoch: int
 
 
-# What happens at the same time is looked at in this order.
+# The order of events at the same time.
 _END, _LOSS, _BEGIN, _END_AT_ONCE = range(4)
 
 
@@ -59,13 +59,13 @@ _Positions = npt.NDArray[np.int64] | npt.NDArray[np.uint32]
 
 
 def _begin_moments(calls: CallTable, taken: _Positions) -> tuple[_Numbers, _Numbers]:
-    """Times and frames of the beginnings of calls at these positions."""
+    """Returns the times and frames at which the calls at these positions begin."""
     return calls.column("begin_time")[taken], calls.column("begin_frame")[taken]
 
 
 def _end_moments(calls: CallTable, taken: _Positions) -> tuple[_Numbers, _Numbers, npt.NDArray[np.int8]]:
-    """Times and frames of the ends of calls at these positions, and of which kind these are. An answer that was captured before its
-    request ends with it."""
+    """Returns the times, frames and kinds of the ends of the calls at these positions. An answer that was captured before its
+    request ends together with it."""
     begun, asked = _begin_moments(calls, taken)
     ended, answered = calls.column("end_time")[taken], calls.column("end_frame")[taken]
     later = (ended > begun) | ((ended == begun) & (answered > asked))
@@ -74,20 +74,20 @@ def _end_moments(calls: CallTable, taken: _Positions) -> tuple[_Numbers, _Number
 
 
 def _end_times(calls: CallTable, taken: _Positions) -> _Numbers:
-    """The end times of calls, as `_end_moments` has them."""
+    """Returns the times at which calls end (see `_end_moments`)."""
     times: _Numbers = calls.column("end_time")[taken]
     np.maximum(times, calls.column("begin_time")[taken], out=times)
     return times
 
 
 def _is_before(times: _Numbers, frames: _Numbers, moment: Moment) -> npt.NDArray[np.bool_]:
-    """Which of these moments of calls were before a moment."""
+    """Returns which of these moments of calls are before another moment."""
     found: npt.NDArray[np.bool_] = (times < moment[0]) | ((times == moment[0]) & (frames < moment[1]))
     return found
 
 
 def _windows(bounds: _Numbers, times: _Numbers) -> npt.NDArray[np.uint32]:
-    """How many of the time bounds are not after each time of a call."""
+    """Returns for each time of a call how many of the time bounds are not after it."""
     return np.searchsorted(bounds, times, side="right").astype(np.uint32)
 
 
@@ -95,7 +95,7 @@ class Following:
     """Follows the query handles of a capture from call to call. The place of a call counts from 0, in the order of the calls."""
 
     def __init__(self, calls: CallTable, losses: list[Loss]) -> None:
-        """`losses` are lost requests on channels, taken out as they are looked at."""
+        """`losses` are lost requests on channels. They are removed from the list once they are handled."""
         self._calls, self._losses = calls, losses
         # The place of the first call that is there, and from it on: positions among the calls as they were taken, and positions
         # of the states of their handles, -1 for none.
@@ -118,7 +118,7 @@ class Following:
         self._last: tuple[int, Call] | None = None
 
     def add(self, order: Sequence[int]) -> None:
-        """Takes more calls to follow query handles in, in order: their positions among the calls as they were taken."""
+        """Takes more calls in order, to follow their query handles; `order` has their positions in the table."""
         calls, taken = self._calls, np.asarray(order, np.uint32)
         begin = self._first + len(self._order)
         places = np.arange(begin, begin + len(taken), dtype=np.uint32)
@@ -132,7 +132,7 @@ class Following:
             self._counts.take_answer(self._call(place))
 
     def until(self, before: Moment | None) -> None:
-        """Follows query handles up to a moment (None: to the end), from where they were not followed yet."""
+        """Follows the query handles from where they were followed last up to a moment (None: to the end)."""
         for kind, at, handle, channel, call_id in chain.from_iterable(self._steps(before)):
             if kind == _LOSS:
                 self._book.lost(at)
@@ -146,22 +146,23 @@ class Following:
 
     @property
     def settled(self) -> int:
-        """The place of the first call under way, still to begin or to end; behind the last one where there is none."""
+        """Returns the place of the first call under way, which is still to begin or to end; without one, that behind the last
+        call."""
         waiting = [int(places.min()) for places in (self._to_begin, self._to_end) if len(places)]
         return min(waiting, default=self._first + len(self._order))
 
     def position(self, at: int) -> int:
-        """The position of a call among the calls as they were taken to follow query handles."""
+        """Returns the position in the table of the call at a place."""
         return self._order[at - self._first]
 
     def view(self, at: int) -> QueryView | None:
-        """The state of the query handle of a call; None where it has none."""
+        """Returns the state of the query handle of a call; None if it has none."""
         view = self.views[at - self._first]
         return self.states[view] if view >= 0 else None
 
     def moved(self, first: int, calls: CallTable, order: Sequence[int]) -> None:
-        """Moves on to other calls: those before a place are not needed any more; the others are among other calls now, at these
-        positions."""
+        """Moves the followed query handles to another table of calls. Forgets the calls before the place `first`; `order` has the
+        positions of the others in the new table."""
         views, states, known = array("i"), list[QueryView](), dict[int, int]()
         for view in self.views[first - self._first :]:
             if view >= 0 and view not in known:
@@ -184,8 +185,8 @@ class Following:
         return last[1]
 
     def _steps(self, before: Moment | None) -> Iterator[Iterable[tuple[int, int, int, int, int]]]:
-        """Steps in the life of query handles before a moment, in order, some thousand at a time: its kind, the place of the call
-        (of a loss the number of the channel), and of the call what stands in the column `handle`, its channel and its call id."""
+        """Yields the steps in the life of query handles before a moment, in order, some thousand at a time. A step has a kind, the
+        place of the call (of a loss the channel), and the call's `handle` column, channel and call id."""
         calls, order = self._calls, np.frombuffer(self._order, np.uint32)
         begins, ends, losses = self._to_begin, self._to_end, list(self._losses)
         if before is not None:
@@ -225,7 +226,7 @@ class Following:
                 yield zip(kinds[some].tolist(), places[some].tolist(), *stated.tolist(), strict=True)
 
     def _is(self, at: int, view: QueryView) -> None:
-        """Notes the state of the query handle that a call works on."""
+        """Notes the state of the query handle that a call saw."""
         latest = self._latest.get(view.number)
         if latest is None or self.states[latest] is not view:
             latest = self._latest[view.number] = len(self.states)
@@ -236,7 +237,7 @@ class Following:
 
     def _begins(self, at: int, handle: int, channel: int, call_id: int) -> None:
         if handle >= 0 or handle == NO_HANDLE:
-            # Nothing else has to be known of a poll that was answered, or of a call that is about no handle.
+            # Only this is needed of an answered poll, or of a call without a handle.
             if (verdict := self._counts.seen(channel, call_id)) is not None:
                 self._judged(channel, verdict)
             if handle == NO_HANDLE:
@@ -259,7 +260,7 @@ class Following:
         if opnum == Opnum.VALIDATE_COUNTERS:
             self._is(at, query.view())
             if call.state != "complete" or call.fault is not None:
-                # What was refused with a fault changed nothing by the letter, but [MS-PCQ] does not say at which point.
+                # A call that ended in a fault should change nothing, but [MS-PCQ] does not say at which point it failed.
                 query.forget(UNREAD)
                 return
             query.changed()
@@ -269,15 +270,14 @@ class Following:
         self._watches[at] = _Watch(query, query.epoch)
 
     def _judged(self, channel: int, verdict: _Verdict) -> None:
-        """Judges by a request that is there what became of those lost before it."""
+        """Settles the lost requests of a channel by the verdict that a later request allows: do they change a query handle?"""
         if verdict == "harmless":
             self._book.found(channel)
         else:
             self._book.doubt(channel)
 
     def _begins_unnamed(self, call: Call) -> None:
-        """Notes that a call begins that names no query handle, or whose request was not read: it may have changed a handle of its
-        channel."""
+        """Notes the begin of a call that names no query handle or was not read: it may have changed a handle of its channel."""
         channel, opnum = call.channel, call.opnum
         is_unknown = opnum is None and (call.request is not None or may_answer_validate_counters(call))
         if is_unknown or opnum == Opnum.VALIDATE_COUNTERS:
@@ -306,7 +306,7 @@ class Following:
             self._informed(call, watch)
 
     def _is_alone(self, watch: _Watch) -> bool:
-        """Whether nothing else changed the query handle while the call was under way."""
+        """Whether no other call changed the query handle while this call was under way."""
         return watch.query.epoch == watch.epoch and not self._changing.get(watch.query.number)
 
     def _validated(self, call: Call, watch: _Watch, *, succeeded: bool) -> None:
@@ -335,7 +335,7 @@ class Following:
                     self._is(earlier, query.view())
 
     def _polled(self, at: int) -> None:
-        """Settles what a query handle held when a poll of it was answered."""
+        """Settles which counters a query handle held when a poll of it was answered."""
         if (watch := self._watches.pop(at, None)) is None:
             return
         query = watch.query
@@ -360,7 +360,7 @@ class Following:
             self._is(at, query.view())
 
     def _since(self, query: Query) -> array[int]:
-        """The positions of the polls since the query handle last changed."""
+        """Returns the places of the polls since the query handle last changed."""
         known = self._polls.get(query.number)
         if known is None or known[0] != query.epoch:
             known = self._polls[query.number] = (query.epoch, array("I"))
@@ -368,7 +368,7 @@ class Following:
 
 
 class _Counts:
-    """Counts which calls of a channel are not there, by the call ids that clients give them."""
+    """Counts the lost calls of each channel, by the call ids that clients give."""
 
     def __init__(self) -> None:
         self._last: dict[int, int] = {}
@@ -381,7 +381,7 @@ class _Counts:
         self._answers: dict[tuple[int, int], bool] = {}
 
     def take_answer(self, call: Call) -> None:
-        """Takes a call whose request is not there (only its answer)."""
+        """Takes the answer of a call whose request was lost."""
         place = call.channel, call.call_id
         self._answers[place] = _may_have_changed(call) or place in self._answers
 
@@ -390,7 +390,7 @@ class _Counts:
         self._waiting.add(channel)
 
     def seen(self, channel: int, call_id: int) -> _Verdict | None:
-        """Takes a channel's next request; returns what is known of those that were lost before it, None where none was."""
+        """Takes a channel's next request. Returns what is known of the requests lost before it, None if none was lost."""
         last = self._last.get(channel)
         self._last[channel] = call_id
         if last is not None and last >= call_id:
@@ -402,7 +402,7 @@ class _Counts:
         if last is None or channel in self._useless:
             return "unknown" if is_first else None
         missing = range(last + 1, call_id)
-        # Whoever skips more numbers than there are answers does not count by one.
+        # A client that skips more numbers than there are answers does not count by one.
         if len(missing) > len(self._answers) or any(self._answers.get((channel, one), True) for one in missing):
             return "unknown"
         return "harmless" if is_first else None
@@ -417,7 +417,7 @@ _BEGINNING = 256
 
 
 def _shape(call: Call) -> BlockTypes | None:
-    """The shape of the data that a poll was answered with, None where there is none."""
+    """Returns the block types of the data answer to a poll, None if there is none."""
     side = call.response
     assert side is not None
     if side.buffer is None or call.status != 0:

@@ -1,4 +1,4 @@
-"""What a list of hosts needs of the calls in SMB sessions: those that state what others stated before do not."""
+"""Selects the calls in SMB sessions that a list of hosts needs: it leaves out those that state nothing new about machines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMING = frozenset(map(int, NAMING))
 
 
 class NamingCalls:
-    """Selects the calls whose request names a machine, and of all others the first between two machines with the same security."""
+    """Selects the calls whose request names a machine, and the first other call between two machines with equal security."""
 
     def __init__(self) -> None:
         # When the first one began, of those that were selected.
@@ -34,9 +34,8 @@ class NamingCalls:
         return is_first or (is_perflib and call.opnum in _NAMING and call.request.state is not SideState.EMPTY)
 
     def _is_first(self, channel: Channel, smb: SmbInfo | None, auth: AuthInfo, began: int) -> bool:
-        """Whether no call that began before it was selected for its machine names. They do not come in the order in which they
-        began."""
-        # What carried a message may be another channel of the session.
+        """Whether no selected call between these machines began before this one. Calls do not come in the order of their begin."""
+        # Another channel of the session may have carried the message.
         ends = (smb.client, smb.server) if smb is not None else None
         key = channel.client.ip, channel.server.ip, ends, of_any_logon(auth), channel.identity
         if self._known.get(key, began) < began:

@@ -38,22 +38,22 @@ _BEFORE_ALL: Moment = (-1, -1)
 
 
 class Loss(Struct, frozen=True):
-    """A loss: requests may have been lost on a channel, after the end of the call that `after` describes."""
+    """A loss: requests may have been lost on a channel after the moment `after`."""
 
     after: Moment
     channel: int
 
 
 class PerflibLayer:
-    """Decodes PerflibV2 exchanges, has what they say of countersets learnt, and notes where requests were lost.
+    """Decodes PerflibV2 exchanges, passes what they say of countersets to a learner, and notes lost requests.
 
-    What the calls say of query handles can only be known when all are there, in their order: that is `pcq.handle_following`.
+    What the calls say of query handles can only be known when all calls are there, in their order: see `pcq.handle_following`.
     """
 
     takes: ClassVar[frozenset[type[Event]]] = frozenset({Exchange, ChannelGap})
 
     def __init__(self, learner: CatalogLearner | None = None, *, learning: bool = True) -> None:
-        """Unless it is `learning`, who takes the calls has them learnt."""
+        """Without `learning`, the caller passes the calls to the learner itself."""
         self.losses: list[Loss] = []
         self._learning = learning
         self.learner = learner or CatalogLearner()
@@ -80,8 +80,8 @@ class PerflibLayer:
 
 
 class Lesson(Struct, frozen=True):
-    """What a PerflibV2 call can teach of a counterset: of which server and set, what was asked (None: for its instances), and the
-    digest of the answer."""
+    """A lesson: what a PerflibV2 call can teach about a counterset of a server. `asked` is request code and language (None: its
+    instances were asked for), `digest` that of the answer."""
 
     server: str
     counterset: str
@@ -90,11 +90,11 @@ class Lesson(Struct, frozen=True):
 
 
 class CatalogLearner:
-    """Learns countersets from PerflibV2 calls, in `catalogs`."""
+    """Learns names and types of countersets from PerflibV2 calls. They are in `catalogs`."""
 
     def __init__(self) -> None:
         self.catalogs = Catalogs()
-        # What would teach nothing, by server and counterset: code and language that were asked with, and a hash of the answer.
+        # Lessons that teach nothing, by server and counterset: request code, language, and a hash of the answer.
         self._known: dict[tuple[str, str], set[tuple[tuple[int, int], bytes]]] = {}
         # The list of instances that was answered last: once more it says nothing new.
         self._listed: dict[tuple[str, str], bytes] = {}
@@ -119,8 +119,8 @@ class CatalogLearner:
         known.add((lesson.asked, lesson.digest))
 
     def knows(self, lesson: Lesson) -> bool:
-        """Whether a lesson on a counterset would teach nothing: a server sends all clients the same, and answers in `_known`
-        changed nothing."""
+        """Whether a lesson on a counterset would teach nothing new. A server sends the same answers to all clients; those in
+        `_known` changed nothing."""
         place = lesson.server, lesson.counterset
         if lesson.asked is None:
             return self._listed.get(place) == lesson.digest
@@ -128,7 +128,7 @@ class CatalogLearner:
 
 
 def lesson_of(call: Call) -> Lesson | None:
-    """What a PerflibV2 call can teach of a counterset; None for nothing."""
+    """Returns what a PerflibV2 call can teach about a counterset; None for nothing."""
     guid = call.counterset
     if guid is None or call.state != "complete" or call.status != 0:
         return None
@@ -147,7 +147,7 @@ def lesson_of(call: Call) -> Lesson | None:
 
 
 def perflib_call(call: Call) -> Call:
-    """A call that is taken for one of PerflibV2, decoded ([MS-PCQ] section 3.1.4)."""
+    """Decodes a call that is taken for one of PerflibV2 ([MS-PCQ] section 3.1.4)."""
     request, response = call.request, call.response
     if call.opnum in _OPNUMS:
         if request is not None and request.missing is None:
@@ -175,7 +175,7 @@ def _side(side: Side, call: Call, name: SideName, request_code: int | None = Non
     if decoded.data is None or decoded.data[0] == decoded.data[1]:
         return replace(side, params=params, stub_length=length)
     if decoded.status:
-        # What comes with an error is not laid out as an answer is ([MS-PCQ] section 3.1.4.1).
+        # Data that come with an error have no layout ([MS-PCQ] section 3.1.4.1).
         return replace(side, params=params, stub_length=length, buffer_span=decoded.data)
     kind = BUFFER_KIND_OF_METHOD.get((opnum, name))
     if opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO and request_code in BUFFER_KIND_OF_CODE:
@@ -184,7 +184,7 @@ def _side(side: Side, call: Call, name: SideName, request_code: int | None = Non
 
 
 def may_answer_validate_counters(call: Call) -> bool:
-    """Whether an answer whose request was lost can be one of ValidateCounters that changed something."""
+    """Whether an answer whose request was lost may belong to a ValidateCounters that changed a query handle."""
     if call.fault is not None:
         return False
     side = call.response
@@ -209,13 +209,13 @@ def may_answer_validate_counters(call: Call) -> bool:
 
 
 def identifiers_of(side: Side | None) -> tuple[Identifier, ...] | None:
-    """The counter identifiers (PERF_COUNTER_IDENTIFIER) of a call's side; None where its buffer is damaged, so that they may be
-    others or more."""
+    """Returns the counter identifiers (PERF_COUNTER_IDENTIFIER) of a call's side; None if its buffer is damaged, because some may
+    be wrong or absent."""
     return identifiers_in(side.buffer_data) if side is not None and side.buffer_span is not None else ()
 
 
 def identifiers_in(data: bytes) -> tuple[Identifier, ...] | None:
-    """The counter identifiers in a buffer, as `identifiers_of` has them."""
+    """Returns the counter identifiers (PERF_COUNTER_IDENTIFIER) in a buffer; None if it is damaged."""
     return _known_identifiers(data) if len(data) <= _SHORT_LIST else _identifiers(data)
 
 

@@ -1,4 +1,4 @@
-"""The values of a PerflibV2QueryCounterData answer, each with its metadata from the capture."""
+"""The samples of a PerflibV2QueryCounterData answer: raw values, each with the metadata that the capture states."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _TYPE_CLASS_TEXT = 0x00000800
 
 
 class PerflibSample(Struct, frozen=True):
-    """One raw counter value of a PerflibV2 data answer. `counterset`, `counter_id`, names and type are None where they are not in
-    the capture.
+    """One raw counter value of a PerflibV2 data answer. Its counterset, counter, names and type are None if the capture does not
+    state them.
 
-    `id_source` is what states which counter the block is for: `index` (QueryCounterInfo), `replay` (the order of adding), None.
-    `raw` is an unsigned integer, a string for text counters, None for an error block (`block_status` says why). Clocks are those of
-    the answer's header: `perf_time_stamp` in ticks of `perf_freq` per second, `perf_time_100ns` in 100 ns since the year 1601
-    began. It is `repeated` where an earlier block of the answer has the same counter of the same instance: both were added to the
-    query.
+    `id_source` says how the counter of the block is known: `index` (QueryCounterInfo), `replay` (the order of adding), or None. The
+    value of `raw` is an unsigned integer, a string for text counters, or None for an error block (`block_status` says why). Clocks
+    are those of the answer's header: `perf_time_stamp` in ticks of `perf_freq` per second, `perf_time_100ns` in 100 ns since the
+    year 1601 began. The sample is `repeated` if an earlier block of the answer has the same counter of the same instance: both were
+    added to the query.
     """
 
     query: str | None
@@ -54,7 +54,7 @@ class PerflibSample(Struct, frozen=True):
 
 
 def perflib_samples(call: Call, catalog: Catalog) -> Iterator[PerflibSample]:
-    """The raw values that a PerflibV2 call was answered with, in the order of the buffer; nothing for calls that carry none."""
+    """Yields the raw values in the answer to a PerflibV2 call, in the order of the buffer; nothing for calls without values."""
     side = call.response
     if side is None or side.buffer is None or side.buffer_kind != "perf-data":
         return
@@ -62,7 +62,7 @@ def perflib_samples(call: Call, catalog: Catalog) -> Iterator[PerflibSample]:
 
 
 def samples_of(answer: PerfData, query: QueryView | None, catalog: Catalog) -> Iterator[PerflibSample]:
-    """The raw values of a decoded PerflibV2 data answer; `query` names those of its blocks that are known."""
+    """Yields the raw values of a decoded PerflibV2 data answer; `query` states the counters of its blocks, if known."""
     blocks: dict[Shown, int] = {}
     for row in answer.rows:
         known = query.blocks.get(row.block) if query is not None else None
@@ -98,8 +98,8 @@ def samples_of(answer: PerfData, query: QueryView | None, catalog: Catalog) -> I
 def shown(
     counterset: str | None, counter_id: int | None, instance: str | None, instance_id: int | None, catalog: Catalog
 ) -> Shown | None:
-    """The counter and instance that a PerflibV2 value belongs to, whichever block it stands in; None where the capture does not
-    state it. The instance of a set that has one only means nothing."""
+    """Returns the counter and instance that a PerflibV2 value belongs to, whatever block it is in; None if the capture does not
+    state it. The instance is left out if the counterset can have only one."""
     if counterset is None or counter_id is None:
         return None
     if catalog.is_single(counterset):
@@ -116,7 +116,7 @@ def counterset_of(query: QueryView | None, block: int) -> str | None:
 
 
 def counter_of(query: QueryView | None, block: int, counter_id: int | None) -> tuple[str | None, int | None]:
-    """The counterset and the counter of a value of a block: the counter that the block states, else that of its identifier."""
+    """Returns counterset and counter of a value in a data answer: the counter is that of its block, else of its identifier."""
     known = query.blocks.get(block) if query is not None else None
     if counter_id is None and known is not None and known.names_one_counter:
         counter_id = known.counter_id
@@ -124,8 +124,8 @@ def counter_of(query: QueryView | None, block: int, counter_id: int | None) -> t
 
 
 def _instance_of(row: PerfRow, known: Identifier | None, catalog: Catalog) -> tuple[str | None, int | None]:
-    """The instance of a PerflibV2 value as the block names it, else as the identifier does that the block answers. One that only
-    gives a number has the name in the answer of EnumerateCounterSetInstances."""
+    """Returns the instance of a PerflibV2 value: the one that its block names, else that of the block's identifier. If the
+    identifier has only a number, the name comes from an answer of EnumerateCounterSetInstances."""
     if row.instance is not None or row.instance_id is not None or known is None:
         return row.instance, row.instance_id
     instance = known.instance if known.names_one_instance else None
@@ -141,5 +141,5 @@ def _raw(row: PerfRow, counter_type: int | None) -> int | str | None:
 
 
 def is_text(counter_type: int | None) -> bool:
-    """Whether values of a counter's declared type are text."""
+    """Whether the declared type of a PerflibV2 counter says that its values are text."""
     return counter_type is not None and counter_type & _TYPE_CLASS_MASK == _TYPE_CLASS_TEXT

@@ -1,24 +1,24 @@
-"""What each query handle holds: which counters, and what each block of its data answers means.
+"""Query handles: the counters that each one holds, and the counter of each block in its data answers.
 
 [MS-PCQ] section 3.1.1.1 keeps a list of counters with each handle; section 3.1.4.1.5 says which block of a data answer belongs
-to which of them (`Index`). Where the capture has no such answer, the list is replayed: counters added one after the other stand
-in that order, as all servers we have recordings of keep them.
+to which of them (`Index`). If the capture has no such answer, the list is replayed: counters stand in the order in which they
+were added. All servers that we have recordings of keep this order.
 
     unknown --OpenQueryHandle--> followed --QueryCounterInfo--> indexed --ValidateCounters--> followed
                                      |                            |
                                      +------ CloseQueryHandle ----+--> gone
 
-`indexed`: an answer of QueryCounterInfo named the blocks. An answer is good until the next ValidateCounters on the handle
-(a list may be renumbered by it), and for what was polled since the last one. While only `followed`, a replay is believed if
+`indexed`: an answer of QueryCounterInfo named the blocks. It holds for all polls between the last ValidateCounters on the handle
+and the next one, which may renumber the list. While only `followed`, a replay is believed if
 
 * the handle was opened in the capture, or QueryCounterInfo gave its whole list with the positions 0, 1, 2, ... since,
-* every ValidateCounters after that was read, and each added counters; what was removed leaves a place that a server may fill
-  as it likes, except that one counter alone has only one place to be,
-* no request on its channels was lost that may have been another one, and
+* every ValidateCounters after that was read, and each added counters (a server may fill the place of a removed counter as it
+  likes, but a single counter has only one possible place),
+* no lost request on its channels may have been another ValidateCounters, and
 * no data answer contradicts it: each has as many blocks as counters are held, and each block the type its counter asks for.
 
-A ValidateCounters that could not be read takes that knowledge away. A request that was lost without a trace may have been one:
-the knowledge is suspended, until the answer to it shows that it was another method, or QueryCounterInfo is answered again.
+A ValidateCounters that could not be read ends this knowledge. A lost request may have been a ValidateCounters: the knowledge is
+suspended until its answer shows that it was another method, or until QueryCounterInfo is answered again.
 `pcq.handle_following` puts the calls in order and passes them to the `QueryHandles` here.
 """
 
@@ -60,19 +60,19 @@ _TOO_MANY = "the handle is used over too many connections to be followed"
 
 
 class BlockTypes(Struct, frozen=True):
-    """The shape of a data answer: how many blocks its header promises, and dwType of each that is there."""
+    """The shape of a data answer: the number of blocks that its header promises, and the dwType of each captured block."""
 
     promised: int
     types: tuple[int, ...]
 
 
 class _Channel(Struct):
-    """What happened on an RPC channel that concerns all query handles used on it.
+    """Events on an RPC channel that concern all query handles used on it.
 
-    Handles look here when they are used: a capture may have many of both, and passing everything to each would take the product.
+    Handles look here when they are used. To tell each of many handles each event of many channels would take the product.
     """
 
-    # Calls that were not read and may have changed a handle; whether a request is lost of which it is not known yet.
+    # Unread calls that may have changed a handle; whether a lost request may have changed one.
     doubts: int = 0
     has_lost: bool = False
     # Counts whatever happened.
@@ -80,13 +80,13 @@ class _Channel(Struct):
 
 
 class Happened(Struct):
-    """How often anything happened on any channel: while this stays, no query handle has to look at its own."""
+    """Counts the events on all channels. While the count stays, no query handle has to look at its own channels."""
 
     count: int = 0
 
 
 class _Use(Struct):
-    """A query handle's use of a channel: what it knows of what happened there."""
+    """The use of a channel by a query handle: which events on the channel the handle knows already."""
 
     channel: _Channel
     doubts: int
@@ -95,11 +95,11 @@ class _Use(Struct):
 
 
 class Query(Struct):
-    """What one query handle holds, in the part of the capture that was followed."""
+    """The counters that one query handle holds, in the part of the capture that was followed."""
 
-    # Whoever uses a handle over more channels than any client does is not followed.
+    # A handle that is used over more channels than any client needs is not followed.
     MAX_CHANNELS: ClassVar[int] = 64
-    # Counters that may be copied for what is left after removing some, so that long lists emptied one by one do not fill memory.
+    # The most counters to copy when others are removed: long lists that are emptied one by one must not fill memory.
     MAX_COPIED: ClassVar[int] = 4_000_000
 
     handle: str
@@ -107,12 +107,12 @@ class Query(Struct):
     server: Endpoint
     happened: Happened
     uses: dict[int, _Use] = field(default_factory=dict)
-    # What had happened on its channels when it was last looked at, and on all.
+    # The counts of events on its channels, and on all channels, when it was last looked at.
     synced: int = 0
     looked: int = 0
     copied: int = 0
     followed: bool = False
-    # What it holds, in the order of adding: a list that only grows, or is replaced; and what is in it.
+    # The counters that it holds, in the order of adding (a list that only grows, or is replaced), and their keys.
     live: list[Identifier] = field(default_factory=list)
     keys: set[_Key] = field(default_factory=set)
     countersets: Counter[str] = field(default_factory=Counter)
@@ -133,7 +133,7 @@ class Query(Struct):
         self.shown = None
 
     def use(self, number: int, channel: _Channel) -> None:
-        """Notes the query handle's first use on a channel. What was lost there before does not concern it."""
+        """Notes the query handle's first use on a channel. Earlier losses on the channel do not concern it."""
         if len(self.uses) < self.MAX_CHANNELS:
             self.uses[number] = _Use(channel, channel.doubts, channel.changes)
             self.synced += channel.changes
@@ -141,7 +141,7 @@ class Query(Struct):
             self.forget(_TOO_MANY)
 
     def sync(self) -> None:
-        """Updates the query handle by what happened on its channels since it was last used."""
+        """Updates the query handle by the events on its channels since it was last used."""
         if self.happened.count == self.looked:
             return
         self.looked = self.happened.count
@@ -157,11 +157,11 @@ class Query(Struct):
 
     @property
     def suspended(self) -> bool:
-        """Whether a request was lost on one of the query handle's channels that may have changed what it holds."""
+        """Whether a lost request on one of the query handle's channels may have changed its counters."""
         return any(use.channel.has_lost and use.settled != use.channel.changes for use in self.uses.values())
 
     def forget(self, why: str) -> None:
-        """Notes that what the query handle holds is not known any more."""
+        """Notes that the counters of the query handle are not known any more."""
         self.followed = self.ordered = self.refuted = False
         self.unknown = why
         self.by_index = None
@@ -169,7 +169,7 @@ class Query(Struct):
         self.changed()
 
     def hold(self, identifiers: list[Identifier]) -> None:
-        """Notes that the query handle holds these counters, and nothing else."""
+        """Notes that the query handle holds exactly these counters."""
         self.live = identifiers
         self.keys = {identifier.key for identifier in identifiers}
         self.countersets = Counter(identifier.counterset for identifier in identifiers)
@@ -194,18 +194,18 @@ class Query(Struct):
 
     @property
     def is_replayed(self) -> bool:
-        """Whether the blocks of the query handle's answers are known by the order of adding. One counter alone has only one place
-        to be."""
+        """Whether the order of adding tells the counter of each block in the query handle's answers. A single counter has only one
+        possible block."""
         return self.followed and not self.refuted and (self.ordered or len(self.live) <= 1)
 
     def closed(self) -> None:
-        """Notes that the query handle was closed: it holds nothing any more. It keeps its number: who uses it yet is still talking
-        of that one."""
+        """Notes that the query handle was closed: it holds nothing any more. It keeps its number, because later calls on it still
+        mean this handle."""
         self.forget(CLOSED)
 
     def validated(self, identifiers: Sequence[Identifier], *, add: bool) -> None:
-        """Notes ValidateCounters: counters were added to the query handle or removed; each identifier's own status shows whether it
-        was."""
+        """Notes a ValidateCounters: it added counters to the query handle or removed them. The status of each identifier says
+        whether it succeeded."""
         self.by_index = None
         done = [identifier for identifier in identifiers if identifier.status == 0]
         if add:
@@ -226,7 +226,7 @@ class Query(Struct):
         self.changed()
 
     def unorder(self, why: str) -> None:
-        """Notes that the query handle's counters are known, but not in which order they stand."""
+        """Notes that the query handle's counters are known, but not their order."""
         self.ordered = not self.live
         self.unknown = why
         self.shown = None
@@ -234,7 +234,7 @@ class Query(Struct):
     def informed(self, identifiers: Sequence[Identifier]) -> None:
         """Notes the answer of QueryCounterInfo: the whole list of the query handle, with the position of each counter's block.
 
-        The Status of its identifiers does not show whether they are held: clients ignore it ([MS-PCQ] section 3.1.4.1.5).
+        The Status of an identifier does not show whether it is held: clients ignore it ([MS-PCQ] section 3.1.4.1.5).
         """
         by_index: dict[int, list[Identifier]] = {}
         for identifier in identifiers:
@@ -252,11 +252,11 @@ class Query(Struct):
 
     @property
     def is_at_stake(self) -> bool:
-        """Whether a data answer can contradict what is believed of the query handle."""
+        """Whether a data answer could contradict the replayed counters of the query handle."""
         return self.by_index is None and self.is_replayed and not self.suspended
 
     def contradicted(self, answer: BlockTypes) -> bool:
-        """Whether a data answer contradicts the replay of the query handle, which is then not believed again."""
+        """Whether a data answer contradicts the replayed counters of the query handle. If so, the replay is not believed again."""
         if not self.is_at_stake:
             return False
         if (why := _contradiction(self.live, answer)) is None:
@@ -268,7 +268,7 @@ class Query(Struct):
 
 
 class QueryHandles:
-    """Follows every query handle of a capture. Handles are distinguished by server and UUID."""
+    """Follows every query handle of a capture. Server and UUID identify a handle."""
 
     # A server that hands out handles without end must not make us remember them all; the oldest is forgotten first, and a
     # call on it then has no names for its blocks.
@@ -281,7 +281,7 @@ class QueryHandles:
         self._count = 0
 
     def query_of(self, server: Endpoint, channel: int, handle: str) -> Query:
-        """The query handle, used on a channel."""
+        """Returns the query handle with this UUID, and notes its use on a channel."""
         key = (server.ip, handle)
         query = self._queries.get(key)
         if query is None:
@@ -296,27 +296,27 @@ class QueryHandles:
         return query
 
     def opened(self, server: Endpoint, channel: int, handle: str) -> Query:
-        """Notes that a query handle was given out: it holds nothing yet."""
+        """Notes that the server opened a query handle: it holds nothing yet."""
         self._queries.pop((server.ip, handle), None)
         query = self.query_of(server, channel, handle)
         query.followed = query.ordered = True
         return query
 
     def doubt(self, channel: int) -> None:
-        """Notes that a call on this channel was not read that may have changed one of its query handles."""
+        """Notes that a call on this channel could not be read. It may have changed one of the channel's query handles."""
         state = self._changed(channel)
         state.doubts += 1
 
     def lost(self, channel: int) -> None:
-        """Notes that a request on this channel was lost, which may have changed its query handles; which one is not known."""
+        """Notes that a request on this channel was lost. It may have changed any of the channel's query handles."""
         self._changed(channel).has_lost = True
 
     def found(self, channel: int) -> None:
-        """Notes that all requests lost on this channel turned out to be of methods that change no query handle."""
+        """Notes that all lost requests on this channel were of methods that change no query handle."""
         self._changed(channel).has_lost = False
 
     def _changed(self, number: int) -> _Channel:
-        """The channel, on which something happened that may have changed its query handles."""
+        """Returns the channel, and counts an event on it that may have changed its query handles."""
         state = self._channel(number)
         state.changes += 1
         self._happened.count += 1
@@ -327,8 +327,8 @@ class QueryHandles:
 
 
 def promised_blocks(data: bytes) -> int | None:
-    """The number of blocks that a data answer has by its header; no more of the answer is needed. None where the header is not
-    there."""
+    """Returns the number of blocks that a data answer's header promises, None without a header. Only the header has to be in
+    `data`."""
     if len(data) < DATA_HEADER.size:
         return None
     promised: int = DATA_NUMBERS.unpack_from(data)[1]
@@ -336,7 +336,7 @@ def promised_blocks(data: bytes) -> int | None:
 
 
 def block_types(data: bytes) -> BlockTypes | None:
-    """The shape of a data answer, without looking into its blocks; None where not even its header is there."""
+    """Returns the block types of a data answer without reading the blocks; None if its header is absent."""
     promised = promised_blocks(data)
     if promised is None:
         return None
@@ -352,7 +352,7 @@ def block_types(data: bytes) -> BlockTypes | None:
 
 
 def _contradiction(held: Sequence[Identifier], answer: BlockTypes) -> str | None:
-    """A sentence where a data answer cannot be one to the query handle's counters in this order, else None."""
+    """Returns a sentence if a data answer cannot belong to the query handle's counters in this order, else None."""
     if answer.promised != len(held):
         return f"a data answer has {answer.promised} blocks, but by the calls before it the handle holds {len(held)} counters"
     for block, (identifier, kind) in enumerate(zip(held, answer.types, strict=False)):
@@ -362,8 +362,8 @@ def _contradiction(held: Sequence[Identifier], answer: BlockTypes) -> str | None
 
 
 def _fitting_types(identifier: Identifier) -> tuple[int, ...]:
-    """Types of block in a data answer that answer an identifier. A wildcard name finds no several instances where the set has but
-    one; a name that is empty or absent may be all that an instance id of "any" comes with."""
+    """Returns the types of block in a data answer that can answer an identifier. A wildcard name finds one instance if the
+    counterset has only one. A name that is empty or absent may come with an instance id of "any"."""
     one, many = (SINGLE, INSTANCES) if identifier.names_one_counter else (COUNTERS, COUNTERSET)
     if identifier.instance and identifier.names_one_instance:
         return ERROR, one

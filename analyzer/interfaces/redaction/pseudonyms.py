@@ -1,6 +1,6 @@
-"""Names in, pseudonyms out: HMAC-SHA256 (RFC 2104) with a key that is held here alone. Equal names have equal pseudonyms.
+"""Pseudonyms for names, by HMAC (RFC 2104) with a key that is held only here. Equal names have equal pseudonyms.
 
-Names are taken apart into words, at what is neither a letter nor a digit, `-` or `_`: `LAB\\alice` and `alice@lab.example` share
+Names are split into words, at every character that is not a letter, a digit, `-` or `_`: `LAB\\alice` and `alice@lab.example` share
 the words `lab` and `alice`. A word becomes a word of as many UTF-16 units; capitals stay capitals, numbers stay numbers. An address
 becomes one with as many digits in each part. No two words of one run share a pseudonym, as long as there are enough.
 """
@@ -20,14 +20,14 @@ _WORD = re.compile(r"[\w-]+")
 _QUOTED = re.compile(r"""(["'])(?:(?!\1|\\).|\\.)*\1""", re.DOTALL)
 # A word without quotes that a filter compares with: it follows an operator, or is one of a set.
 _COMPARED = re.compile(r"((?:[=!<>~]=?=?|\b(?:(?:any_|all_)?(?:eq|ne)|[gl][te]|contains|matches)\b|[{,])\s*)([\w-]+)")
-# What may be an address; whether it is one, its parts decide.
+# Text that may be an address. `ip_address` decides.
 _ADDRESS = re.compile(
     r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\.?\w)|(?<![\w.:])(?=[0-9a-fA-F]*:[0-9a-fA-F]*:)[0-9a-fA-F:]{2,39}(?![\w:])"
 )
-# With fewer letters than that, words run out; then some share a pseudonym.
+# After this many attempts, words of this length count as used up; then some share a pseudonym.
 _ATTEMPTS = 256
 _NULL_GUID = "00000000-0000-0000-0000-000000000000"
-# What is the same everywhere, and means something to the program: predefined keys, accounts, shares, instances, service classes.
+# Words that are equal everywhere and have a meaning: predefined keys, accounts, shares, instances, service classes.
 KEPT = frozenset(
     word.casefold()
     for word in (
@@ -41,21 +41,21 @@ KEPT = frozenset(
 
 
 class Pseudonyms:
-    """Makes pseudonyms for `--redact` by one key. A word that was given one is replaced in free text from then on."""
+    """Makes pseudonyms for `--redact` with one key. Once a word has a pseudonym, it is replaced in free text too."""
 
     def __init__(self, key: bytes | None = None) -> None:
-        """Without a key, one is made that nobody gets to know: pseudonyms then hold within this run alone."""
+        """Without a key, makes one that nobody learns: then pseudonyms are equal only within this run."""
         self._key = sha256(key).digest() if key is not None else secrets.token_bytes(32)
         self._words: dict[str, str] = {}
         self._addresses: dict[str, str] = {}
-        # What has been given out, and for what.
+        # The pseudonyms in use, and the text of each.
         self._taken: dict[str, str] = {}
 
     def __repr__(self) -> str:
         return f"Pseudonyms({len(self._words)} words, {len(self._addresses)} addresses)"
 
     def name(self, text: str) -> str:
-        """The pseudonym of a name of somebody or something, whatever it is made of: every word and address in it replaced."""
+        """Returns the pseudonym of a name: every word and address in it is replaced."""
         return self._replaced(text, self._word)
 
     def free(self, text: str) -> str:
@@ -63,7 +63,7 @@ class Pseudonyms:
         return self._replaced(text, lambda word: self._word(word) if word.casefold() in self._words else word)
 
     def filter(self, text: str) -> str:
-        """A filter with pseudonyms for what it compares with, and for addresses, where they are known."""
+        """Returns a filter with pseudonyms for the known words that it compares with, and for addresses."""
         out, at = [], 0
         for match in _QUOTED.finditer(text):
             out += [self._compared(text[at : match.start()]), self.free(match[0])]
@@ -71,12 +71,12 @@ class Pseudonyms:
         return "".join((*out, self._compared(text[at:])))
 
     def _compared(self, text: str) -> str:
-        """The pseudonym of text without quotes that a filter compares with."""
+        """Returns a filter's text outside quotes with pseudonyms for the words that it compares with."""
         words = _COMPARED.sub(lambda match: match[1] + self.free(match[2]), text)
         return self._replaced(words, lambda word: word)
 
     def address(self, text: str) -> str:
-        """The pseudonym of an IP address as text; what is none is a name."""
+        """Returns the pseudonym of an IP address as text; any other text is replaced as a name."""
         try:
             ip_address(text)
         except ValueError:
@@ -87,7 +87,7 @@ class Pseudonyms:
         return found
 
     def guid(self, text: str | None) -> str | None:
-        """The pseudonym of the GUID of a machine, which may be made of its name."""
+        """Returns the pseudonym of a machine's GUID, because the GUID may be made of the machine's name."""
         if text is None or text == _NULL_GUID:
             return text
         return str(UUID(bytes=self._digest(text, 0)[:16]))
@@ -114,7 +114,7 @@ class Pseudonyms:
         return found.upper() if word.isupper() else found
 
     def _unique(self, text: str, make: Callable[..., str]) -> str:
-        """A pseudonym that was not given out for anything else, where there are as many."""
+        """Returns a pseudonym that nothing else has, as long as there are enough."""
         found = ""
         for attempt in range(_ATTEMPTS):
             digest = self._digest(text, attempt)
@@ -144,7 +144,7 @@ def _word_of(digest: bytes, length: int) -> str:
 
 
 def _address_of(digest: bytes, text: str) -> str:
-    """A pseudonymous address with as many digits in each part, so that it is as long."""
+    """Returns a pseudonymous address with as many digits in each part, so that its length stays."""
     numbers = iter(digest)
 
     def part(match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Stubs and buffers in, the same without names out: every byte of which it is not known what it holds becomes zero.
+"""Redacts stubs and buffers: returns them without names. Every byte whose meaning is unknown becomes zero.
 
 Numbers, GUIDs and the vocabulary of counters (names and help texts of countersets and counters) stay as they are. Names of
 machines, instances, keys and values, and texts, become pseudonyms of the same length. Bytes that belong to no field are not copied.
@@ -37,11 +37,11 @@ _REG_TEXT, _REG_NUMBERS = (1, 2, 6, 7), (4, 5, 11)
 
 
 def redacted_call(call: Call, names: Pseudonyms) -> dict[SideName, bytes | None]:
-    """The redacted stubs of a call that has not been decoded, as far as they are there. In stubs of other interfaces nothing is
-    known but the status that a response ends with: the rest becomes zeros."""
+    """Returns the redacted stubs of a call that has not been decoded. In stubs of other interfaces only the status at the end of a
+    response is known: the rest becomes zeros."""
     candidates = [call]
     if call.interface.uuid is None:
-        # Which interface it is, is found out from the stubs later: what has the method and reads them as a whole decides here too.
+        # Later, the stubs show which interface it is. Here too, the one that has the method and reads both stubs decides.
         known = [interface for interface in (perflib.INTERFACE, winreg.INTERFACE) if call.opnum in _STUBS[interface][1]]
         candidates = [_as(call, interface, syntax) for syntax in _SYNTAXES for interface in known]
     for candidate in candidates:
@@ -56,7 +56,7 @@ def redacted_call(call: Call, names: Pseudonyms) -> dict[SideName, bytes | None]
     return {"request": _zeros(call.request), "response": _with_status(_zeros(call.response), call)}
 
 
-# What decodes the calls of an interface.
+# The decoder for the calls of each interface.
 _DECODERS = {perflib.INTERFACE: perflib_call, winreg.INTERFACE: winreg_call, scmr.INTERFACE: service_call}
 
 
@@ -72,13 +72,13 @@ def _zeros(side: Side | None) -> bytes | None:
 
 
 def _with_status(stub: bytes | None, call: Call) -> bytes | None:
-    """The zeros of a redacted response, with the status at their end, where the method returns one."""
+    """Returns a redacted response of zeros, with the status at its end if the method returns one."""
     if stub is None or call.status is None or call.response is None:
         return stub
     return stub[:-4] + call.status.to_bytes(4, "big" if call.response.big_endian else "little")
 
 
-# What their stubs are called, and the methods that are described.
+# By interface: the name of its stubs in the layouts, and the methods that these describe.
 _STUBS: dict[str, tuple[Literal["perflib-v2", "winreg", "svcctl"], frozenset[int]]] = {
     perflib.INTERFACE: ("perflib-v2", frozenset(perflib.Opnum)),
     winreg.INTERFACE: ("winreg", frozenset(winreg.WinregOpnum)),
@@ -112,7 +112,7 @@ def _stub(call: Call, side: Side | None, name: SideName, names: Pseudonyms) -> b
 
 
 def _content(call: Call, side: Side, data: bytes, names: Pseudonyms) -> bytes:
-    """What a buffer parameter holds, for its redaction."""
+    """Returns the redacted content of a buffer parameter."""
     if call.is_perflib:
         return (
             redacted_buffer(side.buffer_kind, data, names, big_endian=side.big_endian)
@@ -133,7 +133,7 @@ def _content(call: Call, side: Side, data: bytes, names: Pseudonyms) -> bytes:
 
 
 def _is_name_table(data: bytes) -> bool:
-    """Whether a buffer is pairs of an index and a name of a counter, and so holds no names to redact."""
+    """Whether a buffer is a table of counter indices and names. It holds no names to redact."""
     indices = data.decode("utf-16-le", "replace").split("\0")[::2]
     return all(not index or is_index(index) for index in indices)
 
@@ -144,7 +144,7 @@ def _value_name(call: Call) -> str | None:
 
 
 def redacted_buffer(kind: BufferKind, data: bytes, names: Pseudonyms, *, big_endian: bool | None = None) -> bytes:
-    """A redacted buffer of this kind, without names."""
+    """Returns a buffer of this kind without names, redacted."""
     out = bytearray(len(data))
     root = map_fields(kind, data, big_endian=big_endian).root
     _copy(root, out, data, names, keep=_EVERYTHING if kind in _VOCABULARY else _NOTHING, big_endian=bool(big_endian))
@@ -157,7 +157,7 @@ _EVERYTHING, _NOTHING = re.compile(r"(?s).*"), re.compile(r"(?!)")
 def _copy(
     field: Field, out: bytearray, data: bytes, names: Pseudonyms, *, keep: re.Pattern[str], big_endian: bool
 ) -> None:
-    """Copies the values of a field into a redacted buffer and those below it; a text that `keep` does not fit as a pseudonym."""
+    """Copies values of a field and its children into a redacted buffer; text that does not match `keep` becomes a pseudonym."""
     for leaf in field.leaves():
         start, stop = leaf.start, leaf.start + leaf.length
         if leaf.type == "bytes" or leaf.children:
@@ -184,5 +184,5 @@ def _encodings(big_endian: bool) -> tuple[str, ...]:
 
 
 def _pseudonym(text: str, length: int, names: Pseudonyms, encoding: str) -> bytes:
-    """The pseudonym of a text in a field of so many bytes, filled up with zeros."""
+    """Returns the pseudonym of a text for a redacted field of `length` bytes, padded with zeros."""
     return names.name(text).encode(encoding, "surrogatepass")[:length].ljust(length, b"\0")

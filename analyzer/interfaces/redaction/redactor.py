@@ -1,7 +1,7 @@
-"""Events of the RPC layer in, the same without names out: who, where and what for become pseudonyms before anything is decoded.
+"""The layer of `--redact`: events of the RPC layer in, events without names out. Names become pseudonyms before calls are decoded.
 
-What comes above, from the parameters of calls to the countersets of a server, is read from stubs that hold pseudonyms, and so
-is all output. What was captured is not kept: of PDUs their headers, and zeros for authentication tokens and what stayed sealed.
+Everything above, from the parameters of calls to the countersets of a server, is read from stubs with pseudonyms. So is all output.
+Captured bytes are not kept, except the headers of PDUs. Authentication tokens and sealed bytes become zeros.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _SEC_TRAILER = 8
 
 
 class Redactor:
-    """The layer above RPC that gives everybody and everything pseudonyms."""
+    """The layer above RPC that replaces names and addresses in events by pseudonyms."""
 
     takes: ClassVar[frozenset[type[Event]]] = frozenset(
         (
@@ -180,7 +180,7 @@ class Redactor:
         )
 
     def _smb(self, smb: SmbInfo | None) -> SmbInfo | None:
-        """The redacted SMB transport of a call, without the ends of the connection and who was logged on."""
+        """Redacts how SMB carried a call: the ends of the connection and the logged-on account."""
         if smb is None:
             return None
         ends = {
@@ -193,7 +193,7 @@ class Redactor:
         return replace(auth, identity=self._identity(auth.identity), decrypted_by=decrypted_by)
 
     def _key_words(self, words: str | None) -> str | None:
-        """The words on which key decrypted something, redacted: without whose it is."""
+        """Redacts the words that say which key decrypted something: the account becomes a pseudonym."""
         if words is None:
             return None
         kind, of, name = words.partition(" of ")
@@ -210,7 +210,7 @@ class Redactor:
 
 
 def _side(side: Side | None, stub: bytes | None) -> Side | None:
-    """The redacted request or response with another stub; where there is none, its PDUs hold none either."""
+    """Returns a request or response with its redacted stub; without a stub, its PDUs hold none either."""
     if side is None:
         return None
     fragments: list[Fragment] = []
@@ -240,7 +240,7 @@ def _side(side: Side | None, stub: bytes | None) -> Side | None:
 
 
 def _joined(old: Fragments, new: Sequence[Fragment]) -> Fragments:
-    """The redacted PDUs as they were kept, with other bytes."""
+    """Returns the redacted PDUs in the form in which the old ones were kept."""
     if isinstance(old, tuple):
         return tuple(new)
     whole = TracedBytes(b"".join(one.pdu.data for one in new), old.whole.source, old.whole.start, old.whole.steps)
@@ -258,15 +258,15 @@ def _joined(old: Fragments, new: Sequence[Fragment]) -> Fragments:
 
 
 def redacted_facts(facts: CaptureFacts, names: Pseudonyms) -> CaptureFacts:
-    """What is known of the capture files, with pseudonyms for names; their own names stay."""
+    """Returns the facts about the capture with pseudonyms for names. Names of capture files stay."""
     known = {names.address(ip): names.name(name) for ip, name in facts.names.items()}
     traces = tuple(_redacted_trace(trace, names) for trace in facts.traces)
     return replace(facts, names=known, traces=traces, redacted=True)
 
 
 def _redacted_trace(trace: EventTrace, names: Pseudonyms) -> EventTrace:
-    """The redacted trace of an etl file, with its computer by its pseudonym. Names of interfaces hold users and machines: they are
-    left out."""
+    """Returns the redacted facts of an etl file: the computer by its pseudonym, without the names of network interfaces, which
+    contain users and machines."""
     return replace(
         trace,
         computer=names.name(trace.computer) if trace.computer is not None else None,
@@ -275,12 +275,12 @@ def _redacted_trace(trace: EventTrace, names: Pseudonyms) -> EventTrace:
 
 
 def redacted_metadata(metadata: Sequence[Metadata], names: Pseudonyms) -> list[Metadata]:
-    """Metadata files, of servers by their pseudonyms."""
+    """Returns metadata files with pseudonyms for the addresses of their servers."""
     return [replace(one, servers={names.address(ip): server for ip, server in one.servers.items()}) for one in metadata]
 
 
 def without_names(analysis: Analysis, names: Pseudonyms) -> Analysis:
-    """A redacted analysis, with its sentences looked through once more: now all names are known."""
+    """Returns a redacted analysis with its sentences redacted again: only now are all names known."""
     problems = tuple(replace(problem, text=names.free(problem.text)) for problem in analysis.problems)
     sessions = tuple(
         replace(one, reason=names.free(one.reason)) if one.reason is not None else one for one in analysis.sessions

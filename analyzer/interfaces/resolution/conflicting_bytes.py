@@ -1,6 +1,6 @@
-"""Which calls were read from bytes of which two versions were captured.
+"""Marks calls that were read from conflicting bytes: two versions of these bytes were captured.
 
-Somebody in the path may send other bytes again than those that were there before, so that the server reads something else than who
+A machine in the path may send other bytes again than the first ones. Then the server reads something else than a person who
 watches. Such a call keeps its state, and its reason says so.
 """
 
@@ -23,8 +23,8 @@ REASON = "two versions of its bytes were captured; the first one was read"
 
 
 def mark_conflicts(calls: CallTable, taken: Sequence[int], conflicts: Sequence[Conflict]) -> Sequence[int]:
-    """Gives calls read from bytes of which two versions were captured their reason. `taken` are the positions of all calls; returns
-    where they are now."""
+    """Sets the reason of calls whose bytes were captured in two versions. `taken` has the positions of all calls; returns their new
+    positions."""
     marks, positions = Marks(), array("I", taken)
     marks.add(conflicts)
     rows = np.array(taken, np.int64)
@@ -45,21 +45,21 @@ def mark_conflicts(calls: CallTable, taken: Sequence[int], conflicts: Sequence[C
 
 
 class Marks:
-    """The bytes captured in two versions that are known so far."""
+    """The bytes that were captured in two versions, as far as the capture was read."""
 
     def __init__(self) -> None:
         self.frames: dict[int, list[FrameExtent]] = {}
         self._added = 0
 
     def add(self, conflicts: Sequence[Conflict]) -> None:
-        """Adds the bytes of all conflicts that were not there before."""
+        """Adds the bytes of the conflicts that are new in the list."""
         for conflict in conflicts[self._added :]:
             for extent in conflict.extents:
                 self.frames.setdefault(extent.frame, []).append(extent)
         self._added = len(conflicts)
 
     def marked(self, call: Call) -> Call:
-        """The call, with its reason where it used bytes captured in two versions; a call that has a reason keeps it."""
+        """Returns the call, with a reason if its bytes were captured in two versions. A reason that it has already stays."""
         return replace(call, reason=REASON) if call.reason is None and self._are_used_by(call) else call
 
     def _are_used_by(self, call: Call) -> bool:
@@ -69,7 +69,7 @@ class Marks:
 
 
 def _captured(side: Side) -> Iterator[TracedBytes]:
-    """The bytes of a call's side that were captured: its PDUs, or the stub of one too long for these to be kept."""
+    """Yields the captured bytes of a call's side: its PDUs, or the stub if it is too long for its PDUs to be kept."""
     if len(side.pdus):
         yield from pdus_alone(side.pdus)
     elif isinstance(side.stub, TracedBytes):

@@ -1,15 +1,15 @@
-"""Calls in order while a capture is read. The layers emit calls in any order. Each call is given out with its number and the state
-of its query handle once nothing that is still to come can have a place before it.
+"""Orders calls while a capture is read. The layers emit calls in any order. The stream yields each call, with its number and the
+state of its query handle, once no later call can come before it.
 
-`until` is a moment that the reading of the capture has passed: no call before it is open. A call is given out when all that
-concerns query handles and happened before its end was followed, and all calls before it were given out. A call that is open for too
-long is not waited for: it keeps its number, and is given out when it ends. A call that is not known to be open and began before
-what has its place already (frames are not in the order of their times) gets the next number: it is `late`.
+`until` is a moment that the reading of the capture has passed: no call before it is open. The stream yields a call after all
+earlier calls, once everything that concerns query handles before its end was followed. It does not wait for a call that is open for
+too long: that call keeps its number, and comes when it ends. A call that began before a call with a number, and was not known to be
+open, gets the next number: it is `late`. That happens if frames are not in the order of their times.
 
 Calls without a captured bind are recognised by the calls of their context so far (`unbound_calls`): from the first one that proves
-the interface, as long as none contradicts it. Names are learnt from calls in the order in which they are given out.
+the interface, as long as none contradicts it. Names are learnt from calls in the order in which the stream yields them.
 
-Calls that wait are packed like those of a whole capture. Those that were given out are left behind with their log now and then.
+Waiting calls are packed like those of a whole capture. From time to time they move to a new log, and the old one is dropped.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from analyzer.results.calls.call import Call
 from analyzer.results.calls.call_table import CallTable, Tally, tally_of
 from analyzer.transport.rpc.exchange import OpenCall
 
-# So many calls, at least, lie in a log before those that wait are moved to another.
+# The fewest calls in a log before the waiting ones move to a new log.
 _MOVED = 4096
 
 
@@ -53,10 +53,10 @@ class _Context:
 
 
 class CallStream:
-    """Takes calls as they are completed, gives them in order."""
+    """The stream of calls: takes calls as they are completed, yields them in order."""
 
     def __init__(self, losses: list[Loss], learner: CatalogLearner, follower: KeyFollower, most: int) -> None:
-        """Little more than `most` calls wait. `losses` are taken out as they are looked at."""
+        """`most` is about how many calls may wait. `losses` are removed from the list once they are handled."""
         self._learner, self._follower, self._most = learner, follower, most
         self._calls = CallTable()
         self._following = Following(self._calls, losses)
@@ -76,7 +76,7 @@ class CallStream:
         self.tally: Counter[Tally] = Counter()
 
     def take_call(self, call: Call) -> Iterator[Problem]:
-        """Takes a call that was completed, to give it in order."""
+        """Takes a completed call into the stream. Yields a note if it contradicts what its context was taken for."""
         is_unbound = call.interface.uuid is None
         if is_unbound:
             context = self._contexts.setdefault((call.channel, call.context_id), _Context())
@@ -87,7 +87,8 @@ class CallStream:
         self.tally[tally_of(call)] += 1
 
     def _read(self, context: _Context, call: Call) -> Iterator[Problem]:
-        """What the calls of a context without a bind, this one among them, can be read as."""
+        """Reads a call of a context without a bind, to update what its calls are taken for. Yields a note if the call
+        contradicts."""
         before = context.taken_for
         context.readings.take_call(call)
         guess = context.taken_for = context.readings.only
@@ -122,7 +123,7 @@ class CallStream:
             self._move()
 
     def notes(self) -> Iterator[Problem]:
-        """The problems to be stated at the end of a stream of calls: what was recognised, and what was late."""
+        """Yields the problems to state at the end of a stream of calls: recognised calls, and late ones."""
         for context in self._contexts.values():
             if (guess := context.taken_for) is None:
                 continue
@@ -138,11 +139,11 @@ class CallStream:
 
     @property
     def _waiting(self) -> int:
-        """How many calls were taken and not given out."""
+        """Returns how many calls the stream took and did not yield."""
         return self._placed - self.given + sum(map(len, self._fresh.values()))
 
     def _place(self, before: Moment | None, still_open: Iterable[OpenCall]) -> None:
-        """Numbers the calls in the stream that began before the moment, and those that are passed over."""
+        """Numbers the calls in the stream that began before the moment, and the open calls that it does not wait for."""
         due = array("I")
         for is_unbound, positions in self._fresh.items():
             taken, self._fresh[is_unbound] = self._split(positions, before)
@@ -170,7 +171,7 @@ class CallStream:
         self._following.add(order)
 
     def _pass_over(self, one: OpenCall) -> None:
-        """Does not wait for a call in the stream: its number is kept for it."""
+        """Reserves a number for an open call that the stream does not wait for."""
         self._passed_over[one.channel, one.call_id] = self._next
         self._next += 1
         self._last = max(self._last, one.began)
@@ -185,7 +186,7 @@ class CallStream:
         return array("I", at[due].tobytes()), array("I", at[~due].tobytes())
 
     def _move(self) -> None:
-        """Moves the calls that wait in the stream to a log of their own; the others are not needed any more."""
+        """Moves the waiting calls of the stream to a new log, and drops the old one."""
         moved = CallTable()
         order = [moved.append(self._calls[self._following.position(at)]) for at in range(self.given, self._placed)]
         self._fresh = {

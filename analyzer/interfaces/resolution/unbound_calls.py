@@ -1,13 +1,13 @@
-"""Calls whose bind was not captured, recognised by what they carry.
+"""Recognises calls whose bind was not captured, by what they carry.
 
-Somebody polls a server for days over one open pipe, and the capture begins in the middle. What is not sealed can still be
-read, if it is certain which interface it belongs to. All calls of one presentation context of one channel are looked at
-together, and are taken for PerflibV2 or winreg only if
+Example: a program polls a server for days over one open pipe, and the capture begins in the middle. Stubs that are not sealed can
+still be read, if it is certain which interface they belong to. All calls of one presentation context of one channel are judged
+together. They are taken for PerflibV2 or winreg only if
 
-* every stub that is there decodes to its last byte as that interface's method,
+* every captured stub decodes to its last byte as that interface's method,
 * at least one of them carries what no other interface has: performance data, identifiers, registration information of the
   counterset asked about ([MS-PCQ] section 2.2.4), or a PERF_DATA_BLOCK, and
-* the same is not true of the other interface.
+* the other interface does not fit in the same way.
 
 Such calls say that they were recognised, and a note states why.
 """
@@ -45,7 +45,7 @@ _MOST_FRAMES = 16
 
 
 class ContextGuess(Struct, frozen=True):
-    """What the calls of a presentation context without a bind are taken for, and how many of them prove it."""
+    """The interface and syntax that the calls of a context without a bind are taken for, and how many calls prove it."""
 
     interface: Interface
     syntax: Literal["ndr", "ndr64"]
@@ -53,10 +53,10 @@ class ContextGuess(Struct, frozen=True):
 
 
 def recognise(calls: CallTable, learner: CatalogLearner, follower: KeyFollower) -> tuple[Sequence[int], list[Problem]]:
-    """Decodes the calls without a bind that can be recognised.
+    """Recognises and decodes calls without a bind.
 
-    Returns the positions of all calls in the order in which they are to be understood, those without a bind last, and a note for
-    each context that was recognised.
+    Returns the positions of all calls in the order in which they are decoded, those without a bind last. Also returns a note for
+    each recognised context.
     """
     notes: list[Problem] = []
     unbound = [position for positions in calls.unbound.values() for position in positions]
@@ -83,13 +83,13 @@ def recognise(calls: CallTable, learner: CatalogLearner, follower: KeyFollower) 
 
 
 def frames_noted(frames: set[int], call: Call) -> None:
-    """Adds the frames of a call, as long as there are few."""
+    """Adds the frames of a recognised call to the frames of its note, up to a limit."""
     if len(frames) < 4 * _MOST_FRAMES:
         frames.update(call.frames)
 
 
 def note_of(count: int, guess: ContextGuess, frames: Collection[int]) -> Problem:
-    """The problem that states what so many calls of a context without a bind were taken for."""
+    """Returns the note that says what the calls of a context without a bind were taken for; `count` is their number."""
     text = (
         f"the bind of {count} calls was not captured; they are taken for {NAMES[guess.interface]}, because every "
         f"stub decodes as such and {guess.proofs} of them carry what no other interface does"
@@ -98,7 +98,7 @@ def note_of(count: int, guess: ContextGuess, frames: Collection[int]) -> Problem
 
 
 class _Some(Iterable[Call]):
-    """Some of the calls of a context without a bind, each made when it is looked at: a context may have a million."""
+    """Some calls of a context without a bind. A `Call` is made when it is looked at: a context may have a million."""
 
     def __init__(self, calls: CallTable, positions: Sequence[int]) -> None:
         self._calls, self._positions = calls, positions
@@ -108,7 +108,7 @@ class _Some(Iterable[Call]):
 
 
 def interface_carried(calls: Sequence[Call]) -> Interface | None:
-    """Which of the two interfaces the calls of one presentation context carry, by the same certainty; None where neither."""
+    """Returns which of the two interfaces the calls of one context without a bind certainly carry; None for neither."""
     guess = _only_reading(calls)
     return guess.interface if guess is not None else None
 
@@ -122,7 +122,7 @@ _READINGS: tuple[tuple[Interface, Literal["ndr", "ndr64"]], ...] = (
 
 
 class ContextReadings:
-    """The interfaces that the calls of one presentation context without a bind can be read as, call by call."""
+    """The interfaces and syntaxes that fit all calls of one presentation context without a bind, call by call."""
 
     def __init__(self) -> None:
         # How many calls prove each reading that none has contradicted.
@@ -130,7 +130,7 @@ class ContextReadings:
         self.count = 0
 
     def take_call(self, call: Call) -> None:
-        """Tries the readings of the context on one more call, and drops those that the call contradicts."""
+        """Reads one more call of the context without a bind, and drops the interfaces that it contradicts."""
         self.count += 1
         if call.opnum is None or call.fault is not None:
             return
@@ -144,13 +144,12 @@ class ContextReadings:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether there is a reading that no call has contradicted."""
+        """Whether any interface is left that no call of the context contradicts."""
         return bool(self._proofs)
 
     @property
     def only(self) -> ContextGuess | None:
-        """The only interface that fits all calls of the context and is proven by one; None where there is none, or more than one
-        interface."""
+        """Returns the only interface that fits all calls of the context, if a call proves it. None for none, or for two."""
         found = [
             ContextGuess(interface, syntax, proofs) for (interface, syntax), proofs in self._proofs.items() if proofs
         ]
@@ -158,7 +157,7 @@ class ContextReadings:
 
 
 def _only_reading(calls: Iterable[Call]) -> ContextGuess | None:
-    """The only interface that all these calls without a bind can be read as."""
+    """Returns the only interface that fits all these calls without a bind, and the proofs."""
     readings = ContextReadings()
     for call in calls:
         readings.take_call(call)
@@ -170,7 +169,7 @@ def _only_reading(calls: Iterable[Call]) -> ContextGuess | None:
 def _read(
     side: Side | None, interface: Interface, opnum: int, name: Literal["request", "response"], syntax: str
 ) -> tuple[dict[str, object], bytes] | Literal[False] | None:
-    """Parameters and lpData of a stub read as one of that method; False where it is none, None where nothing can be stated."""
+    """Returns parameters and lpData of an unbound call's stub, read as this method. False: it is none; None: nobody can say."""
     if side is None or isinstance(stub := side.stub, Missing):
         return None
     if interface == "winreg" and opnum not in _WINREG_DECODED:
@@ -215,13 +214,13 @@ def _proves(
 
 
 def recognised(call: Call, guess: ContextGuess, follower: KeyFollower) -> Call:
-    """A call without a bind, decoded as what it is taken for."""
+    """Decodes a call without a bind as a call of the interface that it is taken for."""
     call = _as_interface(call, guess)
     return perflib_call(call) if guess.interface == "perflib-v2" else follower.followed(winreg_call(call))
 
 
 def _as_interface(call: Call, guess: ContextGuess) -> Call:
-    """The call as one of the recognised interface; what only lacked its bind is complete now."""
+    """Returns a call without a bind as one of the recognised interface. It becomes complete if only its bind was missing."""
     sides = [side for side in (call.request, call.response) if side is not None]
     is_whole = call.request is not None and all(side.missing is None for side in sides)
     complete = call.state == "partial" and is_whole

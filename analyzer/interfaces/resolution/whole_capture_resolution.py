@@ -1,8 +1,8 @@
-"""What only the whole capture states. Calls as the layers emitted them in, the calls in order out.
+"""Resolves what only the whole capture shows: takes calls as the layers emitted them, returns the calls in order.
 
-Calls without a captured bind are recognised and decoded where that is certain (`unbound_calls`), all are put in order, and for
-each the state of its query handle is found out (`pcq.handle_following`). Nothing goes back into a layer: what recognised calls say
-of countersets, keys and names is learnt by the same functions that the layers use.
+Calls without a captured bind are recognised and decoded if that is certain (`unbound_calls`). Then all calls are put in order, and
+the state of each one's query handle is found (`pcq.handle_following`). Nothing goes back into a layer. What recognised calls say
+about countersets, keys and names is learnt by the functions that the layers use.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def resolved(
     conflicts: Sequence[Conflict] = (),
     late: Sequence[LateLogon] = (),
 ) -> tuple[OrderedCalls, list[Problem]]:
-    """Orders the calls of the whole capture, and states those that were recognised."""
+    """Returns the calls of the whole capture in order, and notes on recognised calls."""
     taken, notes = recognise(calls, learner, follower)
     if conflicts:
         taken = mark_conflicts(calls, taken, conflicts)
@@ -47,8 +47,8 @@ def resolved(
 
 
 def call_order(calls: CallTable, taken: Sequence[int]) -> Sequence[int]:
-    """Positions of calls in order, by the first frame of the request (of the response where that is all there is), then as they are
-    in `taken`."""
+    """Returns positions of calls in order: by the first frame of the request (of the response if there is no request), then as in
+    `taken`."""
     positions = np.asarray(taken, np.uint32)
     times, frames = (calls.column(name)[positions] for name in ("first_time", "first_frame"))
     earlier = (times[1:] < times[:-1]) | ((times[1:] == times[:-1]) & (frames[1:] < frames[:-1]))
@@ -58,10 +58,10 @@ def call_order(calls: CallTable, taken: Sequence[int]) -> Sequence[int]:
 
 
 def mark_late_logons(calls: CallTable, taken: Sequence[int], late: Sequence[LateLogon]) -> Sequence[int]:
-    """Gives calls that may be of a later logon, read after them, the users of both.
+    """Sets the later user of calls for which two logons are possible, because the later logon was read after them.
 
     Such a call was sent before the logon was read, over a further connection of its session. Bytes of that connection are missing
-    ([MS-SMB2] section 3.3.5.5.2). `taken` are the positions of all calls; returns where they are now.
+    ([MS-SMB2] section 3.3.5.5.2). `taken` has the positions of all calls; returns their new positions.
     """
     positions, rows = array("I", taken), np.array(taken, np.int64)
     session, time_ns = calls.by_context("session")[rows], calls.column("first_time")[rows]
@@ -75,7 +75,7 @@ def mark_late_logons(calls: CallTable, taken: Sequence[int], late: Sequence[Late
 
 
 def _with_later(call: Call, late: LateLogon) -> Call:
-    """A call with the later user beside its own, where the account is by SMB and another."""
+    """Returns a call with the user of a later logon beside its own, if SMB names its account and the two differ."""
     auth, user = call.auth, late.identity.account or UNKNOWN_USER
     if auth.user_from == "rpc" or auth.later_user is not None or auth.user == user:
         return call

@@ -1,7 +1,7 @@
-"""Calls of the service control manager: exchanges in, decoded calls out ([MS-SCMR] section 3.1.4); all else passes unchanged.
+"""The layer of the service control manager: exchanges in, decoded calls out ([MS-SCMR] section 3.1.4); all else passes unchanged.
 
-They share the SMB session with performance calls, and are what a responder asks for next: which service was created, from which
-file, and started by whom. Handles are followed to the names of their services.
+These calls share the SMB session with performance calls. A responder asks for them next: which service was created, from which
+file, and who started it. Handles are followed to the names of their services.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ServiceLayer:
     takes: ClassVar[frozenset[type[Event]]] = frozenset({Exchange})
 
     def __init__(self, numbers: Numbers | None = None) -> None:
-        """`numbers` numbers handles."""
+        """`numbers` gives out the numbers of service handles."""
         # By server and handle: the number of the handle, and the name of its service (the manager's has none).
         self._handles: dict[tuple[str, str], tuple[int, str | None]] = {}
         self._numbers = (numbers or Numbers()).services
@@ -77,7 +77,7 @@ class ServiceLayer:
         return replace(call, path=name, key_number=number)
 
     def _first_handle(self, call: Call) -> str | None:
-        """The service handle that a request which is not decoded begins with, where it is one that was given out."""
+        """Returns the service handle at the beginning of an undecoded request, if the server gave out such a handle."""
         side = call.request
         if side is None or side.missing is not None or side.big_endian:
             return None
@@ -88,7 +88,7 @@ class ServiceLayer:
         return handle if (call.server.ip, handle) in self._handles else None
 
     def _learn(self, place: tuple[str, str], name: str | None) -> int:
-        """Notes a service handle as known from now on, by a number of its own."""
+        """Notes a service handle with the name of its service; returns its number."""
         self._handles.pop(place, None)
         if len(self._handles) >= MAX_HANDLES:
             del self._handles[next(iter(self._handles))]
@@ -98,7 +98,7 @@ class ServiceLayer:
 
 
 def service_call(call: Call) -> Call:
-    """A call of the service control manager, decoded."""
+    """Decodes a call of the service control manager."""
     request, _ = decoded_side(call.request, call, "request", DECODED, _decode)
     response = call.response
     if call.fault is None:

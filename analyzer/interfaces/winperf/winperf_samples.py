@@ -48,7 +48,7 @@ class WinperfSample(Struct, frozen=True):
 
 
 def winperf_samples(call: Call, table: NameTable) -> Iterator[WinperfSample]:
-    """The values that a winperf read was answered with, in the order of the block; nothing for calls that carry none."""
+    """Yields the values in the answer to a winperf read, in the order of the block; nothing for calls without values."""
     side = call.response
     if side is None or side.buffer is None or side.buffer_kind != "winperf":
         return
@@ -58,7 +58,7 @@ def winperf_samples(call: Call, table: NameTable) -> Iterator[WinperfSample]:
 def samples_of(
     block: WinPerf, table: NameTable, objects: Mapping[int, WinPerfObject] | None = None
 ) -> Iterator[WinperfSample]:
-    """The values of a decoded PERF_DATA_BLOCK; where `objects` are given by their positions in it, of these instead of its own."""
+    """Yields the values of a decoded PERF_DATA_BLOCK. `objects` replaces its objects by others, given by their positions in it."""
     places: dict[int, int] = {}
     for place, one in enumerate(block.objects):
         places.setdefault(one.name_index, place)
@@ -98,7 +98,7 @@ def samples_of(
 
 
 def _base_of(definitions: Sequence[CounterDefinition], at: int) -> int | None:
-    """Where the base of a winperf counter stands: V1 binds by adjacency, the base follows what it belongs to (winperf.h)."""
+    """Returns the position of a winperf counter's base: the base is the counter right behind it (winperf.h)."""
     follower = at + 1
     if follower < len(definitions) and is_base(definitions[follower].counter_type):
         return None if is_base(definitions[at].counter_type) else follower
@@ -106,12 +106,12 @@ def _base_of(definitions: Sequence[CounterDefinition], at: int) -> int | None:
 
 
 def is_base(counter_type: int) -> bool:
-    """Whether a counter type's bits say PERF_COUNTER_BASE: no value of its own, the denominator of the one before it."""
+    """Whether a counter type is PERF_COUNTER_BASE: it has no value of its own, but is the denominator of the one before it."""
     return counter_type & (_CLASS_MASK | _SUBTYPE_MASK) == _CLASS_COUNTER | _SUBTYPE_BASE
 
 
 def parent_name(block: WinPerf, instance: WinPerfInstance) -> str | None:
-    """The name of a winperf instance's parent: ParentObjectInstance counts the parent object's instances from 0."""
+    """Returns the name of a winperf instance's parent. ParentObjectInstance counts the instances of the parent object from 0."""
     if not instance.parent_index or instance.parent_instance is None:
         return None
     for item in block.objects:

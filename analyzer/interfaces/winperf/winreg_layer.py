@@ -33,13 +33,12 @@ from analyzer.transport.rpc.undecoded_call import decoded_call, decoded_side, pl
 
 # A collector that opens keys without end must not make us hold all their paths; the oldest is forgotten.
 MAX_PATHS = 65_536
-# What stands for the part of a path whose opening was not captured.
+# Stands for the part of a path whose opening was not captured.
 UNKNOWN = "?"
 
 
 class KeyPaths:
-    """The paths of the registry key handles that are open, by server and handle: `HKLM\\SOFTWARE` for the handle given out for
-    it."""
+    """The paths of the open registry key handles, by server and handle: `HKLM\\SOFTWARE`."""
 
     def __init__(self) -> None:
         self._paths: dict[tuple[str, str], str] = {}
@@ -58,7 +57,7 @@ class KeyPaths:
 
 
 def below(parent: str | None, sub_key: object) -> str | None:
-    """The path of a registry key below another, `UNKNOWN` in the place of one whose opening was not captured."""
+    """Returns the path of a registry key below another; `UNKNOWN` stands for a parent whose opening was not captured."""
     if not isinstance(sub_key, str):
         return None
     name = sub_key.rstrip("\0").strip("\\")
@@ -74,7 +73,7 @@ _BELOW = (*_OPENING, WinregOpnum.BASE_REG_DELETE_KEY, WinregOpnum.BASE_REG_DELET
 
 
 class WinregLayer:
-    """Decodes winreg exchanges, and has their performance keys, reads and name tables followed."""
+    """Decodes winreg exchanges, and passes them to a `KeyFollower` for performance keys, reads and name tables."""
 
     takes: ClassVar[frozenset[type[Event]]] = frozenset({Exchange})
 
@@ -92,10 +91,10 @@ class WinregLayer:
 
 
 class KeyFollower:
-    """Follows performance keys and reads from call to call, and learns the name tables, in `names`."""
+    """Follows performance keys and reads from one winreg call to the next. Learns name tables in `names`."""
 
     def __init__(self, *, learning: bool = True, numbers: Numbers | None = None) -> None:
-        """`numbers` numbers registry handles and reads. Unless it is `learning`, who takes the calls has the name tables learnt."""
+        """`numbers` numbers registry handles and reads. Without `learning`, the caller passes the calls to `learn`."""
         self.names = NameTables()
         self._learning = learning
         self._keys: dict[tuple[str, str], str] = {}
@@ -149,13 +148,13 @@ class KeyFollower:
         return call
 
     def learn(self, call: Call) -> None:
-        """Learns the counter names in an answer that is a name table."""
+        """Learns counter names if the winreg call's answer is a name table."""
         if holds_names(call):
             assert call.read is not None
             self._learn(call.server, table_language(call.read.value_name, call.read.key), call.response)
 
     def _path(self, call: Call, place: tuple[str, str] | None) -> str | None:
-        """The registry key that a call is about; a handle that it gives out is known by it from now on."""
+        """Returns the path of the registry key that a call is about. If the call returns a handle, notes the path for it."""
         server, opnum = call.server, call.opnum
         params = call.request.params if call.request is not None else {}
         if opnum in PREDEFINED_KEYS:
@@ -170,21 +169,21 @@ class KeyFollower:
         return path
 
     def _number(self, place: tuple[str, str]) -> int:
-        """The number of a registry handle, a new one where it was not seen before."""
+        """Returns the number of a registry handle; gives a new handle a number."""
         if place not in self._numbers:
             self._numbers[place] = next(self._counting.keys)
         return self._numbers[place]
 
     def _forget(self, place: tuple[str, str]) -> None:
-        """Forgets a registry handle that is no more. It keeps its number until it is given out anew."""
+        """Forgets a closed registry handle. It keeps its number until the server gives it out again."""
         self._keys.pop(place, None)
         self._open_reads.pop(place, None)
 
     def _read(
         self, place: tuple[str, str], key: str | None, handle: str, value: str, status: int | None
     ) -> PerformanceRead:
-        """The read of a performance value that a call is an attempt at: the next of a read the server found the buffer too small
-        for, else of a new read."""
+        """Returns the read of a performance value that a call is an attempt at. After an answer that the buffer is too small, it is
+        the next attempt of the same read; else a new read."""
         earlier = self._open_reads.pop(place, None)
         if earlier is not None and earlier.value_name.casefold() == value.casefold():
             read = PerformanceRead(earlier.number, earlier.attempt + 1, key, handle, value)
@@ -215,7 +214,7 @@ def holds_names(call: Call) -> bool:
 
 
 def _kind_of(value: Any, key: str | None, call: Call) -> BufferKind | None:
-    """What the data of a registry value is laid out as, by its first bytes or by the value's name."""
+    """Returns the buffer kind of a registry value's data, by its first bytes or by the value's name."""
     response = call.response
     if response is None or response.buffer is None or not isinstance(value, str):
         return None
@@ -232,14 +231,14 @@ def _kind_of(value: Any, key: str | None, call: Call) -> BufferKind | None:
 
 def _with_kind(call: Call, kind: BufferKind | None) -> Call:
     side = call.response
-    # What comes with an error is not the value: its data is undefined ([MS-RRP] section 3.1.5.17).
+    # Data that come with an error are undefined ([MS-RRP] section 3.1.5.17).
     if side is None or kind is None or call.status != ERROR_SUCCESS:
         return call
     return replace(call, response=replace(side, buffer_kind=kind))
 
 
 def winreg_call(call: Call) -> Call:
-    """A call that is taken for one of the remote registry, decoded."""
+    """Decodes a call that is taken for one of the remote registry."""
     request = _side(call.request, call, "request")
     response = _side(call.response, call, "response") if call.fault is None else call.response
     return decoded_call(call, request, response)

@@ -1,1 +1,1 @@
-"""What machines showed, poll by poll: tables of instances and counters at any moment of a capture."""
+"""Films: tables of instances and counters that machines showed, poll by poll, at any moment of a capture."""

@@ -1,13 +1,12 @@
-"""What machines showed, poll by poll: a film of each counterset as one client polled it.
+"""A film of each counterset, as one client polled it: what a machine showed, poll by poll.
 
-A *film* is a table at every poll. Its rows are instances (`FilmRow`), its columns counters (`FilmColumn`), and its cells what a
-performance monitor displays, three decimals included, and where the bytes of each value are. Polls are kept in blocks, cell by cell
-as differences from poll to poll: what did not change costs next to nothing. The page of `report` takes the blocks as they are,
-`Film.frame` reads one.
+A *film* is a table at every poll. Its rows are instances (`FilmRow`) and its columns counters (`FilmColumn`). Its cells are what a
+performance monitor displays, with three decimals, and where the bytes of each value are. Polls are kept in blocks, cell by cell as
+differences from poll to poll: unchanged cells cost next to nothing. The page of `report` takes the blocks as they are. `Film.frame`
+reads one.
 
-A cell has a *state*: `SHOWN` (a value and nothing to say), `NOT_ASKED` (the poll has no such cell), or the position in `Films.says`
-of what there is to say. Values are whole numbers, of columns with decimals in thousandths; what these cannot hold is text in
-`exact`.
+A cell has a *state*: `SHOWN` (a value without remarks), `NOT_ASKED` (the poll has no such cell), or the position of a remark in
+`Films.says`. Values are whole numbers; columns with decimals count thousandths. Any other value is text in `exact`.
 """
 
 from __future__ import annotations
@@ -53,9 +52,9 @@ class FilmColumn(Struct, frozen=True):
 
 
 class FilmRow(Struct):
-    """A row of a film: an instance, `name` None for the only one of its set. Others may have its name at the same time: `identity`
-    is what tells them apart, and at a poll their order in the answer (`Film.names_at`). `spans` are first and last poll of each
-    time that it was there."""
+    """A row of a film: an instance; `name` is None for the only one of its counterset. Several may have one name at the same time.
+    `identity` tells them apart, and at a poll their order in the answer does (`Film.names_at`). `spans` has first and last poll of
+    each time that the instance was there."""
 
     name: str | None
     identity: str
@@ -77,8 +76,8 @@ class FilmBlock(Struct, frozen=True):
 
 
 class BlockHead(Struct, frozen=True):
-    """The head of a film's block: rows and number of columns, its number of polls, the poll from which each layout is used, and
-    cells by their position that are text."""
+    """The head of a film's block: its rows and its numbers of columns and polls. `layouts` has the poll from which each layout is
+    used, `exact` the cells with text by position."""
 
     rows: list[int]
     columns: int
@@ -88,8 +87,7 @@ class BlockHead(Struct, frozen=True):
 
 
 class FilmFrame(Struct, frozen=True, eq=False):
-    """A block of a film that was read: rows and columns that it is of; state and value of each column, row and poll; what is text
-    by its position."""
+    """A block of a film after reading: its rows; state and value of each column, row and poll; texts by position."""
 
     rows: list[int]
     states: Ints
@@ -99,24 +97,24 @@ class FilmFrame(Struct, frozen=True, eq=False):
     exact: Mapping[int, str]
 
     def place_of(self, row: int) -> int | None:
-        """Returns the place of a row of the film in the block; None where no poll of it has that row."""
+        """Returns the place of a row of the film in the block; None if no poll of the block has that row."""
         place = bisect_left(self.rows, row)
         return place if place < len(self.rows) and self.rows[place] == row else None
 
     def first_start_of(self, place: int, at: int) -> int:
-        """Returns where the first bytes of a film's row begin; 0 where that is not known."""
+        """Returns where the first bytes of a film's row begin in the buffer of its answer; 0 if unknown."""
         starts = self.places[bisect_right(self.layouts, at) - 1, :, place]
         return int(min((starts[starts != NO_PLACE]), default=0))
 
     def start_of(self, column: int, place: int, at: int) -> int | None:
-        """Returns where the bytes of a film's cell begin in the buffer of its answer; None where that is not known."""
+        """Returns where the bytes of a film's cell begin in the buffer of its answer; None if unknown."""
         start = int(self.places[bisect_right(self.layouts, at) - 1, column, place])
         return None if start == NO_PLACE else start
 
 
 class PollCells(Struct, frozen=True, eq=False):
-    """The cells of a poll of a film, in the order of the answer: row, column, place of the bytes, state, value, and texts by
-    position."""
+    """The cells of one poll of a film, in the order of the answer. Each has row, column, place of its bytes, state and value;
+    `exact` has texts by position."""
 
     rows: Ints
     columns: Ints
@@ -191,8 +189,8 @@ class Film(Struct, eq=False):
         return bisect_right(self.times_ns, time_ns) - 1
 
     def names_at(self, poll: int, frame: FilmFrame) -> dict[int, str]:
-        """Returns the names of the rows that a poll of the film has, by their numbers, as counter paths write them: the second of a
-        name in the answer is `#1`. `frame` is the block of the poll."""
+        """Returns the names of the rows at a poll of the film by row number, in the spelling of counter paths. The second row with
+        a name is `#1`. `frame` is the block of the poll."""
         there = [
             (number, row.name) for number, row in enumerate(self.rows) if row.name is not None and row.is_there(poll)
         ]
@@ -210,8 +208,8 @@ class Film(Struct, eq=False):
         return names
 
     def change(self, row: FilmRow, poll: int) -> Change | None:
-        """Returns whether a poll is the first of the film with an instance, or the first without it. Nothing is known of that where
-        it, or the poll before, did not ask for all of them."""
+        """Returns whether a poll is the first of the film with an instance, or the first without it. None if unknown: this poll or
+        the one before did not ask for all instances."""
         if poll < 1 or not self.whole[poll] or not self.whole[poll - 1]:
             return None
         if any(first == poll for first, _ in row.spans):
@@ -220,8 +218,8 @@ class Film(Struct, eq=False):
 
 
 class Films(Struct, frozen=True, eq=False):
-    """The films of a capture, what there is to say of cells (whether there is a value, and the words), and how many polls were left
-    out because there were too many."""
+    """The films of a capture. `says` has the remarks on cells (whether there is a value, and the words). `left_out` counts the
+    polls that were too many."""
 
     films: list[Film]
     says: list[tuple[bool, str]]
@@ -291,8 +289,8 @@ def read_block(block: FilmBlock) -> FilmFrame:
 
 
 def moments(films: Sequence[Film], most_ns: int = 500_000_000) -> list[int]:
-    """Returns the moments of a machine's films: of each round, in which no film is polled twice and that takes at most half a
-    second, the time of its last poll."""
+    """Returns the moments of a machine's films: the time of the last poll of each round. In a round, no film is polled twice, and
+    it takes at most half a second."""
     polls = sorted((time, number) for number, film in enumerate(films) for time in film.times_ns)
     found: list[int] = []
     seen: set[int] = set()

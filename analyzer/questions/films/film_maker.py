@@ -1,7 +1,7 @@
-"""Makes films: batches of readings in, each poll of each counterset out to its film.
+"""Makes films: takes batches of readings, and adds each poll of each counterset to its film.
 
-Where a value belongs (film, row, column, place of its bytes) depends on the plan of its answer alone, and is worked out once for
-all answers of a plan. Its number is the displayed value (`series.formulas`).
+The place of a value (film, row, column, place of its bytes) depends only on the plan of its answer. It is found once for all
+answers of a plan. Its number is the displayed value (`series.formulas`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _ERROR = CODES[Why.ERROR_BLOCK]
 
 
 class _FilmPart(Struct, frozen=True, eq=False):
-    """What of the answers of a plan goes into one film: places of the plan, and row, column and place of the bytes of each."""
+    """The part of a plan's answers that goes into one film: places of the plan, with row, column and place of the bytes of each."""
 
     film: Film
     lane: Key
@@ -56,7 +56,7 @@ class _FilmPart(Struct, frozen=True, eq=False):
 
 
 class _Lane(Struct, eq=False):
-    """The polls of a client through one handle after the other; one that polls again after another took over has its own film."""
+    """The polls of one client through successive handles, for one film. If a handle polls again later, it gets its own film."""
 
     film: Film
     handle: str
@@ -133,7 +133,7 @@ class FilmMaker:
             seen: Counter[Key] = Counter()
             for place in places:
                 row = _row_number(lane, plan, place)
-                # Several values of one name, of which the capture does not state the counters, have a column each.
+                # Values with one name whose counters the capture does not state have a column each.
                 nth = seen[row, plan.series[place].counters]
                 seen[row, plan.series[place].counters] += 1
                 cells[row, _column_number(lane, plan, place, nth)] = place
@@ -219,7 +219,7 @@ def said_of_reading(why: Why | None, reason: str | None, flags: tuple[Flag, ...]
 
 
 def _row_number(lane: _Lane, plan: ValuePlan, place: int) -> int:
-    """The film's row for a value: that of its instance, which its name and what distinguishes it tell."""
+    """Returns the film's row number for a value: that of its instance, by name and identity."""
     series = plan.series[place]
     key: Key = ("aggregate", series.instance)
     name, identity = series.instance, ""
@@ -258,7 +258,7 @@ def _column_number(lane: _Lane, plan: ValuePlan, place: int, nth: int) -> int:
 
 
 def _decimals(series: Series) -> int:
-    """How many decimals the displayed values of a film's column have: a number that a server counted has none
+    """Returns how many decimals the displayed values of a film's column have. A number that a server counted has none
     (`formulas.shown`)."""
     formula = formula_of(series.counter_type) if series.counter_type is not None else None
     if formula is None or series.attributes & ATTRIB_REAL:
@@ -272,7 +272,7 @@ def _is_id(series: Series) -> bool:
 
 
 def _asks_for_all(plan: ValuePlan, sample: Sample | None) -> bool:
-    """Whether a poll asks for all instances there are: a block of winperf, or what an identifier asks for that names none."""
+    """Whether a film's poll asks for all instances: a block of winperf, or a query whose identifier names no instance."""
     if not isinstance(sample, PerflibSample):
         return sample is not None
     known = plan.query.blocks.get(sample.block) if plan.query is not None else None
@@ -280,7 +280,7 @@ def _asks_for_all(plan: ValuePlan, sample: Sample | None) -> bool:
 
 
 def _offsets(answer: Answer) -> Ints:
-    """Where the bytes of each value of a film begin in the buffer; -1 where that is not known."""
+    """Returns where the bytes of each value of a film begin in the buffer; -1 if unknown."""
     plan = answer.plan
     layout = plan.layout
     if answer.data is not None and (read := PERF_DATA.read(answer.data)) is not None:
@@ -293,8 +293,8 @@ def _offsets(answer: Answer) -> Ints:
 
 
 def _thousandths(numerator: Ints, denominator: Ints) -> Ints:
-    """Quotients times a thousand for a film's cells, to the nearest whole number, of two the even one. Numerators are below
-    2**52."""
+    """Returns quotients times a thousand for a film's cells, rounded to the nearest whole number (ties to even). Numerators are
+    below 2**52."""
     whole, left = np.divmod(numerator * 10**DECIMALS, denominator)
     twice = 2 * left.astype(np.float64)
     more = (twice > denominator) | ((twice == denominator) & (whole % 2 == 1))
@@ -308,7 +308,7 @@ def _rounded(numerator: int, denominator: int) -> int:
 
 
 def films_of(batches: Iterator[Batch], most_bytes: int | None = None) -> Films:
-    """Returns the films of readings. Beyond `most_bytes` of blocks, further polls are only counted."""
+    """Returns the films of readings. Once blocks have `most_bytes`, further polls are only counted."""
     maker = FilmMaker(most_bytes)
     for batch in batches:
         maker.take_readings(batch)

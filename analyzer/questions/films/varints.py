@@ -1,4 +1,4 @@
-"""Whole numbers as bytes, small ones short: zigzag, then seven bits a byte (LEB128). Blocks of films are such bytes, deflated."""
+"""Variable-length bytes for the whole numbers of films: zigzag, then seven bits a byte (LEB128). Blocks of films deflate them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_BYTES = 9
 
 
 def deflated(parts: Iterable[bytes], level: int = 6) -> bytes:
-    """Deflates parts of a text to one (RFC 1951)."""
+    """Returns the parts of a film's block deflated to one (RFC 1951)."""
     squeeze = zlib.compressobj(level, zlib.DEFLATED, -15)
     return b"".join([*map(squeeze.compress, parts), squeeze.flush()])
 

@@ -1,1 +1,1 @@
-"""Which calls and samples pass a filter, and the text of filters (docs/filters.md)."""
+"""The filters of calls and samples: their text, and which calls and samples pass (docs/filters.md)."""

@@ -1,10 +1,10 @@
-"""A filter's tree and the fields it may name in, an expression out: words get their meaning here, and mistakes their message.
+"""Binds a filter's tree to the fields that it may name: returns an expression, or a message about a mistake.
 
-What a field without a value, or with several, means to an operator is Wireshark's rule (docs/filters.md):
+Wireshark's rules apply to fields without a value, or with several (docs/filters.md):
 
-* a comparison is false where the field has no value,
-* `==`, `<`, `contains` and the like hold where they do for any value, `!=` where it does for all of them,
-* `any` and `all` before a comparison, and `===` (all equal) and `!==` (any differs), say it outright.
+* a comparison is false if the field has no value,
+* `==`, `<`, `contains` and others are true if any value satisfies them, `!=` if all values do,
+* `any` and `all` before a comparison, and `===` (all equal) and `!==` (any differs), state it explicitly.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ _GUID = re.compile(r"\{?([0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})\}
 _NUMBER = re.compile(r"[+-]?(?:0[xX][0-9A-Fa-f]+|0[bB][01]+|\d+)")
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?")
 _DURATION = re.compile(rf"({_DECIMAL.pattern})(ns|us|µs|ms|s|min|m|h|d)?")
-# What somebody may write who looks for calls that failed.
+# Words that users may write when they look for failed calls.
 _OF_FAILURES = frozenset({"fail", "failed", "failure", "error", "errors", "refused"})
-# What people who come from Wireshark may type.
+# Names that Wireshark users may type.
 _OF_WIRESHARK = {
     "frame.number": "frame",
     "frame.time": "time",
@@ -99,7 +99,7 @@ _COMPARABLE = NUMBERS | {Kind.SECONDS, Kind.TIME, Kind.ANY}
 
 
 def bind(tree: Node, source: str, fields: Mapping[str, FilterField]) -> Expression:
-    """Binds a filter's tree that was parsed from `source`; `FilterError` where it makes no sense."""
+    """Binds a filter's tree that was parsed from `source`. Raises `FilterError` if it makes no sense."""
     return _Binder(source, fields).node(tree)
 
 
@@ -144,7 +144,7 @@ class _Binder:
         return Asked((ref.field,), lambda resolve: len(ref.values(resolve)) > 0)
 
     def _known(self, operand: Operand) -> _Ref:
-        """The record field that a filter's operand must be."""
+        """Returns the record field that a filter's operand must name. Raises `FilterError` if it names none."""
         ref = self._ref(operand)
         if ref is None:
             raise self.fail(self._unknown(str(operand)), operand.at)
@@ -345,7 +345,7 @@ class _Binder:
     # ------------------------------------------------------------------------------------------------ values
 
     def _equal(self, ref: _Ref, literal: Word | Text) -> _Test:
-        """The filter's test for one value of a field of this kind."""
+        """Returns the filter's test for equality with a value, by the kind of its field."""
         kind, text = ref.kind, literal.text
         if kind is Kind.ANY:
             return _equal_to_anything(literal)
@@ -364,7 +364,7 @@ class _Binder:
         return lambda value: value in wanted
 
     def _texts(self, ref: _Ref, literal: Word | Text) -> Iterator[str]:
-        """The texts that the value of a field may be, to be what the filter says."""
+        """Yields the texts that a field's value may have to be equal to a value in a filter."""
         text = literal.text
         match ref.kind:
             # A level of RPC security that has no name is shown as its number.
@@ -389,7 +389,7 @@ class _Binder:
                 yield text
 
     def _number(self, ref: _Ref, literal: Operand) -> int | Fraction:
-        """The number that a value in a filter stands for in a field of this kind: of nanoseconds for times."""
+        """Returns the number that a value in a filter means for a field of this kind; times are in nanoseconds."""
         assert not isinstance(literal, Function)
         text, kind = literal.text, ref.kind
         if kind is Kind.TIME:
@@ -476,12 +476,12 @@ def _is_whole(value: Any) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values are equal for a filter, where true and false are no numbers."""
+    """Whether two values are equal for a filter. True and false are no numbers there."""
     return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
 def _class(kind: Kind) -> Kind:
-    """The class of a field's kind: kinds of one class can be compared with each other in a filter."""
+    """Returns the class of a field's kind. Kinds of one class can be compared in a filter."""
     if kind in NUMBERS:
         return Kind.NUMBER
     return Kind.TEXT if kind in TEXTS else kind
@@ -500,14 +500,14 @@ def _whole(number: Fraction) -> int | Fraction:
 
 
 def _plain_guid(text: str) -> str:
-    """A GUID that a filter compares with, in the form of the records; other text stays."""
+    """Returns a GUID in a filter in the form that records have; other text stays."""
     match = _GUID.fullmatch(text)
     return match[1].lower() if match is not None else text
 
 
 def _equal_to_anything(literal: Word | Text) -> _Test:
-    """Compares a literal of a filter with a value of unknown kind: a quoted text with texts only, a word with every kind it can be
-    read as."""
+    """Returns a filter's test for equality of a literal with values of unknown kind. A quoted text is only compared with texts, a
+    word with every kind it can be read as."""
     text = _plain_guid(literal.text)
     if isinstance(literal, Text):
         return lambda value: value == text

@@ -1,4 +1,4 @@
-"""A filter with its meaning: what is asked of the values of fields, of one record or call, or of many calls at once."""
+"""Bound expressions: a filter with its meaning, as questions about values of fields, for one call or for many at once."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ Resolve = Callable[[FilterField], Sequence[Any]]
 
 
 class CallBlock(Protocol):
-    """A block of calls that a filter asks about at once, by their numbers."""
+    """A block of calls that a filter judges at once, by their numbers."""
 
     def holds(self, fields: Sequence[FilterField]) -> bool:
-        """Whether all of these fields of a filter are columns of the calls."""
+        """Whether the calls have columns for all of these filter fields."""
         ...
 
     def values(self, fields: Sequence[FilterField], numbers: Numbers) -> tuple[Numbers, Sequence[Resolve]]:
-        """The values that these fields of a filter have together, each combination once, and for each call which of them it has."""
+        """Returns the combinations of values that these filter fields have, each once, and which combination each call has."""
         ...
 
     def looked_at(self, expression: Expression, numbers: Numbers) -> Mask:
-        """Whether these calls pass the filter, by the calls themselves."""
+        """Returns which of these calls pass the filter, by reading the calls themselves."""
         ...
 
 
 class Asked(Struct, frozen=True):
-    """A filter's question about the values of some fields."""
+    """A single question of a filter about the values of some fields."""
 
     fields: tuple[FilterField, ...]
     passes: Callable[[Resolve], bool]
 
     def passing(self, rows: CallBlock, numbers: Numbers) -> Mask:
-        """Which of these calls pass the filter's question."""
+        """Returns which of these calls pass this question of the filter."""
         if not rows.holds(self.fields):
             return rows.looked_at(self, numbers)
         codes, found = rows.values(self.fields, numbers)
@@ -52,7 +52,7 @@ class Asked(Struct, frozen=True):
 
 
 class Joined(Struct, frozen=True):
-    """Joined parts of a filter of which none, all, any, or an odd number must hold."""
+    """Parts of a filter joined by an operator: none, all, any, or an odd number of them must hold."""
 
     operator: Literal["not", "and", "or", "xor"]
     parts: tuple[Expression, ...]
@@ -62,7 +62,7 @@ class Joined(Struct, frozen=True):
         return tuple(dict.fromkeys(field for part in self.parts for field in part.fields))
 
     def passes(self, values: Resolve) -> bool:
-        """Whether what has these values passes the joined parts of a filter."""
+        """Whether a record or call with these values passes the joined parts of a filter."""
         passed = (part.passes(values) for part in self.parts)
         match self.operator:
             case "not":
@@ -75,7 +75,7 @@ class Joined(Struct, frozen=True):
                 return sum(passed) % 2 == 1
 
     def passing(self, rows: CallBlock, numbers: Numbers) -> Mask:
-        """Which of these calls pass the joined parts of a filter. Calls are looked at where columns leave it open alone."""
+        """Returns which of these calls pass the joined parts of a filter. Reads a call only if its columns do not decide."""
         if self.operator == "not":
             return ~self.parts[0].passing(rows, numbers)
         if self.operator == "xor":
@@ -91,7 +91,7 @@ class Joined(Struct, frozen=True):
         return found
 
     def _in_steps(self, rows: CallBlock) -> Iterator[Callable[[Numbers], Mask]]:
-        """The steps of a filter's joined parts: columns first, and at once what only the calls themselves answer."""
+        """Yields steps that judge a filter's joined parts: first by columns, then together all that need the calls themselves."""
         by_columns = [part for part in self.parts if rows.holds(part.fields)]
         by_calls = [part for part in self.parts if not rows.holds(part.fields)]
         for part in (*by_columns, *(part for part in by_calls if isinstance(part, Joined))):

@@ -1,4 +1,4 @@
-"""Which calls of a capture are shown: of a time, machine, user, interface, handle or session, that pass a filter, the last of them.
+"""Selects the calls of a capture to show: by time, machine, user, interface, handle, session, filter, or the last of them.
 
 In: what the user asked for. Out: calls with their numbers, which stay those of the whole capture.
 """
@@ -31,17 +31,16 @@ if TYPE_CHECKING:
 
 # Fields that are known once the whole capture is read, by their paths.
 _OF_THE_WHOLE = {"time_delta_ns": "time_delta", "program": "program"}
-# So many calls are named where one is to be chosen.
+# The calls that a message lists for a choice.
 _CHOICES = 12
-# What calls were carried by, as the analysis counts it.
+# The channel and session of a call, as the analysis counts them.
 _CHANNEL = FilterField("channel", Kind.NUMBER, "number of the channel", ("channel",))
 _SESSION = FilterField("session", Kind.NUMBER, "number of the SMB session", ("session",))
 
 
 class Selection(Struct, frozen=True):
-    """Which calls are to be shown; each part that is given must hold, and of the interfaces, servers, clients and users one.
-    `handle` and `session` are as the user wrote them. `since` and `until` bound the time of a call's request, and are within the
-    bounds."""
+    """The user's selection of calls. Each given part must hold; of several interfaces, servers, clients or users, one must.
+    `handle` and `session` are as the user wrote them. `since` and `until` bound the time of a call's request; both are included."""
 
     interfaces: tuple[str, ...] = ()
     handle: str | None = None
@@ -56,7 +55,7 @@ class Selection(Struct, frozen=True):
     users: tuple[Account, ...] = ()
 
     def calls(self, analysis: Analysis) -> Selected:
-        """The calls selected, in their order, before `head` and `tail`."""
+        """Returns the selected calls in order, before `head` and `tail`."""
         shown = Selected(analysis.calls, range(1, len(analysis.calls) + 1))
         if replace(self, head=None, tail=None) == EVERYTHING:
             return shown
@@ -66,7 +65,7 @@ class Selection(Struct, frozen=True):
         return shown.only(numbers[self._expression(analysis).passing(CallColumns(analysis), numbers)].tolist())
 
     def test(self, analysis: Analysis) -> Callable[[Call], bool]:
-        """Whether a call is selected, before `head` and `tail`. No more of the analysis is needed than `needs_all` leaves."""
+        """Returns the test whether a call is selected, before `head` and `tail`. See `needs_all` for what it needs."""
         from analyzer.interfaces.call_contents.call_records import CallRecords
         from analyzer.questions.filters.fields_of_records import LookedAt
 
@@ -74,7 +73,7 @@ class Selection(Struct, frozen=True):
         return lambda call: wanted.passes(LookedAt(call, records))
 
     def _expression(self, analysis: Analysis) -> Expression:
-        """The expression that a selection asks of a call, before `head` and `tail`."""
+        """Returns the expression that a selected call must pass, before `head` and `tail`."""
         parts: list[Expression] = list(_Ends(self, analysis).of_calls()) if self._asks_for_ends else []
         if (wanted := frozenset(one.strip("{}").casefold() for one in self.interfaces)) != frozenset():
             interface = _field("interface")
@@ -89,7 +88,7 @@ class Selection(Struct, frozen=True):
 
     @property
     def needs_all(self) -> str | None:
-        """Which option of the selection needs the whole capture before it can select a call; None where none does."""
+        """Returns the option of the selection that needs the whole capture before it can select a call; None if there is none."""
         if self.tail is not None:
             return "--tail"
         if self.session is not None and self.session.startswith("#"):
@@ -101,16 +100,16 @@ class Selection(Struct, frozen=True):
         return f"the name {names[0]}" if names else None
 
     def ends_of(self, calls: Selected) -> Selected:
-        """The first or the last of these selected calls, where only those are asked for; of both, the last of the first."""
+        """Returns the first `head` or the last `tail` of these selected calls; with both, the last of the first."""
         calls = calls[: self.head]
         return calls if self.tail is None else calls[max(len(calls) - self.tail, 0) :]
 
     def shown(self, analysis: Analysis) -> Selected:
-        """The calls selected, in their order."""
+        """Returns the selected calls in order, after `head` and `tail`."""
         return self.ends_of(self.calls(analysis))
 
     def one(self, analysis: Analysis) -> int:
-        """The number of the one call that the selection selects. Raises `InputError` where none is, or several are."""
+        """Returns the number of the only selected call. Raises `InputError` if no call or several calls are selected."""
         shown = self.shown(analysis)
         if len(shown) == 1:
             return shown.numbers[0]
@@ -121,24 +120,24 @@ class Selection(Struct, frozen=True):
         raise InputError(f"{len(shown):,} calls pass: {self.words}", hint=f"choose one by --call: {first}{more}")
 
     def finds(self, analysis: Analysis) -> bool:
-        """Whether the selection asks for calls of some kind, and there are some."""
+        """Whether the selection asks for some kind of call (`is_asking`), and the analysis has such calls."""
         return self.is_asking and len(self.calls(analysis)) > 0
 
     @property
     def is_asking(self) -> bool:
-        """Whether the selection asks for calls of some kind, not only of a time, machine or user."""
+        """Whether the selection asks for calls by interface, handle, session or filter, not only by time, machine or user."""
         return bool(self.interfaces or self.handle or self.session) or self.filter is not None
 
     def selected_analysis(self, analysis: Analysis) -> Analysis:
-        """The analysis with only the selected calls shown; the analysis itself where everything is selected."""
+        """Returns the analysis with only the selected calls shown. Returns it unchanged if everything is selected."""
         if self.words is None:
             return analysis
         calls = self.shown(analysis)
         return replace(analysis, part=Part(calls.numbers, tuple(self._sessions(analysis, calls)), self.words))
 
     def _sessions(self, analysis: Analysis, calls: Selected) -> Iterator[SmbSession]:
-        """The selected SMB sessions, of the machines, users and time asked for; where more is asked of calls, those that carry
-        one."""
+        """Yields the SMB sessions of the selected machines, users and time. If the selection asks for more, only those that carry a
+        selected call."""
         numbers = None
         if self.interfaces or self.handle is not None or self.session is not None or self.filter is not None:
             numbers = {call.session for _, call in calls}
@@ -154,7 +153,7 @@ class Selection(Struct, frozen=True):
 
     @property
     def words(self) -> str | None:
-        """The selection of calls in words; None where everything is shown."""
+        """Returns the selection of calls in words; None if everything is shown."""
         parts = []
         if self.since is not None:
             parts.append(f"since {self.since.text}")
@@ -179,7 +178,7 @@ class Selection(Struct, frozen=True):
 
 
 class _Ends:
-    """The time, machines and users that a selection asks for, in one capture."""
+    """The time, machines and users of a selection, looked up in one capture."""
 
     def __init__(self, selection: Selection, analysis: Analysis) -> None:
         facts = analysis.capture
@@ -196,9 +195,9 @@ class _Ends:
         self._users = selection.users
 
     def of_calls(self) -> Iterator[Asked]:
-        """Yields what the selection asks of a call's time, machines and user."""
+        """Yields the selection's questions about a call's time, machines and user."""
         time = _field("time_ns")
-        # Of a session that has several connections, the ends of either.
+        # In a session with several connections, the ends of any.
         server, client = [(_field(f"{end}.ip"), _field(f"smb.{end}.ip")) for end in ("server", "client")]
         yield Asked((time,), lambda values: all(self._is_between(one, one) for one in values(time)))
         if (servers := self._servers) is not None:
@@ -226,7 +225,7 @@ class _Ends:
         return (self._since is None or last_ns >= self._since) and (self._until is None or first_ns <= self._until)
 
     def _is_of_user(self, accounts: Sequence[str | None], *, is_anonymous: bool) -> bool:
-        """Whether one of the accounts is a user whom the selection asks for; an anonymous caller may have none."""
+        """Whether one of the accounts is a user of the selection. An anonymous caller may have no account."""
         return any(user.is_of(one, anonymous=is_anonymous) for user in self._users for one in accounts or (None,))
 
 
@@ -239,13 +238,13 @@ def _field(name: str) -> FilterField:
 
 
 def _is_one(name: str, wanted: str | int) -> Asked:
-    """The selection's expression that a field has this value."""
+    """Returns the selection's question whether a field has this value."""
     field = _field(name)
     return Asked((field,), lambda values: wanted in values(field))
 
 
 def known_interface(text: str) -> str:
-    """The interface that the user selects by a name or UUID. Raises `ValueError` for what is neither."""
+    """Returns the interface that the user selects by name or UUID. Raises `ValueError` for an unknown name."""
     wanted = text.strip("{}").casefold()
     if _UUID.fullmatch(text):
         return wanted
@@ -260,7 +259,7 @@ def known_interface(text: str) -> str:
 
 
 def handle_name(text: str) -> str:
-    """The handle that the user selects: `q2`, `k1`, `s1` or a UUID, as reports write them; a number alone is a query handle's."""
+    """Returns the handle that the user selects: `q2`, `k1`, `s1` or a UUID. A number alone means a query handle."""
     if match := _UUID.fullmatch(text):
         return match[1].lower()
     if match := re.fullmatch(r"([qksQKS]?)(\d{1,9})", text):
@@ -280,7 +279,7 @@ def session_name(text: str) -> str:
 
 
 def _in_session(session: str, analysis: Analysis) -> Asked:
-    """Whether a selected call is of an SMB session, or of the TCP connection of a call that came without SMB."""
+    """Returns the selection's question whether a call is of an SMB session; for a call without SMB, of its TCP connection."""
     if not session.startswith("#"):
         return _is_one("session", int(session, 16))
     number = int(session[1:])

@@ -1,7 +1,7 @@
-"""The values of fields of all calls of an analysis, as columns: numbers of calls in, what each has of a field out.
+"""Columns of filter fields: the values of a field for all calls of an analysis, as arrays.
 
-A field is a column where the table of calls has what it is made of (`CallTable`). Fields that are no columns have values for some
-calls only. The table states which calls have no value at all; only the rest is looked at (`LookedAt`).
+A field is a column if the table of calls has what it is made of (`CallTable`). Any other field has values for some calls only. The
+table states which calls cannot have a value; the other calls are read (`LookedAt`).
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from analyzer.questions.filters.bound_expression import Mask, Numbers
 
 _Values = tuple[Any, ...]
-# What calls of one context have in common (`Context`).
+# Fields that calls of one context share (`Context`).
 _OF_CONTEXT = frozenset(
     ("client", "server", "transport", "pipe", "session", "auth", "interface", "syntax", "channel"),
 )
 
 
 class _Column(NamedTuple):
-    """A column of a filter's field: a number for each call, what a number stands for, and where there is one."""
+    """A column of a filter's field: a number for each call, the meaning of a number, and which calls have one."""
 
     numbers: Numbers
     values: Callable[[int], _Values]
@@ -44,7 +44,7 @@ class _Column(NamedTuple):
 
 
 class CallColumns:
-    """The filterable fields of an analysis's calls, as columns. Columns are read when they are asked for, and kept."""
+    """The filterable fields of an analysis's calls, as columns. A column is read on demand, and kept."""
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis, self._calls = analysis, analysis.calls
@@ -52,11 +52,11 @@ class CallColumns:
         self._made: dict[str, _Column | None] = {}
 
     def holds(self, fields: Sequence[FilterField]) -> bool:
-        """Whether all of these fields of a filter are columns of the calls."""
+        """Whether the calls have columns for all of these filter fields."""
         return all(self._column(field, path) is not None for field in fields for path in field.paths)
 
     def values(self, fields: Sequence[FilterField], numbers: Numbers) -> tuple[Numbers, list[Resolve]]:
-        """What these fields have together, each combination once, and for each call which of them it has."""
+        """Returns the combinations of values that these filter fields have, each once, and which combination each call has."""
         codes = np.zeros(len(numbers), np.int64)
         found: list[dict[FilterField, _Values]] = [{}]
         for field in fields:
@@ -67,7 +67,7 @@ class CallColumns:
     def _joined(
         self, codes: Numbers, before: list[dict[FilterField, _Values]], field: FilterField, path: str, numbers: Numbers
     ) -> tuple[Numbers, list[dict[FilterField, _Values]]]:
-        """The values of fields together with those at one more path, for a filter."""
+        """Adds the values at one more path to the combinations of values of filter fields."""
         column = self._column(field, path)
         assert column is not None
         chosen = numbers - 1
@@ -85,7 +85,7 @@ class CallColumns:
         return np.searchsorted(pairs, both), found
 
     def looked_at(self, expression: Expression, numbers: Numbers) -> Mask:
-        """Whether these calls pass, by the calls themselves."""
+        """Returns which of these calls pass a filter's expression, by reading the calls that can have values."""
         may = np.zeros(len(numbers), np.bool_)
         for field in expression.fields:
             for path in field.paths:
@@ -98,7 +98,7 @@ class CallColumns:
         return passed
 
     def numbers_of(self, name: str) -> Any:
-        """A column of the table, in the order of the calls."""
+        """Returns a column of the table of calls, in the order of the calls, for filters."""
         if name not in self._read:
             self._read[name] = self._calls.column(name)
         return self._read[name]
@@ -109,7 +109,7 @@ class CallColumns:
         return self._made[path]
 
     def _made_of(self, field: FilterField, path: str) -> _Column | None:
-        """The column of a filter's path, None where the table has none."""
+        """Returns the column of a filter's path, None if the table of calls has none."""
         first, _, rest = path.partition(".")
         facts, numbers_of = self._analysis.capture, self.numbers_of
         if first in BOTH_SIDES:
@@ -151,12 +151,12 @@ class CallColumns:
         return None
 
     def _of_table(self, name: str, word: Callable[[Any], Any] = lambda value: value) -> _Column:
-        """A filter's column of the table, or what its numbers are called."""
+        """Returns a filter's column made of one column of the table of calls; `word` names its values."""
         meaning = self._calls.table.meaning(name)
         return _Column(self.numbers_of(name), lambda number: _some(meaning(number), word))
 
     def _status_names(self) -> _Column:
-        """The names of the statuses of calls as a filter's column: the same number is another name with another method."""
+        """Returns a filter's column with the names of call statuses. The name of a number depends on the method."""
         kinds, statuses = return_kinds_in(self.numbers_of, self._calls.table.contexts), self.numbers_of("status")
         codes = statuses.astype(np.int64) * len(ReturnKind) + kinds
 
@@ -167,7 +167,7 @@ class CallColumns:
         return _Column(codes, name, statuses >= 0)
 
     def _handles(self) -> _Column:
-        """The column of the handles that calls are on, by name: those of queries, `k1` of keys, `s1` of services."""
+        """Returns a filter's column with the names of the handles of calls: `q2` for queries, `k1` for keys, `s1` for services."""
         views, states, keys = self._views, self._calls.states, self.numbers_of("key_number")
         is_svcctl = self._is_of(scmr.INTERFACE)
 
@@ -180,7 +180,7 @@ class CallColumns:
         return _Column(np.where(views >= 0, views, -1 - 2 * keys - is_svcctl), name, (views >= 0) | (keys >= 0))
 
     def _uuids_of_handles(self) -> _Column:
-        """The column of the UUIDs of handles: those of queries by their states, those of keys and services by the calls on them."""
+        """Returns a filter's column of handle UUIDs: those of queries by their states, those of keys and services by calls."""
         found, uuids = self._views, [state.handle for state in self._calls.states]
         for at in np.flatnonzero((found < 0) & (self.numbers_of("key_number") >= 0)).tolist():
             if (uuid := self._calls[at].handle_uuid) is not None:
@@ -189,7 +189,7 @@ class CallColumns:
         return _Column(found, lambda number: (uuids[number],), found >= 0)
 
     def _of_side(self, side: str, path: str) -> _Column | None:
-        """The filter's column of what a side of calls has, by columns of its own."""
+        """Returns a filter's column about one side of calls, None if the table of calls has none."""
         table, is_there = self._calls.table, self._has(side)
         match path:
             case "":
@@ -200,7 +200,7 @@ class CallColumns:
                 is_read = (self.numbers_of(f"{side}_side") == 0) & (self.numbers_of("opnum") >= 0)
                 return _Column(self.numbers_of(f"{side}_stub_length"), _one, is_read)
             case "why_missing":
-                # Of an unknown method nothing can be stated of what a stub means.
+                # The stub of an unknown method has no known meaning.
                 missing, meaning = self.numbers_of(f"{side}_side").astype(np.int64), table.meaning(f"{side}_side")
                 missing[self.numbers_of("opnum") < 0] = -1
                 return _Column(missing, lambda one: _why(Missing.UNDECODABLE if one < 0 else meaning(one)), is_there)
@@ -214,7 +214,7 @@ class CallColumns:
         return None
 
     def _may_have(self, path: str) -> Mask:
-        """Which calls may have a value at a filter's path."""
+        """Returns which calls may have a value at a filter's path."""
         first, _, rest = path.partition(".")
         if first in BOTH_SIDES:
             part = rest.partition(".")[0]
@@ -242,7 +242,7 @@ class CallColumns:
         return np.array(self._calls.views, np.int64)
 
     def _is_of(self, interface: str) -> Mask:
-        """Which calls are of an interface, as a column for filters."""
+        """Returns which calls are of an interface, for filters."""
         known = np.array([context.interface.uuid == interface for context in self._calls.table.contexts], np.bool_)
         found: Mask = known[self.numbers_of("context")]
         return found

@@ -1,4 +1,4 @@
-"""The values of fields out of records, and out of calls that are looked at: of these, no more is made than fields ask for."""
+"""The values of filter fields in records, and in calls. A call is decoded only as far as the fields ask for."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from analyzer.results.records.sample import CounterRecord, SampleRecord
 
 
 def of_record(record: Record | Mapping[str, Any]) -> Resolve:
-    """Gives the values of fields out of a call's or a sample's record."""
+    """Returns a function that gives the values of filter fields in a call's or a sample's record."""
     return lambda field: [value for path in field.paths for value in values_at(field, record, path)]
 
 
 def of_sample(record: SampleRecord | CounterRecord, of_its_call: Resolve) -> Resolve:
-    """Gives the values of fields of a sample: its own from its record, the others from its call."""
+    """Returns a function that gives the values of filter fields of a sample: its own from its record, the others from its call."""
     own = of_record(record)
     return lambda field: own(field) if field.of_value else of_its_call(field)
 
 
 def values_at(field: FilterField, record: Struct | Mapping[str, Any], path: str) -> Iterator[Any]:
-    """The values at one path of a filter's field."""
+    """Yields the values of a filter's field at one path of a record."""
     side, _, rest = path.partition(".buffer.")
     if rest:
         yield from _found_in(_part(_part(record, side), "buffer"), rest.split("."))
@@ -45,7 +45,7 @@ def values_at(field: FilterField, record: Struct | Mapping[str, Any], path: str)
 
 
 def _walked(values: list[Any], steps: list[str]) -> list[Any]:
-    """The values at the end of a filter's path, lists opened, without nulls."""
+    """Returns the values at the end of a filter's path; lists are opened, nulls left out."""
     for step in steps:
         values = [_part(value, step) for value in values]
         values = [one for value in values for one in (value if isinstance(value, list | tuple) else [value])]
@@ -53,7 +53,7 @@ def _walked(values: list[Any], steps: list[str]) -> list[Any]:
 
 
 def _part(value: Any, name: str) -> Any:
-    """The field of a record or of a tree that a filter names; None where there is none, or it is left out."""
+    """Returns the field of a record or tree that a filter names; None if it is absent."""
     if isinstance(value, Struct):
         found = getattr(value, name) if name in value.__struct_fields__ else None
         return found if found is not UNSET else None
@@ -61,8 +61,8 @@ def _part(value: Any, name: str) -> Any:
 
 
 def _found_in(tree: Any, steps: Sequence[str]) -> list[Any]:
-    """The values at any depth that a filter's path finds: their way there has these steps in this order, the last one being their
-    own name."""
+    """Returns the values in a tree that a filter's path finds at any depth. The keys above a value must contain these steps in
+    order; the last step is its own key."""
     found: list[Any] = []
 
     def visit(value: Any, at: int, named: bool) -> None:
@@ -80,12 +80,12 @@ def _found_in(tree: Any, steps: Sequence[str]) -> list[Any]:
     return found
 
 
-# What a call states as its record does.
+# Fields that a call has in the form of its record.
 _HELD = {*CallKeys.__struct_fields__, "latency_ns", "handle", "handle_uuid"}
 
 
 class LookedAt:
-    """The values of filter fields of one call, each looked up when a filter asks for it."""
+    """The values of filter fields of one call. Each is read when a filter asks for it."""
 
     def __init__(self, call: Call, records: CallRecords) -> None:
         self._call, self._records = call, records

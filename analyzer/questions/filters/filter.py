@@ -1,4 +1,4 @@
-"""A filter of calls or samples: text in, and then for calls and samples whether they pass."""
+"""A filter of calls or samples: takes its text, then says of each call or sample whether it passes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class CallFilter:
-    """A filter over the fields of calls. `str()` is what it says, in one form of many it can be written in."""
+    """A filter over the fields of calls. `str()` returns its text in a standard form."""
 
     def __init__(self, source: str) -> None:
         self.tree = parse(source)
@@ -32,7 +32,7 @@ class CallFilter:
 
     @property
     def parts(self) -> tuple[Expression, ...]:
-        """The parts of the filter: each must hold for a call that passes."""
+        """Returns the parts of the call filter that must all hold."""
         return _parts(self.expression)
 
     @property
@@ -45,7 +45,7 @@ class CallFilter:
         return any(field.name == name for field in self.fields)
 
     def servers_among(self, servers: Iterable[str]) -> list[str]:
-        """The addresses of servers whose calls may pass, by the parts of the filter that ask for nothing else."""
+        """Returns the addresses of servers whose calls may pass the filter, by its parts that ask only for the server's address."""
         parts = [part for part in self.parts if {field.name for field in part.fields} == {"server.ip"}]
         return [ip for ip in servers if all(part.passes(lambda _: [ip]) for part in parts)]  # noqa: B023
 
@@ -53,22 +53,22 @@ class CallFilter:
         return str(self.tree)
 
     def again(self, source: str) -> CallFilter:
-        """A call filter of the same kind from other text."""
+        """Returns a call filter made from other text."""
         return CallFilter(source)
 
     def passes(self, record: CallRecord | Mapping[str, Any]) -> bool:
-        """Whether a call that is a record already passes the filter."""
+        """Whether a call passes the filter, given its record."""
         return self.expression.passes(of_record(record))
 
 
 class SampleFilter:
-    """A filter over the fields of samples and of the calls that brought them; with `of_counters`, of formatted values."""
+    """A filter over the fields of samples and of their calls; with `of_counters`, over those of formatted values."""
 
     def __init__(self, source: str, *, of_counters: bool = False) -> None:
         self.tree = parse(source)
         self._of_counters = of_counters
         parts = _parts(bind(self.tree, source, counter_fields() if of_counters else sample_fields()))
-        # What is only about calls is asked of all of them at once, before the values of a buffer are read.
+        # Parts only about calls are asked of all calls at once, before the values of buffers are read.
         self._of_calls = Joined("and", tuple(part for part in parts if not _is_of_values(part)))
         self._of_samples = Joined("and", tuple(part for part in parts if _is_of_values(part)))
 
@@ -86,17 +86,17 @@ class SampleFilter:
         return filter(self._passing(analysis, wanted), sample_records(analysis, wanted))
 
     def test(self, analysis: Analysis) -> Callable[[SampleRecord | CounterRecord], bool]:
-        """Whether a sample passes the filter, or a formatted value."""
+        """Returns the test whether a sample or a formatted value passes the filter."""
         numbers = np.arange(1, len(analysis.calls) + 1)
         return self._passing(analysis, analysis.shown.only(self._wanted(CallColumns(analysis), numbers)))
 
     def _wanted(self, columns: CallColumns, numbers: Numbers) -> list[int]:
-        """The calls among these whose samples may pass the filter."""
+        """Returns the numbers of those calls whose samples may pass the filter."""
         found: list[int] = numbers[self._of_calls.passing(columns, numbers)].tolist()
         return found
 
     def _passing(self, analysis: Analysis, wanted: Selected) -> Callable[[SampleRecord | CounterRecord], bool]:
-        """Returns the test whether a sample passes the filter; its call must be wanted."""
+        """Returns the test whether a sample passes the filter, if its call is `wanted`."""
         number, values = 0, None
         records = CallRecords(analysis)
 
@@ -111,7 +111,7 @@ class SampleFilter:
 
 
 def _parts(expression: Expression) -> tuple[Expression, ...]:
-    """The parts of a filter's expression that must hold, each."""
+    """Returns the parts of a filter's expression that must all hold."""
     if isinstance(expression, Joined) and expression.operator == "and":
         return expression.parts
     return (expression,)

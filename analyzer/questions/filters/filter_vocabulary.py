@@ -1,4 +1,4 @@
-"""What a filter can name besides fields of calls and samples: fields of decoded buffers, methods, and numbers that have names."""
+"""The vocabulary of filters besides fields of calls and samples: fields of decoded buffers, methods, and named numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMED = (Kind.STATUS, Kind.FAULT, Kind.REQUEST_CODE, Kind.COUNTER_TYPE)
 
 
 def numbers_of(kind: Kind) -> Mapping[str, int]:
-    """The names of a kind of numbers that filters can name, in capitals; none of a kind without names."""
+    """Returns the named numbers of a kind that filters can name, by name in capitals; empty for a kind without names."""
     match kind:
         case Kind.STATUS:
             return hresult_numbers() | nt_status_numbers() | win32_numbers()
@@ -42,20 +42,20 @@ def buffer_names() -> frozenset[str]:
 
 
 def named_methods() -> Mapping[str, str]:
-    """The methods of PerflibV2 by their names in small letters, which filters may give without the interface's."""
+    """Returns the methods of PerflibV2 that filters can name, by their names in small letters without the interface's."""
     return {name.removeprefix("PerflibV2").lower(): name for name in PERFLIB_V2_METHODS}
 
 
 def with_article(kind: Kind) -> str:
-    """A kind of a filter's values as messages name it: `a number`, `text`, `in seconds`."""
+    """Returns the kind of a filter's values in the words of messages: `a number`, `text`, `in seconds`."""
     if kind in (Kind.TEXT, Kind.SECONDS, Kind.FLAG, Kind.ANY):
         return {Kind.SECONDS: "in seconds"}.get(kind, str(kind))
     return f"an {kind}" if str(kind)[0] in "aeiou" else f"a {kind}"
 
 
 def vocabulary() -> dict[str, Any]:
-    """The whole vocabulary of filters, for a program that reads filters itself: the fields of calls with kind, paths, choices and
-    meaning, and the grammar."""
+    """Returns the whole vocabulary of filters for the script of the page, which reads filters itself. It has the fields of calls
+    with kind, paths, choices and meaning, and the grammar."""
     return {
         "fields": [
             [field.name, field.kind.name, list(field.paths), list(field.choices), field.meaning]

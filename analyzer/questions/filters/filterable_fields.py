@@ -1,13 +1,13 @@
-"""The fields that a filter may name, read off the record types (`results/calls/call.py`, `results/records/sample.py`).
+"""The fields that a filter may name, taken from the record types (`results/calls/call.py`, `results/records/sample.py`).
 
-A field's name is its path in the record, its meaning the record's own `doc`, its kind follows from its type and unit. This module
-adds three things: names for what is asked most (`_SHORT`), names without a side for what both sides have, and the parameters of
-stubs, which a record keeps by the spelling of the IDL.
+A field's name is its path in the record, its meaning is the record's own `doc`, and its kind follows from its type and unit. This
+module adds three things: short names for frequent questions (`_SHORT`), names without a side for fields of both sides, and the
+parameters of stubs, which a record keeps by the spelling of the IDL.
 
-`FilterField` is all that names and evaluation share. Names and types are settled by `binder.py` with `name`, `kind` and `choices`.
-What evaluates a filter (`fields_as_columns.py`, by columns; the page of `report`, by its script) needs `paths` and `kind` alone.
-The values of a field are those of all its paths, in that order, with lists opened and nulls left out. A `GROUP` gives true where
-anything is there. Times and durations are in nanoseconds, and `smb.session_id` is a number.
+Names and evaluation share only `FilterField`. `binder.py` settles names and types with `name`, `kind` and `choices`. Code that
+evaluates a filter (`fields_as_columns.py`, by columns; the page of `report`, by its script) needs only `paths` and `kind`. The
+values of a field are those of all its paths, in that order, with lists opened and nulls left out. A `GROUP` gives true if it
+contains anything. Times and durations are in nanoseconds, and `smb.session_id` is a number.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ TEXTS = frozenset({Kind.TEXT, Kind.CHOICE, Kind.METHOD, Kind.INTERFACE, Kind.NAM
 
 
 class FilterField(Struct, frozen=True):
-    """One field that a filter may name. `paths` state where its values are in a record; more than one where a field has several
-    values at once. A field `of_value` is in the record of a sample or a formatted value, another in that of its call."""
+    """One field that a filter may name. `paths` are the places of its values in a record; a field with several values at once has
+    several. A field `of_value` is in the record of a sample or a formatted value, any other in that of its call."""
 
     name: str
     kind: Kind
@@ -41,7 +41,7 @@ class FilterField(Struct, frozen=True):
     of_value: bool = False
 
 
-# What is asked most, by shorter names, and names that stand for several fields.
+# Short names for frequent questions, and names that stand for several fields.
 _SHORT = (
     FilterField("frame", Kind.NUMBER, "any frame of request or response", ("request.frames", "response.frames")),
     FilterField("ip", Kind.ADDRESS, "address of client or server", ("client.ip", "server.ip")),
@@ -155,7 +155,7 @@ _KINDS = {bool: Kind.FLAG, int: Kind.NUMBER, float: Kind.NUMBER, str: Kind.TEXT,
 
 
 def _plain_types(hint: Any) -> Iterator[Any]:
-    """What a value of a filter's field may be, None aside; of several values what each may be."""
+    """Yields the types that a value of a filter's field may have, without None; for a tuple, the type of its items."""
     origin = get_origin(hint)
     if origin in (Union, UnionType):
         for part in get_args(hint):
@@ -169,14 +169,14 @@ def _plain_types(hint: Any) -> Iterator[Any]:
 
 
 def _meta(hint: Any) -> Meta:
-    """What a record type says of a field that a filter may name."""
+    """Returns what a record type states about a field that a filter may name."""
     while get_origin(hint) is not Annotated:
         hint = next(part for part in get_args(hint) if get_origin(part) is Annotated)
     return next(meta for meta in hint.__metadata__ if isinstance(meta, Meta) and meta.description)
 
 
 def _of_record(kind: type[Struct], path: str = "") -> Iterator[FilterField]:
-    """The filter fields of a record type, and of what its fields are made of."""
+    """Yields the filter fields of a record type, and those of the records in its fields."""
     hints = get_type_hints(kind, include_extras=True)
     for key in kind.__struct_fields__:
         meta, types = _meta(hints[key]), list(_plain_types(hints[key]))
@@ -198,7 +198,7 @@ def _of_record(kind: type[Struct], path: str = "") -> Iterator[FilterField]:
 
 
 def _words(kind: Any) -> Iterator[Any]:
-    """The words of a fixed set that a filter's field may have."""
+    """Yields the words that a filter's field may have if they are a fixed set."""
     if get_origin(kind) is Literal:
         yield from get_args(kind)
     elif isinstance(kind, EnumMeta):
@@ -206,7 +206,7 @@ def _words(kind: Any) -> Iterator[Any]:
 
 
 def _by_name(fields: Iterator[FilterField]) -> dict[str, FilterField]:
-    """Fields of filters by their names. The first of a name stays: a time that filters compare stands before its text."""
+    """Returns filter fields by name. The first of a name stays: a time that filters compare stands before its text."""
     found: dict[str, FilterField] = {}
     for field in fields:
         found.setdefault(field.name, field)
@@ -214,7 +214,7 @@ def _by_name(fields: Iterator[FilterField]) -> dict[str, FilterField]:
 
 
 def _params() -> Iterator[tuple[str, Kind, str, str]]:
-    """Yields the parameters of stubs as fields of filters: name, kind, meaning, and the path of its value in `params`."""
+    """Yields the parameters of stubs as filter fields: name, kind, meaning, and the path of the value in `params`."""
     for param, (kind, meaning) in _PARAMS.items():
         of_value = kind if kind is not Kind.HANDLE else Kind.GUID
         yield param, of_value, meaning, f"{param}.uuid" if kind is Kind.HANDLE else param
@@ -223,7 +223,7 @@ def _params() -> Iterator[tuple[str, Kind, str, str]]:
 
 
 def _without_side(own: Mapping[str, FilterField]) -> Iterator[FilterField]:
-    """Filter fields of each side, under their name without the side: the values of both."""
+    """Yields the filter fields of each side under their name without the side; they have the values of both sides."""
     for name, field in own.items():
         side, _, rest = name.partition(".")
         if side == "request" and rest:
@@ -255,21 +255,21 @@ def _of_values(kind: type[Struct]) -> dict[str, FilterField]:
 
 @cache
 def sample_fields() -> Mapping[str, FilterField]:
-    """The fields of samples by name: their own, and those of the call that brought them."""
+    """Returns the filter fields of samples by name: their own, and those of their call."""
     own = _of_values(SampleRecord)
     return {**own, **{name: field for name, field in call_fields().items() if name not in own}}
 
 
 @cache
 def counter_fields() -> Mapping[str, FilterField]:
-    """The fields of formatted values by name: their own, and those of the call that brought the reading."""
+    """Returns the filter fields of formatted values by name: their own, and those of the reading's call."""
     own = _of_values(CounterRecord)
     return {**own, **{name: field for name, field in call_fields().items() if name not in own}}
 
 
 def buffer_field(name: str) -> FilterField | None:
-    """A filter field of decoded lpData: `buffer.` or `response.buffer.` with names of `ksy/` after it, at any depth in that
-    order."""
+    """Returns the filter field for decoded lpData with this name: `buffer.` or `response.buffer.`, then names of `ksy/` in order,
+    at any depth. None for any other name."""
     for prefix, sides in (
         ("buffer.", BOTH_SIDES),
         ("request.buffer.", ("request",)),

@@ -41,7 +41,7 @@ _END = f"(?!{WORD_CHARACTER})"
 
 
 def _words(words: str) -> str:
-    """Keywords of the filter grammar in capitals or small letters, and no others: without regard to case `s` would be `ſ` too."""
+    """Returns the pattern of filter keywords in capitals or small letters. To ignore case would also match `ſ` for `s`."""
     return re.sub("[a-z]", lambda letter: f"[{letter[0]}{letter[0].upper()}]", f"({words})")
 
 
@@ -112,7 +112,7 @@ _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}
 
 
 def parse(source: str) -> Node:
-    """Parses the text of a filter to its tree; `FilterError` where it is none."""
+    """Parses the text of a filter to its tree. Raises `FilterError` if it is no filter."""
     if len(source) > MAX_LENGTH:
         raise FilterError(f"a filter may have {MAX_LENGTH:,} characters, this one has {len(source):,}", source, (0, 1))
     if not source.strip():
@@ -129,18 +129,18 @@ def _parser() -> Lark:
     return Lark(_GRAMMAR, parser="lalr", propagate_positions=True)
 
 
-# What Python's `\w` and `\s` are to JavaScript.
+# Python's `\w` and `\s` in JavaScript.
 _WORD_IN_JAVASCRIPT = r"\p{L}\p{N}_"
 _SPACE_IN_JAVASCRIPT = r"[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 
 
 def tables() -> dict[str, Any]:
-    """The filter grammar as an LALR parser, without lark.
+    """Returns the filter grammar as tables of an LALR parser, for programs without lark.
 
-    `terminals` are names and JavaScript patterns in the order they are tried; text of those in `ignore` is skipped. A state says by
-    the name of a terminal or rule what follows: a state, or -1 less the number of the rule that ends there. A rule has the name of
-    what it makes, that of its tree, what becomes of each part (`k` kept, `i` its parts in its place, `d` dropped), and whether a
-    single part stands for the tree.
+    `terminals` are names and JavaScript patterns in the order in which they are tried; text of those in `ignore` is skipped. A
+    state maps the name of a terminal or rule to what follows: a state, or -1 minus the number of the rule that ends there. A rule
+    has the name of what it makes, the name of its tree, a letter for each part (`k` kept, `i` replaced by its own parts, `d`
+    dropped), and whether a single part stands for the tree.
     """
     data, memo = _parser().memo_serialize([TerminalDef, Rule])
     parser = data["parser"]["parser"]
@@ -195,7 +195,7 @@ def _rule(rule: dict[str, Any]) -> list[Any]:
 
 
 class _Builder:
-    """Makes our tree nodes of lark's for a filter."""
+    """Makes the tree of a filter from lark's tree."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -301,7 +301,7 @@ def _place(part: Tree[Token] | Token) -> Place:
 
 
 def _explain(error: UnexpectedInput, source: str) -> NoReturn:
-    """Says in our words what the parser did not understand in a filter."""
+    """Raises `FilterError`: says in our words what the parser did not understand in a filter."""
     parser = getattr(error, "interactive_parser", None)
     wanted: set[str] = parser.accepts() if parser is not None else set()
     if isinstance(error, UnexpectedCharacters):
@@ -337,7 +337,7 @@ _SIGNS = (
 
 
 def _wanted(terminals: set[str]) -> str:
-    """What may stand at a place of a filter, in words."""
+    """Returns in words what may stand at a place of a filter."""
     if "WORD" in terminals:
         return "a field or a value"
     signs = ", ".join(sign for terminal, sign in _SIGNS if terminal in terminals)

@@ -1,4 +1,4 @@
-"""Machines and accounts as users write them in options: text in, and then for each call or session whether it is one of them."""
+"""Machines and accounts in options: takes the text, then says of each call or session whether it is one of them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ ANONYMOUS = "anonymous"
 
 
 class Party(Struct, frozen=True):
-    """A machine as a user wrote it in an option, or all machines of a network. `text` is what the user wrote: an address, a
-    network, or a name the traffic gives."""
+    """A machine that a user wrote in an option, or all machines of a network. `text` is an address, a network, or a name that the
+    traffic states."""
 
     text: str
     network: IPv4Network | IPv6Network | None
@@ -22,7 +22,7 @@ class Party(Struct, frozen=True):
 
     @classmethod
     def from_text(cls, text: str) -> Party:
-        """The machine that an option names; raises `ValueError` for what can be none."""
+        """Returns the machine that an option names. Raises `ValueError` for text that can be no machine."""
         try:
             return cls(text, ip_network(text.strip("[]"), strict=False))
         except ValueError:
@@ -34,7 +34,7 @@ class Party(Struct, frozen=True):
         return cls(text, None)
 
     def is_at(self, ip: str, names: Sequence[str]) -> bool:
-        """Whether the machine has this address, or one of these names: in whole, or as far as the first dot."""
+        """Whether the machine of an option has this address or one of these names, whole or up to the first dot."""
         if self.network is not None:
             try:
                 return ip_address(ip) in self.network

@@ -1,4 +1,4 @@
-"""What a user asks for by names, asked of an analysis that holds pseudonyms: the same, by the pseudonyms of these names."""
+"""Replaces the names in a user's filter and selection by pseudonyms, because a redacted analysis holds only these."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from analyzer.questions.filters.machines_and_accounts import ANONYMOUS, Account,
 
 
 class RenamedFilter:
-    """A filter with pseudonyms in place of the user's names, made when it is first asked for something: only then all names are
-    known."""
+    """A filter with pseudonyms in place of the user's names. It is made on first use, because only then all names are known."""
 
     def __init__(self, original: Any, names: Pseudonyms) -> None:
         self._original, self._names = original, names
@@ -27,7 +26,7 @@ class RenamedFilter:
 
     @property
     def fields(self) -> Any:
-        """The fields the renamed filter asks for, which renaming leaves."""
+        """Returns the fields that the renamed filter asks for; these have no pseudonyms."""
         return self._original.fields
 
     def __str__(self) -> str:

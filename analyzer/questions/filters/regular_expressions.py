@@ -1,7 +1,7 @@
-"""Regular expressions for `matches`, by an engine whose time is linear in the text: no pattern can make it hang.
+"""Regular expressions for a filter's `matches`. The engine's time is linear in the text, so that no pattern can make it hang.
 
-The engine is that of the Rust crate `regex`, which polars, our library for tables, has built in. Letters match without regard to
-case, like in Wireshark, unless the pattern says `(?-i)`.
+The engine is that of the Rust crate `regex`, which polars, our library for tables, has built in. Case is ignored, like in
+Wireshark, unless the pattern says `(?-i)`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _REMEMBERED = 4096
 
 
 class PatternError(ValueError):
-    """The error that a text is no regular expression; `str()` says why."""
+    """The error for a text that is no regular expression; `str()` says why."""
 
 
 class Pattern:
@@ -37,12 +37,12 @@ class Pattern:
 
 
 def _storable(text: str) -> str:
-    """Text for the regular-expression engine: a lone surrogate has no UTF-8 form; it is looked at as an escape."""
+    """Returns text for the regular-expression engine. A lone surrogate has no UTF-8 form and becomes an escape."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _reason(message: str) -> str:
-    """Why the engine refused a regular expression, without the drawing around it."""
+    """Returns why the engine refused a regular expression, without the drawing around the message."""
     for line in message.splitlines():
         if line.startswith("error: "):
             return line.removeprefix("error: ")

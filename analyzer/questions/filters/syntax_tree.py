@@ -1,7 +1,7 @@
-"""What a filter says, as a tree, and the tree as text again: `parse(str(tree)) == tree`.
+"""The syntax tree of a filter, which can be written as text again: `parse(str(tree)) == tree`.
 
-The tree is what was written, without a meaning yet: whether a word is a field or a value is decided when it is bound
-(`binder.py`). Positions in the text are kept for messages and are no part of equality.
+The tree has no meaning yet: `binder.py` decides whether a word is a field or a value. Positions in the text are kept for messages
+and do not count for equality.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NOWHERE: Place = (0, 0)
 
 
 class FilterError(InputError):
-    """The error that a filter cannot be used: one sentence, and where in the text."""
+    """The error for a filter that cannot be used: one sentence, and the place in the text."""
 
     def __init__(self, sentence: str, source: str, at: Place) -> None:
         self.sentence, self.source = sentence, source
@@ -52,7 +52,7 @@ def _pointed_at(source: str, start: int, stop: int) -> str:
 
 
 class _Placed(Struct, frozen=True):
-    """A part of a filter that knows its place in the text, `at`, and is equal to the same part at another place."""
+    """A part of a filter with its place in the text, `at`. Equality ignores the place."""
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and _without_place(self) == _without_place(other)
@@ -109,7 +109,7 @@ Operand = Word | Text | Function
 
 
 class Range(Struct, frozen=True):
-    """A range in a filter: everything from `low` to `high`, both included."""
+    """A range in a filter: from `low` to `high`, both included."""
 
     low: Operand
     high: Operand
@@ -123,7 +123,7 @@ class Range(Struct, frozen=True):
 
 
 class Exists(Struct, frozen=True):
-    """A field alone in a filter: it has a value."""
+    """A field alone in a filter: it asks whether the field has a value."""
 
     operand: Operand
 
@@ -132,7 +132,7 @@ class Exists(Struct, frozen=True):
 
 
 class Compare(_Placed, frozen=True):
-    """A comparison in a filter: two operands and an operator, `any` or `all` before them where it was written."""
+    """A comparison in a filter: two operands and an operator, with `any` or `all` if written before them."""
 
     left: Operand
     operator: Operator
@@ -191,5 +191,5 @@ Node = Exists | Compare | In | Not | And | Xor | Or
 
 
 def _inside(part: Node, *loose: type) -> str:
-    """A part of a filter as text, in parentheses where it would otherwise fall apart."""
+    """Returns a part of a filter as text, in parentheses if it needs them."""
     return f"({part})" if isinstance(part, loose) else str(part)

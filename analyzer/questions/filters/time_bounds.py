@@ -43,8 +43,8 @@ class TimeBound(Struct, frozen=True):
         )
 
     def at(self, facts: CaptureFacts) -> int:
-        """The moment of an option as a time in this capture. A time of day is of the day of the first frame, and of the next where
-        the capture began after it and goes on until then."""
+        """Returns the moment of an option as a time in this capture. A time of day is on the day of the first frame. If the capture
+        began later that day and lasts until then, it is on the next day."""
         first, last = facts.first_time_ns, facts.last_time_ns
         if self.kind == "absolute" or first is None:
             return self.ns
@@ -56,7 +56,7 @@ class TimeBound(Struct, frozen=True):
         return moment + _DAY_NS if moment < first and moment + _DAY_NS <= last else moment
 
     def after(self, first_ns: int) -> int:
-        """The moment of an option as a time in a capture of which no more than the time of its first frame is known."""
+        """Returns the moment of an option as a time in a capture of which only the time of the first frame is known."""
         if self.kind == "absolute":
             return self.ns
         if self.kind == "relative":

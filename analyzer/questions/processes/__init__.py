@@ -1,1 +1,1 @@
-"""Which processes ran on machines, as answers about Process show them."""
+"""The processes that ran on machines, as answers about the counterset Process show them."""

@@ -1,11 +1,11 @@
-"""What is odd about names and parents of processes: marks with their reasons. Names alone prove nothing, and most that look odd
-are harmless; so a rule marks a name only where usual programs do not have such names (tests/questions/processes has 360 of them).
+"""Marks odd names and parents of processes, with reasons. Names alone prove nothing, and most odd ones are harmless. So a rule
+marks a name only if usual programs do not have such names (tests/questions/processes has 360 of them).
 
-* A name *resembles* a program of Windows where one letter is changed, added, left out or swapped with its neighbour, or digits
-  stand for letters. Programs that malware borrows names of (MITRE ATT&CK T1036.005), as the poster "Hunt Evil" of the SANS
-  Institute lists them, and the hosts of Windows that run other code.
-* A name looks *random* where it is of letters alone, changes between capitals and small letters at almost every one, and has pairs
-  of letters that words do not have. Tools make up such names for programs that they copy to a machine (Metasploit's
+* A name *resembles* a program of Windows if one letter is changed, added, left out or swapped with its neighbour, or if digits
+  stand for letters. The programs are those whose names malware borrows (MITRE ATT&CK T1036.005), as listed in the poster "Hunt
+  Evil" of the SANS Institute, and the hosts of Windows that run other code.
+* A name looks *random* if it has only letters, changes between capitals and small letters at almost every one, and has pairs of
+  letters that words do not have. Tools make up such names for programs that they copy to a machine (Metasploit's
   Rex::Text.rand_text_alpha, impacket's serviceinstall.py).
 """
 
@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from analyzer.results.records.process import ProcessMark, ProcessMarkKind
 
-# What marks say, before their reason.
+# The words of each kind of mark, before its reason.
 MARK_WORDS: Mapping[ProcessMarkKind, str] = {
     "resembles": "the name resembles that of a program of Windows",
     "random": "the name looks random",
@@ -39,7 +39,7 @@ _OF_WINDOWS = (
     ),
     *("conhost", "dllhost", "rundll32", "spoolsv", "taskhost"),
 )
-# Those that a name of so many letters may be one letter away from.
+# The programs from which a name of this length may differ by one letter.
 _NEARLY_OF_LENGTH = {
     length: tuple(known for known in _OF_WINDOWS if abs(len(known) - length) <= 1)
     for length in range(1, max(map(len, _OF_WINDOWS)) + 2)
@@ -81,7 +81,7 @@ _RARE = {
 
 
 def parent_marks(name: str, parent: int | None, services: frozenset[int]) -> tuple[ProcessMark, ...]:
-    """What is odd about the parent of a process. `services` are the process ids of the service control manager, as far as they were
+    """Returns the marks for an odd parent of a process. `services` are the process ids of the service control manager that were
     seen: it starts every svchost ("Hunt Evil")."""
     if parent is None or not services or parent in services or _EXTENSION.sub("", name).casefold() != "svchost":
         return ()
@@ -90,7 +90,7 @@ def parent_marks(name: str, parent: int | None, services: frozenset[int]) -> tup
 
 
 def name_marks(name: str) -> tuple[ProcessMark, ...]:
-    """What is odd about the name of a process, nothing of a usual one."""
+    """Returns the marks for an odd name of a process; none for a usual name."""
     plain = _EXTENSION.sub("", name) if "." in name else name
     found = (_resemblance(plain.casefold()), _randomness(plain))
     return tuple([mark for mark in found if mark is not None])
@@ -112,8 +112,8 @@ def _resemblance(plain: str) -> ProcessMark | None:
 
 
 def _is_one_change_away(text: str, known: str) -> bool:
-    """Whether two process names are one change apart: one letter is changed, added, left out or swapped with the next (a
-    Damerau-Levenshtein distance of 1) in a text that is another and at most one letter longer or shorter."""
+    """Whether two different process names have a Damerau-Levenshtein distance of 1. Then one letter is changed, added, left out or
+    swapped with the next. Their lengths differ by at most one."""
     start = 0
     while start < min(len(text), len(known)) and text[start] == known[start]:
         start += 1

@@ -1,8 +1,8 @@
-"""The processes of machines: an analysis in, a `ProcessRecord` for each process that was to be seen in any answer out.
+"""Makes a `ProcessRecord` for each process of a machine that any answer of an analysis shows.
 
-That a process was there, and when, is what `who_looked_at_what.findings` sees in answers about Process; that it started or ended
-between two of them is what answers say that list processes without it. Parent, start, processor time and memory are displayed
-values of the instance (`series.reading_batches`) in the answers in which its process id is the same.
+`who_looked_at_what.findings` sees in answers about Process that a process was there, and when. If answers that list processes lack
+it, it started or ended between two of them. Parent, start, processor time and memory are displayed values of the instance
+(`series.reading_batches`), in the answers that state the same process id.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _COUNTERS = {
 }
 # Instances of Process V2 are called by name and process id.
 _WITH_PID = re.compile(r"(?P<name>.+):(?P<pid>\d+)", re.DOTALL)
-# Of Idle and System, Windows counts from the beginning of its own clock, 1601.
+# For Idle and System, Windows counts from the beginning of its own clock, 1601.
 _LONGEST_S = 100 * 366 * 86_400
 # An instance without a process id.
 _NO_PID = -1
@@ -56,7 +56,7 @@ _Floats = npt.NDArray[np.float64]
 
 
 class _Values(Struct):
-    """What the counter values of a process say, answer by answer."""
+    """The counter values of one process, answer by answer."""
 
     parent: int | None = None
     started_ns: int | None = None
@@ -65,10 +65,10 @@ class _Values(Struct):
 
 
 class ProcessTable(Struct, frozen=True):
-    """The processes, machine by machine in the order of their first sightings, by columns: a record is made of a row that is looked
-    at.
+    """The table of processes, by columns: machine by machine, in the order of their first sightings. A record is made of a row when
+    it is looked at.
 
-    `keys` have server, name and process id. `first` and `last` are what was seen of a process first and last.
+    `keys` have server, name and process id. `first` and `last` are the first and the last sighting of each process.
     """
 
     keys: Sequence[_Key]
@@ -127,7 +127,7 @@ class ProcessTable(Struct, frozen=True):
 
 
 def process_table(analysis: Analysis, found: ActivityFindings) -> ProcessTable:
-    """The processes in what was found of counters."""
+    """Returns the table of processes in the findings about counters."""
     sighted = _by_machine(_sighted(found.images))
     keys, images = list(sighted), list(sighted.values())
 
@@ -174,7 +174,7 @@ def process_records(analysis: Analysis) -> list[ProcessRecord]:
 
 
 def _sighted(images: Iterable[ImageRecord]) -> dict[_Key, list[ImageRecord]]:
-    """The sightings of each process, through whatever counterset."""
+    """Returns the sightings of each process, from all countersets."""
     found: dict[_Key, list[ImageRecord]] = {}
     for image in images:
         name, pid = _named(image.name, image.pid) if ":" in image.name else (image.name, image.pid)
@@ -184,7 +184,7 @@ def _sighted(images: Iterable[ImageRecord]) -> dict[_Key, list[ImageRecord]]:
 
 
 def _by_machine(sighted: dict[_Key, list[ImageRecord]]) -> dict[_Key, list[ImageRecord]]:
-    """Processes by machine: those of the machine that was seen first, then those of the next."""
+    """Sorts processes by machine, in the order in which the machines were first seen."""
     machines = {server: number for number, server in enumerate(dict.fromkeys(key[0] for key in sighted))}
     if len(machines) <= 1:
         return sighted
@@ -192,7 +192,7 @@ def _by_machine(sighted: dict[_Key, list[ImageRecord]]) -> dict[_Key, list[Image
 
 
 def _named(name: str, pid: int | None) -> tuple[str, int | None]:
-    """The name of a process without its id, and the id."""
+    """Splits an instance name into the name of a process and its process id."""
     match = _WITH_PID.fullmatch(name)
     if match is not None and pid in (None, int(match["pid"])):
         return match["name"], int(match["pid"])
@@ -200,7 +200,7 @@ def _named(name: str, pid: int | None) -> tuple[str, int | None]:
 
 
 def _parent_names(keys: Sequence[_Key], values: Sequence[_Values]) -> list[str | None]:
-    """The names of parents that were seen and are not younger, each where it is the only one."""
+    """Returns the name of each process's parent, if exactly one process has the parent's id and is not younger."""
     by_pid: dict[tuple[str, int | None], list[int]] = {}
     if any(one.parent is not None for one in values):
         for row, (server, _, pid, _) in enumerate(keys):
@@ -232,7 +232,7 @@ def _course(parts: Sequence[_Floats]) -> Course | None:
 
 
 def _may_state_parents(analysis: Analysis) -> bool:
-    """Whether values may state who created a process: in answers of the registry, or of a counter that was described so."""
+    """Whether values of the analysis may state who created a process: in answers of the registry, or of a counter for it."""
     kinds = analysis.calls.column("response_buffer_kind")
     return bool((kinds == KIND_NUMBERS["winperf"]).any()) or any(
         _kind_of(counter_names(catalog, guid, number)) == _PARENT
@@ -243,7 +243,7 @@ def _may_state_parents(analysis: Analysis) -> bool:
 
 
 class _OfProcesses:
-    """The series that say something of a process."""
+    """Selects the series whose counters describe a process."""
 
     def takes_counter(self, objects: Sequence[str], counters: Sequence[str]) -> bool:
         return _kind_of(counters) is not None and any(IMAGES.match(name) is not None for name in objects)
@@ -253,12 +253,12 @@ class _OfProcesses:
 
 
 def _kind_of(counters: Sequence[str]) -> int | None:
-    """What a counter says of a process (times, memory, id), None for nothing that is asked for."""
+    """Returns which fact about a process a counter states (times, memory, id), None for any other counter."""
     return next((_COUNTERS[name.casefold()] for name in counters if name.casefold() in _COUNTERS), None)
 
 
 def _values(batches: Iterable[Batch]) -> dict[tuple[str, str, int | None], _Values]:
-    """What counter values say of each process, by server, name and process id."""
+    """Returns the counter values of each process, by server, name and process id."""
     found: dict[tuple[str, str, int | None], _Values] = {}
     for batch in batches:
         for plan, rows in batch.plans:
@@ -268,7 +268,7 @@ def _values(batches: Iterable[Batch]) -> dict[tuple[str, str, int | None], _Valu
 
 
 class _Instances:
-    """The process instances of a plan: of each place, which instance it is of, and what it says of it."""
+    """The process instances of a plan: the instance of each place, and which fact about it the place states."""
 
     def __init__(self, plan: ValuePlan) -> None:
         numbers: dict[tuple[str, str, str | None, int | None], int] = {}
@@ -289,7 +289,7 @@ class _Instances:
 def _take(
     found: dict[tuple[str, str, int | None], _Values], batch: Batch, instances: _Instances, rows: npt.NDArray[np.int64]
 ) -> None:
-    """Takes values of processes in some rows of a batch, which are those of all answers of a plan."""
+    """Takes the values of processes from the rows of a batch that one plan describes."""
     places = batch.place[rows]
     kinds, why = instances.kinds[places], batch.why[rows]
     is_id = (kinds == _PID) | (kinds == _PARENT)

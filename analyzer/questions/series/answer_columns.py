@@ -1,7 +1,7 @@
-"""Answers as columns: calls in, the values and clocks of each answer and its plan out (`value_plans`), and its instances.
+"""Reads answers into columns: calls in, values, clocks, plan (`value_plans`) and instances of each answer out.
 
-A viewer is a query handle, or an open of the pipe for winperf. For each one this keeps which instances its groups had in the answer
-before, and how many answers there were, which is what makes a pair or breaks it (`series`).
+A viewer is a query handle, or an open of the pipe for winperf. For each viewer, this module keeps the instances that its groups had
+in the answer before, and how many answers there were. Both make or break a pair of readings (`series`).
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ Clocks = tuple[int | None, int | None, int | None]
 class Answer(Struct, eq=False):
     """The counter values of one answer, and what the pairs of its readings depend on.
 
-    `values` are all of the answer; `numbers` marks those that are numbers (None: all but error blocks), and `texts` has the others.
-    `clocks` are ticks, frequency and system time of the answer, `object_clocks` ticks and frequency of each object.
-    `answers` counts the answers of each group so far, `lost` those of the viewer that could not be read in full, up to this one
-    (`lost_before`: before it). `firsts` are rows of which no reading was before, with the reason where there is more to say.
-    `data` is the buffer, where the plan has no layout and has all values.
+    `values` has all values of the answer. `numbers` marks those that are numbers (None: all but error blocks), and `texts` has the
+    others. `clocks` are ticks, frequency and system time of the answer, `object_clocks` ticks and frequency of each object.
+    `answers` counts the answers of each group so far. `lost` counts the answers of the viewer that could not be read in full, up to
+    this one (`lost_before`: before it). `firsts` are rows without an earlier reading, with the reason if there is more to say.
+    `data` is the buffer, if the plan has no layout and has all values.
     """
 
     plan: ValuePlan
@@ -71,9 +71,9 @@ class Answer(Struct, eq=False):
 
 
 class _Viewer(Struct):
-    """Who reads counters: a query handle, or an open of the pipe. `groups` numbers what is answered together: the instances of one
-    counter added to a query, or of one object. By these numbers: `answers` counts their answers, `now` has the values of the last
-    one, `before` those of the one before."""
+    """A viewer of counters: a query handle, or an open of the pipe. `groups` numbers what is answered together: the instances of
+    one counter added to a query, or of one object. By these numbers, `answers` counts their answers, `now` has the instances of the
+    last answer, `before` those of the answer before."""
 
     key: Key
     lost: int = 0
@@ -84,7 +84,7 @@ class _Viewer(Struct):
     last: ValuePlan | None = None
 
     def numbered(self, key: Key) -> int:
-        """The number of a group of counters of this viewer."""
+        """Returns the viewer's number for a group of counters; gives a new group a number."""
         number = self.groups.get(key)
         if number is None:
             number = self.groups[key] = len(self.groups)
@@ -139,7 +139,7 @@ class Answers:
         is_whole = call.state == "complete"
         if found is not None:
             read, binding = found
-            # What the blocks mean may be unknown for a while (see `pcq.queries`): for a series, that is an answer lost.
+            # What the blocks mean may be unknown for a while (see `pcq.query_handles`): for a series, that is an answer lost.
             damaged = not is_whole or (len(read.values) > 0 and not (query is not None and query.blocks))
             plan = binding.once(
                 (viewer.key, damaged),
@@ -241,12 +241,12 @@ class Answers:
         return self._winperf_rows_plan(viewer, call, handle, rows, layout.objects, layout, ids)
 
     def _columns_of(self, call: Call) -> Callable[[WinPerfObject], list[bool]]:
-        """Which counters of a winperf object are read."""
+        """Returns a function that says which counters of a winperf object are read."""
         table = self._analysis.name_tables.table_of(call.server)
         return lambda item: self.registry.choice.columns(call.server, item.name_index, item.definitions, table)
 
     def _ids_of(self, call: Call, layout: WinperfLayout) -> Ints:
-        """Where the counter values stand in an answer that distinguish instances."""
+        """Returns where the counter values that distinguish instances stand in a winperf answer."""
         columns = self._columns_of(call)
         objects = ((item, any(columns(item))) for item in layout.objects)
         return np.array(list(id_places(objects, self._analysis.name_tables.table_of(call.server))), np.int64)
@@ -280,8 +280,8 @@ class Answers:
     # both
 
     def _begin(self, viewer: _Viewer, answer: Answer, *, damaged: bool) -> None:
-        """Begins the readings of an answer: which groups it answers, and with which instances. One that is damaged proves nothing
-        of what it lacks."""
+        """Begins the readings of an answer: notes its groups and their instances. A damaged answer proves nothing about what it
+        lacks."""
         plan = answer.plan
         answer.lost_before = viewer.lost
         viewer.lost += damaged
@@ -298,7 +298,7 @@ class Answers:
         self._read_through(answer)
 
     def _find_firsts(self, viewer: _Viewer, answer: Answer) -> None:
-        """Notes which rows of an answer have no reading before them, and why that may be."""
+        """Notes which rows of an answer have no earlier reading, and why."""
         plan = answer.plan
         self._seen = grown(self._seen, len(self.registry.states), fill=False)
         live = ~plan.is_error & (plan.at >= 0)
@@ -324,7 +324,7 @@ class Answers:
         return list(self._handles)[number] if number >= 0 else None
 
     def _read_through(self, answer: Answer) -> None:
-        """Notes which query handle the readings came through."""
+        """Notes which handle the readings of an answer came through."""
         whats = answer.plan.whats
         if whats is None:
             return
@@ -333,7 +333,8 @@ class Answers:
 
 
 def why_first(before: Instances | None, now: Instances | None, place: SeriesPlace) -> tuple[Why, str | None]:
-    """Why a reading of a counter has none before it: its instance is new, or its name belonged to another."""
+    """Returns why a reading of a counter has no reading before it: its instance is new, or its name belonged to another
+    instance."""
     had = before.identities_of(place) if before is not None else frozenset()
     has = now.identities_of(place) if now is not None else frozenset()
     gone = had - has
@@ -355,7 +356,7 @@ def _identity_words(identity: Identity) -> str:
 
 
 def grown(array: npt.NDArray[Any], count: int, *, fill: int) -> npt.NDArray[Any]:
-    """An array with room for `count` entries at least, the new ones filled with `fill`."""
+    """Returns a column with room for at least `count` answers or series; the new entries are `fill`."""
     if count <= len(array):
         return array
     more = np.full(max(count, 2 * len(array)) - len(array), fill, array.dtype)
@@ -363,11 +364,11 @@ def grown(array: npt.NDArray[Any], count: int, *, fill: int) -> npt.NDArray[Any]
 
 
 def _in_a_row(rows: Sequence[WinperfRow]) -> tuple[list[WinperfRow], list[int | str | None]]:
-    """The instances as if nothing but their samples were in the answer, and the counter values of these."""
+    """Returns winperf rows renumbered as if the answer held only their samples, and the raw values of these samples."""
     found: list[WinperfRow] = []
     raws: list[int | str | None] = []
     for row in rows:
-        # What does not follow another stays apart.
+        # Rows that do not follow one another stay apart.
         found.append(replace(row, begin=len(raws)))
         raws += [None] * (max(row.samples) + 1)
         for nth, sample in row.samples.items():
@@ -376,7 +377,7 @@ def _in_a_row(rows: Sequence[WinperfRow]) -> tuple[list[WinperfRow], list[int | 
 
 
 def _words(value: int) -> int:
-    """A counter value of 64 bits as unsigned."""
+    """Returns a 64-bit clock of a winperf object as an unsigned number."""
     return value & _MOST
 
 
@@ -386,8 +387,8 @@ def _object_clocks(clocks: Sequence[tuple[int, int]]) -> tuple[Words, Words]:
 
 
 def _columns(raws: Sequence[int | str | None]) -> tuple[Words, Bools, dict[int, str | None]]:
-    """Splits raw counter values into columns: numbers, which of them are numbers, and what the others are. No counter has a number
-    of more than 64 bits: one whose definition states more bytes has no value that could be computed with."""
+    """Splits raw counter values into columns: numbers, which values are numbers, and the other values. A number of more than 64
+    bits counts as no number: nothing can be computed with it."""
     numbers = [isinstance(raw, int) and raw <= _MOST for raw in raws]
     values = np.array([raw if is_number else 0 for raw, is_number in zip(raws, numbers, strict=True)], np.uint64)
     others = {at: raw if isinstance(raw, str) else None for at, raw in enumerate(raws) if not numbers[at]}
@@ -395,7 +396,7 @@ def _columns(raws: Sequence[int | str | None]) -> tuple[Words, Bools, dict[int, 
 
 
 def _winperf_values(data: bytes, read: WinperfParts) -> tuple[Words, Bools | None, dict[int, str | None]]:
-    """All counter values of a winperf block, those of mixed objects among them."""
+    """Returns all counter values of a winperf block, including those of mixed objects."""
     if not any(read.layout.mixed):
         return read.values, None, {}
     pieces: list[Words] = []

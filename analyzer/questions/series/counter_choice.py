@@ -1,6 +1,6 @@
-"""The counters that readings are made of: those that a selection may want, and those that these are computed with.
+"""Chooses the counters to read: those that a selection may want, and those that they are computed with.
 
-This choice comes before anything is made of instances. There may be very many of those.
+The choice is made before anything is made of instances, because there may be very many of these.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COMPANION_FIELDS: Mapping[str, str] = {
 
 
 class CounterChoice:
-    """The counters of which `select` wants series; all are taken if it is None."""
+    """The counters of which `select` wants series. None selects all."""
 
     def __init__(self, select: Select | None) -> None:
         self._select = select
@@ -39,7 +39,7 @@ class CounterChoice:
     def holds(
         self, server: Endpoint, query: QueryView | None, catalog: Catalog
     ) -> Callable[[int, int | None], bool] | None:
-        """Which counter values of an answer are read, by their block and the counter that it states; None for all."""
+        """Returns the test whether an answer's value is read, by its block and the counter that this states; None if all are."""
         if self._select is None:
             return None
 
@@ -52,7 +52,7 @@ class CounterChoice:
         return is_read
 
     def takes(self, server: Endpoint, counterset: str | None, counter_id: int | None, catalog: Catalog) -> bool:
-        """Whether there may be series of a counter that were selected. A counterset that is not known has no names."""
+        """Whether series of this PerflibV2 counter may be selected. An unknown counterset has no names."""
         if self._select is None:
             return True
         key = server.ip, counterset, counter_id
@@ -64,7 +64,7 @@ class CounterChoice:
         return known
 
     def _companions_of(self, server: Endpoint, counterset: str, catalog: Catalog) -> frozenset[int]:
-        """The counters of a counterset that others are computed with, of which there may be series."""
+        """Returns the counters of a counterset that selected counters are computed with."""
         key = server.ip, counterset
         known = self._companions.get(key)
         if known is None:
@@ -81,9 +81,8 @@ class CounterChoice:
     def columns(
         self, server: Endpoint, object_index: int, definitions: Sequence[CounterDefinition], table: NameTable
     ) -> list[bool]:
-        """States for each counter of an object of winperf whether its values are read: because there may be series of it, as the
-        base of one, or because it distinguishes instances. Without such series, nothing is.
-        """
+        """Returns for each counter of a winperf object whether its values are read. They are read if the counter may be selected,
+        if it is the base of such a counter, or if it distinguishes instances. If no counter may be selected, none is read."""
         taken = [self.takes_index(server, object_index, one.name_index, table) for one in definitions]
         if all(taken) or not any(taken):
             return taken
@@ -94,7 +93,7 @@ class CounterChoice:
         ]
 
     def takes_index(self, server: Endpoint, object_index: int, counter_index: int, table: NameTable) -> bool:
-        """Whether there may be series of a winperf counter that were selected."""
+        """Whether series of this winperf counter may be selected."""
         if self._select is None:
             return True
         key = server.ip, object_index, counter_index

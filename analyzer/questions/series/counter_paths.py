@@ -37,7 +37,7 @@ class PathPattern:
         self._pattern = wildcard(wanted)
 
     def fits(self, series: Series, machines: Iterable[str]) -> bool:
-        """Whether a series goes by this counter path on one of the names of its machine."""
+        """Whether this counter path means a series, under any name of the series and of its machine."""
         for path in paths_of(series):
             if self._has_machine:
                 found = any(self._pattern.fullmatch(f"\\\\{machine}{path}") for machine in machines)
@@ -50,7 +50,7 @@ class PathPattern:
 
 
 class PathSelection:
-    """The series that any of some counter paths means; all if there are none. `machines` are the names of each address."""
+    """Selects the series that one of the counter paths means; without paths, all. `machines` are the names of each address."""
 
     def __init__(self, patterns: Sequence[str], machines: Mapping[str, tuple[str, ...]]) -> None:
         self.patterns = [PathPattern(text) for text in patterns]
@@ -58,7 +58,7 @@ class PathSelection:
         self._seen: dict[str, None] = {}
 
     def takes_counter(self, objects: Sequence[str], counters: Sequence[str]) -> bool:
-        """Always true: series are numbered whether they are selected or not, and unknown paths are compared with all of them."""
+        """Always true: unselected series are numbered too, so that a path that fits nothing can be compared with all of them."""
         return True
 
     def __call__(self, series: Series) -> bool:
@@ -71,7 +71,7 @@ class PathSelection:
         return sum(pattern.fits(series, names) for pattern in self.patterns) > 0
 
     def unmatched(self) -> Iterator[tuple[str, list[str]]]:
-        """Counter paths that fitted nothing, each with the paths that come nearest."""
+        """Yields the counter paths that fitted no series, each with the most similar paths."""
         folded = {path[:_COMPARED].casefold(): path for path in self._seen}
         for pattern in self.patterns:
             if not pattern.matched:
@@ -85,16 +85,16 @@ class PathSelection:
 
 
 def _sharing_letters(wanted: str, paths: Iterable[str]) -> list[str]:
-    """The counter paths that have most letters in common with the one wanted, wherever these stand in it."""
+    """Returns the counter paths that share the most letters with the wanted one, in any order."""
     letters = Counter(wanted)
     return nlargest(_NEAREST, paths, key=lambda path: (letters & Counter(path)).total() / (len(wanted) + len(path) + 1))
 
 
 def wildcard(text: str) -> re.Pattern[str]:
-    """A part of a counter path with `*` and `?` as a regular expression for whole names, letters without case.
+    """Returns a regular expression for a part of a counter path with `*` and `?`. It matches whole names and ignores case.
 
-    Each part between stars is looked for behind the one before it, and never again elsewhere when a later one is not found. A group
-    that gives nothing back (`(?>...)`) keeps the time linear in the name, which is the capture's.
+    Each part between stars is looked for behind the one before it, and nowhere else if a later part is not found. A group without
+    backtracking (`(?>...)`) keeps the time linear in the name, which comes from the capture.
     """
     first, *others = [_without_stars(part) for part in re.split(r"\*+", text)]
     if others:
@@ -108,6 +108,6 @@ def _without_stars(part: str) -> str:
 
 
 def paths_of(series: Series) -> Iterator[str]:
-    """Every counter path a series goes by, without its machine."""
+    """Yields every counter path of a series, without its machine."""
     for group, counter in product(series.objects, series.counters):
         yield f"\\{group}({series.instance})\\{counter}" if series.instance else f"\\{group}\\{counter}"

@@ -1,4 +1,4 @@
-"""Displayed values as records (docs/output.md, `counters`): one a reading, or with an interval one a bucket that has readings."""
+"""Makes the records of `counters` from displayed values (docs/output.md): one a reading, or with an interval one a bucket."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _MAX_INTERVAL_NS = 366 * 86_400 * NS_PER_S
 
 
 def selection_of(patterns: Iterable[str], machines: Callable[[], Mapping[str, tuple[str, ...]]]) -> PathSelection:
-    """The series that counter paths mean. `machines` gives the names of each address, by any of which a path may call it; it is
-    asked only where a path names a machine."""
+    """Returns the selection of series that counter paths mean. `machines` returns the names of each address. It is only called if a
+    path names a machine."""
     wanted = list(patterns)
     named = any(text.strip().startswith("\\\\") for text in wanted)
     return PathSelection(wanted, machines() if named else {})
@@ -34,7 +34,7 @@ def selection_of(patterns: Iterable[str], machines: Callable[[], Mapping[str, tu
 def counter_batches(
     analysis: Analysis, selection: PathSelection, passes: Callable[[CounterRecord], bool] | None = None
 ) -> Iterator[Batch]:
-    """The readings of the counter series selected, those whose records pass."""
+    """Yields batches of the readings of the selected counter series; with `passes`, only readings whose records pass."""
     for batch in readings(analysis, selection):
         if passes is None:
             yield batch
@@ -50,8 +50,8 @@ def counter_records(
     *,
     exact: bool = False,
 ) -> Iterator[CounterRecord | BucketRecord]:
-    """The records of `counters`, in the order of the calls, those that pass; with `interval_ns` those of their `buckets`. `exact`
-    asks for fractions."""
+    """Yields the records of `counters` in the order of the calls, if they pass; with `interval_ns`, those of their buckets. `exact`
+    adds fractions."""
     found = counter_batches(analysis, selection, passes)
     if interval_ns is None:
         for batch in found:
@@ -63,7 +63,7 @@ def counter_records(
 
 
 def counter_record(point: Point, *, exact: bool = False) -> CounterRecord:
-    """The counter record of a reading with the value it shows."""
+    """Returns the counter record of a reading with its displayed value."""
     series, sample, formatted = point.series, point.sample, point.formatted
     value = formatted.value
     return CounterRecord(
@@ -98,7 +98,7 @@ def counter_record(point: Point, *, exact: bool = False) -> CounterRecord:
 
 
 def _aggregate_keys(series: Series) -> dict[str, Any]:
-    """The keys of a sample that the counter record of an aggregate has."""
+    """Returns the keys that an aggregate's counter record has in place of a sample's keys."""
     return {
         "counter_name": series.counters[0],
         "counter_type": series.counter_type,
@@ -126,14 +126,14 @@ def display_of(point: Point) -> str | None:
 
 
 def json_number(value: Fraction | None) -> int | float | None:
-    """A counter value as a JSON number: a whole number whole, any other as the nearest double."""
+    """Returns a counter value as a JSON number: an integer if it is whole, else the nearest double."""
     if value is None:
         return None
     return value.numerator if value.denominator == 1 else float(value)
 
 
 class Bucket(Struct):
-    """The readings of one counter series in one interval that has any. `start_ns` is a multiple of the interval since 1970."""
+    """A bucket: the readings of one counter series in one interval. `start_ns` is a multiple of the interval since 1970."""
 
     series: Series
     start_ns: int
@@ -166,7 +166,7 @@ class Bucket(Struct):
 
 
 def buckets(batches: Iterable[Batch], interval_ns: int) -> Iterator[Bucket]:
-    """The readings of each counter series put together by intervals. Nothing is stated of an interval without any."""
+    """Yields the buckets of each counter series. An interval without readings has none."""
     open_buckets: dict[int, Bucket] = {}
     for batch in batches:
         columns = batch.answer.tolist(), batch.place.tolist(), batch.numbers()
@@ -186,7 +186,7 @@ def buckets(batches: Iterable[Batch], interval_ns: int) -> Iterator[Bucket]:
 
 
 def bucket_record(bucket: Bucket, interval_ns: int) -> BucketRecord:
-    """Makes the record of one interval of a series of displayed values; `value` is the mean of them."""
+    """Returns the record of a bucket of displayed values; `value` is their mean."""
     series = bucket.series
     return BucketRecord(
         time_ns=bucket.start_ns,
@@ -215,7 +215,7 @@ def bucket_record(bucket: Bucket, interval_ns: int) -> BucketRecord:
 
 
 def interval_of(text: str) -> int:
-    """The interval of `counters`: `5s`, `500ms`, `1.5m`, `2h`, `1d` in nanoseconds; a number alone counts seconds."""
+    """Returns the interval of `counters` in nanoseconds: `5s`, `500ms`, `1.5m`, `2h`, `1d`; a number alone counts seconds."""
     interval_ns = parse_duration(text)
     if interval_ns is not None and 0 < interval_ns <= _MAX_INTERVAL_NS:
         return interval_ns

@@ -38,9 +38,9 @@ Sample = PerflibSample | WinperfSample
 class Series(Struct, frozen=True):
     """A series: one counter of one instance as one client saw it. `number` counts from 1 in the order of first readings.
 
-    `objects` and `counters` are all names that the object (the counterset) and the counter go by, the one to show first;
-    `instance` is as in a counter path, with parent and position; None for none. `added` is what the client added to its query
-    to get it, as a path, None where that is not known. `aggregate` is what several instances were put together as, by us.
+    `objects` and `counters` are all names of the object (the counterset) and the counter, the one to show first. `instance` is
+    written as in a counter path, with parent and position; None for none. `added` is the path that the client added to its query to
+    get it, None if unknown. `aggregate` says how we put several instances together.
     """
 
     number: int
@@ -70,7 +70,7 @@ class Series(Struct, frozen=True):
 
     @property
     def is_hidden(self) -> bool:
-        """Whether a performance monitor does not list the series: bases, and what its attributes say is not for display."""
+        """Whether a performance monitor hides the series: it is a base, or its attributes say that it is not for display."""
         formula = formula_of(self.counter_type) if self.counter_type is not None else None
         return (formula is not None and formula.kind == "base") or bool(self.attributes & ATTRIB_NO_DISPLAY)
 
@@ -97,11 +97,11 @@ class Point(Struct, frozen=True):
 
 
 class Select(Protocol):
-    """Which counter series are wanted."""
+    """Selects counter series."""
 
     def takes_counter(self, objects: Sequence[str], counters: Sequence[str]) -> bool:
-        """Whether the selection may want a series of a counter, by all names of object and counter. It is asked before anything is
-        made of the instances: nothing is made of a counter that it does not want, and no series of it is numbered."""
+        """Whether the selection may want series of a counter, by all names of object and counter. This is asked before anything is
+        made of instances. An unwanted counter is not read, and its series get no numbers."""
         ...
 
     def __call__(self, series: Series) -> bool:

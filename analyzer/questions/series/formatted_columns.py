@@ -1,10 +1,9 @@
-"""Formatted values by column: readings of one counter type in arrays in, a quotient for each out.
+"""Formats columns of readings: readings of one counter type in arrays in, a quotient for each out.
 
-`formulas` states what a type means, for two readings at a time. Here the usual case of the same formulas is computed for many. Both
-readings are numbers, nothing fell, the clocks are of one boot of the machine, and every product is a whole number that a double
-holds exactly. So the double of the quotient is the one nearest to the exact fraction. Every other reading is left to `format_raw`
-(`rest`), and so is each sentence that says why there is no value, but for the two that are common: a first sample, and a
-denominator of zero.
+`formulas` states what a type means, for two readings at a time. This module computes the usual case of the same formulas for many
+readings. In the usual case, both readings are numbers, no value fell, the clocks are of one boot of the machine, and a double holds
+every product exactly. So the double of the quotient is nearest to the exact fraction. `format_raw` formats every other reading
+(`rest`). It also writes each sentence about an absent value, except for two common ones: a first sample, and a denominator of zero.
 """
 
 from __future__ import annotations
@@ -47,9 +46,9 @@ _TOP = np.uint64(1 << 63)
 
 
 class Readings:
-    """Readings of a counter type (`formulas.Reading`) in columns. What `has` does not name is 0, sizes that are not known are -1.
+    """Columns of readings of a counter type (`formulas.Reading`). A value that `has` does not name is 0; an unknown size is -1.
 
-    All numbers are 64 bits as they were read; clocks of a `SIGNED` reading count as signed.
+    All numbers are 64 bits as they were read. Clocks of a `SIGNED` reading count as signed.
     """
 
     COLUMNS = (
@@ -85,7 +84,7 @@ class Readings:
             getattr(self, name)[rows] = getattr(others, name)
 
     def at(self, row: int) -> Reading:
-        """One reading of the columns as the formulas take it."""
+        """Returns one reading of the columns in the form that the formulas take."""
         has = int(self.has[row])
         size, base_size = int(self.size[row]), int(self.base_size[row])
         return Reading(
@@ -113,13 +112,13 @@ class Readings:
         return found
 
     def clock(self, name: str, bit: np.uint16) -> tuple[Ints, Bools]:
-        """A clock of readings as signed numbers, and where there is one that is."""
+        """Returns a clock of the readings as signed numbers, and which readings have one that fits."""
         column: Words = getattr(self, name)
         return column.view(np.int64), self.have(bit) & ((column < _TOP) | self.have(SIGNED))
 
 
 class Taken(Readings):
-    """Some rows of readings, each column when it is asked for; those that `begin` marks are rows of others instead."""
+    """Some rows of readings. Each column is read on demand. The rows that `begin` marks are taken from `others` instead."""
 
     def __init__(self, source: Readings, rows: Ints, begin: Ints | None = None, others: Readings | None = None) -> None:
         self._source, self._rows, self._begin, self._others = source, rows, begin, others
@@ -146,8 +145,8 @@ class Quotients(Struct, frozen=True, eq=False):
 
 
 def format_columns(counter_type: int, older: Readings, newer: Readings, paired: Bools) -> Quotients:
-    """Formats columns of readings: the values that `newer` show, all of one type; `paired` says for which of them `older` is the
-    reading before."""
+    """Returns the quotients of columns of readings, all of one counter type. `paired` says for which of `newer` the reading in
+    `older` is the one before."""
     count = len(newer)
     formula = formula_of(counter_type)
     width = width_of_type(counter_type)
@@ -174,7 +173,7 @@ def format_columns(counter_type: int, older: Readings, newer: Readings, paired: 
 
 
 class _Made:
-    """Quotients of formatted values in the making."""
+    """Collects quotients while readings are formatted."""
 
     def __init__(self, count: int, flags: Codes) -> None:
         self._flags = flags
@@ -188,7 +187,7 @@ class _Made:
         return Quotients(ones, ones, self._why, self._flags, rest)
 
     def quotients_of(self, numerator: Ints, denominator: Ints, usual: Bools) -> Quotients:
-        """The formatted quotients of usual readings; the others are first samples, or left."""
+        """Returns the quotients of usual readings. The others are first samples, or left to `format_raw`."""
         self._why[usual & (denominator == 0)] = CODES[Why.ZERO_DENOMINATOR]
         safe = usual & (denominator != 0)
         return Quotients(
@@ -201,7 +200,7 @@ class _Made:
 
 
 def _change(formula: Formula, older: Readings, newer: Readings, paired: Bools, made: _Made) -> Quotients:
-    """Formats counter types that look at what happened between two readings."""
+    """Formats columns of a counter type that compares two readings."""
     usual = paired & newer.have(NUMBER) & older.have(NUMBER) & (newer.raw >= older.raw)
     grown = newer.raw - older.raw
     usual &= (grown < _TOP) & _same_boot(formula, older, newer)
@@ -229,7 +228,7 @@ def _change(formula: Formula, older: Readings, newer: Readings, paired: Bools, m
 
 
 def _same_boot(formula: Formula, older: Readings, newer: Readings) -> Bools:
-    """Whether no clock shows that the machine was started again between two readings."""
+    """Returns for each pair of readings whether no clock shows a restart of the machine between them."""
     known = newer.has & older.has
     (before, fits_before), (after, fits_after) = older.clock("ticks", TICKS), newer.clock("ticks", TICKS)
     same: Bools = ((known & FREQ) == 0) | (older.freq == newer.freq)
@@ -242,8 +241,8 @@ def _same_boot(formula: Formula, older: Readings, newer: Readings) -> Bools:
 def _ratio(
     formula: Formula, numerator: Ints, denominator: Ints, newer: Readings, usual: Bools, made: _Made
 ) -> Quotients:
-    """Numerators over denominators, with all that the bits of the counter type put around them; doubles show first what stays
-    exact."""
+    """Returns numerators over denominators with the factors that the bits of the counter type add. Doubles first show which
+    products stay exact."""
     top, bottom = numerator.astype(np.float64), denominator.astype(np.float64)
     if formula.in_seconds or formula.per_second:
         freq: Ints | int = TICKS_PER_S_100NS

@@ -1,8 +1,9 @@
-"""One counter's readings in, the value a performance monitor shows out ([MS-PCQ] section 2.2.4.2; docs/counter-types.md).
+"""The formulas of counter types ([MS-PCQ] section 2.2.4.2; docs/counter-types.md): a counter's readings in, the displayed value
+out.
 
-A counter type is a set of bit fields (winperf.h): class, subtype, timer, delta, inverse, multi, display. The formula follows from
-them, and `formula_of` reads it off; only listed types are formatted, so that a type nobody described never gives a made-up number.
-Values are exact fractions. What has no value has a reason (`Why`): a first reading, a counter that fell, a denominator of zero.
+A counter type is a set of bit fields (winperf.h): class, subtype, timer, delta, inverse, multi, display. They determine the
+formula, which `formula_of` returns. Only listed types are formatted, so that an undescribed type never gives a made-up number.
+Values are exact fractions. An absent value has a reason (`Why`): a first reading, a counter that fell, a denominator of zero.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ class Reading(Struct, frozen=True):
 
 
 class Formatted(Struct, frozen=True):
-    """The formatted value of a counter, or why there is none. `reason` says more where the reason's name does not say all."""
+    """The formatted value of a counter, or why there is none. `reason` adds details to `why` if there are any."""
 
     value: Fraction | None
     why: Why | None = None
@@ -120,7 +121,7 @@ Clock = Literal["T", "N", "O"]
 
 
 class Formula(Struct, frozen=True):
-    """The formula of a counter type, as its bits say. Symbols as in docs/counter-types.md."""
+    """The formula of a counter type, read from its bits. Symbols are those of docs/counter-types.md."""
 
     kind: Literal["number", "text", "base", "elapsed", "counter"]
     unit: Unit = ""
@@ -138,7 +139,7 @@ class Formula(Struct, frozen=True):
 
     @property
     def samples(self) -> int:
-        """How many readings of a counter the formula takes."""
+        """Returns how many readings of a counter the formula takes."""
         return 2 if self.delta else 1
 
     @property
@@ -167,7 +168,7 @@ class Formula(Struct, frozen=True):
 
 
 def type_name(counter_type: int) -> str | None:
-    """The name of a counter type: `PERF_COUNTER_COUNTER` for 0x10410400, None for a type nobody lists."""
+    """Returns the name of a counter type: `PERF_COUNTER_COUNTER` for 0x10410400; None for an unlisted type."""
     return TYPES.get(counter_type) or _NO_FORMULA.get(counter_type)
 
 
@@ -206,19 +207,19 @@ def formula_of(counter_type: int) -> Formula | None:
 
 
 def has_own_clock(counter_type: int) -> bool:
-    """Whether a counter type goes by the clock that PerfTimeId names, or its object has, and not by those of the answer."""
+    """Whether a counter type uses the clock that PerfTimeId names, or that of its object, and not those of the answer."""
     formula = formula_of(counter_type)
     return formula is not None and (formula.kind == "elapsed" or formula.clock == "O")
 
 
 def unit_of(counter_type: int | None) -> Unit | None:
-    """The unit of a counter type: `%`, `/s`, `s`, empty for a plain number; None where the type is not known."""
+    """Returns the unit of a counter type: `%`, `/s`, `s`, empty for a plain number; None for an unknown type."""
     formula = formula_of(counter_type) if counter_type is not None else None
     return formula.unit if formula is not None else None
 
 
 def format_raw(counter_type: int | None, older: Reading | None, newer: Reading) -> Formatted:
-    """Formats a raw counter value: what `newer` shows, `older` being the reading before it of the same counter."""
+    """Formats the raw counter value in `newer`; `older` is the reading before it of the same counter."""
     if counter_type is None:
         return Formatted(None, Why.TYPE_UNKNOWN, "the capture does not state the counter's type")
     formula = formula_of(counter_type)
@@ -281,7 +282,7 @@ def _change(counter_type: int, formula: Formula, older: Reading, newer: Reading,
 def _ratio(
     formula: Formula, numerator: int, denominator: int | None, newer: Reading, flags: tuple[Flag, ...]
 ) -> Formatted:
-    """Numerator over denominator, with all that the bits of the counter type put around them."""
+    """Returns numerator over denominator, with the factors that the bits of the counter type add."""
     if denominator is None:
         return Formatted(None, Why.NO_BASE, flags=flags)
     if formula.in_seconds or formula.per_second:
@@ -305,7 +306,7 @@ def _ratio(
 
 
 def standing_still(formula: Formula, newer: Reading) -> str:
-    """Why a counter's formula has a denominator of zero."""
+    """Returns why a counter's formula has a denominator of zero."""
     if formula.multi and newer.multi == 0:
         return "its multiplier is 0"
     if formula.clock is not None and not (formula.base and newer.object_ticks is None):
@@ -316,8 +317,8 @@ def standing_still(formula: Formula, newer: Reading) -> str:
 
 
 def _elapsed(reading: Reading, flags: tuple[Flag, ...]) -> Formatted:
-    """How long ago what an elapsed-time counter counts started. [MS-PCQ] has the operands the other way round; the counter types of
-    Windows 2000 and 2003 do not, and an age below zero is none."""
+    """Returns how long ago the start was that an elapsed-time counter states. [MS-PCQ] swaps the operands; the counter types of
+    Windows 2000 and 2003 do not, and an age below zero makes no sense."""
     assert isinstance(reading.raw, int)
     if reading.object_ticks is None or reading.object_freq is None:
         return Formatted(
@@ -334,7 +335,7 @@ def _elapsed(reading: Reading, flags: tuple[Flag, ...]) -> Formatted:
 
 
 def _grown(older: int | str | None, newer: int | str | None, bits: int, flags: tuple[Flag, ...]) -> int | Formatted:
-    """The growth of a raw counter value, or why it has none. 32 bits go round; 64 do not in the lifetime of a machine."""
+    """Returns how much a raw counter value grew, or why it has no growth. 32 bits wrap; 64 do not in a machine's lifetime."""
     if not isinstance(older, int) or not isinstance(newer, int):
         return Formatted(None, Why.DATA_SIZE, "one of the two readings is no number", flags)
     if newer >= older:
@@ -353,14 +354,14 @@ def _fell(older: int | str | None, newer: int | str | None) -> bool:
 
 
 def _width(older: int | None, newer: int | None, bits: int) -> int:
-    """The width to subtract counter values in: that of the data where it is known, else the type's."""
+    """Returns the width in bits in which counter values are subtracted: that of the data if known, else that of the type."""
     if older is None and newer is None:
         return bits
     return 32 if older in (4, None) and newer in (4, None) else 64
 
 
 def _clock_break(formula: Formula, older: Reading, newer: Reading) -> tuple[Why, str] | None:
-    """Why two readings of a counter are none of one boot of the machine, if so."""
+    """Returns why two readings of a counter are not of one boot of the machine; None if nothing shows that."""
     if older.freq != newer.freq and older.freq is not None and newer.freq is not None:
         return Why.CLOCK_CHANGED, f"PerfFreq went from {older.freq} to {newer.freq}"
     if older.ticks is not None and newer.ticks is not None and newer.ticks < older.ticks:
@@ -386,7 +387,7 @@ def _missing(what: str, *, older_has: bool) -> str | None:
 
 
 def width_of_type(counter_type: int) -> int | None:
-    """The bytes that a value of a counter type has; None for text and types without a value."""
+    """Returns how many bytes a value of a counter type has; None for text and types without a value."""
     return _WIDTHS.get(counter_type & _SIZE)
 
 
@@ -408,7 +409,7 @@ AGGREGATES: Final[dict[int, str]] = {1: "total", 2: "average", 3: "minimum", 4: 
 
 
 def aggregate(function: int, values: Sequence[Fraction]) -> Fraction | None:
-    """Aggregates the formatted values of several instances of a counter as one; None where that is not defined. The sum of none is
+    """Returns one value for the formatted values of several instances of a counter; None if it is undefined. The sum of none is
     0."""
     if function == 1:
         return _sum(values)
@@ -432,7 +433,7 @@ MAX_SCALE = 10
 
 
 def scaled(value: Fraction, scale: int) -> Fraction | None:
-    """The counter value times ten to the power of DefaultScale; None for a scale that is none."""
+    """Returns the counter value times ten to the power of DefaultScale; None for an invalid scale."""
     return value * Fraction(10) ** scale if -MAX_SCALE <= scale <= MAX_SCALE else None
 
 
@@ -441,7 +442,7 @@ ATTRIB_NO_DISPLAY, ATTRIB_NO_GROUPING, ATTRIB_REAL, ATTRIB_HEX = 0x2, 0x4, 0x8, 
 
 
 def shown(value: Fraction, *, is_hex: bool, attributes: int = 0) -> str:
-    """A formatted counter value as text: hexadecimal where type or attributes ask for it, whole numbers whole, else three
+    """Returns a formatted counter value as text: hexadecimal if type or attributes ask for it, whole numbers whole, else with three
     decimals."""
     whole = value.denominator == 1
     if whole and (is_hex or attributes & ATTRIB_HEX) and value >= 0:

@@ -1,8 +1,8 @@
-"""Readings with their values, in columns: an analysis in, batches of a hundred thousand readings out.
+"""Batches of readings with their values, in columns: an analysis in, batches of some 65,000 readings out.
 
-Answers (`answer_columns`) are collected into a batch, and its readings put into the order of their series. Neighbours of one
-series make a pair. The first of each series makes a pair with the last reading of the series before; one reading is held for that.
-What a pair shows is computed type by type (`formatted_columns`); what is not usual, reading by reading (`formulas`).
+Answers (`answer_columns`) are collected into a batch, and its readings are sorted by series. Neighbours of one series make a pair.
+The first reading of a series makes a pair with the last one in earlier batches; one reading is held for that. The value of a pair
+is computed type by type (`formatted_columns`), unusual ones reading by reading (`formulas`).
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ _COMPANIONS = ("base", "object_ticks", "object_freq", "multi")
 
 
 class Batch(Struct, eq=False, kw_only=True):
-    """Readings of successive answers, a row each, in the order of the calls; aggregates follow the readings of their answer.
+    """A batch of readings of successive answers, a row each, in the order of the calls; aggregates follow the readings of their
+    answer. `plans` are the plans of the answers, each with its rows.
 
-    `plans` are those of the answers, each with the rows that belong to it.
-    `answer` is the position in `answers` and `place` the row of the answer's plan. Where `why` (`formatted_columns.WHYS`) is 0, the
-    value is `numerator / denominator`, or what `exact` has for the row where these are too large for 64 bits; `value` is the double
-    nearest to it. `reason` is a position in `reasons`. `previous_call` is 0 and `interval_ns` means nothing where a reading has no
-    pair, `server_interval_ns` only holds where `has_server_interval` says so.
+    `answer` is the position in `answers` and `place` the row of the answer's plan. If `why` (`formatted_columns.WHYS`) is 0, the
+    value is `numerator / denominator`, or the row's entry in `exact` if these are too large for 64 bits. `value` is the nearest
+    double. `reason` is a position in `reasons`. For a reading without a pair, `previous_call` is 0 and `interval_ns` means nothing.
+    `server_interval_ns` is only valid if `has_server_interval` says so.
     """
 
     answers: Sequence[Answer]
@@ -99,7 +99,7 @@ class Batch(Struct, eq=False, kw_only=True):
         return sample_of(answer, int(self.place[row]), int(self.raw[row]))
 
     def numbers(self) -> list[int | float | None]:
-        """The displayed values of the readings: a whole number whole, any other as the nearest double."""
+        """Returns the displayed values of the batch's readings: an integer if it is whole, else the nearest double."""
         whole, left = np.divmod(self.numerator, self.denominator)
         values: list[int | float | None] = self.value.tolist()
         for row in np.flatnonzero((left == 0) & (self.why == 0)).tolist():
@@ -115,7 +115,7 @@ class Batch(Struct, eq=False, kw_only=True):
         return map(self.point, range(len(self)))
 
     def point(self, row: int) -> Point:
-        """A row of the table of readings: its series, sample and displayed value."""
+        """Returns the reading in a row of the batch as a point: its series, sample and displayed value."""
         answer = self.answers[self.answer[row]]
         why = WHYS[self.why[row]]
         formatted = Formatted(self.fraction(row), why, self.reasons[self.reason[row]], FLAGS[self.flags[row]])
@@ -137,7 +137,7 @@ class Batch(Struct, eq=False, kw_only=True):
         )
 
     def only(self, keep: Bools) -> Batch:
-        """This batch with some of its rows of readings."""
+        """Returns a batch with only some rows of readings."""
         row_of = np.cumsum(keep) - 1
         columns = {name: column[keep] for name, column in asdict(self).items() if isinstance(column, np.ndarray)}
         return replace(
@@ -189,10 +189,10 @@ def _signed(value: int) -> int:
 
 
 def readings(analysis: Analysis, select: Select | None = None) -> Iterator[Batch]:
-    """Every reading of the counter series that `select` takes (all if None), in the order of the calls, of the calls that are
-    shown.
+    """Yields the readings of the shown calls in batches, for the counter series that `select` takes (all if None), in the order of
+    the calls.
 
-    A reading that is not shown still is the one before the next.
+    A reading of a call that is not shown still counts as the one before the next.
     """
     shown = analysis.shown
     last = len(analysis.calls) if analysis.part is None else shown.numbers[-1] if shown else 0
@@ -232,8 +232,8 @@ def points(analysis: Analysis, select: Select | None = None) -> Iterator[Point]:
 
 
 class _Last(Struct):
-    """The last reading of each counter series, by its number: call, time, and how many answers of its group and losses there
-    were."""
+    """The last reading of each counter series, by the number of the series. Each has its call and time, and the counts of answers
+    of its group and of losses."""
 
     held: Bools
     call: Ints
@@ -260,7 +260,7 @@ class _Last(Struct):
 
 
 class _Work(Struct, kw_only=True):
-    """A batch of readings in the making: its rows, and of each the reading before it."""
+    """A batch of readings in the making: its rows, and the reading before each."""
 
     batch: Batch
     newer: Readings
@@ -277,7 +277,7 @@ class _Work(Struct, kw_only=True):
     reason_numbers: dict[str | None, int] = field(default_factory=lambda: {None: 0})
 
     def number_of_reason(self, text: str | None) -> int:
-        """The number of a reason why a reading has no value."""
+        """Returns the number of a reason why a reading has no value; gives a new reason a number."""
         number = self.reason_numbers.get(text)
         if number is None:
             number = self.reason_numbers[text] = len(self.batch.reasons)
@@ -285,7 +285,7 @@ class _Work(Struct, kw_only=True):
         return number
 
     def set(self, row: int, formatted: Formatted) -> None:
-        """Sets the value of a reading in a row, computed alone."""
+        """Sets the value of a reading in a row that was formatted alone."""
         batch = self.batch
         batch.why[row] = CODES[formatted.why]
         batch.flags[row] = FLAG_CODES[formatted.flags]
@@ -318,7 +318,7 @@ class _Pairing:
         return batch.only(np.concatenate([answer.plan.wanted for answer in batch.answers]))
 
     def _pair(self, work: _Work) -> None:
-        """Finds the reading before each, in the batch or before it, and holds the last of each series."""
+        """Finds the reading before each reading of a batch, in it or before it. Keeps the last reading of each series."""
         batch, last = work.batch, self._last
         last.grow(len(self._answers.registry.states))
         calls = np.array([answer.call for answer in batch.answers], np.int64)[batch.answer]
@@ -358,8 +358,8 @@ class _Pairing:
         last.reading.put(numbers, Taken(work.newer, ends))
 
     def _aggregates(self, work: _Work) -> None:
-        """Adds aggregated readings: one value for all instances of a counter, as the set's type and AggregateFunc ask of the
-        client."""
+        """Adds aggregated readings: one value for all instances of a counter, if type and AggregateFunc of its counterset ask the
+        client for it."""
         for plan, firsts in work.firsts:
             for first in firsts.tolist() if plan.pools else ():
                 for pool in plan.pools:
@@ -416,7 +416,7 @@ def _between(work: _Work, calls: Ints, interval_ns: Ints, missed: Ints) -> None:
 
 
 def _clock_interval(older: Reading, newer: Reading) -> int | None:
-    """The time between two readings by the server's performance clock."""
+    """Returns the time between two readings by the server's performance clock; None if the clock does not state it."""
     if older.ticks is None or newer.ticks is None or not newer.freq or newer.freq != older.freq:
         return None
     return (newer.ticks - older.ticks) * 1_000_000_000 // newer.freq
@@ -515,7 +515,7 @@ def _fill(newer: Readings, plan: ValuePlan, answers: Sequence[Answer], rows: Int
 def _settle(
     newer: Readings, plan: ValuePlan, values: npt.NDArray[np.uint64], rows: Ints, has: npt.NDArray[np.uint16]
 ) -> None:
-    """Settles which of several counters of an answer is a reading's companion: it is known if they agree."""
+    """Removes the companion of a reading if several counters of the answer qualify and their values differ."""
     for name, row, found, same_size in plan.several:
         held = values[:, list(found)]
         unclear = (held != held[:, :1]).any(axis=1) | (not same_size)
@@ -537,7 +537,7 @@ def _fixed(work: _Work) -> None:
 
 
 def _format(work: _Work, rows: Ints, counter_type: int) -> None:
-    """Formats the readings of a batch that are of one counter type."""
+    """Formats the readings of a batch that have this counter type."""
     batch, formula = work.batch, formula_of(counter_type)
     assert formula is not None
     older, newer = Taken(work.older, rows), Taken(work.newer, rows)

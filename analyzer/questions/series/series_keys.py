@@ -1,4 +1,4 @@
-"""Where a reading belongs: samples of one answer in, the series of each and what distinguishes instances of one name out."""
+"""Finds the series of readings: samples of one answer in, the series of each and what distinguishes instances of one name out."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _ID_COUNTERS = {784: "ID Process", 804: "ID Thread"}
 
 
 class SeriesPlace(Struct, frozen=True):
-    """Where a reading of a counter belongs: its group, the name of its instance there, and what distinguishes it from others of
-    that name."""
+    """The place of a reading in series: its group, the name of its instance, and what distinguishes the instance from others with
+    this name."""
 
     group: Key
     name: Key
@@ -42,7 +42,7 @@ class SeriesPlace(Struct, frozen=True):
 
 
 def perflib_series(call: Call, handle: str, sample: PerflibSample, catalog: Catalog) -> Series:
-    """The series of the counter of a sample in its block, of no instance."""
+    """Returns the series for the counter of a PerflibV2 sample in its block, still without an instance."""
     entry = catalog.counter(sample.counterset, sample.counter_id)
     info = entry.info if entry is not None and entry.info is not None else {}
     guid = sample.counterset
@@ -64,7 +64,7 @@ def perflib_series(call: Call, handle: str, sample: PerflibSample, catalog: Cata
 
 
 def perflib_instance(sample: PerflibSample, place: SeriesPlace, *, is_one: bool) -> str | None:
-    """The instance of a series as counter paths write it; `is_one`: of a counterset that has one only."""
+    """Returns the instance of a series as counter paths write it. `is_one` says that its counterset has only one."""
     instance = sample.instance or None
     if instance is None and sample.instance_id and not is_one:
         instance = f"id {sample.instance_id}"
@@ -74,9 +74,9 @@ def perflib_instance(sample: PerflibSample, place: SeriesPlace, *, is_one: bool)
 def perflib_places(
     samples: Iterable[PerflibSample], blocks: Mapping[int, Identifier], catalog: Catalog
 ) -> Iterator[SeriesPlace]:
-    """The series places of an answer's values. Instances of one name and id in one block are told apart by their position alone."""
+    """Yields the series places of an answer's values. In one block, instances with one name and id differ by position alone."""
     keys = []
-    # What many places have in common is there once.
+    # Names and identities that many places share exist once.
     names: dict[str, Key] = {}
     identities: dict[int | None, Identity] = {}
     groups: dict[int, Key] = {block: known.key for block, known in blocks.items()}
@@ -115,7 +115,7 @@ def folded(name: str | None) -> str:
 
 
 def _all_names(described: Described | None) -> list[str]:
-    """Every name that a counter or counterset goes by, that for people first."""
+    """Returns all names of a counter or counterset, the one for people first."""
     if described is None:
         return []
     names = (described.label, described.english_name, *(name.text for _, name in described.names))
@@ -123,7 +123,7 @@ def _all_names(described: Described | None) -> list[str]:
 
 
 def counter_names(catalog: Catalog, guid: str | None, counter_id: int | None) -> tuple[str, ...]:
-    """Every name of a counter, that for people first."""
+    """Returns all names of a counter, the one for people first."""
     names = _all_names(catalog.counter(guid, counter_id))
     if counter_id is None:
         return (*names, "unknown counter")
@@ -131,12 +131,12 @@ def counter_names(catalog: Catalog, guid: str | None, counter_id: int | None) ->
 
 
 def counterset_names(catalog: Catalog, guid: str) -> tuple[str, ...]:
-    """Every name of a counterset, that for people first."""
+    """Returns all names of a counterset, the one for people first."""
     return tuple(dict.fromkeys([*_all_names(catalog.countersets.get(guid)), guid, f"{{{guid}}}"]))
 
 
 def pool_key(sample: PerflibSample, blocks: Mapping[int, Identifier], catalog: Catalog) -> Key | None:
-    """The aggregate that a counter value goes into, if its set is one for which the client aggregates."""
+    """Returns the key of the aggregate that a counter value goes into; None if the client does not aggregate this counterset."""
     entry = catalog.countersets.get(sample.counterset) if sample.counterset is not None else None
     counter = catalog.counter(sample.counterset, sample.counter_id)
     if entry is None or counter is None or counter.info is None or counter.info["aggregate_func"] not in AGGREGATES:
@@ -151,8 +151,8 @@ def pool_key(sample: PerflibSample, blocks: Mapping[int, Identifier], catalog: C
 
 
 class WinperfRow(Struct, frozen=True):
-    """The counter values of a winperf instance that are read, and their DefaultScales, by their positions among its values. These
-    begin at the place `begin` among all values of the answer; `item` is the position of its object."""
+    """The counter values of a winperf instance that are read, and their DefaultScales, by their positions among its values. `begin`
+    is the place of its first value among all values of the answer; `item` is the position of its object."""
 
     item: int
     begin: int
@@ -165,8 +165,8 @@ class WinperfRow(Struct, frozen=True):
 
 
 def winperf_places(rows: Sequence[WinperfRow], ids: Mapping[int, int | str | None] | None = None) -> list[SeriesPlace]:
-    """Where each instance of a winperf answer belongs: its series. `ids` has the values that distinguish instances by their place
-    among all values, where those of the samples are not the real ones (`value_plans`)."""
+    """Returns the series place of each instance in a winperf answer. `ids` has the values that distinguish instances, by their
+    place among all values, if those of the samples are not real (`value_plans`)."""
     names: list[Key] = []
     identities: list[Identity] = []
     for row in rows:
@@ -197,7 +197,7 @@ def winperf_places(rows: Sequence[WinperfRow], ids: Mapping[int, int | str | Non
 
 
 def id_places(objects: Iterable[tuple[WinPerfObject, bool]], table: NameTable) -> Iterator[int]:
-    """The places, among all counter values, of those that distinguish the instances of objects; of those whose instances are
+    """Yields the places, among all counter values, of the values that distinguish the instances of winperf objects that are
     read."""
     at = 0
     for item, is_read in objects:
@@ -210,7 +210,7 @@ def id_places(objects: Iterable[tuple[WinPerfObject, bool]], table: NameTable) -
 
 
 def _winperf_identity(first: WinperfSample, found: Mapping[str, int | str | None]) -> Identity:
-    """What distinguishes a winperf instance from others of its name: the UniqueID, else the ids that it counts itself."""
+    """Returns what distinguishes a winperf instance from others of its name: the UniqueID, else the ids in its counters."""
     if first.instance_id is not None:
         return "UniqueID", first.instance_id
     ids = {kind: value for kind, value in found.items() if isinstance(value, int)}
@@ -225,7 +225,7 @@ def is_id(index: int, table: NameTable) -> bool:
 
 
 def _id_kind(index: int, name: str | None, source: NameSource | None) -> str | None:
-    """`ID Process` or `ID Thread` where a counter says that of its instance."""
+    """Returns `ID Process` or `ID Thread` if a winperf counter is one of these, else None."""
     if source == "capture":
         return name if name in _ID_COUNTERS.values() else None
     return _ID_COUNTERS.get(index)
@@ -254,7 +254,7 @@ def winperf_series(
 
 
 def index_names(table: NameTable, noun: str, index: int) -> tuple[str, ...]:
-    """Every name of a winperf object or counter, that for people first."""
+    """Returns all names of a winperf object or counter, the one for people first."""
     best = table.name(index)
     names = [best.text] if best is not None else []
     names += [reported[index] for reported in table.reported.values() if index in reported]
@@ -262,5 +262,5 @@ def index_names(table: NameTable, noun: str, index: int) -> tuple[str, ...]:
 
 
 def _numbered(instance: str | None, place: SeriesPlace) -> str | None:
-    """The name of an instance in counter paths: the second of a name is `#1`."""
+    """Returns the name of an instance as counter paths write it: the second with a name is `#1`."""
     return f"{instance}#{place.ordinal}" if instance is not None and place.ordinal else instance

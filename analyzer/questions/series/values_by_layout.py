@@ -1,8 +1,8 @@
-"""What the values of an answer belong to, worked out once for all answers of one layout: samples in, a `ValuePlan` out.
+"""Value plans: the series and place of each value in an answer, found once for all answers of one layout.
 
-Which series a value belongs to, where its base, clock and multiplier stand in the same answer, what its instance goes by: none of
-this depends on the value. So it is worked out from the samples of one answer and holds for each answer of the same layout to the
-same query. An answer that is irregular (damage, text) has a plan of its own.
+The series of a value, the places of its base, clock and multiplier in the answer, and the names of its instance do not depend on
+the value. So they are found from the samples of one answer, and hold for each answer of the same layout to the same query. An
+irregular answer (damage, text) has a plan of its own.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ BITS = {"base": BASE, "object_ticks": OBJECT_TICKS, "object_freq": OBJECT_FREQ, 
 
 
 class Instances:
-    """The instances that an answer has counter values of. `groups` are those that it answers, also those without instances."""
+    """The instances of which an answer has counter values. `groups` are those that it answers, even without instances."""
 
     def __init__(self, places: Iterable[SeriesPlace | None], answered: Iterable[Key] = ()) -> None:
         self._places = [place for place in places if place is not None]
@@ -88,12 +88,12 @@ class Instances:
         return found
 
     def identities_of(self, place: SeriesPlace) -> Set[Identity]:
-        """The instances of the same group and name as one, in an answer."""
+        """Returns the identities of the instances in an answer that share group and name with a place."""
         return self._identities.get((place.group, place.name), frozenset())
 
 
 class Pool(Struct, frozen=True):
-    """The readings of an answer that are put together as one aggregate: their rows in the plan, and the row of the aggregate."""
+    """The readings of an answer that make one aggregate: their rows in the plan, and the row of the aggregate."""
 
     key: Key
     row: int
@@ -103,12 +103,12 @@ class Pool(Struct, frozen=True):
 
 
 class ValuePlan(Struct, eq=False, kw_only=True):
-    """A value plan: what the counter values of an answer belong to; a row each, then one for each aggregate.
+    """A value plan: the series and place of the counter values in an answer; a row for each value, then one for each aggregate.
 
-    `at` is the place of a row's value in the answer (-1: an aggregate), `companions` those of what it is computed with, `several`
-    those of which only the values show whether they agree. `ids` number the series from 0; a formatted value that does not depend
-    on the reading is in `fixed`. `instances` are those that the answer has, `answered` the numbers of the groups that it answers,
-    which are those of its viewer.
+    `at` is the place of a row's value in the answer (-1: an aggregate). `companions` are the places of the values it is computed
+    with; `several` lists those with several candidates, which must agree. `ids` number the series from 0. `fixed` has formatted
+    values that do not depend on the reading. `instances` are those of the answer, `answered` the viewer's numbers of the groups
+    that it answers.
     """
 
     layout: PerfDataLayout | WinperfLayout | None
@@ -142,7 +142,8 @@ class ValuePlan(Struct, eq=False, kw_only=True):
         return len(self.at)
 
     def explained(self, formatted: Formatted, row: int, missing: Callable[[str], bool]) -> Formatted:
-        """The counter value, with what the capture says of a type, or of the base, clock or multiplier that is `missing`."""
+        """Returns a formatted value with a better reason: what the capture says of its type, or of a `missing` base, clock or
+        multiplier."""
         sample, info, query = self.samples[row], self.infos[row], self.query
         if not isinstance(sample, PerflibSample):
             return formatted
@@ -164,7 +165,7 @@ class ValuePlan(Struct, eq=False, kw_only=True):
         return formatted
 
 
-# What is missing, by the fields that name it.
+# The companions that a reason is about, with the fields that name them.
 _COMPANIONS: dict[Why | None, tuple[tuple[str, str], ...]] = {
     Why.NO_BASE: (("base", "BaseCounterId"),),
     Why.NO_MULTIPLIER: (("multi", "MultiId"),),
@@ -173,14 +174,14 @@ _COMPANIONS: dict[Why | None, tuple[tuple[str, str], ...]] = {
 
 
 def _covers(held: Identifier, sample: PerflibSample, counter_id: int) -> bool:
-    """Whether a counter that a handle holds brings another counter of a sample's instance along."""
+    """Whether an identifier that a query handle holds covers another counter of a sample's instance."""
     if held.counterset != sample.counterset or held.counter_id not in (counter_id, NONE_ID):
         return False
     return not held.names_one_instance or folded(held.instance) == folded(sample.instance)
 
 
 class State(Struct, frozen=True):
-    """A counter series, numbered from 0, and what is the same of all its readings."""
+    """A counter series, numbered from 0, and the facts that all its readings share."""
 
     id: int
     series: Series
@@ -200,7 +201,7 @@ class Registry:
         self._names: dict[Any, Any] = {}
 
     def named(self, series: Series) -> Series:
-        """A counter series with the names that others have too: of many, they are made anew for each answer."""
+        """Returns a counter series that shares equal names with other series, to save memory."""
         objects, counters, added = (
             self._names.setdefault(one, one) for one in (series.objects, series.counters, series.added)
         )
@@ -214,7 +215,7 @@ class Registry:
         info: Mapping[str, Any] | None = None,
         pool: Key | None = None,
     ) -> State:
-        """Begins a counter series of an instance."""
+        """Adds a new counter series of an instance; returns its state."""
         number = len(self.states)
         series = replace(series, number=number + 1, instance=instance)
         wanted = self._select is None or self._select(series)
@@ -222,8 +223,7 @@ class Registry:
         return state
 
     def what(self, call: Call, sample: PerflibSample) -> int:
-        """The number of the counter and instance that a reading shows, whichever handle it was read through; -1 where that is
-        not known."""
+        """Returns the number of the counter and instance that a reading shows, independent of its handle; -1 if unknown."""
         if sample.counterset is None or sample.counter_id is None:
             return NONE
         shown = (sample.counterset, sample.counter_id, folded(sample.instance), sample.instance_id)
@@ -261,8 +261,8 @@ def perflib_plan(
     samples: Mapping[int, PerflibSample],
     catalog: Catalog,
 ) -> tuple[PlanRows, list[SeriesPlace]]:
-    """The rows of a PerflibV2 answer's value plan, of whose values there are samples by their places, and where each of these
-    belongs."""
+    """Returns the rows of a PerflibV2 answer's value plan, and the series place of each sample. `samples` has them by their
+    places."""
     blocks: Mapping[int, Identifier] = call.query.blocks if call.query is not None else {}
     rows = PlanRows()
     values: dict[Key, list[int]] = {}
@@ -292,8 +292,8 @@ def perflib_plan(
 
 
 class _PerflibColumn(Struct, frozen=True):
-    """What all instances of a counter in a block have in common: its series, of no instance, what is registered of it, the
-    aggregate that it goes into, and whether its counterset has one instance only."""
+    """The facts that all instances of a counter in a block share. They are its series without instance, its registration
+    information, its aggregate, and whether its counterset has only one instance."""
 
     series: Series
     info: Mapping[str, Any] | None
@@ -309,7 +309,7 @@ def _column_of(
     blocks: Mapping[int, Identifier],
     catalog: Catalog,
 ) -> _PerflibColumn | None:
-    """The column of a value plan that a sample is of, None where there is no series of it."""
+    """Returns the column of a value plan that a sample belongs to; None if the counter is not selected."""
     if not registry.choice.takes(call.server, sample.counterset, sample.counter_id, catalog):
         return None
     entry = catalog.counter(sample.counterset, sample.counter_id)
@@ -327,8 +327,8 @@ def _add_companions(
     *,
     is_one: bool,
 ) -> None:
-    """Adds companions to a value plan: where the values of the counters stand that the registration information names, for the same
-    instance."""
+    """Adds the companions of a sample to a value plan: the places of the values that the registration information names, for the
+    same instance."""
     for name, field_name in COMPANION_FIELDS.items():
         counter_id = info[field_name] if info is not None else NONE_ID
         found: Sequence[int] = ()
@@ -357,8 +357,8 @@ Columns = Callable[[WinPerfObject], Sequence[bool]]
 
 
 def winperf_layout_rows(layout: WinperfLayout, table: NameTable, columns: Columns) -> list[WinperfRow]:
-    """The counter values of each instance of a winperf layout, each with the number of its counter as value; of the counters that
-    are read."""
+    """Returns the counter values of each instance of a winperf layout that are read. The number of a counter stands in for its
+    value."""
     objects = tuple(numbered(item) if any(columns(item)) else item for item in layout.objects)
     begin = 0
     rows: list[WinperfRow] = []
@@ -370,7 +370,7 @@ def winperf_layout_rows(layout: WinperfLayout, table: NameTable, columns: Column
 
 
 def winperf_rows_of(block: WinPerf, table: NameTable, columns: Columns) -> list[WinperfRow]:
-    """The counter values of each instance of a winperf block; of the counters that are read."""
+    """Returns the counter values of each instance of a winperf block that are read."""
     begin = 0
     rows: list[WinperfRow] = []
     for place, item in enumerate(block.objects):
@@ -380,15 +380,15 @@ def winperf_rows_of(block: WinPerf, table: NameTable, columns: Columns) -> list[
 
 
 def _count(item: WinPerfObject, values: int) -> int:
-    """How many counter values an instance of a winperf object has that states so many: counters without a size have none."""
+    """Returns how many of the first `values` counters of a winperf object have a value; counters without a size have none."""
     return sum(definition.size != 0 for definition in item.definitions[:values])
 
 
 def _rows_of_object(
     block: WinPerf, place: int, item: WinPerfObject, begin: int, table: NameTable, held: Sequence[bool]
 ) -> Iterator[WinperfRow]:
-    """The counter values of each instance of an object of a winperf block, which begin at the place `begin`; of the counters that
-    are held."""
+    """Yields the counter values of each instance of a winperf object that are `held`. The values of the object begin at the place
+    `begin`."""
     chosen = [number for number, is_held in enumerate(held) if is_held]
     if not chosen:
         return
@@ -453,7 +453,7 @@ def winperf_plan(
 
 
 def _add_base(rows: PlanRows, sample: WinperfSample, row: WinperfRow, nth: int) -> None:
-    """Adds bases to a value plan: where the base stands that follows a counter: that of a multi timer is its multiplier, that of a
+    """Adds the base that follows a winperf counter to a value plan. The base of a multi timer is its multiplier, that of a
     precision object timer its clock (winperf.h)."""
     follower = row.samples.get(nth + 1)
     is_there = isinstance(sample.base_raw, int) and follower is not None and follower.raw == sample.base_raw
@@ -531,7 +531,8 @@ def plan_of(
 
 
 def _has(rows: PlanRows, more: int) -> npt.NDArray[np.uint16]:
-    """What the readings of a value plan's rows have (`columns.Readings.has`); `more` aggregates have nothing."""
+    """Returns which values the readings of a value plan's rows have (`formatted_columns.Readings.has`); aggregates (`more`) have
+    none."""
     has = np.full(len(rows.at), NUMBER | TICKS | FREQ | TIME | (SIGNED if rows.objects else np.uint16(0)))
     for name, bit in BITS.items():
         has |= np.where(np.array(rows.companions[name], np.int64) != NONE, bit, np.uint16(0))

@@ -1,1 +1,1 @@
-"""What a capture says as a whole: query handles, times and sizes, identities, activity, hosts, decryption."""
+"""Statistics of a whole capture: query handles, times and sizes, identities, activity, hosts, decryption."""

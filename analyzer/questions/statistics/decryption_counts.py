@@ -1,4 +1,4 @@
-"""What each identity's key decrypted: SMB sessions and RPC security contexts, counted by account."""
+"""Counts how many SMB sessions and RPC security contexts the keys of each account decrypted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from analyzer.results.security import AuthLevel, Decryption, Identity
 
 
 class Decrypted(Struct, frozen=True):
-    """The keys given decrypted `decrypted` of the `tried` `contexts` of an account (`SMB sessions`, `RPC security contexts`)."""
+    """How many `contexts` of an account (`SMB sessions`, `RPC security contexts`) the given keys decrypted, of those `tried`."""
 
     account: str
     contexts: str
@@ -20,7 +20,7 @@ class Decrypted(Struct, frozen=True):
 
 
 def decrypted_by_account(analysis: Analysis) -> Iterator[Decrypted]:
-    """What keys decrypted, one entry an account and kind of key; nothing for accounts without a key or without any secret given."""
+    """Yields how many contexts keys decrypted, by account and kind; nothing for accounts without a key, or without secrets."""
     if not analysis.secrets_given:
         return
     sessions: dict[str, list[Decryption]] = {}
@@ -54,5 +54,5 @@ def decrypted_by_account(analysis: Analysis) -> Iterator[Decrypted]:
 
 
 def _account_with_key(identity: Identity) -> str | None:
-    """The account whose password makes keys; None of guests and null sessions, which have none, and where nothing shows it."""
+    """Returns the account whose password makes decryption keys; None for guests, null sessions and unknown accounts."""
     return None if identity.is_anonymous or identity.is_guest else identity.account

@@ -1,9 +1,9 @@
-"""The lifetime of each query handle, from its opening to its end: every call on it, and what the handle held at that time.
+"""The lifetime of each query handle, from its opening to its end: every call on it, and the counters it held at that time.
 
 In: an analysis. Out: `HandleLifetime` values in the order of the handles' numbers. [MS-PCQ] section 3.1.1.1 keeps a list of
-counters with each handle. `pcq.queries` follows what the calls say of it; here it is put in order and judged. Was the handle used
-after it was closed, or outside the association group that it was given out in, or without ever having been given out? [MS-RPCE]
-section 3.1.1.5 ties a context handle to the association group it was made in.
+counters with each handle. `pcq.queries` follows what the calls say about it; this module orders and judges it. Was the handle used
+after it was closed, outside the association group that it was given out in, or without being given out? [MS-RPCE] section 3.1.1.5
+ties a context handle to the association group it was made in.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 class HandleCall(Struct, frozen=True):
     """One call on a query handle, in its lifetime. `call` is its number in the timeline.
 
-    `view` is the handle as it stood when the call was made. `identifiers` are those of the answer of an add, a remove or an
-    info, each with its own `status`, None where there is no answer or it is damaged; `asked` those of the request. `blocks`
-    is the number of blocks of a poll's answer, as its header says.
+    `view` is the state of the handle when the call was made. `identifiers` are those in the answer of an add, a remove or an info,
+    each with its own `status`; None if there is no answer or it is damaged. `asked` are those of the request. `blocks` is the
+    number of blocks that the header of a poll's answer states.
     """
 
     kind: EventKind
@@ -64,12 +64,12 @@ class HandleCall(Struct, frozen=True):
 
 
 class HandleEvents(Sequence[HandleCall]):
-    """Calls on a query handle in order, in columns: polls are alike but for number and time. An event is made when it is
-    looked at."""
+    """The calls on a query handle in order, in columns. Polls differ only in number and time. An event is made when it is looked
+    at."""
 
     def __init__(self, events: Iterable[HandleCall] = ()) -> None:
         self._calls, self._times, self._kinds = array("q"), array("q"), array("I")
-        # What else there is of each event, without number and time; of polls once for all that are alike.
+        # The rest of each event, without number and time; one for all polls that are alike.
         self._alike: list[HandleCall] = []
         self._numbers: dict[tuple[object, ...], int] = {}
         for event in events:
@@ -83,7 +83,7 @@ class HandleEvents(Sequence[HandleCall]):
         self.append_alike(event.call, event.time_ns, key, lambda: event)
 
     def append_alike(self, call: int, time_ns: int, key: tuple[object, ...], make: Callable[[], HandleCall]) -> None:
-        """Appends a call on a query handle that differs from others of its key in number and time alone; the first one is made."""
+        """Appends a call on a query handle that differs from others of its key only in number and time; makes the first one."""
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self._alike)
@@ -132,9 +132,9 @@ class HandleEvents(Sequence[HandleCall]):
 class HandleLifetime(Struct, frozen=True):
     """The lifetime of one query handle. `number` counts the handles of the capture from 1, as `q1` in the timeline.
 
-    `opened` and `closed` are the numbers of the calls that did so, None where no such call was captured with success.
-    `clients` and `channels` are all that used it, in the order of their first use. `reason` is a sentence for an origin or
-    end that is not plain.
+    `opened` and `closed` are the numbers of the calls that opened and closed it, None if no successful call was captured. `clients`
+    and `channels` are all that used it, in the order of their first use. `reason` is a sentence about an origin or end that is not
+    plain.
     """
 
     server: Endpoint
@@ -160,7 +160,7 @@ _KINDS: dict[int, EventKind] = {
     Opnum.QUERY_COUNTER_INFO: "info",
     Opnum.QUERY_COUNTER_DATA: "poll",
 }
-# What columns state of a call: the numbers of its method, context, state, status, fault and view.
+# The columns of a call: the numbers of its method, context, state, status, fault and view.
 _Stated = tuple[int, int, int, int, int, int]
 _ON_A_HANDLE = {*map(int, _KINDS), int(Opnum.VALIDATE_COUNTERS)}
 
@@ -213,8 +213,8 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
 
 
 def shown_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
-    """The lifetimes of the query handles that the calls asked for name, with these calls alone; what became of a handle is judged
-    by all of its calls."""
+    """Returns the lifetimes of the query handles that shown calls name, with only these calls. Origin and end are judged by all
+    calls."""
     lifetimes = handle_lifetimes(analysis)
     if analysis.part is None:
         return lifetimes
@@ -226,8 +226,8 @@ def shown_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
 
 
 def _stated(calls: ShownCalls) -> tuple[Numbers, Numbers, Numbers]:
-    """Which calls on query handles columns state in full, for their requests have no list of counters; where the list of an answer
-    lies or the header of a data answer, and how long it is."""
+    """Returns which calls on query handles columns state in full (their requests have no list of counters). Also returns the place
+    and length of each answer's list, or of the header of a data answer."""
     places, lengths = calls.buffers("response")
     is_poll, has_buffer = calls.column("opnum") == Opnum.QUERY_COUNTER_DATA, calls.column("response_buffer_kind") >= 0
     is_stated = (calls.column("opnum") != Opnum.VALIDATE_COUNTERS) & (calls.column("request_buffer_kind") < 0)
@@ -238,9 +238,9 @@ def _stated(calls: ShownCalls) -> tuple[Numbers, Numbers, Numbers]:
 
 
 class _Evidence:
-    """What the capture lacks, for judging what is not in a query handle's lifetime.
+    """The gaps of the capture that matter for judging a query handle's lifetime.
 
-    `unread` is by channel the last call that may have been any call on any handle, `lost_frame` the last frame of a loss.
+    `unread` is by channel the last unread call, which may be any on any handle; `lost_frame` is the last frame of a loss.
     """
 
     def __init__(self, analysis: Analysis, unread: Mapping[int, int]) -> None:
@@ -270,11 +270,11 @@ class _Lifetime:
         self._tried_to_close = False
         # The channel of its first use that succeeded, which is the one it was given out on where that was captured.
         self._home: int | None = None
-        # What is wrong with its last use.
+        # The violations of its last use.
         self._violations: tuple[Violation, ...] = ()
 
     def use(self, context: Context, *, is_answered: bool) -> None:
-        """Notes one more call that used the query handle, and what is wrong with it."""
+        """Notes that one more call used the query handle, and what is wrong with this use."""
         channel = context.channel
         if self._home is None and is_answered:
             self._home = channel
@@ -293,8 +293,8 @@ class _Lifetime:
         self._violations = tuple(violations)
 
     def take_stated(self, number: int, time_ns: int, what: _Stated, data: bytes) -> None:
-        """Takes a call on the query handle of which columns state everything but the list in its answer, or the header of a data
-        answer; polls of which the same is stated are alike."""
+        """Takes a call on the query handle that columns state in full. `data` is the list in its answer, or the header of a data
+        answer. Polls with equal statements are alike."""
         if what[0] == Opnum.QUERY_COUNTER_DATA:
             key = (*what, promised_blocks(data), self._violations)
             self._events.append_alike(number, time_ns, key, lambda: self._stated(number, time_ns, what, data))

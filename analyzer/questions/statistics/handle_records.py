@@ -1,4 +1,4 @@
-"""The records of `handles`: each handle with its events, the counters it held, and what it held when, by positions in these."""
+"""Makes the records of `handles`: each query handle with its events and counters, and what it held when, as positions in these."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _Key = tuple[str, int, int, str | None]
 
 
 def handle_records(analysis: Analysis) -> Iterator[HandleRecord]:
-    """One record of `handles` for each query handle that is shown, in the order of their numbers."""
+    """Yields a record of `handles` for each shown query handle, in the order of their numbers."""
     return (handle_record(lifetime, analysis) for lifetime in shown_lifetimes(analysis))
 
 
 def handle_record(lifetime: HandleLifetime, analysis: Analysis) -> HandleRecord:
-    """The record of one query handle. Each counter is listed once in `counters`; what the handle held is listed once in `holdings`,
-    by positions in `counters`, and each poll says which of these was then."""
+    """Returns the record of one query handle. `counters` lists each counter once. `holdings` lists each set of counters that it
+    held, as positions in `counters`. Each poll states its holding."""
     catalog = analysis.catalogs.catalog_of(lifetime.server)
     counters: dict[_Key, int] = {}
     listed: list[CounterFacts] = []
@@ -79,7 +79,7 @@ def _event_record(event: HandleCall, holding: int | None, analysis: Analysis, ca
         counters = tuple(
             EventCounter(
                 **_counter_keys(one, catalog),
-                # What only the request says has no status yet.
+                # Counters that only the request names have no status yet.
                 status=one.status if is_answered else None,
                 status_name=win32_name(one.status) if is_answered else None,
                 index=one.index if event.kind == "info" and is_answered else None,
@@ -107,7 +107,7 @@ def _event_record(event: HandleCall, holding: int | None, analysis: Analysis, ca
 
 
 def _holding(view: QueryView, place: Callable[[Identifier], int], *, is_listed: bool) -> Holding:
-    """What a query handle held, and for each block of a data answer which counter it is of, as positions in the handle's
+    """Returns the counters that a query handle held, and the counter of each block of a data answer, as positions in the handle's
     `counters`."""
     if not is_listed:
         return Holding(None, None, view.id_source, _NOT_LISTED)
@@ -123,7 +123,7 @@ def _holding(view: QueryView, place: Callable[[Identifier], int], *, is_listed: 
 
 
 def _counter_keys(identifier: Identifier, catalog: Catalog) -> dict[str, Any]:
-    """What a counter identifier asks for; None stands for all counters, and for any instance number."""
+    """Returns the keys of a counter identifier for the record of a handle. None means all counters, or any instance number."""
     one = identifier.counter_id if identifier.names_one_counter else None
     entry = catalog.counter(identifier.counterset, one)
     return {

@@ -1,4 +1,4 @@
-"""Who took part: every machine at every address, with its roles, its names, its users and what it runs."""
+"""The hosts in a capture: every machine at every address, with its roles, names, users and programs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Host:
 
 
 class _Hosts:
-    """What is collected of each machine (host) at each address."""
+    """Collects the facts about each machine (host) at each address."""
 
     def __init__(self, analysis: Analysis) -> None:
         self.machines = Machines(analysis)
@@ -39,14 +39,14 @@ class _Hosts:
     def ends(
         self, ends: SmbSession | Logon | Call, seen: int | str, time_ns: int, protocol: str
     ) -> tuple[_Host, _Host]:
-        """The hosts at both ends of a session, a logon or a call, as client and as server of its protocol."""
+        """Returns the hosts at both ends of a session, logon or call: the client and the server. Notes their roles."""
         client = self.host_at(ends.client.ip, (seen, True), time_ns)
         server = self.host_at(ends.server.ip, (seen, False), time_ns)
         client.roles[f"{protocol} client"] = server.roles[f"{protocol} server"] = None
         return client, server
 
     def name(self, ip: str) -> None:
-        """Notes a name at an address: a host there took part."""
+        """Notes that an address has a name: a host there took part."""
         for machine in self.machines.at(ip) or (None,):
             self._hosts.setdefault((ip, machine.number if machine is not None else 0), _Host())
 
@@ -56,7 +56,7 @@ class _Hosts:
         return {ip for ip, _ in self._hosts}
 
     def found(self) -> Iterator[tuple[str, Machine | None, _Host]]:
-        """The hosts in the order of the addresses, and of the time at each."""
+        """Yields the hosts in the order of their addresses, and by time at each address."""
         for ip in sorted(self.addresses):
             for machine in (*self.machines.at(ip), None):
                 host = self._hosts.get((ip, machine.number if machine is not None else 0))
@@ -84,7 +84,7 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
                 outcome: ClaimOutcome = "refused" if logon.refused is not None else "not captured"
                 client.claims[HostClaim(claimed, outcome)] = None
             _note_systems(client, server, logon.identity)
-    # What of a call names hosts and users is what calls of one context have in common.
+    # Calls of one context share everything that names hosts and users.
     for _, call in Selected(analysis.calls, analysis.calls.first_of_contexts(analysis.shown.numbers)):
         seen = call.session if call.session is not None else call.auth.logon or ""
         client, server = hosts.ends(call, seen, call.time_ns, "DCERPC")
@@ -118,7 +118,7 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
 
 
 def _add_programs(hosts: _Hosts, analysis: Analysis) -> None:
-    """Adds to hosts the programs that the clients of connections are like, at the machines that these are of."""
+    """Adds to each host the programs that its client connections are like."""
     sessions = {(one.client, one.server): one.number for one in analysis.shown_sessions}
     for connection, likeness in client_programs(analysis).shown(analysis):
         seen = sessions.get((connection.client, connection.server), "")
@@ -138,7 +138,7 @@ def _program_records(programs: Mapping[str, Sequence[ClientConnection]], analysi
 
 
 class _NamesAtAddress:
-    """The names that are stated at an address, shared out among its hosts."""
+    """The names that are stated at an address, divided among its hosts."""
 
     def __init__(self, machines: Sequence[Machine], names: Sequence[Named]) -> None:
         known_by = {value for one in machines for value in _values(one)}
@@ -149,7 +149,7 @@ class _NamesAtAddress:
             self._places.setdefault(named[0], []).append(place)
 
     def names_of(self, machine: Machine | None) -> Iterator[Named]:
-        """All names of a host but those by which another machine there is known, in the order they were stated."""
+        """Yields the names of a host in the order in which they were stated; leaves out those of other machines at its address."""
         mine = set(_values(machine)) if machine is not None else ()
         places = [place for value in mine for place in self._places.get(value, ())]
         return (self._names[place] for place in sorted((*self._of_any, *places)))

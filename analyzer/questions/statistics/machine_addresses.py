@@ -1,13 +1,13 @@
-"""Which machines have which addresses, and when: what sessions and logons state of both ends in, machines out.
+"""Finds which machines had which addresses, and when: takes what sessions and logons state about both ends, returns machines.
 
-An address may be several machines one after the other (DHCP, reused ranges) or at the same time (NAT), and a machine may have many
-addresses. What tells them apart are marks: names and GUIDs that a machine gives itself, and the version of its system. Two
-sightings at one address that contradict each other are of two machines. Addresses are of one machine only where a mark that no
-other machine has is the same and nothing contradicts.
+An address may belong to several machines one after the other (DHCP, reused ranges) or at the same time (NAT), and a machine may
+have many addresses. Marks tell them apart: names and GUIDs that a machine gives itself, and the version of its system. Two
+sightings at one address that contradict each other show two machines. Two addresses belong to one machine only if they share a mark
+that no other machine has, and if nothing contradicts.
 
-A GUID that differs proves little: [MS-SMB2] sections 3.2.3 and 3.3.3 make another one whenever a machine starts. So does an address
-of the link layer: a machine may have several network cards. The address is a mark only of packets whose hop limit shows that no
-router forwarded them. Then it may still be of something between that leaves the hop limit unchanged, so it never joins addresses.
+A different GUID proves little: [MS-SMB2] sections 3.2.3 and 3.3.3 make a new one whenever a machine starts. So does a different
+link-layer address: a machine may have several network cards. The address is a mark only of packets whose hop limit shows that no
+router forwarded them. A device between may still leave it unchanged, so the address never joins addresses.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from analyzer.results.records.capture_records import HostMark, HostRecord, MarkK
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Identity
 
-# Names of which a machine has one at a time: other ones are of another machine.
+# Names of which a machine has only one at a time: a different one shows another machine.
 _NAMES: tuple[MarkKind, ...] = ("DNS name", "NetBIOS name")
 # Marks that no two machines share.
 _OWN: tuple[MarkKind, ...] = ("server GUID", "client GUID", *_NAMES)
-# What is another where nothing else says that it is the same machine.
+# Marks whose difference shows another machine, unless an own mark is equal.
 _LOOSE: tuple[MarkKind, ...] = ("server OS version", "server GUID", "workstation", "client OS version", "MAC address")
-# What a difference of a loose mark may mean besides.
+# What else a different loose mark may mean.
 _OR_ELSE: Mapping[MarkKind, str] = {"MAC address": "; or another network card of the same machine"}
-# What systems begin to count hop limits from, and where one of these is usual.
+# Initial hop limits of systems, and where each is usual.
 _INITIAL_HOPS = {64: "usual of Linux, Unix and macOS", 128: "usual of Windows", 255: "usual of network devices"}
 # Lowest build of a system that states one (Windows XP); programs of other systems make up what they send.
 _LOWEST_BUILD = 2600
-# So many frames show a mark, so many values of a kind and so many other addresses a machine has.
+# The most frames of a mark, the most values of a kind, and the most other addresses of a machine.
 MOST_FRAMES, _MOST_MARKS, _MOST_ADDRESSES = 8, 64, 64
 # Of the machines of an address, so many that came last, and so many of those that share a mark, may be the one that is seen again:
 # behind a NAT there are thousands.
@@ -50,8 +50,8 @@ FoundMarks = dict[MarkKind, dict[str, tuple[int, ...]]]
 
 
 class Sighting(Struct):
-    """A session or logon as seen of one end, for its machine: `of` names it and the end, `ip` is the address; when, and the marks
-    that it shows."""
+    """A sighting of a machine: one end of a session or logon, with its times and marks. `of` names session and end, `ip` is the
+    address."""
 
     of: Seen
     ip: str
@@ -61,8 +61,8 @@ class Sighting(Struct):
 
 
 class Machine(Struct):
-    """A machine at one address. `apart` says why it is not the one before it at the address. `number` is shared by all of its
-    addresses: `others` are the first of the other ones, and `by` is the mark that they have in common."""
+    """A machine at one address. `apart` says why it is not the machine before it at the address. All of its addresses share
+    `number`. `others` are the first of the other addresses, and `by` is the mark that they share."""
 
     ip: str
     first_time_ns: int
@@ -74,7 +74,7 @@ class Machine(Struct):
     by: str | None = None
 
     def has(self, sighting: Sighting) -> bool:
-        """Whether a sighting is of it."""
+        """Whether a sighting may be of this machine."""
         return self.ip == sighting.ip and contradiction(self.marks, sighting.marks) is None
 
     def add_sighting(self, sighting: Sighting) -> None:
@@ -89,7 +89,7 @@ class Machine(Struct):
 
 
 def contradiction(one: Marks, other: Marks) -> str | None:
-    """Why marks cannot be of one machine, None where they may be."""
+    """Returns why marks cannot be of one machine, None if they may be."""
     differing = [kind for kind in one if kind in other and not one[kind].keys() & other[kind].keys()]
     agreeing = {kind for kind in one if kind in other and kind not in differing}
     for kind in _NAMES:
@@ -112,13 +112,13 @@ def _differs(kind: MarkKind, one: Marks, other: Marks) -> str:
 
 
 def _are_builds(*stated: Iterable[str]) -> bool:
-    """Whether versions that a machine's client shows are those of its system."""
+    """Whether versions that a machine's client states are builds of its system."""
     builds = (version.rpartition(".")[2] for versions in stated for version in versions)
     return all(build.isdigit() and int(build) >= _LOWEST_BUILD for build in builds)
 
 
 class Machines:
-    """The machines of an analysis, by their addresses and in the order they were seen there."""
+    """The machines of an analysis, by address, in the order in which they were seen there."""
 
     def __init__(self, analysis: Analysis) -> None:
         self._at: dict[str, list[Machine]] = {}
@@ -140,7 +140,7 @@ class Machines:
         _join_addresses([one for ip in sorted(self._at) for one in self._at[ip]])
 
     def _candidates(self, known: Sequence[Machine], sighting: Sighting) -> Iterator[Machine]:
-        """The machines of an address that may be the one that is seen, the latest first."""
+        """Yields the machines at an address that a sighting may show, the latest first."""
         yield from reversed(known[-_MOST_COMPARED:])
         if len(known) > _MOST_COMPARED:
             for kind, value in _pairs(sighting.marks):
@@ -151,7 +151,7 @@ class Machines:
         return self._at.get(ip, ())
 
     def machine_at(self, seen: Seen, ip: str, time_ns: int) -> Machine | None:
-        """The machine that a session or logon shows at an address, else the one that was seen there last before this time."""
+        """Returns the machine that a session or logon shows at an address, else the machine last seen there before this time."""
         machine = self._of.get(seen)
         if machine is not None and machine.ip == ip:
             return machine
@@ -160,7 +160,7 @@ class Machines:
 
 
 class _AddressesOfMachine(Struct):
-    """Addresses of one machine, and what is stated of it at any of them."""
+    """The addresses of one machine, and the marks stated at any of them."""
 
     machines: list[Machine]
     marks: FoundMarks
@@ -173,7 +173,7 @@ class _AddressesOfMachine(Struct):
 
 
 def _join_addresses(machines: Sequence[Machine]) -> None:
-    """Numbers machines; the addresses of a machine that a mark of its own shows to be one have one number."""
+    """Numbers machines. Addresses that share a unique mark belong to one machine and get one number."""
     by_mark: dict[tuple[MarkKind, str], _AddressesOfMachine] = {}
     groups: list[_AddressesOfMachine] = []
     for machine in machines:
@@ -201,8 +201,8 @@ def _join_addresses(machines: Sequence[Machine]) -> None:
 
 
 def _sightings(analysis: Analysis) -> Iterator[Sighting]:
-    """Sightings of machines: one of each end for a session with all of its logons (a pipe ends where its session does), for a
-    further connection of one, and for a logon of RPC over TCP."""
+    """Yields the sightings of machines in sessions and logons. There is one for each end of a session with all of its logons, of a
+    further connection of a session, and of an RPC logon over TCP."""
     of_session: dict[int | None, list[Logon]] = {}
     for logon in analysis.logons:
         of_session.setdefault(logon.session, []).append(logon)
@@ -225,7 +225,7 @@ def _sightings(analysis: Analysis) -> Iterator[Sighting]:
 
 
 class _Links:
-    """What frames of both ends of a connection show while a session or logon lasts."""
+    """Marks of machines in the frames of both ends of a connection, while a session or logon lasts."""
 
     def __init__(self, links: Iterable[FlowLink]) -> None:
         self._by_ends: dict[tuple[Endpoint, Endpoint], list[FlowLink]] = {}
@@ -253,7 +253,7 @@ class _Links:
 
 
 def hops_words(hops: int) -> str:
-    """A captured time to live or hop limit, with what it probably began with."""
+    """Returns a captured time to live or hop limit in words, with its probable initial value."""
     initial = next((one for one in _INITIAL_HOPS if hops <= one), 255)
     if hops == initial:
         return f"{hops} ({_INITIAL_HOPS[initial]})"

@@ -1,4 +1,4 @@
-"""The calls that are shown, as columns: what statistics ask of all of them without looking at each."""
+"""Columns of the shown calls: statistics ask them about all shown calls without reading each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 
 class ShownCalls:
-    """The columns of the calls that are shown, or of those with these numbers, in their order. Each is read when asked for."""
+    """The columns of the shown calls, or of the calls with these numbers, in order. Each column is read on demand."""
 
     def __init__(self, analysis: Analysis, numbers: Sequence[int] | None = None) -> None:
         self._calls = analysis.calls
@@ -35,24 +35,24 @@ class ShownCalls:
         return len(self.numbers)
 
     def column(self, name: str) -> Numbers:
-        """The numbers of a column of the table of calls, of the shown calls."""
+        """Returns the numbers of the shown calls in a column of the table of calls."""
         if name not in self._read:
             self._read[name] = self._calls.column(name)[self.numbers - 1]
         return self._read[name]
 
     @property
     def views(self) -> Numbers:
-        """Where the states of the shown calls' query handles are, -1 for none."""
+        """Returns the positions of the states of the shown calls' query handles, -1 for none."""
         found: Numbers = np.array(self._calls.views, np.int64)[self.numbers - 1]
         return found
 
     def context(self, at: int) -> Context:
-        """The context of the shown call at a place: what it has in common with others."""
+        """Returns the context of the shown call at a place: the fields that it shares with others."""
         found: Context = self._calls.table.contexts[self.column("context")[at]]
         return found
 
     def looked_at(self, which: Mask) -> Selected:
-        """Some of the shown calls, to be looked at one by one."""
+        """Returns some of the shown calls, to be read one by one."""
         return Selected(self._calls, self.numbers[which].tolist())
 
     # What columns state together
@@ -66,13 +66,13 @@ class ShownCalls:
         return dict(zip(different.tolist(), groups, strict=True))
 
     def in_context(self, test: Callable[[Context], bool]) -> Mask:
-        """Whether a test holds for the context of each shown call, which it has in common with others."""
+        """Returns for each shown call whether its context passes a test."""
         known = np.array([test(context) for context in self._calls.table.contexts], np.bool_)
         found: Mask = known[self.column("context")]
         return found
 
     def by(self, key: Callable[[Context], _Key], which: Mask) -> dict[_Key, Numbers]:
-        """The places of shown calls by what they have in common, in the order of the first of each."""
+        """Groups the places of shown calls by a key of their context, in the order of the first call of each group."""
         contexts = self._calls.table.contexts
         places, codes = np.flatnonzero(which), self.column("context")[which]
         keys: dict[_Key, int] = {}
@@ -83,7 +83,7 @@ class ShownCalls:
         return dict(zip(keys, groups, strict=True))
 
     def alike(self, *names: str) -> list[Numbers]:
-        """The places of shown calls that have the same numbers in some columns, in the order of the first of each."""
+        """Groups the places of shown calls with equal numbers in some columns, in the order of the first call of each group."""
         codes = np.zeros(len(self), np.int64)
         for name in names:
             column = self.column(name)
@@ -94,17 +94,17 @@ class ShownCalls:
         return sorted(groups, key=lambda places: int(places[0]))
 
     def contexts(self, places: Numbers) -> Iterator[Context]:
-        """The contexts of shown calls at some places, each once, in the order of the first of each."""
+        """Yields the contexts of the shown calls at some places, each once, in the order of their first calls."""
         contexts = self._calls.table.contexts
         return (contexts[code] for code in _in_order(self.column("context")[places]))
 
     def values(self, name: str, places: Numbers) -> Iterator[Any]:
-        """The values in a column of shown calls at some places, each once, in the order of the first of each."""
+        """Yields the values in a column for the shown calls at some places, each once, in the order of their first calls."""
         return map(self._calls.table.meaning(name), _in_order(self.column(name)[places]))
 
     @property
     def refused(self) -> Mask:
-        """Which of the shown calls were refused, as `Call.outcome` has it."""
+        """Returns which of the shown calls were refused (see `Call.outcome`)."""
         codes = self.column("status").astype(np.int64) * len(ReturnKind) + self.return_kinds
         codes[self.column("status") < 0] = -1
         different = distinct(codes)
@@ -115,18 +115,18 @@ class ShownCalls:
 
     @property
     def return_kinds(self) -> Numbers:
-        """What kind of return value each shown call has, as `Call.return_kind` has it."""
+        """Returns the kind of return value of each shown call (see `Call.return_kind`)."""
         found: Numbers = return_kinds_in(self.column, self._calls.table.contexts)
         return found
 
     @property
     def answered(self) -> Mask:
-        """Which of the shown calls were answered, as `Call.outcome` has it."""
+        """Returns which of the shown calls were answered (see `Call.outcome`)."""
         return ~self.refused & self.is_one("state", "complete")
 
     @property
     def asking_size(self) -> Mask:
-        """Which of the shown calls were refused with the size that they need, as `Call.asks_size` has it."""
+        """Returns which of the shown calls were refused with the size that they need (see `Call.asks_size`)."""
         status, of_perflib = self.column("status"), self.is_of(perflib.INTERFACE)
         is_plain = self.column("fault") < 0
         found: Mask = is_plain & ~of_perflib & (status == winreg.ERROR_MORE_DATA)
@@ -137,20 +137,20 @@ class ShownCalls:
 
     @property
     def latencies(self) -> tuple[Mask, Numbers]:
-        """Which shown calls have a latency, and the latency of each (`Call.latency_ns`)."""
+        """Returns which shown calls have a latency, and each latency (see `Call.latency_ns`)."""
         return latencies_in(self.column)
 
     @property
     def polls(self) -> Mask:
-        """Which shown calls were answered with performance data."""
+        """Returns which of the shown calls were answered with performance data."""
         by_query = self.is_of(perflib.INTERFACE) & (self.column("opnum") == perflib.Opnum.QUERY_COUNTER_DATA)
         by_value = self.is_of(winreg.INTERFACE) & self.is_one("response_buffer_kind", "winperf")
         found: Mask = self.answered & (by_query | by_value)
         return found
 
     def unread(self, damages: Damages) -> Mask:
-        """Which shown calls have a part that is missing, damaged, or could not be read. That there is no answer is counted for
-        itself."""
+        """Returns which of the shown calls have a part that is missing, damaged or unreadable. A missing answer is counted
+        elsewhere."""
         found = self.is_one("state", "partial", "sealed", "malformed", "response-only")
         may_be = ~found & ((self.column("request_buffer_kind") >= 0) | (self.column("response_buffer_kind") >= 0))
         damages.note_buffers(self._calls, self.numbers[may_be])
@@ -160,22 +160,22 @@ class ShownCalls:
         return found
 
     def is_of(self, interface: str) -> Mask:
-        """Which shown calls are of an interface."""
+        """Returns which of the shown calls are of an interface."""
         return self.in_context(lambda context: context.interface.uuid == interface)
 
     def is_one(self, name: str, *values: Any) -> Mask:
-        """Whether the numbers of a column of shown calls stand for one of some values."""
+        """Returns which of the shown calls have one of these values in a column."""
         column, meaning = self.column(name), self._calls.table.meaning(name)
         return np.isin(column, [number for number in distinct(column).tolist() if meaning(number) in values])
 
     def buffers(self, side: str) -> tuple[Numbers, Numbers]:
-        """Where the buffers of the shown calls lie on one side, and their lengths, as `CallTable.buffers` has it."""
+        """Returns place and length of the buffer on one side of each shown call (see `CallTable.buffers`)."""
         rows = np.asarray(self._calls.order, np.int64)[self.numbers - 1]
         places, lengths = self._calls.table.buffers(side)
         return places[rows], lengths[rows]
 
     def may_be_performance(self) -> Mask:
-        """Whether a shown call is about performance counters, or may be as far as the capture states it (`Call.is_performance`)."""
+        """Returns which of the shown calls are about performance counters, or may be (see `Call.is_performance`)."""
         found, of_winreg = self.is_of(perflib.INTERFACE), self.is_of(winreg.INTERFACE)
         unread = of_winreg & (self.column("request_side") != 0)
         may_be = of_winreg & ~unread & (self.column("rare") > 0)
@@ -187,11 +187,11 @@ class ShownCalls:
 
 
 def _in_order(codes: Numbers) -> Sequence[int]:
-    """The different codes of shown calls, in the order of the first of each."""
+    """Returns the different codes of shown calls, in the order of their first calls."""
     return list(dict.fromkeys(codes.tolist()))
 
 
 def _split(places: Numbers, codes: Numbers, count: int) -> list[Numbers]:
-    """Places of shown calls by their codes, from 0."""
+    """Groups places of shown calls by their codes, which count from 0."""
     order = np.argsort(codes, kind="stable")
     return np.split(places[order], np.searchsorted(codes[order], np.arange(1, count))) if count else []

@@ -1,4 +1,4 @@
-"""The records of `stats`, in the order it prints them."""
+"""Makes the records of `stats`, in the order in which they are printed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from analyzer.results.records.record_types import Record
 
 
 def stats_records(analysis: Analysis) -> Iterator[Record]:
-    """Everything `stats` says, one record a line of its text."""
+    """Yields all records of `stats`: one for each line of its text."""
     # What was polled shows which answers are damaged, so that no buffer is decoded twice.
     damages = Damages()
     found = findings(analysis, damages)

@@ -1,8 +1,8 @@
-"""What a capture amounts to in numbers: response times by method, polls and their rhythm, who called, and which errors came.
+"""Summarises a capture in numbers: response times by method, polls and their rhythm, who called, and which errors came.
 
-In: an analysis. Out: records, in an order that does not change from run to run. Times are in nanoseconds. A median of an
-even number of values is the mean of the middle two, rounded down; the 95th percentile is the smallest value that at least
-95 % do not exceed. Jitter is the mean distance of intervals from their median.
+In: an analysis. Out: records, in an order that does not change from run to run. Times are in nanoseconds. A median of an even
+number of values is the mean of the middle two, rounded down; the 95th percentile is the smallest value that at least 95 % do not
+exceed. Jitter is the mean distance of intervals from their median.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ if TYPE_CHECKING:
 else:
     Integers = array
 
-# So many calls, and their frames, stand for all that a record is about.
+# The most calls, with their frames, that a record lists.
 MOST_CALLS = 256
 
 
 def spread_of(values: npt.ArrayLike) -> Spread:
-    """The spread of whole numbers (least, median, most) for statistics."""
+    """Returns the spread of whole numbers for statistics: count, sum, least, median, 95th percentile, most."""
     ordered = np.sort(np.asarray(values, np.int64))
     count = len(ordered)
     if not count:
@@ -66,7 +66,7 @@ def spread_of(values: npt.ArrayLike) -> Spread:
 
 
 def frames_of_calls(analysis: Analysis, calls: Iterable[int]) -> tuple[tuple[int, ...], tuple[int, ...] | UnsetType]:
-    """The frames of some calls, ascending, and the file of each where there are several."""
+    """Returns the frames of some calls, ascending, and the file of each frame if there are several files."""
     ids = tuple(sorted({frame for number in calls for frame in analysis.calls.frames(number)}))
     return analysis.capture.numbered(ids)
 
@@ -76,7 +76,7 @@ def interface_label(interface: InterfaceFacts) -> str:
 
 
 def method_label(method: str | None, opnum: int | None) -> str:
-    """A method in the form that is shown: its name, else its opnum."""
+    """Returns the method of a call as statistics show it: its name, else its opnum."""
     return method or (f"opnum {opnum}" if opnum is not None else "unknown")
 
 
@@ -85,7 +85,7 @@ _Labels = tuple[str, str]
 
 
 def _by_method(shown: ShownCalls) -> dict[_Labels, Numbers]:
-    """The places of calls by interface and method, in the order of the first of each, for statistics."""
+    """Groups the places of calls by interface and method for statistics, in the order of the first call of each."""
     found: dict[_Labels, list[Numbers]] = {}
     for places in shown.alike("context", "method", "opnum"):
         first = places[:1]
@@ -96,7 +96,7 @@ def _by_method(shown: ShownCalls) -> dict[_Labels, Numbers]:
 
 
 class Totals(Struct, frozen=True):
-    """The statistics of calls of all methods. Every number of calls that a display states beside its lists is one of these."""
+    """The statistics of calls of all methods. Every display of total call counts uses them."""
 
     calls: int
     failed: int
@@ -112,8 +112,8 @@ def totals_of(methods: Iterable[MethodStatsRecord]) -> Totals:
 
 
 def method_stats(analysis: Analysis, damages: Damages | None = None) -> list[MethodStatsRecord]:
-    """Statistics of methods: counts and times by interface, then method. What is known of damaged buffers is taken from `damages`,
-    and noted there."""
+    """Returns the statistics of methods: counts and times by interface, then method. `damages` holds what is known of damaged
+    buffers, and takes what is found."""
     shown = ShownCalls(analysis)
     columns = _Counted(shown, Damages() if damages is None else damages)
     found = [_method_record(labels, places, shown, columns, analysis) for labels, places in _by_method(shown).items()]
@@ -121,7 +121,7 @@ def method_stats(analysis: Analysis, damages: Damages | None = None) -> list[Met
 
 
 class _Counted:
-    """What statistics count of calls."""
+    """Columns of the shown calls that statistics of methods count."""
 
     def __init__(self, shown: ShownCalls, damages: Damages) -> None:
         self.failed, self.retried, self.unread = shown.refused, shown.asking_size, shown.unread(damages)
@@ -136,7 +136,7 @@ def _method_record(
     asked, answered = places[columns.has_request[places]], places[columns.has_response[places]]
     timed = places[columns.has_latency[places]]
     latencies = columns.latencies[timed]
-    # Of several the first.
+    # If there are several, the first.
     slowest = int(shown.numbers[timed[np.argmax(latencies)]]) if len(timed) else None
     frames, files = frames_of_calls(analysis, () if slowest is None else (slowest,))
     return MethodStatsRecord(
@@ -162,8 +162,8 @@ def _by_number(one: MethodStatsRecord) -> tuple[str, int, str]:
 
 
 class _Polled(Struct):
-    """Statistics of the polls of one handle, or the reads of one value: how many were tried, number and time of the first and the
-    last of them, and the times of those that were answered."""
+    """Statistics of the polls of one handle, or of the reads of one value. `tried` counts them; `first` and `last` are number and
+    time of the first and last one; `done` has the times of the answered ones."""
 
     ends: tuple[Endpoint, Endpoint]
     what: str | None = None
@@ -197,7 +197,7 @@ def poll_stats(analysis: Analysis) -> list[PollStatsRecord]:
         handles.append((f"q{number}", polled))
     reads: dict[tuple[int | None, str], _Polled] = {}
     last: dict[tuple[int | None, str], int] = {}
-    # What is read is among what few calls have.
+    # The value that is read is among the facts that few calls have.
     of_winreg = shown.is_of(winreg.INTERFACE)
     for number, call in shown.looked_at(of_winreg & (shown.column("rare") > 0)):
         # A table of names is not polled.
@@ -248,15 +248,15 @@ Caller = tuple[str | None, str, str, str | None, str | None]
 
 
 def who_of(call: Call | Context) -> Caller:
-    """Who made a call: the account where it is known, and the addresses of client and server. Also the account that it claimed
-    to be where the server granted another, and the one that logged on later where the server may have served it as that.
-    Whatever tells callers apart asks here."""
+    """Returns the caller of a call: the account if known, and the addresses of client and server. Adds the claimed account if the
+    server granted another, and the account that logged on later if the server may have served the call as that. Every comparison of
+    callers uses it."""
     auth = call.auth
     return auth.user, call.client.ip, call.server.ip, auth.claimed_user, auth.later_user
 
 
 def identity_stats(analysis: Analysis, damages: Damages | None = None) -> list[IdentityStatsRecord]:
-    """Statistics of identities, in the order of their first calls; `damages` as for `method_stats`."""
+    """Returns the statistics of identities, in the order of their first calls; `damages` is described at `method_stats`."""
     shown = ShownCalls(analysis)
     failed, polls, unread = shown.refused, shown.polls, shown.unread(Damages() if damages is None else damages)
     found = []
@@ -293,7 +293,7 @@ def identity_stats(analysis: Analysis, damages: Damages | None = None) -> list[I
 
 
 def is_poll(call: Call) -> bool:
-    """Whether a call was answered with performance data (a poll)."""
+    """Whether a call is a poll: it was answered with performance data."""
     if call.outcome != "answered":
         return False
     if call.is_perflib:
@@ -312,7 +312,7 @@ class _Errors(Struct):
 
 
 def error_stats(analysis: Analysis) -> list[ErrorStatsRecord]:
-    """Statistics of errors: the error that is most frequent over all methods first; of one error, the method with most of them
+    """Returns the statistics of errors: the most frequent error over all methods first; for one error, the method with the most
     first."""
     found: dict[tuple[ErrorKind, int, str, str], _Errors] = {}
     shown = ShownCalls(analysis)
@@ -332,7 +332,7 @@ def error_stats(analysis: Analysis) -> list[ErrorStatsRecord]:
             note("fault", code, fault_name(code), labels, shown.numbers[places[faults[places] == code]].tolist())
         for code in distinct(statuses[returned]).tolist():
             alike = returned[statuses[returned] == code]
-            # Those of a method are of one kind.
+            # The statuses of a method are of one kind.
             name = ReturnKind(int(kinds[alike[0]])).name_of(code)
             note("return", code, name, labels, shown.numbers[alike].tolist())
         for number in shown.numbers[places[has_list[places]]].tolist():

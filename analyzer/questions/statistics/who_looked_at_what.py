@@ -1,12 +1,12 @@
-"""What an investigator asks of performance traffic: who looked at what on which machine, and what there was to be seen.
+"""Finds activity in performance traffic: who looked at what on which machine, and which processes the answers showed.
 
 Listing countersets is reconnaissance. Polling Process is a process list of the server, image names and process ids included, poll
-by poll. Network and Terminal Services sets describe its interfaces, connections and logged-on sessions. In: an analysis. Out:
-`Activity` values, one for each account, client, server, kind and target, and `ImageRecord`s, one for each process that was to be
-seen, each with the calls that carried it.
+by poll. Network and Terminal Services sets describe its interfaces, connections and logged-on sessions. In: an analysis. Out: an
+`Activity` for each account, client, server, kind and target, and an `ImageRecord` for each process that an answer showed, each with
+the calls that carried it.
 
-A counterset or object is known by its English name, which the server stated or a metadata file states. An object of winperf whose
-English name nothing states is known by its title index where that is the base system's.
+A counterset or object is known by its English name, which the server or a metadata file states. If nothing states the English name
+of a winperf object, its title index identifies it, if that is the base system's.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _CATEGORIES: Mapping[Category, re.Pattern[str]] = {
 # Objects whose instances are processes by their image names; of a thread, the parent instance is.
 IMAGES = re.compile(r"process(?:\Z| v\d)", re.I)
 _PROCESS_ID = "id process"
-# A DWORD; what is more is no process id, whatever the counter is called.
+# A DWORD. A larger value is no process id, even if the counter has this name.
 MAX_PROCESS_ID = 0xFFFFFFFF
 _TOTAL = "_Total"
 
@@ -72,7 +72,7 @@ _TOTAL = "_Total"
 MAX_IMAGES = 100_000
 # Nor a client that polls thousands of countersets, or changes what it polls each time: so many are looked at over all polls.
 MAX_POLLED = 20_000_000
-# What stands for the target of calls that stayed encrypted.
+# Stands for the target of calls that stayed encrypted.
 SEALED = "something that is sealed"
 _EMPTY = "empty answer"
 # Value names are the client's to choose; more different ones than that say nothing more.
@@ -80,13 +80,12 @@ MAX_DETAILS = 32
 
 
 class Activity(Struct, frozen=True):
-    """What one account did to one target, over the whole capture.
+    """An activity: what one account did to one target, over the whole capture.
 
-    `target` is a GUID or a title index, None for calls about no single one; `name` its name for people;
-    `detail` says more in words. `calls` are the numbers of all such calls. `failed` counts those that
-    the server refused or did not answer. `read` are the numbers of those whose answer held what was
-    asked for; `unread` counts the others by what became of them. `refused` counts those that were
-    refused for another reason than too small a buffer.
+    `target` is a GUID or a title index, None for calls about no single one; `name` its name for people; `detail` says more in
+    words. `calls` are the numbers of all such calls. `failed` counts those that the server refused or did not answer. `read` are
+    the numbers of those whose answer held what was asked for. `unread` counts the others by their outcome. `refused` counts those
+    that were refused for another reason than too small a buffer.
     """
 
     kind: ActivityKind
@@ -104,14 +103,13 @@ class Activity(Struct, frozen=True):
     last_time_ns: int
 
 
-# Server, source and target: of which list of processes an answer is.
+# Server, source and target of a list of processes.
 ListKey = tuple[str, Source, str | int]
 
 
 class ActivityFindings(Struct, frozen=True):
-    """What was found of activity: both deeds and images, and how many sightings of images and how many polls were left out because
-    there were too many. `lists` are the answers that listed all processes of a machine, by number and time of their calls,
-    ascending."""
+    """The findings about activity: deeds and images, and how many sightings of images and polls were left out because there were
+    too many. `lists` are the answers that listed all processes of a machine, by number and time of their calls, ascending."""
 
     activities: tuple[Activity, ...]
     images: tuple[ImageRecord, ...]
@@ -144,7 +142,7 @@ def activity_record(one: Activity, analysis: Analysis) -> ActivityRecord:
 
 
 def omissions(found: ActivityFindings) -> Iterator[OmissionRecord]:
-    """The record of what activities and images were left out because there was too much of them."""
+    """Yields records of the activities and images that were left out because there were too many."""
     if found.forgotten_images:
         text = f"{found.forgotten_images} sightings of processes beyond the first {MAX_IMAGES} are not listed"
         yield OmissionRecord(text=text)
@@ -154,13 +152,13 @@ def omissions(found: ActivityFindings) -> Iterator[OmissionRecord]:
 
 
 def findings(analysis: Analysis, damages: Damages | None = None) -> ActivityFindings:
-    """Activities in the order of their first calls, images in the order of their first sighting. What is wrong with the answers to
-    polls is noted in `damages`."""
+    """Returns activities in the order of their first calls, and images in the order of their first sighting. Notes the damage of
+    answers to polls in `damages`."""
     return _ActivitySearch(analysis, Damages() if damages is None else damages).found()
 
 
 def category_of(name: str | None) -> Category | None:
-    """The category of a counterset or object by its English name."""
+    """Returns the category of a counterset or object by its English name, None for no category."""
     if name is not None:
         for category, pattern in _CATEGORIES.items():
             if pattern.match(name):
@@ -188,7 +186,7 @@ class _Deeds(Struct):
         self.refused += call.outcome == "refused" and not call.asks_size
 
     def take_answer(self, number: int, time_ns: int, ending: str | None) -> None:
-        """Counts one more call of an activity, and why it showed nothing, where that is so."""
+        """Counts one more call of an activity; `ending` says why its answer showed nothing, None for an answer with data."""
         self.first_ns = min(self.first_ns, time_ns) if self.calls else time_ns
         self.last_ns = max(self.last_ns, time_ns)
         self.calls.append(number)
@@ -229,8 +227,8 @@ _Tried = tuple[Source, int]
 
 
 class _Poll(NamedTuple):
-    """What is the same of all polls whose answers are of one layout, to one query, by one caller: the activities, and why they
-    showed nothing where that is so."""
+    """The activities of equal polls: by one caller, to one query, with answers of one layout. Each has the reason why it showed
+    nothing, if so."""
 
     deeds: tuple[tuple[_Deeds, str | None], ...]
     # They are kept, so that no others can have their identity.
@@ -254,7 +252,7 @@ class _ObjectBlock(Struct, frozen=True):
         return any(instance.values for instance in item.instances)
 
     def values(self, place: int, column: int) -> list[int | str | None]:
-        """The values of one counter of the object at a place, one of each instance; None where it has none."""
+        """Returns the values of one counter of the object at a place, one for each instance; None for an instance without one."""
         if self.layout is not None:
             return counter_values(self.data, self.layout, place, column)
         rows = (instance.values for instance in self.objects[place].instances)
@@ -262,7 +260,7 @@ class _ObjectBlock(Struct, frozen=True):
 
 
 class _ActivitySearch:
-    # Of layouts of answers, by query and caller, so many deeds are kept.
+    # The most deeds to keep for layouts of answers, by query and caller.
     MAX_KEPT = 100_000
 
     def __init__(self, analysis: Analysis, damages: Damages) -> None:
@@ -376,7 +374,7 @@ class _ActivitySearch:
         holds: bool,
         is_damaged: bool = False,
     ) -> None:
-        """Notes a call as activity of its caller; its answer `holds` something asked for, before it is damaged where it is."""
+        """Notes a call as its caller's activity. Its answer `holds` what was asked for, at least before any damage."""
         which, category, name = target
         key = kind, Who(*who_of(call)), which, detail == SEALED
         deeds = self._deeds.setdefault(key, _Deeds(category, name))
@@ -385,7 +383,7 @@ class _ActivitySearch:
             deeds.details[detail] = None
 
     def _is_try(self, tried: _Tried, number: int, call: Call) -> bool:
-        """Whether a call of an activity only asked for a size; it is kept in case nothing else becomes of it."""
+        """Whether a call of an activity only asked for a size; it is kept in case no other call gets an answer."""
         if call.asks_size and tried not in self._answered:
             self._tries.setdefault(tried, array("q")).append(number)
         if call.outcome == "answered":
@@ -393,14 +391,14 @@ class _ActivitySearch:
         return call.asks_size
 
     def _note_data(self, number: int, call: Call) -> None:
-        """Notes the activity of a poll or a read, whatever became of it."""
+        """Notes the activity of a poll or a read, answered or not."""
         if call.is_perflib:
             self._note_poll(number, call)
         else:
             self._note_read(number, call)
 
     def _see(self, call: Call, number: int, seen: Iterable[_Seen], listed: Iterable[str | int]) -> None:
-        """Notes the processes of one answer, each once; of the targets `listed`, it holds all there are."""
+        """Notes the processes that one answer shows, each once. The answer lists all processes of the targets `listed`."""
         who, time_ns = Who(*who_of(call)), call.time_ns
         source: Source = "perflib-v2" if call.is_perflib else "winperf"
         for target in listed:
@@ -413,7 +411,7 @@ class _ActivitySearch:
                 one.last_call, one.last_ns = number, time_ns
 
     def _sightings(self, key: _ImageKey, pid: int | None, number: int, time_ns: int) -> _Sightings | None:
-        """The sighting of a process in an answer, a new one where it was not seen before; None where there are too many."""
+        """Returns the sightings of a process, new ones if it was not seen before; None if there are too many."""
         by_pid = self._images.get(key, {})
         if pid in by_pid:
             return by_pid[pid]
@@ -459,7 +457,7 @@ class _ActivitySearch:
                 self._answered.add(tried)
 
     def _plain_poll(self, number: int, time_ns: int, view: QueryView, context: Context, data: bytes) -> bool:
-        """Notes a poll that was answered, by the layout of its answer; False where the call has to be looked at."""
+        """Notes the activity of an answered poll by the layout of its answer. Returns False if the call must be read."""
         if view.held is None or self._may_show_images(view, context):
             return False
         read = PERF_DATA.read(data)
@@ -490,7 +488,7 @@ class _ActivitySearch:
         return _Poll(tuple(deeds), layout, view)
 
     def _may_show_images(self, view: QueryView, context: Context) -> bool:
-        """Whether answers to a query may state processes."""
+        """Whether answers to a query may show processes."""
         known = self._show_images.get(id(view))
         if known is None:
             catalog = self._analysis.catalogs.catalog_of(context.server)
@@ -525,7 +523,7 @@ class _ActivitySearch:
             self._see(call, number, _polled(call.server.ip, columns, images), listed)
 
     def _countersets(self, view: QueryView, held: Sequence[Identifier]) -> tuple[str, ...]:
-        """The countersets that a query handle was polled for; views are shared by polls between which nothing changed."""
+        """Returns the countersets that a query handle was polled for. Polls without a change between them share a view."""
         known = self._polled_sets.get(id(view))
         if known is None:
             self._left -= len(held)
@@ -581,14 +579,14 @@ class _ActivitySearch:
         self._see(call, number, seen, listed)
 
     def _answer_of(self, data: bytes) -> _ObjectBlock:
-        """The objects of a PERF_DATA_BLOCK: of a regular one its layout, of another all that it holds."""
+        """Returns the objects of a PERF_DATA_BLOCK: with the layout of a regular one, else with all values."""
         if (block := WINPERF.read(data)) is not None:
             return _ObjectBlock(block.layout.objects, data, block.layout)
         rows = winperf_rows(data)
         return _ObjectBlock(rows.objects, is_damaged=rows.problem is not None)
 
     def _note_asked(self, number: int, call: Call, table: NameTable, *, is_damaged: bool) -> None:
-        """Notes a read that was given no object, with those that it asked for by number."""
+        """Notes the activity of a read whose answer had no object, for the objects that it asked for by number."""
         assert call.read is not None
         first, *others = call.read.value_name.split()[: MAX_DETAILS + 1] or [""]
         is_metadata = first.casefold().startswith("metadata")
@@ -603,7 +601,7 @@ class _ActivitySearch:
 
 
 def _ending(call: Call, *, is_damaged: bool) -> str:
-    """Why a call of an activity showed nothing, in words."""
+    """Returns in words why a call of an activity showed nothing."""
     match call.outcome:
         case "refused" if call.fault is not None:
             return f"fault {fault_name(call.fault) or hex(call.fault)}"
@@ -634,7 +632,7 @@ def _has_bytes(call: Call) -> bool:
 
 
 def _blocks_with_values(layout: PerfDataLayout) -> Iterator[int]:
-    """The blocks of an answer's layout that have a value."""
+    """Yields the blocks in the layout of a data answer that have a value."""
     for part in layout.parts:
         if not isinstance(part, Grid):
             yield from np.unique(part.block[part.data_size >= 0]).tolist()
@@ -643,7 +641,7 @@ def _blocks_with_values(layout: PerfDataLayout) -> Iterator[int]:
 
 
 def _sets_shown(view: QueryView, blocks: Iterable[int]) -> frozenset[str | None]:
-    """The countersets that an activity was shown in these blocks of an answer; None among them for a block that may be of any."""
+    """Returns the countersets that these blocks of an answer showed; None among them stands for a block that may be of any."""
     return frozenset(counterset_of(view, block) for block in blocks)
 
 
@@ -672,7 +670,7 @@ def _code_words(code: int | None) -> str | None:
 
 
 def _listed(call: Call, guid: str) -> Iterator[_Seen]:
-    """The instances an answer of EnumerateCounterSetInstances names."""
+    """Yields the process instances that an answer of EnumerateCounterSetInstances names."""
     side = call.response
     if side is None or side.buffer is None or side.buffer_kind != "instances":
         return
@@ -683,8 +681,8 @@ def _listed(call: Call, guid: str) -> Iterator[_Seen]:
 
 
 class _ImageBlocks(NamedTuple):
-    """What answers to a query may state of processes: the blocks that are of a process counterset, the counterset that all blocks
-    are of where it is one, and the counters of these that state process ids."""
+    """The blocks in answers to a query that may show processes. `every` is the counterset of all blocks if it is one of processes;
+    `process_ids` are the counters that state process ids."""
 
     blocks: Mapping[int, Identifier]
     every: str | None
@@ -745,7 +743,7 @@ def _polled(server: str, columns: PerfColumns, images: _ImageBlocks) -> Iterator
 
 
 def _listed_whole(view: QueryView, catalog: Catalog) -> Iterator[str]:
-    """The countersets of processes of which a query has all instances."""
+    """Yields the process countersets of which a query asks for all instances."""
     for known in view.blocks.values():
         if known.instance in (None, "", "*") and _is_of_images(known.counterset, catalog):
             yield known.counterset
@@ -760,8 +758,8 @@ def _process_ids(guid: str, catalog: Catalog) -> Iterator[int]:
 
 
 def _telling(columns: PerfColumns, process_ids: frozenset[int]) -> npt.NDArray[np.int64]:
-    """The rows that may state a process or its id: the first value of each instance in a block, values of counters that state
-    process ids, and values whose block does not name their counter. Errors in the place of a value are none."""
+    """Returns the rows that may state a process or its id. These are the first value of each instance in a block, values of
+    counters for process ids, and values whose block does not name their counter. Error values do not count."""
     rows = np.flatnonzero(columns.data_size >= 0)
     counters = columns.counter_id[rows]
     is_telling = (counters < 0) | np.isin(counters, list(process_ids))
@@ -772,7 +770,7 @@ def _telling(columns: PerfColumns, process_ids: frozenset[int]) -> npt.NDArray[n
 
 
 def _english(index: int, table: NameTable) -> str | None:
-    """The English name of a title index: as reported, or the base system's where only a local name is known."""
+    """Returns the English name of a title index: the reported one, else the base system's."""
     named: Named = table.named(index)
     return named.english.text if named.english is not None else WELL_KNOWN.get(index)
 

@@ -1,7 +1,7 @@
-"""A remote call: as an analysis holds it (`Call`), and as the line that is printed of it (`CallRecord`).
+"""A remote call in two forms: `Call`, which an analysis holds, and `CallRecord`, which is printed as a line.
 
-Both have the same keys and add their own: `Call` the bytes of the two sides and where these were captured, `CallRecord` what is
-derived from them: names of numbers, hashes, and the decoded buffer. A `Call` knows no layer: what it says of its bytes it says of
+Both have the same keys and add their own. `Call` adds the bytes of the two sides and where they were captured. `CallRecord` adds
+what is derived from them: names of numbers, hashes, and the decoded buffer. A `Call` knows no layer. It describes its bytes as
 `TracedBytes`, wherever these are kept.
 """
 
@@ -301,7 +301,7 @@ class PduRecord(Value, frozen=True):
 
 
 class StubProblem(Value, frozen=True):
-    """Why a stub does not decode, and where."""
+    """The reason why a call's stub does not decode, and the place in it."""
 
     kind: Literal["malformed", "truncated", "unsupported"]
     field: str
@@ -318,7 +318,7 @@ class StubProblem(Value, frozen=True):
 
     @property
     def undecoded(self) -> int | None:
-        """How many bytes of the stub are not decoded, from where reading ended to its end."""
+        """Returns how many bytes of a call's stub are not decoded, counted from where reading stopped to the end of the stub."""
         return self.stop - self.start if self.start is not None and self.stop is not None else None
 
 
@@ -338,12 +338,11 @@ class PerformanceRead(Value, frozen=True):
 class Side(Value, frozen=True, kw_only=True):
     """The request or the response of a remote call.
 
-    `missing` says why there is no stub; where there is one, its first `stub_length` bytes count (what follows is alignment before a
-    verification trailer). `params` is keyed by the IDL's spelling. `buffer_span` is where in the stub the content of `lpData` lies
-    and `buffer_kind` what it is laid out as, None where it is not known; `problem` says why the stub does not decode. `wire_length`
-    counts the bytes of the stub as sent. A message too long to be kept has no `pdus`, and `frames_of_dropped` carried it. For a
-    response, `after_set_back` says that the clock of the capture went back between the last frame of its request and its own first
-    one.
+    `missing` says why there is no stub. If there is one, its first `stub_length` bytes count; alignment before a verification
+    trailer may follow. `params` is keyed by the IDL's spelling. `buffer_span` is the place of the content of `lpData` in the stub.
+    `buffer_kind` is its layout, None if unknown. `problem` says why the stub does not decode. `wire_length` counts the bytes of the
+    stub as sent. A message too long to be kept has no `pdus`, but `frames_of_dropped`. In a response, `after_set_back` says that
+    the clock of the capture went back between the last frame of its request and its own first frame.
     """
 
     pdus: Fragments
@@ -363,7 +362,7 @@ class Side(Value, frozen=True, kw_only=True):
 
     @property
     def stub(self) -> TracedBytes | Missing:
-        """The unsealed, joined stub without authentication padding and verification trailer."""
+        """Returns the unsealed, joined stub of a call's side, without authentication padding and verification trailer."""
         if self.missing is not None:
             return self.missing
         stub = stub_of(self.pdus)
@@ -371,7 +370,7 @@ class Side(Value, frozen=True, kw_only=True):
 
     @property
     def stub_data(self) -> bytes:
-        """The bytes of a call's `stub`, empty where there is none."""
+        """Returns the bytes of a call's `stub`, empty if there is none."""
         if self.missing is not None:
             return b""
         pdus = self.pdus
@@ -380,12 +379,12 @@ class Side(Value, frozen=True, kw_only=True):
 
     @property
     def buffer(self) -> TracedBytes | None:
-        """The content of a call's `lpData`, None where there is none."""
+        """Returns the content of a call's `lpData`, None if there is none."""
         return stub_of(self.pdus).view(*self.buffer_span) if self.buffer_span is not None else None
 
     @property
     def buffer_data(self) -> bytes:
-        """The bytes of a call's `buffer`, empty where there is none."""
+        """Returns the bytes of a call's `buffer`, empty if there is none."""
         return stub_of(self.pdus).part(*self.buffer_span) if self.buffer_span is not None else b""
 
     @property
@@ -412,14 +411,16 @@ class Side(Value, frozen=True, kw_only=True):
 
 
 class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
-    """A remote call with its bytes. `number` is 0 for a call that was not put in order yet.
+    """A remote call with its bytes. `number` is 0 until the calls are put in order.
 
-    `channel` counts the opens of pipes and the TCP connections that carried calls, `impersonation` is the level that the pipe was
-    opened with ([MS-SMB2] section 2.2.13). `security` and `smb_identity` are what both authentications say. `query` is the query
-    handle that a PerflibV2 call works on as it stood before the call. For a call of the registry, `read` is set for reads of
-    performance values, `key` for calls on a performance key, and `key_number` counts the key handles of the capture, from 1 upward.
-    `path` is the other key that it opens, deletes or works on (`HKLM\\SOFTWARE`), where the openings of handles were captured. For
-    a call of the service control manager, `key_number` counts its handles likewise, and `path` is the name of the service.
+    The call came over `channel`, the number of an open of a pipe or of a TCP connection. `impersonation` is the level with which
+    the pipe was opened ([MS-SMB2] section 2.2.13). Both authentications are in `security` and `smb_identity`. `query` is the query
+    handle of a PerflibV2 call, in its state before the call.
+
+    For a call of the registry, `read` is set for reads of performance values, and `key` for calls on a performance key. Its
+    `key_number` counts the key handles of the capture (the first is 1). Its `path` is any other key that it opens, deletes or works
+    on (`HKLM\\SOFTWARE`), if the openings of handles were captured. For a call of the service control manager, `key_number` counts
+    its handles likewise, and `path` is the name of the service.
     """
 
     channel: int
@@ -464,18 +465,18 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def identity(self) -> Identity | None:
-        """Who made the call (`AuthInfo.caller`)."""
+        """Returns the identity of the account that made the call (`AuthInfo.caller`)."""
         return self.security.caller(self.smb_identity)
 
     @property
     def return_kind(self) -> ReturnKind:
-        """What the `status` of the call is a number of (Win32 error, NTSTATUS, HRESULT)."""
+        """Returns the kind of number that the call's `status` is: Win32 error, NTSTATUS or HRESULT."""
         return return_kind(self.interface.uuid, self.opnum)
 
     @property
     def carriers(self) -> tuple[Endpoint, Endpoint]:
-        """Client's and server's end of the connection that carried the call: another of its session than the one that `client` and
-        `server` are of, where there are several."""
+        """Returns the client's and the server's end of the connection that carried the call. In an SMB session with several
+        connections, these may differ from `client` and `server`."""
         smb = self.smb
         if smb is None or smb.client is None or smb.server is None:
             return self.client, self.server
@@ -483,11 +484,11 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def outcome(self) -> CallOutcome:
-        """The outcome of the call: answered, refused, asked without an answer, unreadable. Whatever says that a call failed, was
-        read or was not read asks here.
+        """Returns the outcome of the call: answered, refused, asked without an answer, unreadable. Every statement that a call
+        failed or was read uses it.
 
-        `refused`: a fault, or a return value that says so: a Win32 code that is not 0, an NTSTATUS that is a warning or an error,
-        but for the end of an enumeration.
+        `refused`: the call has a fault, or its return value says so. That is a Win32 code other than 0, or an NTSTATUS that is a
+        warning or an error, except the end of an enumeration.
         `asked`: no answer was captured. `unreadable`: the answer is sealed, cut or malformed, or its request was not captured.
         `answered`: all others.
         """
@@ -499,7 +500,7 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def asks_size(self) -> bool:
-        """Whether the call was refused with the size that it needs: so clients ask for sizes."""
+        """Whether the server refused the call and returned the buffer size that it needs. Clients ask for sizes in this way."""
         if self.fault is not None:
             return False
         if not self.is_perflib:
@@ -509,8 +510,8 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def latency_ns(self) -> int | None:
-        """The latency of the call: first response frame minus last request frame; None where one side is missing, or the clock of
-        the capture went back between them."""
+        """Returns the latency of the call: first response frame minus last request frame. None if a side is missing, or if the
+        clock of the capture went back between them."""
         if self.request is None or self.response is None or self.response.after_set_back:
             return None
         latency = self.response.first_time_ns - self.request.last_time_ns
@@ -518,20 +519,20 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def counterset(self) -> str | None:
-        """The GUID that the request of a PerflibV2 call asks about, for the methods that name one."""
+        """Returns the CounterSetGuid in the request of a PerflibV2 call, None for methods without one."""
         guid = self.request.params.get("CounterSetGuid") if self.is_perflib and self.request is not None else None
         return guid if isinstance(guid, str) else None
 
     @property
     def request_code(self) -> int | None:
-        """RequestCode of a call of PerflibV2QueryCounterSetRegistrationInfo."""
+        """Returns the RequestCode of a call of PerflibV2QueryCounterSetRegistrationInfo, None for other calls."""
         code = self.request.params.get("RequestCode") if self.is_perflib and self.request is not None else None
         return code if isinstance(code, int) else None
 
     @property
     def handle(self) -> str | None:
-        """The handle the call works on: `q2` for the second query handle of the capture, `k1` for the first registry key, `s1` for
-        the first handle of a service or of their manager."""
+        """Returns the name of the handle that the call works on. `q2` is the second query handle of the capture, `k1` the first
+        registry key, `s1` the first handle of a service or of the service control manager."""
         if self.query is not None:
             return f"q{self.query.number}"
         return f"{'s' if self.is_svcctl else 'k'}{self.key_number}" if self.key_number is not None else None
@@ -552,19 +553,19 @@ _GIVEN = ("phKey", "lpServiceHandle", "lpScHandle")
 
 
 class HasParams(Protocol):
-    """A side of a call as far as its parameters."""
+    """The request or response of a call. Only its parameters are needed."""
 
     @property
     def params(self) -> dict[str, Any]: ...
 
 
 def key_handle_uuid(request: HasParams | None, response: HasParams | None) -> str | None:
-    """The UUID of the handle of a key or service that a call uses or is given."""
+    """Returns the UUID of the registry key handle or service handle that a call uses or returns."""
     named = ((request, _USED), (response, _GIVEN))
     return next((found for side, names in named for name in names if (found := handle_of(side, name))), None)
 
 
 def handle_of(side: HasParams | None, name: str) -> str | None:
-    """The UUID of a context handle among a call's parameters."""
+    """Returns the UUID of the context handle that a call's parameter holds, None if it holds none."""
     value = side.params.get(name) if side is not None else None
     return value["uuid"] if isinstance(value, dict) else None

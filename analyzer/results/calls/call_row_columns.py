@@ -1,7 +1,7 @@
-"""A row of the table of calls: what its columns are, how their numbers lie, and what else few calls have.
+"""The columns of a row in the table of calls: their meaning, their number formats, and the facts that only few calls have.
 
-The types of rows describe the columns (`doc`) and how they lie (`Stored`). What stands in the log beside them is in
-`call_table.py`. Annotations are values here, not texts: to evaluate those of a row takes a hundredth of a second.
+The types of rows describe the columns (`doc`) and how they lie (`Stored`). `call_table.py` describes the log beside them.
+Annotations are values here, not texts: evaluating those of a row takes a hundredth of a second.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -139,7 +139,7 @@ STORED: Mapping[str, Stored] = {
 }
 FORMATS: Mapping[str, str] = {name: stored.form for name, stored in STORED.items()}
 BIG_ENDIAN, TRAILER_OK, TRAILER_BAD, AFTER_SET_BACK = 1, 2, 4, 8
-# Of PDUs that were carried or unsealed differently: each is described by itself, among what is rare.
+# PDUs that were carried or unsealed in different ways: each is described by itself, among the rare facts.
 APART = (1 << 32) - 1
 
 STATES: tuple[CallState, ...] = get_args(CallState)
@@ -152,7 +152,7 @@ TRAILER_FLAGS: Mapping[Literal["ok", "bad"], int] = {"ok": TRAILER_OK, "bad": TR
 
 
 def flags_of(side: Side) -> int:
-    """The flags of a call's side, as the column of the table has them."""
+    """Returns the flags of a call's side as the number in the table's column."""
     flags = BIG_ENDIAN if side.big_endian else 0
     if side.verification_trailer is not None:
         flags |= TRAILER_FLAGS[side.verification_trailer]
@@ -160,19 +160,19 @@ def flags_of(side: Side) -> int:
 
 
 def trailer_of(flags: int) -> Literal["ok", "bad"] | None:
-    """Whether the verification trailer of a call's side is right, by the column; None where there is none."""
+    """Returns whether the verification trailer of a call's side is right, read from the flags column; None if there is none."""
     return "ok" if flags & TRAILER_OK else "bad" if flags & TRAILER_BAD else None
 
 
 def latencies_in(column: Callable[[str], Any]) -> tuple[Any, Any]:
-    """Which calls have a latency, and the latency of each (`Call.latency_ns`), as arrays, by the columns of calls."""
+    """Returns two arrays made of the columns of calls: which calls have a latency, and each latency (`Call.latency_ns`)."""
     latency = column("end_time") - column("begin_time")
     is_known = (latency >= 0) & (column("response_flags") & AFTER_SET_BACK == 0)
     return is_known & (column("request_side") >= 0) & (column("response_side") >= 0), latency
 
 
 def return_kinds_in(column: Callable[[str], Any], contexts: Sequence["Context"]) -> Any:
-    """What the status of each call is a number of (`Call.return_kind`), as an array: by the columns of calls."""
+    """Returns an array with the kind of status of each call (`Call.return_kind`), made of the columns of calls."""
     import numpy as np
 
     from analyzer.core.array_functions import distinct  # what is printed while it is read needs no arrays
@@ -221,7 +221,7 @@ class RareOfSide(Struct, array_like=True, frozen=True, gc=False):
 
 
 class RareOfCall(Struct, array_like=True, frozen=True, gc=False):
-    """What only few calls have, beside the columns of the table."""
+    """Facts that only few calls have. They are saved beside the columns of the table of calls."""
 
     reason: str | None = None
     read: PerformanceRead | None = None
@@ -232,7 +232,7 @@ class RareOfCall(Struct, array_like=True, frozen=True, gc=False):
 
 
 class SharedValues(Struct, frozen=True, eq=False):
-    """The values that the numbers of a table of calls stand for, shared by many calls."""
+    """Values that many calls share. The numbers in the table of calls refer to them."""
 
     contexts: Sequence[Context]
     smbs: Sequence[SmbFacts | None]

@@ -1,14 +1,14 @@
-"""The calls of a capture as a table: a completed call is a row of numbers, and its bytes lie in a log.
+"""The table of calls of a capture: a completed call is a row of numbers, and its bytes lie in a log.
 
 `CallTable` takes calls as they complete; `ordered_calls.py` has them in order. A `Call` is made of a row when somebody looks at it.
-What calls have in common is in tables of values. A row has the number of the value:
+Values that calls share are in tables of values. A row has the number of the value:
 
 * `contexts`: ends, security, interface; as a rule all calls of one presentation context share it,
-* `smbs`: how SMB carried a call; `texts`: names of methods and of what was undone; `steps`: what was undone to reach PDUs.
+* `smbs`: how SMB carried a call; `texts`: names of methods and of unsealing steps; `steps`: what was undone to reach PDUs.
 
-A value that is absent is -1. In the log lie the PDUs of each side: where they were captured (see `core/byte_origins.py`), their
-bytes, what was unsealed of them, and where each begins and ends, where there are several. Then follow the parameters of both sides
-and what few calls have (`RareOfCall`), as MessagePack. A row is never changed: what is known better later is another row.
+An absent value is -1. The log holds the PDUs of each side: their origins (see `core/byte_origins.py`), their bytes, the unsealed
+stubs, and the bounds of several PDUs. Then follow the parameters of both sides and facts that few calls have (`RareOfCall`), as
+MessagePack. A row is never changed: what becomes known later is another row.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ _READ_AT_ONCE = 2048
 # Bytes beyond this are moved into the log in parts.
 _WRITTEN_AT_ONCE = 1 << 20
 
-# So many rows are counted at once.
+# Rows to count at once.
 _COUNTED_AT_ONCE = 1 << 16
 
 _Item = TypeVar("_Item", bound=Hashable)
@@ -90,11 +90,11 @@ Tally = tuple[CallState, str, str | int | None]
 
 
 def tally_of(call: Call) -> Tally:
-    """Where a call is counted in the tally of the table."""
+    """Returns the key by which the tally of the table counts a call: its state, interface and method."""
     return call.state, call.interface.name or call.interface.uuid or "unknown", call.method or call.opnum
 
 
-# Of the column `handle`: nothing has to be known of the call but that it was made.
+# In the column `handle`: the call has no handle, and following needs only that it was made.
 NO_HANDLE = -2
 # The method of polls, as a plain number.
 _POLL = int(Opnum.QUERY_COUNTER_DATA)
@@ -111,7 +111,7 @@ _WITHOUT_HANDLE = frozenset(
 
 
 class Numbered(dict[_Item, int]):
-    """Numbers values that many calls of the table share: the number of each, and the values by number."""
+    """Numbers the values that many calls of the table share. Maps each value to its number, and lists the values by number."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ class CallTable:
     """The table of calls: takes calls one by one. The position of a call is that of its row."""
 
     def __init__(self, memory: int | None = None) -> None:
-        """So many bytes of the log, and as many of the columns, stay in memory; `MEMORY_BYTES` if none are named."""
+        """`memory` bytes of the log, and as many of the columns, stay in memory; default `MEMORY_BYTES`."""
         room = MEMORY_BYTES if memory is None else memory
         self.log = Log(room)
         self._growing = GrowingColumns(FORMATS, Log(room))
@@ -139,7 +139,7 @@ class CallTable:
         self._texts: Numbered[str | None] = Numbered()
         self._steps: Numbered[tuple[str, ...]] = Numbered()
         self._handles: Numbered[tuple[Endpoint, str]] = Numbered()
-        # What the numbers of the table stand for.
+        # The values that the numbers of the table refer to.
         self.shared = SharedValues(
             self._contexts.values_by_number,
             self._smbs.values_by_number,
@@ -153,19 +153,20 @@ class CallTable:
 
     @classmethod
     def over(cls, columns: Columns, log: Log, shared: SharedValues) -> Self:
-        """A table of calls over columns and a log that are there already, to be read."""
+        """Returns a table of calls for reading, over columns and a log that exist already."""
         table = cls()
         table.log, table._columns, table.shared = log, columns, shared
         return table
 
     def kind_of(self, state: int, context: int, method: int, opnum: int) -> Tally:
-        """How the tally of the table counts a row with these numbers. Raises `LookupError` where they stand for nothing."""
+        """Returns the key that the tally of the table has for a row with these numbers. Raises `LookupError` for unknown
+        numbers."""
         interface, name = self.shared.contexts[context].interface, self.shared.texts[method]
         return STATES[state], interface.name or interface.uuid or "unknown", name or (opnum if opnum >= 0 else None)
 
     @property
     def tally(self) -> Mapping[Tally, int]:
-        """How many calls there are of each state, interface and method in the table."""
+        """Returns how many calls the table has of each state, interface and method."""
         columns = [self.column(name) for name in ("state", "context", "method", "opnum")]
         numbers = Counter[tuple[int, ...]]()
         for first in range(0, len(self), _COUNTED_AT_ONCE):
@@ -181,7 +182,7 @@ class CallTable:
         return len(self._columns)
 
     def column(self, name: str) -> npt.NDArray[Any]:
-        """The numbers of all rows of the table of calls in one column; the columns are those of `FORMATS`."""
+        """Returns the numbers of all rows of the table of calls in one column; `FORMATS` lists the columns."""
         return self._columns.column(name)
 
     def number(self, name: str, at: int) -> int:
@@ -189,20 +190,20 @@ class CallTable:
         return self._columns.number(name, at)
 
     def rows(self, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        """The numbers of some rows of the table of calls, as an array with the columns as its fields."""
+        """Returns some rows of the table of calls as an array with the columns as its fields."""
         return self._columns.rows(places)
 
     @property
     def contexts(self) -> Sequence[Context]:
-        """The contexts that calls of the table have in common, by the numbers in `context`."""
+        """Returns the contexts that calls of the table share, by their numbers in the column `context`."""
         return self.shared.contexts
 
     def context(self, at: int) -> Context:
-        """The context of a row of the table of calls: what the call has in common with others."""
+        """Returns the context of a row of the table of calls: the fields that the call shares with others."""
         return self.shared.contexts[self._columns.number("context", at)]
 
     def meaning(self, name: str) -> Callable[[int], Any]:
-        """What the numbers of a column of the table of calls stand for: None where that is nothing."""
+        """Returns a function that maps a number in a column of the table of calls to its value; None for an absent value."""
         match name.removeprefix("request_").removeprefix("response_"):
             case "context":
                 return self.shared.contexts.__getitem__
@@ -222,7 +223,7 @@ class CallTable:
                 return lambda number: number if number >= 0 else None
 
     def by_context(self, field: str) -> npt.NDArray[np.signedinteger[Any]]:
-        """For all rows of the table of calls, a whole number that calls have in common: one of `Context`."""
+        """Returns an array with one integer field of `Context` for every row of the table of calls."""
         from analyzer.core.array_functions import narrowed
 
         numbers = narrowed([getattr(context, field) for context in self.contexts])
@@ -230,7 +231,7 @@ class CallTable:
         return found
 
     def is_of(self, interface: str) -> npt.NDArray[np.bool_]:
-        """For all rows of the table of calls: whether they are of an interface."""
+        """Returns an array that says for every row of the table of calls whether it is of this interface."""
         import numpy as np
 
         known = np.array([context.interface.uuid == interface for context in self.contexts], np.bool_)
@@ -238,15 +239,15 @@ class CallTable:
         return found
 
     def buffers(self, side: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """For all rows of calls: where in the log the content of `lpData` of a side lies, and how long it is. The place is -1 where
-        there is none, or it does not lie there in one piece."""
+        """Returns for every row of the table of calls the place in the log of a side's `lpData`, and its length. The place is -1 if
+        there is no `lpData`, or if it does not lie there in one piece."""
         import numpy as np
 
         start, unsealed = self.column(f"{side}_buffer_start"), self.column(f"{side}_unsealed")
         lengths = self.column(f"{side}_buffer_stop").astype(np.int64) - start
         places = self.column(f"{side}_pdus_place").astype(np.int64) + start
         places += self.column(f"{side}_origins")
-        # What was unsealed lies behind the PDUs, without what is around it.
+        # The unsealed stub lies behind the PDUs, without headers.
         places += np.where(unsealed >= 0, self.column(f"{side}_whole"), self.column(f"{side}_stub_start"))
         number = self.column(f"{side}_pdus")
         is_whole = (number == 1) | ((unsealed >= 0) & (number < APART))
@@ -286,10 +287,10 @@ class CallTable:
             first_time, begin_time = request.first_time_ns, request.last_time_ns
         context = context_of(call)
         last = self._last_context.get(call.channel)
-        # As a rule it is that of the last call of the channel; what is the same object is not compared any further.
+        # Usually it is that of the channel's last call. Tuples compare identical objects quickly.
         if last is None or last[0] != context:
             last = self._last_context[call.channel] = context, self._contexts[Context(*context)]
-        # As `CallRow` has them; a plain tuple is made nine times as fast.
+        # In the order of `CallRow`; a plain tuple is made nine times as fast.
         row = (
             last[1],
             -1 if opnum is None else opnum,
@@ -317,8 +318,8 @@ class CallTable:
     def _row_of(
         self, side: Side | None, place: int, parts: list[bytes | TracedBytes]
     ) -> tuple[tuple[int, ...], bytes, tuple[Any, ...] | None, tuple[int, int], int]:
-        """The row of a call's side for the table: its columns, its parameters, what is rare of it (as `RareOfSide`), its first and
-        its last frame, and where in the log its PDUs end, which are put into `parts` and begin at a place."""
+        """Returns the row of a call's side in the table: columns, parameters, rare facts (as `RareOfSide`), and first and last
+        frame. Also returns where in the log its PDUs end. They begin at `place`, and are appended to `parts`."""
         if side is None:
             return NO_SIDE, b"", None, (0, 0), place
         pdus, plains, apart, frame = side.pdus, None, None, None
@@ -337,7 +338,7 @@ class CallTable:
         rare = None
         if side.frames_of_dropped or side.problem is not None or plains is not None or apart is not None:
             rare = side.frames_of_dropped, side.problem, plains, apart or ()
-        # As `SideRow` has them.
+        # In the order of `SideRow`.
         columns = (
             MISSING_NUMBERS[side.missing],
             side.stub_length,
@@ -353,8 +354,8 @@ class CallTable:
     def _pdus(
         self, pdus: Pdus, place: int, parts: list[bytes | TracedBytes]
     ) -> tuple[tuple[int, ...], PackedPlains | None, int | None, int]:
-        """The columns of a side's PDUs for the table (as `PdusRow`), what came of each stub where that differs, the frame of them
-        all, if any, and where they end in the log."""
+        """Returns the columns of a call's PDUs in the table (as `PdusRow`), and the result for each stub if these differ. Also
+        returns the frame if only one carried them, and where they end in the log."""
         if type(pdus) is _StoredPdus and pdus.is_of(self):
             return pdus.row, pdus.packed_plains, None, place
         whole, stops, unsealed, plains = pdus.whole, pdus.stops, pdus.unsealed, pdus.plains
@@ -391,16 +392,16 @@ class CallTable:
         return row, tuple([MISSING_NUMBERS[one] if isinstance(one, Missing) else one for one in plains]), frame, place
 
     def held(self, places: Sequence[int], *, pdus: bool = False) -> Iterator[HeldCall | None]:
-        """What calls at positions of the table state, by blocks, with the `pdus` of sides or without; None for one to look at."""
+        """Yields held calls at positions of the table, block by block; None for a call that must be read as a `Call`."""
         return chain.from_iterable(HeldCalls(self, pdus=pdus).stretches(places))
 
     def rare(self, at: int) -> RareOfCall:
-        """What only few calls have, of the call at a position of the table; that of its sides is for who looks at it."""
+        """Returns rare facts about the call at a position of the table, without those of its sides."""
         place, length, *params = _RARE_AT(self._columns.row(at))
         return RARE_DECODER.decode(self.log.read(place + sum(params), length)) if length else NOTHING_RARE
 
     def frames(self, at: int) -> tuple[int, ...]:
-        """The ids of the frames of the call at a position of the table, as `Call.frames` has them."""
+        """Returns the frame ids of the call at a position of the table, like `Call.frames`."""
         if self.number("rare", at):
             return self[at].frames
         columns = self._columns.row(at)[OWN_OF_CALL:]
@@ -490,14 +491,14 @@ class CallTable:
         )
 
     def _apart(self, row: PdusRow, rare: RareOfSide) -> list[Pdus]:
-        """The PDUs of a stored call that were carried or unsealed differently; `row` is of all of them."""
+        """Returns the PDUs of a stored call that were carried or unsealed in different ways; `row` describes all of them."""
         return [self._stored(one, plains) for one, plains in rare.apart]
 
     def _stored(self, row: PdusRow, plains: PackedPlains | None) -> Pdus:
         return _StoredPdus(self, row, plains)
 
     def unpacked(self, row: PdusRow, packed_plains: PackedPlains | None) -> tuple[Any, ...]:
-        """The parts of a stored call's `Pdus`, unpacked from their row."""
+        """Returns the parts of a stored call's `Pdus`, read from the log by their row."""
         steps, step = self.shared.steps[row.steps], self.shared.texts[row.step] or ""
         plains: tuple[Plain, ...] | None = None
         if packed_plains is not None:
@@ -524,7 +525,7 @@ class CallTable:
 
 
 def _put(log: Log, parts: Iterable[bytes | TracedBytes], length: int) -> None:
-    """Appends so many bytes to the log of the table of calls."""
+    """Appends the parts of a call's bytes to the log of the table of calls; `length` is their total size."""
     if length <= _WRITTEN_AT_ONCE:
         try:
             joined = b"".join(parts)  # type: ignore[arg-type]
@@ -542,7 +543,7 @@ def _put(log: Log, parts: Iterable[bytes | TracedBytes], length: int) -> None:
 
 
 def _handle_of(call: Call, handles: Numbered[tuple[Endpoint, str]]) -> int:
-    """The handle of a call as the column `handle` of the table has it."""
+    """Returns the number of a call's query handle for the column `handle` of the table of calls."""
     request, opnum = call.request, call.opnum
     if request is None:
         return -1
@@ -555,7 +556,7 @@ def _handle_of(call: Call, handles: Numbered[tuple[Endpoint, str]]) -> int:
 
 
 def together(rows: Sequence[PdusRow]) -> PdusRow:
-    """The row of PDUs of a stored call that have each their own: how long they are together."""
+    """Returns one row for PDUs of a stored call that have a row each; its lengths are the sums."""
     return NO_PDUS._replace(
         pdus=APART,
         origins=sum(row.origins for row in rows),
@@ -565,7 +566,7 @@ def together(rows: Sequence[PdusRow]) -> PdusRow:
 
 
 class _StoredPdus(Pdus):
-    """PDUs of a call in the table: what is stated of them is read out of their row, what else is asked for is made of it."""
+    """PDUs of a call in the table. Their row answers what it can; everything else is read from the log on demand."""
 
     __slots__ = ("_calls", "packed_plains", "row")
 
@@ -573,14 +574,14 @@ class _StoredPdus(Pdus):
         self._calls, self.row, self.packed_plains = calls, row, packed_plains
 
     def __getattr__(self, name: str) -> Any:
-        # The fields of `Pdus`, of which none is there before the first is asked for.
+        # The fields of `Pdus`. All are read when the first is asked for.
         if name not in Pdus.__slots__:
             raise AttributeError(name)
         Pdus.__init__(self, *self._calls.unpacked(self.row, self.packed_plains))
         return getattr(self, name)
 
     def is_of(self, calls: CallTable) -> bool:
-        """Whether the stored PDUs lie in the log of these calls."""
+        """Whether the stored PDUs lie in the log of this table of calls."""
         return self._calls is calls
 
     def __len__(self) -> int:
@@ -612,7 +613,7 @@ class _StoredPdus(Pdus):
 
 
 def _alone(fragment: Fragment) -> Pdus:
-    """The PDU of one fragment of a call as if it were a message."""
+    """Returns one fragment of a call as `Pdus`, as if it were a whole message."""
     plain = fragment.plain
     bounds = array("I", (fragment.stub_start, fragment.stub_stop))
     if isinstance(plain, Missing):

@@ -1,7 +1,7 @@
-"""What the rows of calls state, for those who go through many of them: no `Call` is made of each.
+"""Held calls: what the rows of the table of calls state, for code that goes through many rows. No `Call` is made of each.
 
-Rows are taken out of the columns a block at a time. Nothing is stated here of a call that is out of the ordinary, and it has to be
-looked at as a `Call`. Such a call has PDUs that were carried or unsealed differently, or is long.
+Rows are taken out of the columns a block at a time. An unusual call has no held form and must be read as a `Call`. Such a call is
+long, or its PDUs were carried or unsealed in different ways.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ if TYPE_CHECKING:
 
     from analyzer.results.calls.call_table import CallTable
 
-# So many rows are a block.
+# Rows of a block.
 _BLOCK = 256
-# So much of the log is read at once, and so long a call may be.
+# Bytes of the log to read at once; a longer call is not held.
 _STRETCH = 1 << 18
-# So many different parameters, each up to so many bytes long, are decoded once for all calls that have them.
+# The most different parameters, and their longest form in bytes, that are decoded once for all calls.
 _PARAMS_KEPT, _PARAMS_LENGTH = 1 << 10, 1 << 10
 
 
 class HeldPdus(Struct, frozen=True):
     """The PDUs of a held call's side: their bytes, and where each of several ends in them.
 
-    Where there is one, its stub begins at `stub_start`. `place` is the frame that carried them, and where they begin in it; None
-    where several frames did.
+    The stub of a single PDU begins at `stub_start`. `place` is the frame that carried the PDUs, and their position in it; None if
+    several frames carried them.
     """
 
     data: bytes
@@ -60,8 +60,8 @@ class HeldPdus(Struct, frozen=True):
 
 
 class HeldSide(Struct, frozen=True):
-    """The request or the response of a held call, its fields as those of `Side`; `stub` is its bytes, where somebody wants them,
-    None where it is missing. `pdus` are there where somebody wants them."""
+    """The request or the response of a held call, with the fields of `Side`. `stub` has its bytes, None if it is missing. `pdus` is
+    set only if they were asked for."""
 
     missing: Missing | None
     stub_length: int
@@ -80,7 +80,7 @@ class HeldSide(Struct, frozen=True):
 
 
 class HeldCall(Struct, frozen=True):
-    """What a row states of a call, its fields as those of `Call`."""
+    """A held call: what one row of the table of calls states, with the fields of `Call`."""
 
     shared: Context
     smb: SmbFacts | None
@@ -108,21 +108,21 @@ _OF_SIDE = (
     *("side", "stub_length", "wire_length", "flags", "buffer_kind", "buffer_start", "buffer_stop"),
     *("pdus_place", "origins", "whole", "params", "pdus", "ends", "unsealed", "stub_start"),
 )
-# Among those of the call: the times of the first and of the last frame of each side.
+# Columns of the call with the times of the first and last frame of each side.
 _TIMES = {"request_": ("first_time", "begin_time"), "response_": ("end_time", "last_time")}
 
 
 class HeldCalls:
-    """Goes through rows of the table of calls by blocks; with `pdus`, sides have their PDUs."""
+    """Reads rows of the table of calls by blocks, as held calls; with `pdus`, sides have their PDUs."""
 
     def __init__(self, table: CallTable, *, pdus: bool = False) -> None:
         self._table, self._with_pdus = table, pdus
         self._params: dict[bytes, dict[str, Any]] = {}
-        # What was read of the log last, and where it begins.
+        # The bytes that were last read from the log, and where they begin.
         self._base, self._data = 0, b""
 
     def stretches(self, places: Sequence[int]) -> Iterator[list[HeldCall | None]]:
-        """What rows of calls state, those together that lie together; None for a call that has to be looked at."""
+        """Yields lists of held calls whose bytes lie together in the log. None stands for a row that must be read as a `Call`."""
         for at in range(0, len(places), _BLOCK):
             yield from self._block(places[at : at + _BLOCK])
 
@@ -153,7 +153,7 @@ class HeldCalls:
     def _calls(
         self, own: Sequence[tuple[int, ...]], requests: Sequence[tuple[int, ...]], responses: Sequence[tuple[int, ...]]
     ) -> list[HeldCall | None]:
-        """The held calls of rows whose bytes are at hand."""
+        """Returns the held calls of rows whose bytes were read from the log."""
         base, data, decode = self._base, self._data, RARE_DECODER.decode
         shared = self._table.shared
         contexts, smbs, texts = shared.contexts, shared.smbs, shared.texts
@@ -201,7 +201,7 @@ class HeldCalls:
     def _sides(
         self, columns: Sequence[tuple[int, ...]], params_at: Sequence[int], rares: Sequence[RareOfSide | None]
     ) -> list[HeldSide | None]:
-        """A side of held calls whose bytes are at hand."""
+        """Returns one side of held calls whose bytes were read from the log."""
         base, data, known, made = self._base, self._data, self._params, list[HeldSide | None]()
         with_pdus = self._with_pdus
         for of_side, place, rare in zip(columns, params_at, rares, strict=True):
@@ -248,7 +248,7 @@ class HeldCalls:
         return made
 
     def _decoded(self, params: bytes) -> dict[str, Any]:
-        """The decoded parameters of a held call's stub, which nobody changes: the same object for all that are the same."""
+        """Returns the decoded parameters of a held call's side. Equal parameters share one object, which nobody changes."""
         found: dict[str, Any] = PARAMS_DECODER.decode(params) if params else {}
         if len(params) <= _PARAMS_LENGTH:
             if len(self._params) == _PARAMS_KEPT:
@@ -257,20 +257,20 @@ class HeldCalls:
         return found
 
 
-# Which column states where the parameters of a call lie, how long what few calls have is, and how long parameters of a side are.
+# The columns with the place of a call's parameters, the length of its rare facts, and the length of a side's parameters.
 _PLACE, _RARE, _PARAMS = _OF_CALL.index("place"), _OF_CALL.index("rare"), _OF_SIDE.index("params")
 
 
 def _is_plain(side: HeldSide | None, rare: RareOfSide | None) -> bool:
-    """Whether the frames and the stub of a held call's side are had without looking at each of its PDUs."""
+    """Whether the frames and the stub of a held call's side are known without reading each of its PDUs."""
     if side is None or rare is None:
         return True
     return not (rare.apart or rare.frames_of_dropped or (rare.plains is not None and side.missing is None))
 
 
 def _extents(rows: npt.NDArray[Any]) -> tuple[list[int], list[int], list[bool], list[int]]:
-    """Where in the log the bytes of each held call begin and end, which calls are short and lie there in one piece, and how long
-    each answer took."""
+    """Returns where in the log the bytes of each held call begin and end, which calls are short and in one piece there, and each
+    latency."""
     import numpy as np
 
     place = rows["place"].astype(np.int64)
@@ -280,7 +280,7 @@ def _extents(rows: npt.NDArray[Any]) -> tuple[list[int], list[int], list[bool], 
         is_there, number = rows[side + "side"] >= 0, rows[side + "pdus"]
         at = rows[side + "pdus_place"].astype(np.int64)
         is_plain &= ~is_there | ((number > 0) & (number < APART))
-        # A row that says better what was known of a call has its PDUs where the first one had them.
+        # A row that replaces another has its PDUs in the place of the first one's.
         is_plain &= ~is_there | (at <= place)
         begin = np.where(is_there, np.minimum(at, begin), begin)
         length += rows[side + "params"]
@@ -291,13 +291,13 @@ def _extents(rows: npt.NDArray[Any]) -> tuple[list[int], list[int], list[bool], 
 
 
 def _side_columns(rows: npt.NDArray[Any], side: str) -> list[tuple[int, ...]]:
-    """The columns of a side of held calls, and where in the log its stubs begin and end: -1 where they do not lie there in one
-    piece."""
+    """Returns the columns of one side of held calls, and where each stub begins and ends in the log. The end is -1 if the stub does
+    not lie there in one piece."""
     import numpy as np
 
     unsealed, start = rows[side + "unsealed"].astype(np.int64), rows[side + "stub_start"].astype(np.int64)
     whole = rows[side + "pdus_place"].astype(np.int64) + rows[side + "origins"]
-    # What was unsealed lies behind the PDUs.
+    # The unsealed stub lies behind the PDUs.
     begin = whole + np.where(unsealed >= 0, rows[side + "whole"], start)
     length = np.minimum(rows[side + "stub_length"], np.where(unsealed >= 0, unsealed, rows[side + "stub_stop"] - start))
     end = np.where((unsealed >= 0) | (rows[side + "pdus"] == 1), begin + length, -1)
@@ -306,7 +306,7 @@ def _side_columns(rows: npt.NDArray[Any], side: str) -> list[tuple[int, ...]]:
 
 
 def _held_pdus(data: bytes, origins_at: int, at: int, whole: int, stub_start: int, ends: bytes, pdus: int) -> HeldPdus:
-    """So many PDUs of a call's side that begin at a place in the log."""
+    """Returns the PDUs of a held call's side from the bytes of the log; `at` is their first byte."""
     if pdus > 1:
         return HeldPdus(data[at : at + whole], ends_in(ends, pdus)[1], stub_start, None)
     place = PACKED_EXTENT.unpack_from(data, origins_at)[:2] if at - origins_at == PACKED_EXTENT.size else None
@@ -314,7 +314,7 @@ def _held_pdus(data: bytes, origins_at: int, at: int, whole: int, stub_start: in
 
 
 def _joined(data: bytes, at: int, whole: int, pdus: int, ends: int) -> bytes:
-    """The joined stubs of several PDUs of a held call, in clear. These are `whole` bytes, and behind them so many (`ends`) state
-    where each ends."""
+    """Returns the joined clear stubs of several PDUs of a held call. `whole` is the size of the PDUs, `ends` that of the bounds
+    behind them."""
     bounds, stops = ends_in(data[at + whole : at + whole + ends], pdus)
     return b"".join([data[at + start : at + stop] for start, stop in clear_stubs(stops, bounds)])

@@ -1,8 +1,8 @@
-"""Tables of calls that several processes made of parts of one capture, put together into the table that one process makes.
+"""Merges the tables of calls that several processes made of parts of one capture into the table that one process would make.
 
-Each call has a moment: the number of the event that completed it, the same in every process. The tables come in blocks, and are
-merged by moments as they come, so that no more than a block of each is in memory. Rows are taken as they are; what they point to
-is given the numbers and places that it has in the table of all: those in which values, and bytes, are met first.
+Each call has a moment: the number of the event that completed it, which is equal in every process. The tables come in blocks, and
+are merged by moments as they come, so that memory holds only a block of each. Rows are kept; the numbers and places in them become
+those of the merged table, in the order in which values and bytes first occur.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _Numbers = npt.NDArray[np.int64]
 
 
 class MovedCalls(Struct, array_like=True, frozen=True):
-    """Rows of a table of calls that move to another, the moment of each, and their bytes: those of row i end at `ends[i]` of the
-    log, and the first begin at `begin`."""
+    """Rows of a table of calls that move to another table, with their moments and bytes. The bytes of row i end at `ends[i]` of the
+    log; those of the first begin at `begin`."""
 
     moments: bytes
     ends: bytes
@@ -51,7 +51,7 @@ class MovedCalls(Struct, array_like=True, frozen=True):
 
 
 def blocks_of(table: CallTable, moments: _Numbers, ends: _Numbers) -> Iterator[MovedCalls]:
-    """Blocks of a table of calls, to be sent to another process."""
+    """Yields the rows of a table of calls in blocks, to be sent to another process."""
     first, begin = 0, 0
     while first < len(table):
         stop = int(np.searchsorted(ends, begin + _BYTES, side="right"))
@@ -69,8 +69,8 @@ def blocks_of(table: CallTable, moments: _Numbers, ends: _Numbers) -> Iterator[M
 
 
 class MergedRows(Struct, frozen=True):
-    """Rows that were merged into the table of calls, one behind the other, `begin` being the first: from which table each came, and
-    which row it was there."""
+    """Rows that were merged into the table of calls, one behind the other from `begin`: the source table of each, and its row
+    there."""
 
     begin: int
     tables: _Numbers
@@ -81,8 +81,8 @@ class MergedTable(CallTable):
     """A table of calls that takes the rows of other processes' tables."""
 
     def take_rows(self, rows: npt.NDArray[Any], log: bytes) -> None:
-        """Takes calls into the merged table that lay in other tables (`calls_of_shards`): rows with the numbers and places of this
-        one, and their bytes."""
+        """Takes rows of other processes' tables into the merged table, with their bytes. Numbers and places are already those of
+        this table."""
         self.log.append(log)
         at = len(self)
         self._growing.extend(rows)
@@ -96,7 +96,7 @@ class MergedTable(CallTable):
                     self.unbound.setdefault(key, array("I")).append(at + row)
 
     def number_of(self, name: str, value: Any) -> int:
-        """The number in the merged table of a value that calls share: of `contexts`, `smbs`, `texts`, `steps` or `handles`."""
+        """Returns the number of a shared value in the merged table; `name` is `contexts`, `smbs`, `texts`, `steps` or `handles`."""
         numbered: dict[Any, int] = getattr(self, f"_{name}")
         return numbered[value]
 
@@ -107,13 +107,13 @@ class CallMerger:
     def __init__(
         self, table: MergedTable, values: Sequence[SharedValues], numbers: Sequence[Mapping[str, _Numbers]]
     ) -> None:
-        """`values` are what the rows of each table point to, with the numbers of the whole capture; `numbers` has for each table
-        the numbers that its `keys`, `services` and `reads` have there, by their own, of which the first is 1."""
+        """`values` are the shared values of each table, with the numbers of the whole capture. `numbers` maps for each table its
+        own numbers of `keys`, `services` and `reads` (from 1) to those of the whole capture."""
         self._table, self._numbers = table, numbers
         self._values = [_SharedNumbers(table, each) for each in values]
 
     def merge(self, sources: Sequence[Iterator[MovedCalls]]) -> Iterator[MergedRows]:
-        """Merges the blocks of all tables of calls; gives what was put into the table, some rows at a time."""
+        """Merges the blocks of all tables of calls; yields the rows that were put into the table, some at a time."""
         waiting = [_WaitingTable(number, blocks) for number, blocks in enumerate(sources)]
         while waiting := [one for one in waiting if one.has_rows()]:
             until = min(one.last for one in waiting)
@@ -156,7 +156,7 @@ class CallMerger:
     def _rares(
         self, rows: _Rows, parts: Sequence[_Part], origins: _Numbers, begins: _Numbers, ends: _Numbers
     ) -> dict[int, RareOfCall]:
-        """What few calls have, of those merged rows where there are numbers or places in it."""
+        """Returns the rare facts of those merged rows whose rare facts contain numbers or places."""
         found = {}
         for at in np.flatnonzero(rows["rare"]).tolist():
             part, end = parts[origins[at]], int(ends[at])
@@ -175,8 +175,8 @@ class CallMerger:
                 rows["key_number"][its] = self._numbers[table][kind][rows["key_number"][its] - 1]
 
     def _number_values(self, rows: _Rows, tables: _Numbers, rares: dict[int, RareOfCall]) -> None:
-        """Gives the merged rows the numbers that their values have in the table. Values that are not there yet are numbered as one
-        row after the other would have been."""
+        """Replaces the numbers of shared values in merged rows by those of the merged table. New values get the numbers that they
+        would get if the rows were added one by one."""
         has_pdus = {side: _has_pdus(rows, side) for side in _SIDES}
         # The first row with each new value. Those behind it find it numbered.
         firsts = set(rares)
@@ -215,8 +215,8 @@ class CallMerger:
             values.number("handles", row["handle"])
 
     def _renumbered(self, rare: RareOfCall, table: int, move: int) -> bytes:
-        """What few calls have, packed, with the numbers and places of the merged table; its bytes lie so far from where they
-        lay."""
+        """Returns a call's rare facts, packed, with the numbers and places of the merged table; `move` is how far its bytes
+        moved."""
         values, read = self._values[table], rare.read
         if read is not None:
             read = replace(read, number=int(self._numbers[table]["reads"][read.number - 1]))
@@ -227,7 +227,7 @@ class CallMerger:
 
     @staticmethod
     def _move(rows: _Rows, moves: _Numbers) -> None:
-        """Moves the places of merged rows in the log so far from where they lay."""
+        """Moves the places of merged rows in the log by these distances."""
         rows["place"] = rows["place"].astype(np.int64) + moves
         for side in _SIDES:
             has_pdus, places = _has_pdus(rows, side), rows[f"{side}_pdus_place"]
@@ -236,7 +236,7 @@ class CallMerger:
 
 # The interfaces whose calls use handles that are numbered, and which numbers these are.
 _HANDLES = {winreg.INTERFACE: "keys", scmr.INTERFACE: "services"}
-# What points to shared values: their kind, the column, and the side that has to have PDUs for it to count.
+# Columns that refer to shared values: the kind, the column, and the side that must have PDUs.
 _POINTING = (
     ("steps", "request_steps", "request"),
     ("texts", "request_step", "request"),
@@ -250,7 +250,7 @@ _POINTING = (
 
 
 def _has_pdus(rows: _Rows, side: str) -> npt.NDArray[np.bool_]:
-    """Which merged rows have PDUs of a side that are described by the row itself."""
+    """Returns which merged rows have PDUs of a side that the row itself describes."""
     found: npt.NDArray[np.bool_] = (rows[f"{side}_pdus"] > 0) & (rows[f"{side}_pdus"] < APART)
     return found
 
@@ -285,7 +285,7 @@ def _bytes_of(
 
 
 class _SharedNumbers:
-    """What the rows of one merged table point to, and which number each has in the table of all, -1 while it has none."""
+    """The shared values of one table of calls, and the number of each in the merged table; -1 until it has one."""
 
     def __init__(self, table: MergedTable, values: SharedValues) -> None:
         self._table = table
@@ -294,12 +294,12 @@ class _SharedNumbers:
         self.numbers = {name: np.full(len(found), -1, np.int64) for name, found in self._values.items()}
 
     def are_new(self, kind: str, numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Which of these shared values have no number in the merged table yet."""
+        """Returns which of these shared values have no number in the merged table yet."""
         found: npt.NDArray[np.bool_] = self.numbers[kind][numbers] < 0
         return found
 
     def number(self, kind: str, own: int) -> None:
-        """Sees to it that a shared value has a number in the merged table."""
+        """Gives a shared value a number in the merged table, if it has none."""
         if self.numbers[kind][own] < 0:
             self.numbers[kind][own] = self._table.number_of(kind, self._values[kind][own])
 
@@ -322,7 +322,7 @@ class _Part(Struct, frozen=True):
 
 
 class _WaitingTable:
-    """A table of calls of which the next block waits to be merged."""
+    """One source table of calls, whose next block waits to be merged."""
 
     def __init__(self, table: int, blocks: Iterator[MovedCalls]) -> None:
         self._table, self._blocks = table, blocks
@@ -330,7 +330,7 @@ class _WaitingTable:
         self._part: _Part | None = None
 
     def has_rows(self) -> bool:
-        """Whether any rows of this table of calls are left to be merged."""
+        """Whether this source table has any rows of calls left to merge; reads its next block."""
         if self._part is None:
             block = next(self._blocks, None)
             if block is None:
@@ -349,7 +349,7 @@ class _WaitingTable:
         return int(self._part.moments[-1])
 
     def take_rows(self, until: int) -> _Part:
-        """The rows of calls up to a moment that wait to be merged."""
+        """Takes the waiting rows of calls up to a moment."""
         part = self._part
         assert part is not None
         stop = int(np.searchsorted(part.moments, until, side="right"))

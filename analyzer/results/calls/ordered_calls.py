@@ -1,4 +1,4 @@
-"""The calls of a capture in order, and what their columns state of all of them."""
+"""The calls of a capture in order, and questions about all of them that columns answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-# So many different texts are told apart at once.
+# The most different texts to tell apart at once.
 _TEXTS_KEPT = 1 << 14
 
 
@@ -41,18 +41,18 @@ class OrderedCalls(Sequence[Call]):
 
     @property
     def tally(self) -> Mapping[Tally, int]:
-        """How many of the ordered calls there are of each state, interface and method."""
+        """Returns how many of the ordered calls have each state, interface and method."""
         return self.table.tally
 
     def column(self, name: str) -> npt.NDArray[Any]:
-        """The numbers of a column in the order of the calls; the columns are those of `FORMATS`."""
+        """Returns the numbers of a column in the order of the calls; `FORMATS` lists the columns."""
         import numpy as np
 
         found: npt.NDArray[Any] = self.table.column(name)
         return found if isinstance(self.order, range) else found[np.asarray(self.order, np.int64)]
 
     def first_of_contexts(self, numbers: Sequence[int]) -> list[int]:
-        """The first call of each `Context` among calls with these ascending numbers. All that calls have in common is in them."""
+        """Returns the numbers of the first call of each `Context` among the calls with these ascending numbers."""
         import numpy as np
 
         from analyzer.core.array_functions import first_places
@@ -62,9 +62,8 @@ class OrderedCalls(Sequence[Call]):
         return firsts
 
     def first_by_text(self, numbers: Sequence[int], param: str) -> list[int]:
-        """The first of each `Context` among calls with these numbers whose requests have the same text as a parameter; some of the
-        others where there are very many.
-        """
+        """Returns the number of the first call of each `Context` and text of a request parameter, among the calls with these
+        numbers. If there are very many texts, a later call may be returned too."""
         import numpy as np
 
         chosen = np.asarray(numbers, np.int64) - 1
@@ -83,8 +82,7 @@ class OrderedCalls(Sequence[Call]):
         return firsts
 
     def shared(self, number: int) -> tuple[int, int]:
-        """The numbers of what a call has in common with others, in the order of the calls: its `context`, and how SMB carried
-        it."""
+        """Returns the numbers of two values that a call shares with others: its `context`, and how SMB carried it."""
         at, table = self.order[number - 1], self.table
         return table.number("context", at), table.number("smb", at)
 
@@ -97,35 +95,35 @@ class OrderedCalls(Sequence[Call]):
         return [self.table.contexts[code] for code in reversed(codes)]
 
     def contexts_of(self, numbers: Sequence[int]) -> list[tuple[Context, int]]:
-        """The contexts that calls with these numbers have in common, in the order of the first call of each, and how many have
-        it."""
+        """Returns the contexts of the calls with these numbers, with the count of calls of each, in the order of their first
+        calls."""
         import numpy as np
 
         codes = Counter(self.column("context")[np.asarray(numbers, np.int64) - 1].tolist())
         return [(self.table.contexts[code], count) for code, count in codes.items()]
 
     def states_of(self, numbers: Sequence[int]) -> Counter[str]:
-        """How many of the calls with these numbers are in which state."""
+        """Counts the calls with these numbers by state."""
         import numpy as np
 
         codes = Counter(self.column("state")[np.asarray(numbers, np.int64) - 1].tolist())
         return Counter({STATES[code]: count for code, count in codes.items()})
 
     def held(self, numbers: Sequence[int], *, pdus: bool = False) -> Iterator[HeldCall | None]:
-        """What calls with these numbers state, by blocks; None for one that has to be looked at."""
+        """Yields held calls for these numbers, block by block. Yields None for a call that must be read as a `Call`."""
         order = self.order
         return self.table.held([order[number - 1] for number in numbers], pdus=pdus)
 
     def rare(self, number: int) -> RareOfCall:
-        """What only few calls have, of the call with this number."""
+        """Returns the facts that only few calls have, for the call with this number."""
         return self.table.rare(self.order[number - 1])
 
     def frames(self, number: int) -> tuple[int, ...]:
-        """The ids of the frames of a call, as `Call.frames` has them."""
+        """Returns the frame ids of a call, like `Call.frames`."""
         return self.table.frames(self.order[number - 1])
 
     def with_values(self, numbers: Sequence[int]) -> list[int]:
-        """Which of these calls were answered with performance data."""
+        """Returns the numbers of those calls whose answer holds performance data."""
         import numpy as np
 
         chosen = np.asarray(numbers, np.int64)
@@ -134,7 +132,7 @@ class OrderedCalls(Sequence[Call]):
         return found
 
     def of_perflib(self, opnums: Iterable[int]) -> list[int]:
-        """The numbers of the calls of these methods of PerflibV2."""
+        """Returns the numbers of the calls of these PerflibV2 methods."""
         import numpy as np
 
         is_of_one = (self.table.column("opnum")[:, None] == np.array([*opnums])).any(axis=1)
@@ -144,11 +142,11 @@ class OrderedCalls(Sequence[Call]):
         """The numbers of the calls that ask for values of counters, as far as columns state it."""
         table = self.table
         of_perflib = table.is_of(INTERFACE) & (table.column("opnum") == Opnum.QUERY_COUNTER_DATA)
-        # What is read is among what few calls have.
+        # The value that is read is among the facts that few calls have.
         return self._numbers(of_perflib | (table.is_of(winreg.INTERFACE) & (table.column("rare") > 0)))
 
     def _numbers(self, rows: npt.NDArray[np.bool_]) -> list[int]:
-        """The numbers of the calls of some rows."""
+        """Returns the numbers of the calls whose rows in the table are marked."""
         import numpy as np
 
         numbers: list[int] = (np.flatnonzero(rows[np.asarray(self.order, np.int64)]) + 1).tolist()
@@ -167,7 +165,7 @@ class OrderedCalls(Sequence[Call]):
         if isinstance(where, slice):
             return [self[at] for at in range(*where.indices(len(self)))]
         at = range(len(self.order))[where]
-        # Who looks at a call often looks at it again at once; another thread may look at another one meanwhile.
+        # A call is often read again at once. Meanwhile another thread may read another call.
         call = self._last
         if call is None or call.number != at + 1:
             view = self.views[at]

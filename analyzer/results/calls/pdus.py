@@ -1,7 +1,7 @@
-"""The PDUs of one request or answer: their bytes once, where each stub lies in them, and what was unsealed of it.
+"""The PDUs of one request or answer: their bytes once, the place of each stub in them, and the unsealed stub.
 
-A reply may come in thousands of PDUs, and they are rarely looked at one by one. So they are joined, a few numbers say where each
-begins, and a `Fragment` is made when it is asked for. The stub is read out of the same bytes where nothing was sealed.
+A reply may come in thousands of PDUs, and they are rarely looked at one by one. So they are joined, and a few numbers say where
+each begins. A `Fragment` is made when it is asked for. A stub that was not sealed is read out of the same bytes.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class Fragment(Struct, frozen=True):
     plain: TracedBytes | Missing
 
 
-# What came of a stub: it was in clear (None), it was opened, or it is not to be had.
+# The result for a stub: it was in clear (None), it was opened (bytes), or it could not be read.
 Plain = bytes | Missing | None
 
 
 class Pdus(Sequence[Fragment]):
-    """DCERPC PDUs of a call's side that were carried alike.
+    """DCERPC PDUs of a call's side that were carried in the same way.
 
-    `whole` is their bytes, `stops` where each ends in them (None: there is but one), `bounds` from where to where in each PDU its
-    stub lies. `unsealed` is the joined stub where it was sealed, `plains` what came of each stub where these differ; `step` names
-    what unsealed them.
+    `whole` has their bytes. `stops` says where each ends in them (None for a single PDU). `bounds` has the start and stop of the
+    stub in each PDU. `unsealed` is the joined stub if it was sealed. `plains` is the result for each stub if these differ. `step`
+    names the step that unsealed them.
     """
 
     __slots__ = ("bounds", "known_stub", "plains", "step", "stops", "unsealed", "whole")
@@ -62,7 +62,7 @@ class Pdus(Sequence[Fragment]):
     def from_lengths(
         cls, whole: TracedBytes, lengths: Sequence[int], bounds: array[int], plains: tuple[Plain, ...], step: str
     ) -> Pdus:
-        """PDUs of a call's side, so many one behind the other, and what came of the stub of each."""
+        """Returns the PDUs of a call's side. `lengths` are their lengths in `whole`, `plains` the results for their stubs."""
         # Most messages are one PDU.
         stops = array("I", accumulate(lengths)) if len(lengths) > 1 else None
         if len(plains) == 1:
@@ -110,7 +110,7 @@ class Pdus(Sequence[Fragment]):
             first += self.bounds[2 * at + 1] - self.bounds[2 * at]
 
     def _fragment(self, at: int, first: int) -> Fragment:
-        """One of a call's PDUs, whose stub begins at `first` of those of all."""
+        """Returns one of a call's PDUs; its stub begins at `first` in the joined stub."""
         start, stop = self.bounds[2 * at], self.bounds[2 * at + 1]
         plain: Plain = self.plains[at] if self.plains is not None else None
         if self.unsealed is not None:
@@ -118,7 +118,7 @@ class Pdus(Sequence[Fragment]):
         return fragment_of(self.pdu(at), start, stop, plain, self.step)
 
     def pdu(self, at: int) -> TracedBytes:
-        """The captured bytes of one PDU."""
+        """Returns the captured bytes of one of a call's PDUs."""
         stops, whole = self.stops, self.whole
         if stops is None:
             # Bytes that are not in memory are read, once for all who look at them.
@@ -140,11 +140,11 @@ class Pdus(Sequence[Fragment]):
         return whole.source.frame_range(whole.start, whole.start + len(whole))
 
     def stub_bytes(self, length: int) -> bytes:
-        """The first bytes of the PDUs' joined `stub`, without where they are from."""
+        """Returns the first `length` bytes of the PDUs' joined stub, without their origins."""
         return self.stub().part(0, length)
 
     def stub(self) -> TracedBytes:
-        """The stubs of all PDUs of a call's side, joined; what is not to be had is left out."""
+        """Returns the joined stubs of all PDUs of a call's side. Stubs that could not be read are left out."""
         if self.known_stub is not None:
             return self.known_stub
         if self.plains is not None:
@@ -162,7 +162,7 @@ Fragments = Pdus | tuple[Fragment, ...]
 
 
 def stub_of(fragments: Fragments) -> TracedBytes:
-    """The stubs of PDUs, joined; what is not to be had is left out."""
+    """Returns the joined stubs of a call's PDUs. Stubs that could not be read are left out."""
     if not isinstance(fragments, tuple):
         stub = fragments.known_stub
         return fragments.stub() if stub is None else stub
@@ -170,17 +170,17 @@ def stub_of(fragments: Fragments) -> TracedBytes:
 
 
 def pdu_at(fragments: Fragments, at: int) -> TracedBytes:
-    """The captured bytes of one of these PDUs."""
+    """Returns the captured bytes of one of a call's PDUs."""
     return fragments[at].pdu if isinstance(fragments, tuple) else fragments.pdu(at)
 
 
 def pdus_alone(fragments: Fragments) -> Iterator[TracedBytes]:
-    """The captured bytes of each of these PDUs, without what became of its stub."""
+    """Yields the captured bytes of each of a call's PDUs, without the result for its stub."""
     return (pdu_at(fragments, at) for at in range(len(fragments)))
 
 
 def stub_length_of(fragments: Fragments) -> int:
-    """How long the stubs of PDUs are together."""
+    """Returns the length of the joined stubs of a call's PDUs."""
     if isinstance(fragments, tuple):
         return len(stub_of(fragments))
     if fragments.unsealed is not None or fragments.plains is not None:
@@ -212,20 +212,20 @@ def fragment_of(pdu: TracedBytes, start: int, stop: int, plain: Plain, step: str
 
 
 def clear_stubs(stops: array[int] | None, bounds: array[int]) -> list[tuple[int, int]]:
-    """Where the stub of each PDU lies in them all, by where each PDU ends (None: there is but one), and where its stub begins and
-    ends in it; those that are empty are left out."""
+    """Returns where the clear stub of each PDU lies in the bytes of all PDUs. `stops` says where each PDU ends (None for a single
+    one), `bounds` where its stub begins and ends in it. Empty stubs are left out."""
     bases = [0, *stops[:-1]] if stops is not None else [0]
     stubs = zip(bases, bounds[::2], bounds[1::2], strict=True)
     return [(base + start, base + stop) for base, start, stop in stubs if start < stop]
 
 
 def ends_in(packed: bytes, pdus: int) -> tuple[array[int], array[int]]:
-    """Where the stubs of several PDUs begin and end in these, and where each PDU ends, as a row has it in the log."""
+    """Unpacks from a row's bytes in the log where the stubs of several PDUs begin and end, and where each PDU ends."""
     ends = array("I", packed)
     return ends[: 2 * pdus], ends[2 * pdus :]
 
 
 def stub_place(whole: TracedBytes, stops: array[int] | None, bounds: array[int]) -> tuple[Source, int]:
-    """Where the stubs of PDUs were captured, one behind the other: a source, and their first position in it."""
+    """Returns where the joined stubs of PDUs were captured: a source, and their first position in it."""
     stubs = [(whole, start, stop) for start, stop in clear_stubs(stops, bounds)]
     return TracedBytes.place(stubs)[:2] if stubs else (NOWHERE, 0)

@@ -1,4 +1,4 @@
-"""A query handle as it stood when a call was made: which counters it held, and which block of an answer is of which."""
+"""The state of a query handle when a call was made: the counters it held, and the counter of each block of an answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Identifier(Struct, frozen=True):
 
     @property
     def key(self) -> tuple[str, int, int, str | None]:
-        """What makes two identifiers the same one: everything but status and index, names without case."""
+        """Returns what identifies a counter of a query handle: all fields but status and index; names ignore case."""
         return self.counterset, self.counter_id, self.instance_id, self.instance and self.instance.casefold()
 
     @property
@@ -56,7 +56,7 @@ class Held(Sequence[Identifier]):
 
     @property
     def whole(self) -> Sequence[Identifier]:
-        """The list of the query handle's counters by now: it may have grown."""
+        """Returns the present list of the query handle's counters: it may have grown."""
         return self._items
 
     @overload
@@ -88,7 +88,7 @@ class Held(Sequence[Identifier]):
 
 
 class InOrder(Mapping[int, Identifier]):
-    """Counters of a query handle by their place among those held."""
+    """Maps the position of a block to the counter at this position among those that a query handle held."""
 
     __slots__ = ("_held",)
 
@@ -115,12 +115,12 @@ class InOrder(Mapping[int, Identifier]):
 
 
 class QueryView(Struct, frozen=True):
-    """A query handle as it stood when a call was made.
+    """The state of a query handle when a call was made.
 
-    `number` counts the handles of the capture from 1. `blocks` maps a block's position in a data answer to what it is, where the
-    capture states that. `id_source` says how it is known: by the `Index` of QueryCounterInfo, or by a replay of ValidateCounters.
-    None of both: `blocks` is empty, and `unknown` a sentence that says why. `held` are the counters in the order of their blocks
-    where that is known, else of their adding, None where they are not known; `counterset` is the one counterset they all belong to.
+    `number` counts the handles of the capture from 1. `blocks` maps the position of a block in a data answer to its counter, if the
+    capture states it. `id_source` says how it is known: by the `Index` of QueryCounterInfo, or by a replay of ValidateCounters. If
+    neither is captured, `blocks` is empty, and `unknown` is a sentence that says why. `held` are the counters in the order of their
+    blocks if it is known, else in the order of adding; None if unknown. `counterset` is the one counterset that they all belong to.
     """
 
     handle: str

@@ -1,8 +1,7 @@
-"""The calls of a case, which anybody may have written: what does not fit together is a `CaseError` where it is looked at.
+"""The calls of a case file, which anybody may have written: contradictions raise `CaseError` when a call is looked at.
 
-Columns are checked a block of rows at a time; what a row has in the log, when it is looked at; each once. Everything that a sound
-row states is there and fits, and it is read as those of any table. One that is not, or is out of the ordinary, is checked by itself
-whenever its call is looked at.
+Columns are checked a block of rows at a time; the bytes of a row in the log, when it is looked at. Each check is done once. A sound
+row is read like a row of any table. A row that is not sound, or is unusual, is checked again whenever its call is looked at.
 """
 
 from __future__ import annotations
@@ -46,16 +45,16 @@ from analyzer.results.calls.pdus import Pdus
 from analyzer.results.calls.query_state import QueryView
 from analyzer.results.methods.perflib import INTERFACE, PARAMS
 
-# Which state of a query handle a call saw: a column beside those of the table.
+# The column, beside those of the table, with the state of the query handle that a call saw.
 VIEW = "view"
-# So many rows are checked at once.
+# Rows to check at once.
 _BLOCK = 256
-# Of so many different parameters, each up to so many bytes long, it is known that they are sound.
+# The most different parameters, and their longest form in bytes, that are known to be sound.
 _PARAMS_KEPT, _PARAMS_LENGTH = 1 << 12, 1 << 10
 _SIDES: tuple[SideName, SideName] = ("request", "response")
-# Nothing is known of a row; its columns fit; all of it does; it is damaged or out of the ordinary.
+# What is known of a row: nothing; its columns fit; all of it fits; it is damaged or unusual.
 _UNKNOWN, _ORDERLY, _SOUND, _ODD = range(4)
-# What of a call says which parameters it has.
+# The columns that determine which parameters a call has.
 _OF_CALL = itemgetter(*map(CallRow._fields.index, ("context", "opnum", "state", "fault", "place", "rare")))
 _COMPLETE = STATE_NUMBERS["complete"]
 _NO_ORIGIN = "bytes without an origin"
@@ -94,19 +93,19 @@ class SavedViews(Sequence[int]):
 
 
 class SavedCalls(CallTable):
-    """The calls of a case, of so many `files`."""
+    """The table of calls of a case; `files` is the number of its capture files."""
 
     files = 0
 
     @cached_property
     def _known(self) -> bytearray:
-        """How sound each row of the case's calls is, as far as it was checked."""
+        """Returns what is known about each row of the case's calls: not checked, its columns fit, sound, or unusual."""
         self._check_lengths()
         return bytearray(len(self))
 
     @cached_property
     def _params(self) -> set[tuple[SideName, int, bytes]]:
-        """Parameters of a case's calls that are sound, by side and method."""
+        """Returns the parameters of a case's calls that were found sound, by side and method."""
         return set()
 
     def _is_sound(self, at: int) -> bool:
@@ -128,7 +127,7 @@ class SavedCalls(CallTable):
             return False  # who looks at it says why
 
     def _columns_fit(self, rows: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Whether the numbers in rows of a case's calls stand for something, and what they say of the log is in its order."""
+        """Returns for rows of a case's calls whether their numbers refer to existing values and their places in the log fit."""
         shared = self.shared
         fits = (rows["context"] < len(shared.contexts)) & (rows["smb"] < len(shared.smbs))
         fits &= (rows["method"] < len(shared.texts)) & (rows["state"] < len(STATES))
@@ -143,7 +142,7 @@ class SavedCalls(CallTable):
         return fits
 
     def _row_fits(self, row: tuple[int, ...]) -> bool:
-        """Whether what stands in the case's log of a row is what its columns say; False for what is out of the ordinary."""
+        """Whether the bytes of a row in the case's log agree with its columns; False also for an unusual row."""
         context, opnum, state, fault, place, rare = _OF_CALL(row)
         request, response = row[OWN_OF_CALL:][:SIDE_COLUMNS], row[OWN_OF_CALL + SIDE_COLUMNS :][:SIDE_COLUMNS]
         try:
@@ -184,7 +183,7 @@ class SavedCalls(CallTable):
                 self._params.add(key)
 
     def _check_call(self, call: Call) -> None:
-        """Raises `ValueError` or `LookupError` where a call of a case is not sound by itself."""
+        """Raises `ValueError` or `LookupError` if one call of a case is not sound."""
         opnum = call.opnum if call.opnum is not None and call.state == "complete" and call.is_perflib else -1
         for name, side in zip(_SIDES, (call.request, call.response), strict=True):
             if side is None:
@@ -196,8 +195,8 @@ class SavedCalls(CallTable):
             check_frames((*side.frames_of_dropped, *side.frame_range), self.files)
 
     def _check_lengths(self) -> None:
-        """Raises `ValueError` where all calls of a case together have more bytes than there are. Otherwise a case of a megabyte,
-        each call of which has it whole, would be a gigabyte."""
+        """Raises `ValueError` if the calls of a case state more bytes together than its log has. Otherwise the calls of a small
+        case could share the same bytes: one megabyte would become a gigabyte."""
         stated = sum(int(np.maximum(self.column(name), 0).sum()) for name in FORMATS if name.endswith(_LENGTHS))
         if stated > self.log.end:
             raise ValueError(f"calls have {stated} bytes together, more than there are")
@@ -231,7 +230,7 @@ class SavedCalls(CallTable):
             self.column(f"{side}_{name}").astype(np.int64)
             for name in ("whole", "stub_start", "unsealed", "buffer_stop")
         )
-        # What does not lie in bytes of its own call is nobody's buffer.
+        # A place outside the bytes of its own call is no buffer.
         places[(lengths < 0) | (stop > np.where(unsealed >= 0, unsealed, whole - start))] = -1
         return places, lengths
 
@@ -273,7 +272,7 @@ class SavedCalls(CallTable):
 
     @cached_property
     def tally(self) -> Mapping[Tally, int]:
-        """How many calls of the case there are of each state, interface and method, counted when somebody asks."""
+        """Counts the calls of the case by state, interface and method, when somebody asks."""
         try:
             return super().tally
         except LookupError as error:
@@ -298,14 +297,14 @@ class SavedCalls(CallTable):
 
 
 def check_frames(frames: Iterable[int], files: int) -> None:
-    """Raises `ValueError` where a case's frames are of none of so many files; of captures without a name there is one."""
+    """Raises `ValueError` if frames of a case are in none of its `files` files. Captures without a name count as one."""
     if any(not 0 <= file_of(frame) < max(files, 1) for frame in frames):
         raise ValueError("frames of a file that is not there")
 
 
 def _check_params(name: SideName, params: Mapping[str, Any], opnum: int) -> None:
-    """Raises `ValueError` where the parameters of a side of a case's call lack some of a method of PerflibV2 (-1: of none), or have
-    some of another type."""
+    """Raises `ValueError` if the parameters of a case's call are not those of its PerflibV2 method: one is absent or has another
+    type. `opnum` is -1 for other methods."""
     for key, kind in PARAMS.get((opnum, name), {}).items():
         value = params.get(key)
         is_null = key == "szMachine" and key in params and value is None
@@ -319,14 +318,14 @@ def _check_params(name: SideName, params: Mapping[str, Any], opnum: int) -> None
 
 
 def _check_pdus(pdus: Pdus) -> None:
-    """Raises `ValueError` where bytes of PDUs in a case have no origin, or `_check_bounds` does."""
+    """Raises `ValueError` if bytes of PDUs in a case have no origin, or if `_check_bounds` raises it."""
     if packed_length(pdus.whole.packed_origins) < len(pdus.whole):
         raise ValueError(_NO_ORIGIN)
     _check_bounds(pdus)
 
 
 def _check_bounds(pdus: Pdus) -> None:
-    """Raises `ValueError` where stubs of a case's calls do not lie in their PDUs, or PDUs not in the bytes of all."""
+    """Raises `ValueError` if a stub of a case's call is not inside its PDU, or a PDU not inside the bytes of all."""
     bounds, stops = pdus.bounds, [*pdus.stops] if pdus.stops is not None else [len(pdus.whole)]
     sizes = [stop - start for start, stop in pairwise((0, *stops))]
     starts, ends = bounds[::2], bounds[1::2]

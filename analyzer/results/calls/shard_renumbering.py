@@ -1,4 +1,4 @@
-"""What a part of an analysis has numbered by itself, with the numbers of the whole: sessions, logons and channels."""
+"""Renumbers the sessions, logons and channels of a shard of a capture to the numbers of the whole analysis."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from analyzer.results.connection import Bound, Channel, FeaturesOffered, LateLog
 
 
 class NewNumbers(Protocol):
-    """The numbers of the whole analysis by those of a shard."""
+    """Maps a shard's own numbers to the numbers of the whole analysis."""
 
     def __getitem__(self, own: int, /) -> SupportsInt: ...
 
 
 class Renumbering:
-    """Renumbers what a shard's analysis states to the numbers of the whole. `places` has them by kind: `sessions`, `smb_logons`,
-    `rpc_logons` and `channels`."""
+    """Renumbers sessions, logons and channels of a shard's analysis to the numbers of the whole. `places` maps them by kind:
+    `sessions`, `smb_logons`, `rpc_logons` and `channels`."""
 
     def __init__(self, places: Mapping[str, NewNumbers]) -> None:
         self._places = places
@@ -54,7 +54,7 @@ class Renumbering:
                 return event
 
     def values(self, values: SharedValues) -> SharedValues:
-        """The values that the rows of a shard's table of calls point to, renumbered."""
+        """Returns the shared values of a shard's table of calls, renumbered."""
         return replace(values, contexts=[self.context(context) for context in values.contexts])
 
     def _channel(self, channel: Channel) -> Channel:
@@ -68,7 +68,7 @@ class Renumbering:
         return found
 
     def context(self, context: Context) -> Context:
-        """The context that calls of a shard have in common, renumbered."""
+        """Returns the context that calls of a shard share, renumbered."""
         security = context.security
         return replace(
             context,

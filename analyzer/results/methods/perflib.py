@@ -64,7 +64,7 @@ class RequestCode(IntEnum):
     COUNTER_ENGLISH_NAMES = 10
 
 
-# What the answer to a request code is laid out as.
+# The layout of the answer to each request code.
 BUFFER_KIND_OF_CODE: dict[RequestCode, BufferKind] = {
     RequestCode.COUNTERSET_STRUCT: "counterset-info",
     RequestCode.COUNTER_STRUCT: "counter-info",
@@ -78,7 +78,7 @@ BUFFER_KIND_OF_CODE: dict[RequestCode, BufferKind] = {
     RequestCode.COUNTER_ENGLISH_NAMES: "string-table",
 }
 
-# What the other methods' lpData is laid out as, by (opnum, side).
+# The layout of the other methods' lpData, by (opnum, side).
 BUFFER_KIND_OF_METHOD: dict[tuple[int, str], BufferKind] = {
     (Opnum.ENUMERATE_COUNTER_SET, "response"): "guids",
     (Opnum.ENUMERATE_COUNTER_SET_INSTANCES, "response"): "instances",

@@ -1,7 +1,7 @@
-"""What methods of interfaces that are not decoded return: the last four bytes of a response are its status.
+"""The kind of status that methods return, for interfaces that are not decoded: there it is the last four bytes of a response.
 
 The table holds the methods that return nothing else, by their specifications (the IDL of each document). PerflibV2, winreg and
-svcctl are not in it: their stubs are decoded. For a method in none of these documents, nothing is known of how its calls ended.
+svcctl are not in it: their stubs are decoded. For a method in none of these documents, the outcome of its calls is unknown.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from analyzer.core.win32_errors import hresult_name, win32_name
 _ERROR_MORE_DATA = 234
 # [MS-LSAD] section 3.1.4.7.8: an enumeration has come to its end.
 _STATUS_NO_MORE_ENTRIES = 0x8000001A
-# Of these on, a number is a warning or an error ([MS-ERREF] sections 2.1 and 2.3).
+# From here on, a number is a warning or an error ([MS-ERREF] sections 2.1 and 2.3).
 _HIGH_BIT = 0x80000000
 
 
 class ReturnKind(IntEnum):
-    """What the status that a method returns is a number of (Win32 error, NTSTATUS, HRESULT)."""
+    """The kind of number that a method returns as its status: Win32 error, NTSTATUS or HRESULT."""
 
     WIN32 = 0
     NET_API = 1
@@ -31,7 +31,7 @@ class ReturnKind(IntEnum):
     HRESULT = 3
 
     def is_failure(self, status: int) -> bool:
-        """Whether a method says with this status that it failed to do what was asked."""
+        """Whether this status of a method means that it failed."""
         match self:
             case ReturnKind.WIN32:
                 return status != 0
@@ -43,7 +43,7 @@ class ReturnKind(IntEnum):
                 return status >= _HIGH_BIT
 
     def name_of(self, status: int) -> str | None:
-        """The name of a status that a method returns, None for one without a name here."""
+        """Returns the name of a status that a method returned, None if we know no name."""
         match self:
             case ReturnKind.NTSTATUS:
                 return known_nt_status_name(status)
@@ -153,7 +153,7 @@ _RETURNS = {
     "484809d6-4239-471b-b5bc-61df8c23ac48": _Returns("[MS-TSTS] section 3.3.4.1", {_HRESULT: "0-12 15-17 21"}),
     "88143fd0-c28d-4b2b-8fef-8d882f6a9390": _Returns("[MS-TSTS] section 3.3.4.3", {_HRESULT: "0-6 8-11"}),
 }
-# The interfaces of which it is known what some methods return.
+# The interfaces with methods whose kind of status is known.
 STATED = frozenset(_RETURNS)
 
 
@@ -168,18 +168,18 @@ def _by_opnum(interface: str) -> dict[int, ReturnKind]:
 
 
 def stated_kind(interface: str | None, opnum: int | None) -> ReturnKind | None:
-    """What the last four bytes of a method's response are a number of; None where they are no status, or nobody says."""
+    """Returns the kind of status in the last four bytes of a method's response; None if they are no status, or if it is unknown."""
     if interface not in _RETURNS or opnum is None:
         return None
     return _by_opnum(interface).get(opnum)
 
 
 def return_kind(interface: str | None, opnum: int | None) -> ReturnKind:
-    """What the status of a call of this method is a number of. Methods of interfaces that are decoded return Win32 codes."""
+    """Returns the kind of status that a method returns. Methods of decoded interfaces return Win32 codes."""
     return stated_kind(interface, opnum) or ReturnKind.WIN32
 
 
 @lru_cache(maxsize=4096)
 def status_name(interface: str | None, opnum: int | None, status: int) -> str | None:
-    """The name of the status of a call of this method, None for one without a name here. Call after call returns the same."""
+    """Returns the name of a call's status by interface and method, None if we know no name. Many calls share one."""
     return return_kind(interface, opnum).name_of(status)

@@ -5,7 +5,7 @@ from enum import IntEnum
 INTERFACE = "367abb81-9844-35f1-ad32-98f038001003"
 NAME = "svcctl"
 ERROR_SUCCESS = 0
-# Of ChangeServiceConfig: this is left as it is.
+# In ChangeServiceConfig: leave this as it is.
 SERVICE_NO_CHANGE = 0xFFFFFFFF
 
 

@@ -7,7 +7,7 @@ NAME = "winreg"
 ERROR_SUCCESS = 0
 ERROR_MORE_DATA = 234
 REG_MULTI_SZ = 7
-# What a PERF_DATA_BLOCK begins with, in either byte order (winperf.h).
+# The beginning of a PERF_DATA_BLOCK, in either byte order (winperf.h).
 SIGNATURES = ("PERF".encode("utf-16-le"), "PERF".encode("utf-16-be"))
 
 

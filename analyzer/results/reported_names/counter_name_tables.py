@@ -111,8 +111,7 @@ WELL_KNOWN: Mapping[int, str] = {
 
 
 class NameTable:
-    """The counter names one server reported by title index and language id; beside them those of a metadata file, which fill gaps
-    and no more."""
+    """The counter names that one server reported, by title index and language id. Names of a metadata file only fill gaps."""
 
     def __init__(self) -> None:
         self._reported: dict[str, dict[int, str]] = {}
@@ -121,13 +120,13 @@ class NameTable:
         self._names: dict[tuple[int, int], SampleNames] = {}
 
     def learn(self, language: str, entries: Mapping[int, str]) -> None:
-        """Notes the counter names that the capture says by title index."""
+        """Notes the counter names by title index that the capture states."""
         self._forget()
         self._reported.setdefault(language, {}).update(entries)
 
     def give(self, language: str, entries: Mapping[int, str]) -> dict[int, str]:
-        """Notes the counter names that a metadata file says by title index; returns what the capture says otherwise, which
-        stands."""
+        """Notes the counter names by title index that a metadata file states. Returns the capture's names that differ; these
+        stand."""
         self._forget()
         reported = self._reported.get(language, {})
         given = self._given.setdefault(language, {})
@@ -135,11 +134,11 @@ class NameTable:
         return {index: reported[index] for index, text in entries.items() if reported.get(index, text) != text}
 
     def packed(self) -> tuple[dict[str, dict[int, str]], dict[str, dict[int, str]]]:
-        """The counter names that the capture and a metadata file say, by language id."""
+        """Returns the counter names of the capture and those of a metadata file, by language id."""
         return self._reported, self._given
 
     def unpack(self, reported: dict[str, dict[int, str]], given: dict[str, dict[int, str]]) -> None:
-        """Takes the counter names that `packed` gave in place of all that was known."""
+        """Replaces all counter names by those that `packed` returned."""
         self._forget()
         self._reported, self._given = reported, given
 
@@ -192,7 +191,7 @@ class NameTable:
 
 
 class NameTables:
-    """One table of counter names for each server address."""
+    """The tables of counter names, one for each server address."""
 
     def __init__(self) -> None:
         self._by_ip: dict[str, NameTable] = {}
@@ -204,11 +203,11 @@ class NameTables:
         return self._by_ip.setdefault(ip, NameTable())
 
     def all(self) -> Iterator[tuple[str, NameTable]]:
-        """Every table of counter names, also those of servers that reported nothing."""
+        """Yields every server's table of counter names, even an empty one."""
         return iter(self._by_ip.items())
 
     def __iter__(self) -> Iterator[tuple[str, NameTable]]:
-        """The servers that reported something, with their tables of counter names."""
+        """Yields the servers that reported counter names, with their tables."""
         return ((ip, table) for ip, table in self._by_ip.items() if table.reported)
 
 
@@ -222,9 +221,9 @@ OWN_LANGUAGE = "the server's own"
 
 
 def table_language(value_name: str, key: str | None = None) -> tuple[str, str] | None:
-    """(`counter` or `help`, language id) of a name-table value such as `Counter 009`; None for any other value name.
+    """Returns (`counter` or `help`, language id) for a name-table value such as `Counter 009`; None for any other value name.
 
-    `key` is the performance key the value is read from, as far as that is known. `Explain` is how Samba spells `Help`.
+    `key` is the performance key that the value is read from, if known. Samba spells `Help` as `Explain`.
     """
     words = value_name.casefold().split()
     if not words or words[0] not in NAME_TABLE_WORDS:
@@ -243,7 +242,7 @@ def is_index(word: str) -> bool:
 
 
 def value_in_words(value_name: str, table: NameTable, key: str | None = None) -> str:
-    """What a performance value name asks for: `objects 230 Process, 238 Processor`, `counter names (language 009)`."""
+    """Describes what a performance value name asks for: `objects 230 Process, 238 Processor`, `counter names (language 009)`."""
     words = value_name.split()
     if language := table_language(value_name, key):
         kind, code = language

@@ -1,7 +1,7 @@
-"""What a server reported about its countersets: names, types and relations of counters ([MS-PCQ] section 3.1.4.1.2).
+"""The catalog of countersets that a server reported: names, types and relations of counters ([MS-PCQ] section 3.1.4.1.2).
 
-English names (request codes 9 and 0xA) and those of a language (codes 3 to 6, by the LCID asked for) are kept apart. What a
-metadata file adds is marked as such and never takes the place of what the capture says.
+English names (request codes 9 and 0xA) and those of a language (codes 3 to 6, by the LCID asked for) are kept apart. Facts from a
+metadata file are marked and never replace those of the capture.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ def is_english(lcid: int) -> bool:
 
 
 class Described(Struct):
-    """A counter or counterset that can have a name: in English, and with a help text in each language that was asked for, by
-    LCID."""
+    """A counter or counterset with its names: the English one, and name and help text in each language asked for, by LCID."""
 
     english: Name | None = None
     names: Texts[int] = field(default_factory=Texts)
@@ -34,14 +33,14 @@ class Described(Struct):
 
     @property
     def named(self) -> Named:
-        """Both names of a counter or set. Where the neutral English one is known, the other is not in English, if there is one."""
+        """Returns both names of a counter or counterset. If the neutral English one is known, the other is not English."""
         wants_english = self.english is None
         language, local = self.names.first(lambda lcid: is_english(lcid) == wants_english)
         return Named(self.english, local, language)
 
     @property
     def label(self) -> str | None:
-        """The name of a counter or set for people: the neutral English one where known, else that of a language asked for."""
+        """Returns the name of a counter or counterset for people: the neutral English one if known, else one asked for."""
         return self.english.text if self.english is not None else self.name
 
     @property
@@ -60,12 +59,12 @@ class Described(Struct):
         return text.text if text is not None else None
 
     def learn_english(self, text: str) -> bool:
-        """Notes the English name of a counter or counterset that the capture states; whether it was another or none."""
+        """Notes the English name of a counter or counterset that the capture states; returns whether it is new."""
         known, self.english = self.english, Name(text, "capture")
         return known != self.english
 
     def fill_english(self, text: str) -> Name | None:
-        """Notes the English name of a counter or counterset that a file states, as `Texts.fill` does."""
+        """Notes the English name of a counter or counterset that a metadata file states, like `Texts.fill`."""
         known = self.english
         if known is None:
             self.english = Name(text, "metadata")
@@ -84,12 +83,12 @@ class CounterEntry(Described):
         return self.info["counter_type"] if self.info is not None else None
 
     def learn_info(self, info: dict[str, Any]) -> bool:
-        """Notes a counter's registration information that the capture states; whether it was other or none."""
+        """Notes a counter's registration information that the capture states; returns whether it is new."""
         known, self.info, self.info_source = self.info, info, "capture"
         return known != info
 
     def fill_info(self, info: dict[str, Any]) -> bool:
-        """Notes a counter's registration information that a file states; False where it is other than the capture's, which
+        """Notes a counter's registration information that a metadata file states. Returns False if the capture's differs; that
         stands."""
         if self.info is None:
             self.info, self.info_source = info, "metadata"
@@ -98,13 +97,13 @@ class CounterEntry(Described):
 
 
 class CountersetEntry(Described):
-    """One counterset as far as the server described it."""
+    """One counterset in the catalog, as far as the server described it."""
 
     guid: str = ""
     provider_name: str | None = None
     provider_guid: str | None = None
     instance_type: int | None = None
-    # Which of the three above a metadata file reported.
+    # The fields above that a metadata file reported.
     given: set[str] = field(default_factory=set)
     counters: dict[int, CounterEntry] = field(default_factory=dict)
     # Names of instances by number; None where the number was reported with different names.
@@ -122,13 +121,13 @@ class Catalog:
         self._names: dict[tuple[str, int | None], SampleNames] = {}
 
     def entry(self, guid: str) -> CountersetEntry:
-        """The entry of a counterset, a new one where nothing was yet."""
+        """Returns the catalog's entry of a counterset; makes one if there is none."""
         self._names.clear()
         return self.countersets.setdefault(guid, CountersetEntry(guid=guid))
 
     def learn(self, guid: str, code: int, lcid: int, tree: dict[str, Any]) -> bool:
-        """Notes the answer to one request code about a counterset, decoded to `tree`; whether it changed anything. Unknown codes
-        teach nothing."""
+        """Notes a server's answer to one request code about a counterset, decoded to `tree`; returns whether it changed anything.
+        Ignores unknown codes."""
         entry = self.entry(guid)
         changed = False
         if code == RequestCode.COUNTERSET_STRUCT:
@@ -175,7 +174,7 @@ class Catalog:
             known[number] = name if known.get(number, name) == name else None
 
     def instance(self, guid: str, number: int) -> str | None:
-        """The name of a counterset's instance, where every list that was answered agrees on it."""
+        """Returns the name of a counterset's instance, if all captured lists agree on it."""
         entry = self.countersets.get(guid)
         return entry.instances.get(number) if entry is not None else None
 
@@ -193,7 +192,7 @@ class Catalog:
         return entry.counters.get(counter_id) if entry is not None and counter_id is not None else None
 
     def names(self, guid: str | None, counter_id: int | None) -> SampleNames | None:
-        """All names of a counter and its counterset; None where nothing was reported of either."""
+        """Returns all names of a counter and its counterset; None if nothing was reported about the counterset."""
         if guid is None or (entry := self.countersets.get(guid)) is None:
             return None
         key = guid, counter_id
@@ -206,7 +205,7 @@ class Catalog:
 
 
 class Catalogs:
-    """One counterset catalog for each server address: what one machine calls a counter says nothing of another's."""
+    """The counterset catalogs, one for each server address: the names on one machine say nothing about another's."""
 
     def __init__(self) -> None:
         self._by_ip: dict[str, Catalog] = {}
@@ -218,5 +217,5 @@ class Catalogs:
         return self._by_ip.setdefault(ip, Catalog())
 
     def __iter__(self) -> Iterator[tuple[str, Catalog]]:
-        """The servers that reported something, with their counterset catalogs."""
+        """Yields the servers that reported countersets, with their catalogs."""
         return ((ip, catalog) for ip, catalog in self._by_ip.items() if catalog.countersets)

@@ -1,8 +1,8 @@
-"""What servers reported about their counters, saved: a versioned JSON form, and how a saved one fills the gaps of a capture.
+"""Metadata files: what servers reported about their counters, as versioned JSON that fills the gaps of a capture.
 
 A metadata file holds, for each server by its address, the registration information and names of countersets ([MS-PCQ] section
-3.1.4.1.2) and the name tables of winperf. What the capture itself says always stands; where a file says something else, a note
-states so. Names of one server say nothing of another's: they are used for one only when the user says so.
+3.1.4.1.2) and the name tables of winperf. What the capture states always stands; if a file differs, a note says so. Names of one
+server say nothing about another's: they are used for another only when the user says so.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _INFO_FIELDS = (
 
 
 class ServerMetadata(Struct, frozen=True):
-    """What one server reported of its counters, as metadata; the source of all is `metadata`."""
+    """What a metadata file states about one server's counters; the source of all names in it is `metadata`."""
 
     catalog: Catalog
     tables: Mapping[str, Mapping[int, str]]
@@ -76,7 +76,7 @@ class _DescribedFacts(Value, frozen=True, kw_only=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing but the number of a counterset or counter is stated in the metadata."""
+        """Whether the metadata states nothing about a counterset or counter but its number."""
         return all(getattr(self, name) is UNSET for name in self.__struct_fields__ if name not in ("id", "guid"))
 
 
@@ -121,7 +121,7 @@ class MetadataRecord(Record, frozen=True, kw_only=True, tag="metadata"):
 
 
 def metadata_record(catalogs: Catalogs, tables: NameTables) -> MetadataRecord:
-    """What a capture reported of counters, in the form of a metadata file. What came from another such file is left out."""
+    """Returns a metadata file's content: what a capture reported about counters. Leaves out what came from another file."""
     reported: dict[str, tuple[CountersetMetadata, ...]] = {}
     for ip, catalog in catalogs:
         entries = (_counterset_facts(entry) for entry in catalog.countersets.values())
@@ -169,12 +169,12 @@ def _counterset_facts(entry: CountersetEntry) -> CountersetMetadata:
 
 
 def looks_like_metadata(head: bytes) -> bool:
-    """Whether a file is one of our metadata files rather than a capture: JSON begins with a brace."""
+    """Whether a file begins like one of our metadata files: JSON begins with a brace, a capture does not."""
     return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
 
 
 def metadata_from_json(data: bytes, origin: str) -> Metadata:
-    """The metadata of counters in a file. Raises `InputError` in one sentence for what is none."""
+    """Reads the metadata of counters in a file. Raises `InputError` in one sentence if it is no metadata file."""
     import json
 
     try:
@@ -200,7 +200,7 @@ def metadata_from_json(data: bytes, origin: str) -> Metadata:
 
 
 def metadata_of(catalogs: Catalogs, tables: NameTables, origin: str) -> Metadata:
-    """What another capture reported of counters, as if it came from a metadata file."""
+    """Returns what another capture reported about counters, as if it came from a metadata file."""
     return metadata_from_json(dumps(metadata_record(catalogs, tables)), origin)
 
 
@@ -270,7 +270,7 @@ def _read_described(entry: Described, value: Json) -> None:
 
 
 class _Differences(Struct):
-    """What a metadata file says otherwise than the capture: how often, and the first of them in words."""
+    """Counts the facts in which a metadata file differs from the capture; has the first of them in words."""
 
     count: int = 0
     first: str = ""
@@ -285,7 +285,7 @@ class _Differences(Struct):
 
 
 def filled(analysis: Analysis, given: Sequence[Metadata], instead: str | None) -> Analysis:
-    """The analysis, what its servers did not report taken from metadata files (`fill`); the notes are among its problems."""
+    """Returns the analysis with its gaps filled from metadata files (`fill`); the notes are among its problems."""
     known = analysis.calls.contexts_by_last_call()
     servers = {one.server.ip for one in known if one.interface.uuid in (perflib.INTERFACE, winreg.INTERFACE)}
     notes = fill(analysis.catalogs, analysis.name_tables, servers, given, instead=instead)
@@ -300,9 +300,9 @@ def fill(
     *,
     instead: str | None = None,
 ) -> Iterator[Problem]:
-    """Fills the gaps of what the `servers` of a capture reported with metadata files, earlier ones first; yields notes on what was
-    used for whom and where a file contradicts. `instead` is the server of a file whose metadata every server is given that
-    the file does not know."""
+    """Fills gaps in what the `servers` of a capture reported from metadata files, earlier files first. Yields notes on which names
+    were used, and where a file contradicts the capture. `instead` is a server of a file; servers that the file does not know get
+    its metadata."""
     here = sorted(set(servers))
     for metadata in given:
         strangers = [ip for ip in here if ip not in metadata.servers]
