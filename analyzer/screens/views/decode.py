@@ -1,4 +1,6 @@
-"""`decode`: a buffer that somebody holds without a capture, as a record, as samples or as a tree beside its bytes."""
+"""The view of `decode`: a buffer without a capture, from bytes or a hex dump, as a record, as samples or as a tree beside its
+bytes.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ MAX_REPEATED = 64 << 20
 
 
 def dumped_bytes(lines: Sequence[str]) -> bytes | None:
-    """The bytes that a hex dump spells out, for `decode`; None where the lines are no dump."""
+    """Returns the bytes that the lines of a hex dump spell out, for `decode`; None if they are no dump."""
     out = bytearray()
     width = _USUAL
     first: int | None = None
@@ -66,7 +68,7 @@ def _offset(rows: Sequence[str], at: int) -> int | None:
 
 
 def _bytes_on(text: str, count: int) -> bytes | None:
-    """Exactly `count` bytes from the start of a hex dump's line, None where they are not there."""
+    """Reads exactly `count` bytes from the start of a hex dump's line; None if it has fewer."""
     digits, at = "", 0
     while len(digits) < 2 * count:
         group = _GROUP.match(text, at)
@@ -78,7 +80,7 @@ def _bytes_on(text: str, count: int) -> bytes | None:
 
 
 def _last_bytes(text: str, width: int) -> bytes:
-    """The last bytes of a hex dump's line: as many as leave beside them their own text; `width` at most where nothing does."""
+    """Reads the bytes on the last line of a hex dump: as many as its text column shows, at most `width` without a text column."""
     counts: list[tuple[int, str]] = []
     digits, at = "", 0
     while (group := _GROUP.match(text, at)) is not None and len(digits) < 2 * _WIDEST:
@@ -94,13 +96,13 @@ def _last_bytes(text: str, width: int) -> bytes:
 
 
 def _looks_like(beside: str, shown: bytes) -> bool:
-    """Whether a hex dump's column of text shows these bytes, a dot or a space for what cannot be printed."""
+    """Tells whether a hex dump's text column shows these bytes, with a dot or a space for unprintable ones."""
     reported = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in shown)
     return beside.strip() == reported.strip()
 
 
 def _in_words(size: int) -> int:
-    """The size of the words that so many bytes of a hex dump are in: the last of an odd number has a zero behind it."""
+    """Rounds a count of bytes up to whole 16-bit words of a hex dump: an odd last byte has a zero behind it."""
     return size + size % 2
 
 
@@ -115,7 +117,8 @@ _OFFSET_APART = re.compile(r"0{4,16}(?:: |  )")
 
 
 def bytes_of(data: bytes) -> tuple[bytes, bool]:
-    """The buffer in a file given to `decode`: the bytes themselves, or what a hex dump spells out; and whether it was one."""
+    """Returns the buffer in a file given to `decode`, and whether the file was a hex dump. A dump is read, other bytes are taken
+    as they are."""
     stripped = data.strip()
     if not stripped or not stripped.isascii() or b"\0" in stripped:
         return data, False

@@ -1,4 +1,4 @@
-"""`processes`: each process of a machine that was to be seen in any answer, as records and as text."""
+"""The view of `processes`: each process of a machine that any answer shows, as records and as text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SPARE = ("last seen", "first seen", "parent")
 
 
 class Processes(Struct, OfCapture, frozen=True):
-    """The view of `processes`: each process of a machine."""
+    """The view of `pcq processes`: each process of a machine."""
 
     analysis: Analysis
 
@@ -35,7 +35,7 @@ class Processes(Struct, OfCapture, frozen=True):
         return iter(process_records(self.analysis))
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """A table for each machine, and below it what is odd about its processes."""
+        """Yields a table of processes for each machine, and below it what is odd about them."""
         records = process_records(self.analysis)
         for number, (server, found) in enumerate(groupby(records, key=lambda one: one.server_ip)):
             if number:
@@ -68,7 +68,8 @@ def _machine_lines(server: str, records: list[ProcessRecord], width: int | None)
 
 
 def _widths(rows: list[tuple[str, ...]], width: int | None) -> dict[str, int]:
-    """How wide each column of `processes` is that has room, by title, of a table whose first row has the titles."""
+    """Returns the width of each column of `processes`, by title, without the columns that do not fit. The first row has the
+    titles."""
     widths = {title: max(cell_len(row[column]) for row in rows) for column, title in enumerate(_HEAD)}
     empty = [title for column, title in enumerate(_HEAD) if not any(row[column] for row in rows[1:])]
     for title in (*empty, *_SPARE):

@@ -1,4 +1,4 @@
-"""The timeline as text: a legend of who called whom, a line for each call or run of calls, and what could not be read."""
+"""Makes the text of the timeline: a legend of who called whom, a line for each call or run of calls, and what could not be read."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ _WIDE = 110
 
 
 def timeline_lines(view: Timeline, width: int | None) -> Iterator[str]:
-    """The timeline as lines of text. Polls of one handle, and other calls that say the same again, share a line unless `unfold`."""
+    """Yields the text lines of the timeline. Polls of one handle, and other calls that say the same again, share a line unless
+    `unfold`."""
     yield from header_lines(view.analysis, width)
     selected = view.selection.calls(view.analysis)
     lines = view.selection.ends_of(selected if view.all_attempts else _without_early_tries(selected, view.analysis))
@@ -97,7 +98,7 @@ class _Pair(Struct):
 
 
 class Legend:
-    """The legend of the timeline: the names of the pairs of client and server that the calls with some numbers are between."""
+    """The legend of the timeline: short labels for the pairs of client and server among these calls."""
 
     def __init__(self, analysis: Analysis, numbers: Sequence[int]) -> None:
         self._names = {ip: names[0] for ip, names in machine_names(analysis).items()}
@@ -117,11 +118,11 @@ class Legend:
         return len(self._pairs)
 
     def label(self, call: Call) -> str:
-        """The legend's label of a call's pair, without a blank but around the arrow."""
+        """Returns the legend's label for a call's client and server; its only blanks are around the arrow."""
         return self._pairs[who_of(call)].label
 
     def lines(self) -> Iterator[str]:
-        """The legend of the timeline, one line a pair: its name, the account, both addresses, how many calls."""
+        """Yields the legend of the timeline, one line a pair: label, account, both addresses, number of calls."""
         for (user, client, server, claimed, later), pair in list(self._pairs.items())[:_SHOWN_PAIRS]:
             sender = next(iter(pair.clients)) if len(pair.clients) == 1 else client
             receiver = next(iter(pair.servers)) if len(pair.servers) == 1 else server
@@ -147,7 +148,7 @@ class Legend:
 
 
 def _short(name: str | None, otherwise: str) -> str:
-    """A machine's name in the legend in one word; the first label of a DNS name."""
+    """Shortens a machine's or user's name for the legend to one word; of a DNS name to its first label."""
     if not name:
         return otherwise
     word = "_".join(name.partition(".")[0].split()) if not name.replace(".", "").isdigit() else name
@@ -155,7 +156,7 @@ def _short(name: str | None, otherwise: str) -> str:
 
 
 def _without_early_tries(calls: Selected, analysis: Analysis) -> Selected:
-    """The timeline's calls without early tries: of each registry read only the last try there is."""
+    """Removes early tries from the timeline's calls: each registry read keeps only its last try."""
     # Few calls are reads, and all of them have something that few have.
     numbers = np.asarray(calls.numbers, np.int64)
     rare = calls.only(numbers[analysis.calls.column("rare")[numbers - 1] > 0].tolist())
