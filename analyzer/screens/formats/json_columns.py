@@ -1,7 +1,7 @@
-"""`--columns` for JSON: the records that a table has as rows, each with the chosen keys only.
+"""Implements `--columns` for JSON: prints the records that a table has as rows, with the chosen keys only.
 
 A column is named as in CSV (`client_ip`) or by the way to a key (`client.ip`, `response.params.dwInSize`). A record keeps its
-shape, and its `record`: what reads whole records reads these too.
+shape and its key `record`: programs that read whole records read these too.
 """
 
 from __future__ import annotations
@@ -34,21 +34,23 @@ _LEAVES = (
 
 
 class Projection(Struct, frozen=True):
-    """The projection of `--columns`: which records of a view are printed, by their `record` as JSON, and which of their keys."""
+    """The choice that `--columns` makes for JSON: which records of a view are printed, by their `record`, and which of their
+    keys."""
 
     tags: frozenset[bytes]
     keys: Keys
 
     @classmethod
     def of_columns(cls, kinds: Sequence[type[Record]], names: Sequence[str]) -> Projection:
-        """The projection of JSON records to the columns with these names. Raises `InputError` for a name that no record has."""
+        """Makes the projection of JSON records to the columns with these names. Raises `InputError` for a name that no record
+        has."""
         keys: Keys = {"record": None}
         for name in names:
             _keep(keys, _way(kinds, name))
         return cls(frozenset(dumps(kind.__struct_config__.tag) for kind in kinds), keys)
 
     def lines(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """A JSON line with the chosen columns for each record that is printed, of JSON Lines in pieces of any length."""
+        """Yields each printed record as a JSON line with the chosen columns. `chunks` are JSON Lines in pieces of any length."""
         for line in _lines(chunks):
             parts = _PARTS.decode(line)
             if bytes(parts["record"]) in self.tags:
@@ -75,7 +77,7 @@ def _way(kinds: Sequence[type[Record]], name: str) -> tuple[str, ...]:
 
 
 def _has(kind: inspect.Type, way: Sequence[str]) -> bool:
-    """Whether a value of a record's type may have a key that `--columns` names. What has no fixed shape may have any."""
+    """Tells whether a value of this type may have the key that `--columns` names. A type without a fixed shape may have any key."""
     if not way:
         return True
     for choice in choices_of(kind):
@@ -90,7 +92,7 @@ def _has(kind: inspect.Type, way: Sequence[str]) -> bool:
 
 
 def _chosen(parts: Mapping[str, Raw], keys: Keys) -> bytes:
-    """The JSON object with the chosen columns that it has; their values are copied unread."""
+    """Returns a JSON object with only the chosen keys that it has; their values are copied unread."""
     found = (dumps(name) + b":" + _value(bytes(parts[name]), below) for name, below in keys.items() if name in parts)
     return b"{" + b",".join(found) + b"}"
 
