@@ -1,4 +1,6 @@
-"""A machine at a moment as tables: a counterset each, and each cell with the place of its bytes."""
+"""The tables of `Capture.host` in a notebook: a machine at a moment, one table a counterset, and each cell with the place of its
+bytes.
+"""
 
 from __future__ import annotations
 
@@ -54,8 +56,8 @@ _TEXTS, _NUMBERS = ("counterset", "instance", "identity", "counter", "words", "s
 
 
 def machine_of(analysis: Analysis, films: Films, machine: str | None) -> tuple[str, WatchedMachine]:
-    """The machine of an address or a name, and what to call it in a notebook. Raises `InputError` where none of that name was
-    polled, or where none is named and several were."""
+    """Returns a machine, chosen by address or name, and its display name for a notebook. Raises `InputError` if no polled machine
+    has this name, or if none is named and several were polled."""
     peers, polled = peers_of(analysis), list(films.machines())
     # An address is that of one machine, even where clients call another one by it.
     known = [machine] if machine in polled else polled
@@ -80,7 +82,7 @@ def _time(time_ns: int) -> datetime:
 
 
 def _names(tables: Sequence[MachineTable]) -> list[str]:
-    """The names of a machine's countersets in a notebook; where several clients polled one, with who did."""
+    """Returns the names of a machine's countersets in a notebook. If several clients polled one, its name says who."""
     names = [one.film.names[0] for one in tables]
     return [
         name if names.count(name) == 1 else f"{name} by {one.film.handles[0]} of {one.film.client}"
