@@ -44,8 +44,7 @@ _FOLLOWED = frozenset((perflib.INTERFACE, winreg.INTERFACE, scmr.INTERFACE))
 
 
 def analyse(task: AnalyseTask) -> ConversationFacts:
-    """Analyses one conversation of the dataset, saves it as a case and returns its facts. Raises `StoreError` if the dataset
-    cannot be written."""
+    """Analyses one conversation of the dataset and saves it as a case. Raises `StoreError` if the dataset cannot be written."""
     began = process_time()
     store = Store(task.job.dataset)
     frames = _Frames(task, store)
@@ -147,8 +146,7 @@ def _most(counted: Counter[str]) -> str:
 
 
 def _known_as(analysis: Analysis, numbers: Sequence[int]) -> dict[int, KnownAs]:
-    """Returns the GUIDs and names that servers of a conversation state of themselves, by the number of the capture file that shows
-    them."""
+    """Returns the GUIDs and names that servers of a conversation state of themselves, by the number of the capture file."""
     found: dict[int, dict[str, set[str]]] = {}
     for session in analysis.sessions:
         for what, value in (("guid", session.server_guid), ("name", session.identity.server_name)):

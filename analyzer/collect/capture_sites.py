@@ -34,8 +34,7 @@ class _Site:
         self.state(other.known_as)
 
     def contradicts(self, other: _Site) -> bool:
-        """Tells whether the machines of two sites contradict each other: both state something of the same kind, with no value in
-        common."""
+        """Tells whether the machines of two sites contradict each other: both state a kind of thing, without a common value."""
         few, many = sorted((self.known_as, other.known_as), key=len)
         return any(values and key in many and values.isdisjoint(many[key] or values) for key, values in few.items())
 

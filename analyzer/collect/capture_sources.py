@@ -1,7 +1,7 @@
 """Finds the capture files that paths, globs, directories and URLs stand for, and reads them from any storage.
 
-fsspec reads `s3://`, `gs://`, `abfs://`, `ssh://`, `file://` and more. Its own configuration and environment, on every machine
-that reads, say how it reaches them (credentials, endpoints). A URL with a password is refused: it would be in the dataset.
+fsspec reads `s3://`, `gs://`, `abfs://`, `ssh://`, `file://` and more. Its own configuration and environment, on every machine that
+reads, say how it reaches them (credentials, endpoints). A URL with a password is refused: it would be in the dataset.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ _FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, UnsupportedOper
 
 
 class RetriedFile:
-    """Reads a capture file on any storage from front to end, up to the size it had when it was found. If a read fails, it opens
-    the file again at the same place, up to `retries` times, unless the file was replaced.
+    """Reads a capture file on any storage from front to end, up to the size it had when it was found. If a read fails, it opens the
+    file again at the same place, up to `retries` times, unless the file was replaced.
 
     `failure` says why it could not be read to the end, None if nothing failed.
     """
@@ -186,8 +186,8 @@ class RetriedFile:
         return None if self._is_same(now) else "was changed while it was read"
 
     def _is_same(self, now: Mapping[str, Any]) -> bool:
-        """Tells whether storage describes the same capture file as when it was found. A listing may say less of a file than
-        storage does when it is asked."""
+        """Tells whether storage describes the same capture file as when it was found. A listing may say less of a file than storage
+        does when it is asked."""
         return self._source.version in ("", *(str(now.get(key)) for key in _VERSIONS))
 
     def _now(self) -> Mapping[str, Any]:

@@ -326,8 +326,7 @@ class _Run:
             yield result
 
     def _cut_again(self) -> set[int]:
-        """Cuts capture files again that hold a flow on another port, once another file shows that the flow is ours. Returns their
-        numbers."""
+        """Cuts capture files again that hold a flow on another port which another file shows to be ours; returns their numbers."""
         files = {one.number: one for one in self._facts.files}
         known = {number: {*one.recognised, *one.wanted} for number, one in files.items()}
         recognised = set[int]().union(*known.values())
@@ -411,8 +410,7 @@ class _Run:
     def _number_of(
         self, pairs: Sequence[Pair], files: set[int], numbered: Sequence[ConversationFacts], taken: set[int]
     ) -> int:
-        """Returns the number of a conversation: that of an earlier one if it has all of its pairs and one of its files, else the
-        next."""
+        """Returns the number of a conversation: that of an earlier one whose pairs it has, and a file of it, else the next."""
         for one in numbered:
             if one.number not in taken and set(one.pairs) <= set(pairs) and not files.isdisjoint(one.files):
                 return one.number

@@ -1,5 +1,4 @@
-"""The first stage of `collect`: cuts a capture file into pieces, our frames by pair of hosts, and states what is known of the
-file.
+"""The first stage of `collect`: cuts a capture file into pieces, our frames by pair of hosts, and states what is known of the file.
 
 It decodes nothing. A file that cannot be read is a problem. If a file cannot be read to its end, the part that was read stands.
 """
@@ -31,8 +30,7 @@ from analyzer.transport.packet.host_pair_sorter import ChosenFrames, FrameKind, 
 
 
 def cut_file(task: CutTask) -> FileFacts:
-    """Cuts a capture file into pieces by pair of hosts and returns its facts. Raises `StoreError` if the dataset cannot be
-    written."""
+    """Cuts a capture file into pieces and returns its facts. Raises `StoreError` if the dataset cannot be written."""
     began, facts = process_time(), replace(task.facts, problems=[])
     url = shown(facts.source.url)
     with ExitStack() as opened:
@@ -55,8 +53,8 @@ def cut_file(task: CutTask) -> FileFacts:
 
 
 def _opened(source: SourceFile, retries: int, words: str = "") -> closing[RetriedFile]:
-    """Opens a capture file for cutting; the caller's `with` closes it. Raises `InputError`, which begins with `words`, if it
-    cannot be opened."""
+    """Opens a capture file for cutting; the caller's `with` closes it. Raises `InputError`, which begins with `words`, if it cannot
+    be opened."""
     try:
         return closing(RetriedFile(source, retries))
     except OSError as error:
@@ -64,8 +62,7 @@ def _opened(source: SourceFile, retries: int, words: str = "") -> closing[Retrie
 
 
 def _losses(file: RetriedFile, facts: FileFacts) -> Iterator[str]:
-    """Yields what could not be read of a capture file, once it was read as far as possible. Notes whether the file carries
-    secrets."""
+    """Yields what could not be read of a capture file, once it was read. Notes whether the file carries secrets."""
     if file.failure is not None:
         yield f"could be read up to byte {file.tell()} only: {file.failure}"
         return
@@ -78,8 +75,8 @@ def _losses(file: RetriedFile, facts: FileFacts) -> Iterator[str]:
 
 
 def secrets_in(source: SourceFile, retries: int) -> tuple[bytes, ...]:
-    """Returns the decryption secrets that a capture file carries before its packets. Raises `InputError` if the file cannot be
-    read any more."""
+    """Returns the decryption secrets that a capture file carries before its packets. Raises `InputError` if the file cannot be read
+    any more."""
     with _opened(source, retries) as file:
         found = embedded_secrets(cast(BinaryIO, file))
     if file.failure is not None:

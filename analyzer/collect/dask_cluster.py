@@ -1,5 +1,4 @@
-"""Runs stages of `collect` on a Dask cluster: it submits tasks, yields results as they come, and keeps keys in the workers'
-memory.
+"""Runs stages of `collect` on a Dask cluster: it submits tasks, yields results as they come, and keeps keys in the workers' memory.
 
 Dask puts tasks on workers, repeats those of workers that died, and spills results that are too many. This module decides which
 tasks there are. It also decides that keys travel by a worker plugin: never in a task, key or argument, since Dask shows and spills

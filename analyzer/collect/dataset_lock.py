@@ -2,10 +2,10 @@
 
 `_lock/` holds a file that names the owner: run, host, process, and until when the lock holds without renewal (its lease). A run
 takes the lock by creating the file of the next number, which only one run can. It renews its lease while it works, and ends it to
-give the lock back. The file stays, so that its number is never used twice: a run that was taken for dead finds a higher number
-than its own, and stops. On this machine nobody takes the lock between this look and the new manifest. On S3, a run that follows
-one that did not give the lock back changes the manifest first (`fence`), and a manifest is replaced only if it is the one that the
-run found.
+give the lock back. The file stays, so that its number is never used twice: a run that was taken for dead finds a higher number than
+its own, and stops. On this machine nobody takes the lock between this look and the new manifest. On S3, a run that follows one that
+did not give the lock back changes the manifest first (`fence`), and a manifest is replaced only if it is the one that the run
+found.
 """
 
 from __future__ import annotations
@@ -68,8 +68,7 @@ class Lock:
         self._write(_now_ns() + LEASE_S * NS_PER_S)
 
     def publish(self, manifest: Manifest) -> None:
-        """Replaces the dataset's manifest by this one. Raises `StoreError` if this run lost the lock, or another run wrote a
-        manifest."""
+        """Replaces the dataset's manifest. Raises `StoreError` if this run lost the lock, or another run wrote a manifest."""
         data = msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"
         with self.store.alone(LOCK):
             self.renew()

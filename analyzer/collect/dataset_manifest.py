@@ -1,8 +1,7 @@
 """The manifest of a dataset, which lists its files and tables, and the facts of its stages, from which it grows.
 
-`manifest.json` is written last: a file that it does not list is no part of the dataset. The files that it lists are in place by
-then; files of the manifest before are removed after. Directories whose names begin with `_` are no tables (as Spark and others
-have it).
+`manifest.json` is written last: a file that it does not list is no part of the dataset. Its files are in place by then; files of
+the manifest before are removed after. Directories whose names begin with `_` are no tables (as Spark and others have it).
 """
 
 from __future__ import annotations

@@ -80,8 +80,7 @@ _TIME = pl.Datetime("ns", "UTC")
 
 
 def render(task: RenderTask) -> RowsFacts:
-    """Writes the rows of one conversation to the dataset's tables and returns facts about them. Raises `StoreError` if the dataset
-    cannot be written."""
+    """Writes one conversation's rows of the dataset's tables. Raises `StoreError` if the dataset cannot be written."""
     began = process_time()
     store, one = Store(task.job.dataset), task.conversation
     assert one.state is not None, "what has no case has no rows"
@@ -160,8 +159,7 @@ def add_judged(judged: dict[str, Judged], audit: Audit) -> None:
 
 
 class Numbering(Struct, frozen=True):
-    """Converts the numbers in a conversation's tables to those of the dataset, by the number of the conversation and the numbers
-    of its files."""
+    """Converts the numbers in a conversation's tables to those of the dataset, by its number and those of its files."""
 
     number: int
     files: list[int]
@@ -232,8 +230,7 @@ class _ConversationTables:
 
 
 def partition(day: str, server: str) -> str:
-    """Returns the path of a day (if there is one) and a server in a dataset, `day=.../server=...`, as readers of partitioned
-    tables know it."""
+    """Returns the path of a server, and of a day if given, in a dataset: `day=.../server=...`, as partitioned tables have it."""
     return f"{f'day={day}/' if day else ''}server={quote(server, safe='._-')}"
 
 

@@ -29,8 +29,8 @@ Window = tuple[int | None, int | None]
 
 
 class Job(Struct, frozen=True):
-    """The settings that all tasks of a run of `collect` share: URL of the dataset, limits, how often a read is tried again,
-    profile of the audit, the name by which workers hold the keys (`keys`), and the name of the run."""
+    """The settings that all tasks of a run of `collect` share: URL of the dataset, limits, how often a read is tried again, profile
+    of the audit, the name by which workers hold the keys (`keys`), and the name of the run."""
 
     dataset: str
     limits: Limits
@@ -71,10 +71,10 @@ class FileFacts(Struct):
     (`window`), where it was captured, if given (`site`), and flows that other files show to be ours (`wanted`).
 
     `pieces` is the name of the object with its pieces. `met` says where in it the numbers of the TCP flows lie that are not ours by
-    port; `recognised` are those that are ours by content. `opens_ns` is the time of its first frame. `flows` are the numbers of
-    its flows that are ours, `begun` those whose first segment is among its frames, `known_as` is what machines state of
-    themselves. These three show whether two files have the same machines (`capture_sites`). `set_back` are the numbers of the
-    frames before which the clock went back.
+    port; `recognised` are those that are ours by content. `opens_ns` is the time of its first frame. `flows` are the numbers of its
+    flows that are ours, `begun` those whose first segment is among its frames, `known_as` is what machines state of themselves.
+    These three show whether two files have the same machines (`capture_sites`). `set_back` are the numbers of the frames before
+    which the clock went back.
     """
 
     number: int
@@ -120,7 +120,7 @@ class MetTask(Struct, frozen=True):
 
 
 class FilePart(Struct, frozen=True):
-    """The pieces of one capture file that a conversation needs: its own, and those of KDCs that its hosts asked. `set_back` as for
+    """A conversation's pieces in one capture file: its own, and those of KDCs that its hosts asked. `set_back` as for
     `FileFacts`."""
 
     number: int
@@ -159,12 +159,12 @@ class AnalyseTask(Struct, frozen=True):
 
 class ConversationFacts(Struct):
     """The facts that the analysis of a conversation from `inputs` gives. `state` is the name of its case (None: it is empty),
-    `files` the numbers of the sources of its frames, in the order that its own frame ids have. `links` are numbers of what pairs
-    of hosts may share (`analyse_stage`): pairs that share one are one conversation. `sessions` are numbers of its SMB sessions,
-    `bound` of those that its channels ask for but that it lacks: it is one with the conversations that have them. `readable`
-    counts the requests and responses whose stubs are not sealed, `lacking` says what no key opened, and `tried` whose keys there
-    were (`missing_keys`). `known_as` is what servers state of themselves, by the number of the file. `rows` is what was written of
-    it in the tables, None until then."""
+    `files` the numbers of the sources of its frames, in the order that its own frame ids have. `links` are numbers of what pairs of
+    hosts may share (`analyse_stage`): pairs that share one are one conversation. `sessions` are numbers of its SMB sessions,
+    `bound` of those that its channels ask for but that it lacks: it is one with the conversations that have them. `readable` counts
+    the requests and responses whose stubs are not sealed, `lacking` says what no key opened, and `tried` whose keys there were
+    (`missing_keys`). `known_as` is what servers state of themselves, by the number of the file. `rows` is what was written of it in
+    the tables, None until then."""
 
     number: int
     pairs: tuple[Pair, ...]

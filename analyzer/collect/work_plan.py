@@ -107,8 +107,8 @@ def grouped(
 ) -> list[tuple[Node, ...]]:
     """Groups pairs of hosts into conversations, by what files and earlier analyses link.
 
-    Conversations of a site are one if they share a link, or if a channel of one binds to an SMB session of the other. Sessions
-    that are alike and were each set up are not joined."""
+    Conversations of a site are one if they share a link, or if a channel of one binds to an SMB session of the other. Sessions that
+    are alike and were each set up are not joined."""
     groups = Groups()
     for file in files:
         for linked in file.links:

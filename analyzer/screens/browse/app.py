@@ -1,9 +1,9 @@
-"""The application of `browse`: a capture in three panes of a terminal, with series, findings and the polled machines in tabs
+"""The application of `browse`: a capture in three panes of a terminal, with tabs for series, findings and polled machines
 (Textual).
 
-It is given a function that reads the capture, called in a thread with a receiver of progress, and one that reads its packets
-again. The panes read a call when its line is drawn, so that the size of a capture does not matter. Filters, series, packets and
-the audit run in threads, which look at the same calls.
+A function reads the capture in a thread and reports progress; another one reads its packets again. The panes read a call when its
+line is drawn, so that the size of a capture does not matter. Filters, series, packets and the audit run in threads, which look at
+the same calls.
 """
 
 from __future__ import annotations

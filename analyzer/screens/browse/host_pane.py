@@ -108,8 +108,7 @@ class CounterList(Lines):
 
 
 class HostPane(Vertical):
-    """The browser's pane of a machine at a moment. Arrow keys step, space plays; they have priority, since the lists in it would
-    scroll."""
+    """The browser's pane of a machine at a moment. Arrow keys step, space plays, before the lists in it can scroll by them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "step(-1)", "moment back", priority=True),

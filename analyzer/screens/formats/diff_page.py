@@ -117,8 +117,7 @@ def _record(view: DifferencesView, record: DifferenceRecord) -> Iterator[str]:
 
 
 def _seen(view: DifferencesView, name: str, side: Occurrence | None) -> Iterator[str]:
-    """Yields where a side of the `diff` page shows a difference: its calls, the frames of the first, and the command that shows
-    it."""
+    """Yields where a side of the `diff` page shows a difference: calls, frames of the first, and the command that shows it."""
     if side is None or not side.calls:
         return
     analysis = dict(view.differences.sides).get(name)

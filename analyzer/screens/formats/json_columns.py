@@ -1,7 +1,7 @@
 """Implements `--columns` for JSON: prints the records that a table has as rows, with the chosen keys only.
 
-A column is named as in CSV (`client_ip`) or by the way to a key (`client.ip`, `response.params.dwInSize`). A record keeps its
-shape and its key `record`: programs that read whole records read these too.
+A column is named as in CSV (`client_ip`) or by the way to a key (`client.ip`, `response.params.dwInSize`). A record keeps its shape
+and its key `record`: programs that read whole records read these too.
 """
 
 from __future__ import annotations
@@ -34,16 +34,14 @@ _LEAVES = (
 
 
 class Projection(Struct, frozen=True):
-    """The choice that `--columns` makes for JSON: which records of a view are printed, by their `record`, and which of their
-    keys."""
+    """What `--columns` chooses for JSON: which records of a view are printed, by their `record`, and which keys."""
 
     tags: frozenset[bytes]
     keys: Keys
 
     @classmethod
     def of_columns(cls, kinds: Sequence[type[Record]], names: Sequence[str]) -> Projection:
-        """Makes the projection of JSON records to the columns with these names. Raises `InputError` for a name that no record
-        has."""
+        """Projects JSON records to the columns with these names. Raises `InputError` for a name that no record has."""
         keys: Keys = {"record": None}
         for name in names:
             _keep(keys, _way(kinds, name))

@@ -2,8 +2,7 @@
 
 A section is a suite, a requirement is a test case with its verdict as a property. `--fail-on` says which verdicts are failures:
 failures and warnings have their first findings, inconclusive verdicts their reason. A requirement that was not judged and is no
-failure is skipped: nothing counts as passed that was not seen. If nothing of the capture was decrypted, that is an error of its
-own.
+failure is skipped: nothing unseen counts as passed. If nothing of the capture was decrypted, that is an error of its own.
 """
 
 from __future__ import annotations

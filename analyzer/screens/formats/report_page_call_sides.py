@@ -36,8 +36,8 @@ IN_FRAMES, OWN = -1, -2
 
 
 class WordsOf(Struct, frozen=True):
-    """A layer on the report page with fields whose meanings follow from their bytes: its form, its place, and a function that
-    picks the bytes of these fields."""
+    """A layer on the report page with fields whose meanings follow from their bytes: its form, its place, and a function that picks
+    the bytes of these fields."""
 
     form: Form
     start: int
@@ -252,8 +252,7 @@ def _id_of(run: Run) -> int:
 
 
 def _outline(layer: LayerBytes) -> tuple[Any, ...]:
-    """Returns the outline of a layer on the report page: id, kind, title, steps, parent, notes, problem. The number of a frame is
-    that of its run."""
+    """Returns the outline of a layer on the report page: id, kind, title and so on. A frame's number is that of its run."""
     title = "Frame" if layer.kind == "frame" else layer.title
     return layer.id, layer.kind, title, layer.steps, layer.undone_by, layer.parent, layer.notes, layer.problem
 

@@ -138,8 +138,8 @@ def _add(columns: dict[str, list[Any]], row: Row, base: int, texts: _NumberedTex
 
 
 def record_blocks(analysis: Analysis, with_buffers: int) -> Iterator[tuple[list[bytes], list[bytes]]]:
-    """Yields the records of calls for the report page in blocks, as `timeline` prints them in JSON: first without buffers, then
-    the buffers. Calls after number `with_buffers` have none: the buffers of a long poll are longer than all else."""
+    """Yields the records of calls for the report page in blocks, as `timeline` prints them in JSON: first without buffers, then the
+    buffers. Calls after number `with_buffers` have none: the buffers of a long poll are longer than all else."""
     made = CallRecords(analysis, for_json=True)
     numbers = range(1, len(analysis.calls) + 1)
     for at in range(0, len(numbers), HEADS_IN_BLOCK):
@@ -211,8 +211,8 @@ def _long_numbers(text: bytes) -> Iterator[tuple[int, int]]:
 class DetailBlock(Struct, frozen=True):
     """A block of the report page with the layers of some calls, and what they share with other blocks.
 
-    `frames` has four numbers for each frame: file, number, place in the data (-1: not there), length. `data` has the bytes of frames,
-    and those that are in no frame, one after the other.
+    `frames` has four numbers for each frame: file, number, place in the data (-1: not there), length. `data` has the bytes of the
+    frames, and those that are in no frame, one after the other.
     """
 
     shared: Shared
@@ -366,8 +366,8 @@ class _Block:
         return [self._shared.facts(call, analysis), *[self._side(side) for side in self._sides.sides_of(call)]]
 
     def _side(self, side: LaidSide) -> list[Any]:
-        """Returns a call's side for a block of the report page: template, frames, places of its own bytes in the data, and
-        meanings for each layer that has some."""
+        """Returns a call's side for a block of the report page: template, frames, places of its own bytes in the data, and meanings
+        for each layer that has some."""
         shared, data = self._shared, side.data
         return [
             shared.side(side.template),

@@ -242,8 +242,7 @@ def _result(finding: Finding, index: int, facts: CaptureFacts, alike: Counter[st
 
 
 def _add_regions(placed: list[tuple[dict[str, Any], Finding]], facts: CaptureFacts, locate: Locate) -> list[str]:
-    """Adds to SARIF results the regions of the bytes that show them. Returns a sentence for each file that could not be read
-    again."""
+    """Adds to SARIF results the regions of the bytes that show them. Returns a sentence for each file that is unreadable now."""
     wanted: dict[int, set[int]] = {}
     for _, finding in placed:
         assert finding.place is not None

@@ -1,8 +1,8 @@
 """Derives tables from record types: the columns of a type, and records as their rows.
 
 A column has the name of the record's key. Parts of a single value follow it (`server_ip`, `auth_user`). A time or duration loses
-its `_ns`, since its type has the unit. Words of a fixed set are an Enum, several values a List, of parts a Struct. Values without
-a fixed shape (parameters, decoded buffers) are JSON text. A value that is a number or a text has a second column for the text.
+its `_ns`, since its type has the unit. Words of a fixed set are an Enum, several values a List, of parts a Struct. Values without a
+fixed shape (parameters, decoded buffers) are JSON text. A value that is a number or a text has a second column for the text.
 """
 
 from __future__ import annotations
@@ -57,8 +57,7 @@ def table_schema(kind: type[Record]) -> Mapping[str, pl.DataType]:
 
 
 def merged_schema(kinds: Iterable[type[Record]]) -> Mapping[str, pl.DataType]:
-    """Returns the columns of one table for several record types. `record` names the type of a row; columns that its type lacks are
-    null."""
+    """Returns the columns of one table for several record types. `record` names a row's type; columns of other types are null."""
     chosen = list(kinds)
     schema: dict[str, pl.DataType] = {"record": pl.Enum([str(kind.__struct_config__.tag) for kind in chosen])}
     for kind in chosen:
@@ -156,8 +155,8 @@ LEFT_OUT = ("display", "exact", "base_raw", "object_perf_time", "object_perf_fre
 
 @cache
 def reading_schema(*, exact: bool) -> Mapping[str, pl.DataType]:
-    """Returns the columns of a table of readings: those of `CounterRecord`, with names as categories and flags in one word.
-    `exact` adds the value as a fraction."""
+    """Returns the columns of a table of readings: those of `CounterRecord`, with names as categories and flags in one word. `exact`
+    adds the value as a fraction."""
     from analyzer.questions.series.formatted_columns import FLAGS  # not needed for records, and slow to load
 
     left_out = [name for name in LEFT_OUT if name != "exact" or not exact]

@@ -103,8 +103,7 @@ def tables_of(view: View) -> Iterator[pl.DataFrame]:
 
 
 def calls_table(analysis: Analysis, *, shown: Sequence[int] | None = None) -> pl.DataFrame:
-    """Makes the table of calls, one row a call, of all calls or of those with the numbers `shown`; `*_params` and `*_buffer` are
-    JSON text."""
+    """Makes the table of calls, all or those with the numbers `shown`, one row a call; `*_params` and `*_buffer` are JSON text."""
     numbers = range(1, len(analysis.calls) + 1) if shown is None else shown
     return table_of_records(CallRecord, CallRecords(analysis, for_json=True).records_of(numbers))
 
@@ -161,8 +160,7 @@ def write_csv(view: View, out: BinaryIO, columns: Sequence[str] = (), *, raw_cel
 
 
 def _only(tables: Iterable[pl.DataFrame], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """Yields the tables with these columns in this order; with all columns if none is named. Raises `InputError` for an unknown
-    column."""
+    """Yields the tables with these columns in this order (none named: all). Raises `InputError` for an unknown column."""
     for table in tables:
         if unknown := [name for name in columns if name not in table.columns]:
             raise InputError(f"the table has no column {unknown[0]}", hint=f"It has {', '.join(table.columns)}.")
@@ -259,8 +257,7 @@ _KINDS: Mapping[type, tuple[type[Record], ...]] = {
 
 
 def _matrix(view: MatrixView) -> pl.DataFrame:
-    """Makes the table of the audit's matrix, with a column for each capture. It is the only table whose columns depend on the
-    captures."""
+    """Makes the table of the audit's matrix, a column for each capture: the only table whose columns depend on captures."""
     rows = [
         {
             "requirement": requirement,

@@ -2,8 +2,8 @@
 
 Addresses, ports and times are the captured ones. TCP is made new (RFC 9293), one packet a PDU if it fits. PDUs of a named pipe lie
 in FSCTL_PIPE_TRANSCEIVE requests and responses of SMB2 ([MS-SMB2] sections 2.2.31 and 2.2.32), since programs read DCERPC on port
-445 only there. A tree connect and an open before them carry the names. Binds ([C706] section 12.6.4.3) are made from what the
-calls say of their interface. Messages that stayed sealed are written as they were captured, with their trailer.
+445 only there. A tree connect and an open before them carry the names. Binds ([C706] section 12.6.4.3) are made from what the calls
+say of their interface. Messages that stayed sealed are written as they were captured, with their trailer.
 """
 
 from __future__ import annotations

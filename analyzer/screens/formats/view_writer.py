@@ -37,8 +37,8 @@ def write(
     `zeek`.
 
     `columns` are those of tables and the keys of JSON; none means all. `raw_cells` leaves the cells of CSV as they are, whatever a
-    terminal or a spreadsheet would make of them. `evidence` is the first record of JSON, a comment before CSV, metadata of
-    Parquet, and the last lines of text, which a `pager` shows on terminals.
+    terminal or a spreadsheet would make of them. `evidence` is the first record of JSON, a comment before CSV, metadata of Parquet,
+    and the last lines of text, which a `pager` shows on terminals.
     """
     destination = destination.sparing(view.inputs())
     if form == "text":

@@ -1,6 +1,4 @@
-"""Charts of a capture for notebooks (altair): calls over time, formatted values, response times, polls. The user can change each
-chart.
-"""
+"""Charts of a capture for notebooks (altair): calls over time, formatted values, response times, polls. Users can change them."""
 
 from __future__ import annotations
 
@@ -78,8 +76,7 @@ class Plots:
     def counters(self, *paths: str, interval: Any = None) -> alt.LayerChart:
         """Returns a chart of formatted values over time, one line a series. A line ends where values end. Crosses mark readings
         without a value after a reset, a lost answer or damage, and say why. Values are in the units of their counters. Paths and
-        interval as for `Capture.counters`. Raises `InputError` for a path that means nothing here, and if there is nothing to
-        draw.
+        interval as for `Capture.counters`. Raises `InputError` for a path that means nothing here, and if there is nothing to draw.
 
             cap.plot.counters(r"\\Processor Information(*)\\% User Time")
         """

@@ -1,6 +1,5 @@
-"""The tables of `Capture.host` in a notebook: a machine at a moment, one table a counterset, and each cell with the place of its
-bytes.
-"""
+"""The tables of `Capture.host` in a notebook: a machine at a moment, one table a counterset, each cell with the place of its
+bytes."""
 
 from __future__ import annotations
 
@@ -56,8 +55,8 @@ _TEXTS, _NUMBERS = ("counterset", "instance", "identity", "counter", "words", "s
 
 
 def machine_of(analysis: Analysis, films: Films, machine: str | None) -> tuple[str, WatchedMachine]:
-    """Returns a machine, chosen by address or name, and its display name for a notebook. Raises `InputError` if no polled machine
-    has this name, or if none is named and several were polled."""
+    """Returns a machine by address or name, and its display name for a notebook. Raises `InputError` if no polled machine has this
+    name, or if none is named and several were polled."""
     peers, polled = peers_of(analysis), list(films.machines())
     # An address is that of one machine, even where clients call another one by it.
     known = [machine] if machine in polled else polled

@@ -113,16 +113,14 @@ class Capture:
 
     @property
     def plot(self) -> Plots:
-        """Returns the charts of this capture: `timeline`, `counters`, `latency`, `polls`. Raises nothing; each chart's method says
-        what it raises.
+        """Returns the charts of this capture: `timeline`, `counters`, `latency`, `polls`. Raises nothing; their methods may.
 
         cap.plot.timeline()
         """
         return Plots(self)
 
     def filter(self, text: str) -> Capture:
-        """Returns the part of the capture whose calls pass a filter (docs/filters.md). Raises `InputError` if the text is no
-        filter.
+        """Returns the part whose calls pass a filter (docs/filters.md). Raises `InputError` if the text is no filter.
 
         cap.filter("opnum == 6 && status != 0").calls
         """
@@ -140,16 +138,14 @@ class Capture:
         return self._part(Selection(since=bound_of(since), until=bound_of(until)))
 
     def handle(self, name: str) -> Capture:
-        """Returns the part of the capture with the calls on one query handle or key, `q1`, `k1`, or its UUID. Raises `InputError`
-        if there is none.
+        """Returns the part with the calls on one query handle or key: `q1`, `k1`, or a UUID. Raises `InputError` without any.
 
         cap.handle("q1").counters(interval="5s")
         """
         return self._part(Selection(handle=name))
 
     def series(self, *paths: str) -> Capture:
-        """Returns the part of the capture whose calls answered with these counters; its `counters` and `plot.counters` show only
-        these.
+        """Returns the part whose calls answered with these counters; its `counters` and `plot.counters` show only these.
 
         `paths` are counter paths as for `counters`. Raises `InputError` for one that means nothing here.
 
@@ -165,8 +161,7 @@ class Capture:
         return self if part is None else self.only(part.numbers, part.words, self._paths)
 
     def only(self, numbers: Iterable[int], words: str, paths: tuple[str, ...] = ()) -> Capture:
-        """Returns the part of the capture with those of these calls that are shown so far; `words` describe the choice. Raises
-        nothing.
+        """Returns the part of the capture with those of these calls that it shows; `words` name the choice. Raises nothing.
 
         cap.only([1, 2], "the first two").calls
         """
@@ -205,8 +200,8 @@ class Capture:
     @cached_property
     def calls(self) -> pl.DataFrame:
         """Returns the table of calls, one row a call: `time` in UTC, `latency` in nanoseconds, `*_length` in bytes. `call` and
-        `logon` are those of the other tables. `request_params` and `response_params` are structs with a field for each parameter
-        of the shown methods, null if a method has no parameter of that name. `*_buffer` is JSON text. Raises nothing: `state` and
+        `logon` are those of the other tables. `request_params` and `response_params` are structs with a field for each parameter of
+        the shown methods, null if a method has no parameter of that name. `*_buffer` is JSON text. Raises nothing: `state` and
         `reason` say what could not be read. Other captures have other fields: `pl.concat(..., how="vertical_relaxed")` puts tables
         together.
 
@@ -218,9 +213,9 @@ class Capture:
 
     @cached_property
     def samples(self) -> pl.DataFrame:
-        """Returns the table of raw counter values, one row a value, of PerflibV2 and winperf alike: `raw` is the captured number
-        (unsigned, no unit), `time` is in UTC, and `perf_freq` in ticks a second. `repeated` marks values that the same answer has
-        before. Raises nothing.
+        """Returns the table of raw counter values, of PerflibV2 and winperf alike: `raw` is the captured number (unsigned, no
+        unit), `time` in UTC, `perf_freq` in ticks a second. `repeated` marks values that the same answer has before. Raises
+        nothing.
 
             cap.samples.filter(~pl.col("repeated")).join(cap.calls, on="call")
         """
@@ -228,8 +223,7 @@ class Capture:
 
     @cached_property
     def problems(self) -> pl.DataFrame:
-        """Returns the table of problems, one row for each thing that could not be read; for a part, those that concern its calls.
-        Raises nothing.
+        """Returns the table of problems, one row for each thing that could not be read; for a part, of its calls. Raises nothing.
 
         cap.problems.group_by("kind").len()
         """
@@ -237,8 +231,7 @@ class Capture:
 
     @cached_property
     def handles(self) -> pl.DataFrame:
-        """Returns the table of query handles, one row a handle: which calls opened, polled and closed it, times in UTC, and what
-        it held. Raises nothing.
+        """Returns the table of query handles: which calls opened, polled and closed each (UTC), and what it held. Raises nothing.
 
         cap.handles.select("handle", "uuid", "end")
         """
@@ -258,8 +251,7 @@ class Capture:
 
     @cached_property
     def sessions(self) -> pl.DataFrame:
-        """Returns the table of SMB sessions, one row a session: who, how it is protected, which key decrypted it; times in UTC.
-        Raises nothing.
+        """Returns the table of SMB sessions: who, how it is protected, which key decrypted it; times in UTC. Raises nothing.
 
         cap.sessions.select("user", "dialect", "decryption")
         """
@@ -293,9 +285,8 @@ class Capture:
 
     @cached_property
     def files(self) -> pl.DataFrame:
-        """Returns the table of files, one row a file or directory opened over SMB: what was done to it, and the digest of what
-        passed; times in UTC. For a part of a capture, the files of its sessions. Raises `InputError` for a case, and for a
-        redacted capture.
+        """Returns the table of files and directories opened over SMB: what was done to each, and the digest of what passed; times
+        in UTC. For a part of a capture, the files of its sessions. Raises `InputError` for a case and for a redacted capture.
 
             cap.files.filter(pl.col("warnings").list.len() > 0)
         """
@@ -330,8 +321,9 @@ class Capture:
         return table
 
     def wide(self, *paths: str, interval: Interval | None = None) -> pl.DataFrame:
-        """Returns displayed values with one row a moment (`time`, UTC) and one column a series, null without a value. The name of
-        a column is the path of its series. If several handles polled series of one path, the first value of a moment is taken.
+        """Returns displayed values, one row a moment (`time`, UTC) and one column a series, null without a value. The name of a
+        column is the path of its series. If several handles polled series of one path, the first value of a moment is taken.
+        `paths` and `interval` are as for `counters`. Raises `InputError` for a path that means nothing here.
 
             cap.wide(r"\\Process(*)\\% Processor Time").tail()
         """
@@ -360,8 +352,8 @@ class Capture:
         return HostMoment(name, time_ns, watched.moments, list(watched.tables(time_ns)))
 
     def audit(self, profile: str = "windows") -> Findings:
-        """Audits the capture: returns `findings`, one row each, and `coverage`, one row a requirement, under a profile (`spec`,
-        `windows`, `strict`). Raises `InputError` for another profile.
+        """Audits the capture under a profile (`spec`, `windows`, `strict`): returns the tables `findings` and `coverage`
+        (requirements).
 
         Raises `InputError` for another profile.
 
@@ -376,8 +368,7 @@ class Capture:
         )
 
     def call(self, number: int) -> CallDocument:
-        """Returns the record of call `number` (from 1), decoded as in `timeline --format jsonl`; a notebook shows fields beside
-        bytes. Raises `InputError` if there is no such call.
+        """Returns the record of call `number` (from 1), decoded as in `timeline --format jsonl`; a notebook shows fields and bytes.
 
         Raises `InputError` where there is no such call.
 
@@ -529,8 +520,7 @@ def _pseudonyms(redact: bool | str) -> Pseudonyms | None:
 def iter_calls(
     path: Source | Sequence[Source], secrets: Secrets | None = None, *, engine: Engine = "own"
 ) -> Iterator[CallDocument]:
-    """Yields the calls of a capture while it is read, each as `Capture.call` gives it, in memory that does not grow with the
-    capture.
+    """Yields the calls of a capture while it is read, each like `Capture.call`, in memory that does not grow with the capture.
 
     A call comes as soon as none that began before its end is under way, in order and with its number, as with `--names-from now`
     of `timeline`. Its names are those that the calls before it state. `path` and `secrets` as for `analyze`; a case gives its calls

@@ -162,8 +162,7 @@ class Dataset:
 
     def series(self, *paths: str) -> Dataset:
         """Returns the part of the dataset whose calls answered with these counters; its `counters` and `plot.counters` show only
-        these. It searches the cases of the conversations at once. Raises `InputError` for a path that means nothing in any of
-        them.
+        these. It searches the cases of the conversations at once. Raises `InputError` for a path that means nothing in any of them.
 
             ds.series(r"\\Memory\\Available Bytes").plot.counters()
         """
@@ -287,8 +286,7 @@ class Dataset:
 
     @property
     def problems(self) -> pl.LazyFrame:
-        """Returns the dataset's table of problems, one row for each thing that could not be read; for a part, those that concern
-        its calls."""
+        """Returns the dataset's table of problems, one row for each thing that could not be read; for a part, of its calls."""
         if not self._is_part:
             return self.table("problems")
         return self._made("problems", lambda cap: cap.problems)
@@ -443,13 +441,11 @@ class Dataset:
         return found
 
     def joined(self) -> Analysis:
-        """Returns the dataset's shown calls as one analysis, for `pcq.diff`. Raises `InputError` if a conversation cannot be
-        read."""
+        """Returns the dataset's shown calls as one analysis, for `pcq.diff`. Raises `InputError` for an unreadable conversation."""
         return self._joined_when_asked()()
 
     def _joined_when_asked(self) -> Callable[[], Analysis]:
-        """Returns a function that joins the dataset's shown calls into one analysis. It finds out now which calls these are, as
-        `_parts` does."""
+        """Returns a function that joins the dataset's shown calls. Which calls these are is found out now, as in `_parts`."""
         shown = self._shown if self._is_part else None
         return lambda: joined(self._store, self.manifest, shown, self._words)
 

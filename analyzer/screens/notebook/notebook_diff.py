@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 
 class Comparison:
-    """The result of `pcq.diff`: what differs between two captures, datasets or moments, or is new in one. It prints as the text of
-    `diff`.
+    """The result of `pcq.diff`: what differs between two captures, datasets or moments, or is new in one. Prints like `diff`.
 
     found = pcq.diff(before, after)
     found.differences.filter(pl.col("about") == "process")
@@ -44,8 +43,7 @@ class Comparison:
 
     @cached_property
     def differences(self) -> pl.DataFrame:
-        """Returns the table of differences: what each is about, on which side, and the fields that differ if it is a call. Raises
-        nothing.
+        """Returns the table of differences: what each is about, on which side, and a call's differing fields. Raises nothing.
 
         found.differences.explode("fields")
         """

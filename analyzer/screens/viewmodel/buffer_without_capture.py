@@ -36,8 +36,8 @@ from analyzer.screens.viewmodel.call_layers import buffer_layer
 
 
 class LoneBuffer(Struct, frozen=True):
-    """A buffer without a capture, of `kind`. `guess` says why this kind was chosen and how sure that is, None if the user named
-    it. `others` are the kinds that would fit as well."""
+    """A buffer without a capture, of `kind`. `guess` says why this kind was chosen and how sure that is, None if the user named it.
+    `others` are the kinds that would fit as well."""
 
     data: bytes
     kind: BufferKind

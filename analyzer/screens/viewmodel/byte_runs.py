@@ -34,8 +34,7 @@ def _is_byte_by_byte(run: Run) -> bool:
 
 
 def _runs(source: TracedBytes, start: int, stop: int) -> Iterator[Run]:
-    """Yields the runs of bytes that may have been compressed: it halves them until all of a half came from the same frames and
-    bytes."""
+    """Yields the runs of bytes that may have been compressed: halves them until all of a half came from the same places."""
     extents = source.origin(start, stop)
     if _length(extents) == stop - start and _length(source.origin(start, start + 1)) <= 1:
         at = start

@@ -1,5 +1,5 @@
-"""Takes one call apart into layers, each with its fields and frames: frames, TCP payload and SMB messages (if its packets were
-read), PDUs, sealed stubs, stub and buffer.
+"""Takes one call apart into layers, each with its fields and frames: frames, TCP payload and SMB messages if its packets were read,
+then PDUs, sealed stubs, stub and buffer.
 """
 
 from __future__ import annotations
@@ -128,8 +128,7 @@ def _fragment_layers(
     carriers: Sequence[LayerBytes],
     forms: Forms | None,
 ) -> Iterator[LayerBytes]:
-    """Yields the layers of a PDU fragment: the PDU as it was sent, its place in the layer that carried it, and its encrypted
-    part."""
+    """Yields the layers of a PDU fragment: the PDU as sent, placed in the layer that carried it, and its encrypted part."""
     pdu, start, stop = fragment.pdu, fragment.stub_start, fragment.stub_stop
     data = pdu.data
     place = f" {number} of {count}" if count > 1 else ""
@@ -195,8 +194,7 @@ def _form_of_pdu(data: bytes, start: int, stop: int) -> Form | None:
 
 
 def _kept(forms: Forms | None, key: tuple[object, ...], data: bytes, make: Callable[[], Form | None]) -> Fields:
-    """Returns the fields of a stub's or buffer's layer. With `forms`, a long one has none, since its display would hold too
-    much."""
+    """Returns the fields of a stub's or buffer's layer. With `forms`, a long one has none: its display would hold too much."""
     if forms is None or len(data) <= MAX_TREE_BYTES:
         return fields_of(forms, key, data, make)
     return {"notes": (f"its fields are not in this page: it is longer than {MAX_TREE_BYTES} bytes",)}
@@ -250,8 +248,7 @@ def id_fact(call: Call) -> Fact:
 
 
 def shared_facts(call: Call) -> tuple[tuple[Fact, ...], tuple[Fact, ...]]:
-    """Returns the facts of a call that stand before and after `id_fact`. Calls with the same `context` and `smb` (`CallRow`) share
-    them."""
+    """Returns the facts of a call before and after `id_fact`. Calls with the same `context` and `smb` (`CallRow`) share them."""
     return tuple(_connection_facts(call)), tuple(_security_facts(call))
 
 

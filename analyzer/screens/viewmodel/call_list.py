@@ -45,8 +45,7 @@ class _AlikeRows:
         self._rows: Kept[Row] = Kept(self._MOST_BYTES)
 
     def row(self, number: int, held: HeldCall | None) -> Row:
-        """Returns the row of a call in the call list. `held` is what its row of the call table states, None if the call itself is
-        needed."""
+        """Returns the row of a call in the call list. `held` is its row of the call table, None if the call itself is needed."""
         view = self._calls.views[number - 1]
         query = self._calls.states[view] if view >= 0 else None
         key = self._alike(number, held, query) if held is not None else None

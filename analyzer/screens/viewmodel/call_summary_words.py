@@ -104,8 +104,7 @@ def request_words(call: Call, analysis: Analysis) -> str:
 
 
 class KnownAnswers:
-    """Keeps the words for answers of calls that come again: the same bytes, or performance data of the same layout, found by
-    `bindings`."""
+    """Keeps the words for answers that come again: the same bytes, or performance data of the same layout (`bindings`)."""
 
     # Longer buffers are not kept, but for their layouts.
     _LONGEST, _MOST_BYTES = 16 << 10, 4 << 20
@@ -152,8 +151,7 @@ def answer_words(
 
 
 def _broken_words(call: Call, side: Side) -> str:
-    """Describes a stub that could be decoded in part: the parameters that were decoded, by their IDL names. Handles are shown
-    elsewhere."""
+    """Describes a stub that was decoded in part: its parameters by their IDL names, without handles, which are shown elsewhere."""
     assert side.problem is not None
     shown = {name: value for name, value in side.params.items() if isinstance(value, int | str)}
     words = [
@@ -435,8 +433,7 @@ def _layout_words(layout: WinperfLayout, names: NameTable) -> str:
 def _objects_words(
     objects: int, values: int, indices: Iterable[int], defined: Sequence[tuple[int, int]], names: NameTable
 ) -> str:
-    """Describes the objects of a winperf answer: `: 2 objects, 30 values of Processor`. `indices` are the objects that have
-    values.
+    """Describes the objects of a winperf answer: `: 2 objects, 30 values of Processor`. `indices` are the objects that have values.
 
     `defined` are objects that carry only counter definitions (winperf.h, PERF_METADATA_*), each with the number of its counters.
     """

@@ -40,8 +40,7 @@ def numbers(
 def raw(
     data: bytes, name: str, start: int, stop: int, words: Words | None = None, *, decides: bool = False
 ) -> Iterator[Node]:
-    """Yields a range of a header's bytes as one field; nothing if it is empty. With `decides`, these bytes decide which other
-    fields there are."""
+    """Yields a range of a header's bytes as one field, if it is not empty. With `decides`, other fields depend on these bytes."""
     if start < stop:
         part = data[start:stop]
         meaning = words(part) if words is not None else None

@@ -123,7 +123,7 @@ def _files(found: Sequence[Observation]) -> str:
 
 
 def _words(found: Sequence[Observation]) -> str:
-    """Describes observations of one kind: `service created: PSEXESVC which runs "x.exe"; by LAB\\admin from 10.0.0.2; 2 calls, 1
+    """Describes observations of a kind: `service created: PSEXESVC which runs "x.exe"; by LAB\\admin from 10.0.0.2; 2 calls, 1
     refused`."""
     title, tried, noun = _WORDS[found[0].kind]
     if tried and not any(one.outcome == "answered" and one.reason is None for one in found):

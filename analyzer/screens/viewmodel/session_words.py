@@ -1,6 +1,5 @@
-"""Describes each SMB session in a sentence: who logged on to which server from where, how it is protected, and which pipes it
-opened.
-"""
+"""Describes each SMB session in a sentence: who logged on to which server from where, how it is protected, which pipes it
+opened."""
 
 from __future__ import annotations
 

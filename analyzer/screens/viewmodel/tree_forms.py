@@ -51,8 +51,7 @@ class Forms:
         self.held = 0
 
     def form(self, key: Hashable, data: bytes, make: Callable[[], Form | None]) -> Form | None:
-        """Returns the form of a layer's tree, made by `make` if it is new. `key` is what the layout depends on besides the
-        bytes."""
+        """Returns the form of a layer's tree, made by `make` if it is new. `key` is what the layout depends on besides bytes."""
         key = key, len(data)
         known = self._known.get(key, ())
         for alike in known:

@@ -1,6 +1,4 @@
-"""Summarises what was not read of a capture: calls by reason, problems that are alike, and which keys decrypted what or are
-missing.
-"""
+"""Summarises what was not read of a capture: calls by reason, problems that are alike, and which keys decrypted what, or lack."""
 
 from __future__ import annotations
 

@@ -78,8 +78,7 @@ class AuditView(Struct, OfCapture, frozen=True):
 
 
 class MatrixView(Struct, frozen=True):
-    """The view of several captures, each audited by itself, compared requirement by requirement. It shows what test traffic never
-    exercised."""
+    """The view of several audited captures, compared by requirement. It shows what test traffic never exercised."""
 
     names: tuple[str, ...]
     coverages: Sequence[dict[str, Coverage]]

@@ -1,5 +1,4 @@
-"""Makes the text of an audit: findings by severity, each group with its first places, coverage by section, captures side by
-side."""
+"""Makes the text of an audit: findings by severity, each group with its first places, coverage by section, captures compared."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Finds runs of calls that say the same again and again, so that the timeline shows each run in one line.
 
-A run is three or more successful polls of one handle, with nothing else done on that handle between them. Three or more calls of
-one method of an undecoded interface are also a run, if they have one outcome and nothing else is called on their channel between
-them.
+A run is three or more successful polls of one handle, with nothing else done on it between them. A run is also three or more calls
+of one method of an undecoded interface, with one outcome and nothing else called on their channel between them.
 """
 
 from __future__ import annotations

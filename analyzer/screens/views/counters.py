@@ -271,8 +271,7 @@ def _place(series: Series) -> tuple[Any, ...]:
 
 
 def _place_lines(lines: list[_SeriesLine], width: int | None) -> Iterator[str]:
-    """Yields the text of `counters` for one machine and client: who watched it, how, and when; then its series, on a terminal
-    under their objects."""
+    """Yields the text of `counters` for one machine and client: who watched it, how, and when; then its series by object."""
     first = lines[0].series
     span = (max(line.last_ns for line in lines) - min(line.first_ns for line in lines)) / NS_PER_S
     way = f"query {first.handle}" if first.source == "perflib-v2" else "HKEY_PERFORMANCE_DATA"
@@ -308,8 +307,7 @@ class _Columns(Struct, frozen=True):
 
     @classmethod
     def fitting_columns(cls, lines: Sequence[_SeriesLine], widest_name: int, width: int | None) -> _Columns:
-        """Returns the columns of `counters` that fit the width, if there is one: with fewer numbers, or long names on their own
-        lines."""
+        """Returns the columns of `counters` that fit the width: with fewer numbers, or long names on their own lines."""
         count = max(len(line.count) for line in lines) + 2
         course = max(len("course"), *(len(str(line.spark)) for line in lines))
         least, titles, room = min(widest_name, _LEAST_NAME), _TITLES, _MOST_NAME
@@ -339,8 +337,7 @@ def _name(series: Series, *, is_nested: bool) -> str:
 def _series_lines(
     line: _SeriesLine, name: str, columns: _Columns, width: int | None, by: str | None = None
 ) -> Iterator[str]:
-    """Yields the lines of a series in `counters`. `by` is what the client added to its query, if another series has the same
-    path."""
+    """Yields the lines of a series in `counters`. `by` is what the client added to its query, if two series have this path."""
     if cell_len(name) > columns.name:
         yield from (safe(text) for text in folded(name, 6, width))
         name = ""

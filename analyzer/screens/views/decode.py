@@ -1,6 +1,4 @@
-"""The view of `decode`: a buffer without a capture, from bytes or a hex dump, as a record, as samples or as a tree beside its
-bytes.
-"""
+"""The view of `decode`: a buffer without a capture, from bytes or a hex dump, as a record, as samples or as a tree."""
 
 from __future__ import annotations
 
@@ -117,8 +115,7 @@ _OFFSET_APART = re.compile(r"0{4,16}(?:: |  )")
 
 
 def bytes_of(data: bytes) -> tuple[bytes, bool]:
-    """Returns the buffer in a file given to `decode`, and whether the file was a hex dump. A dump is read, other bytes are taken
-    as they are."""
+    """Returns the buffer in a file given to `decode`, read from a hex dump or taken as it is, and whether it was a dump."""
     stripped = data.strip()
     if not stripped or not stripped.isascii() or b"\0" in stripped:
         return data, False

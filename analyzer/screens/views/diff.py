@@ -225,8 +225,7 @@ def _both_lines(line: str, heading: str, both: tuple[str | None, str | None], wi
 
 
 def _first_shown(field: FieldDifference) -> int:
-    """Returns the offset from which `diff` shows the bytes of both sides: near their first difference, 0 if the first bytes show
-    it."""
+    """Returns the offset from which `diff` shows the bytes of both sides: near their first difference, or 0 if that shows it."""
     a, b = (bytes.fromhex(one or "") for one in (field.a_bytes, field.b_bytes))
     at = next((at for at, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), 0)
     return at - at % 4 if at > _SHOWN_BYTES - 4 else 0

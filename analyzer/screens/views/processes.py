@@ -68,8 +68,7 @@ def _machine_lines(server: str, records: list[ProcessRecord], width: int | None)
 
 
 def _widths(rows: list[tuple[str, ...]], width: int | None) -> dict[str, int]:
-    """Returns the width of each column of `processes`, by title, without the columns that do not fit. The first row has the
-    titles."""
+    """Returns the width of each column of `processes` that fits, by title. The first of the rows has the titles."""
     widths = {title: max(cell_len(row[column]) for row in rows) for column, title in enumerate(_HEAD)}
     empty = [title for column, title in enumerate(_HEAD) if not any(row[column] for row in rows[1:])]
     for title in (*empty, *_SPARE):

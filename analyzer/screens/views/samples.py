@@ -68,8 +68,7 @@ def value_words(record: SampleRecord) -> str:
 
 
 def counter_path(record: SampleRecord) -> str:
-    """Returns the counter path of a sample: `Processor(_Total)\\% Processor Time`, with numbers for names that the capture does
-    not state."""
+    """Returns the counter path of a sample: `Processor(_Total)\\% Processor Time`, with numbers for names that are unknown."""
     instance = record.instance
     if record.source == "winperf":
         group = record.object_name or f"object {record.object_index}"

@@ -99,8 +99,7 @@ class StreamedTimeline:
         yield batch
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """Yields a line of the streamed timeline for each call, with client and server, and for each problem as it comes; then the
-        totals."""
+        """Yields a line of the streamed timeline for each call and problem as it comes, with both ends; then the totals."""
         before: int | None = None
         for event, damages in self._events():
             analysis = self._stream.analysis

@@ -1,7 +1,7 @@
 """Makes the lines of text reports: a header, one line a call, then what could not be read and why.
 
-Lines carry rich's markup for colours; everything that came from the wire is escaped first. With a width, long lines are folded,
-and their details are indented below their column.
+Lines carry rich's markup for colours; everything that came from the wire is escaped first. With a width, long lines are folded, and
+their details are indented below their column.
 """
 
 from __future__ import annotations

@@ -40,8 +40,7 @@ _WIDE = 110
 
 
 def timeline_lines(view: Timeline, width: int | None) -> Iterator[str]:
-    """Yields the text lines of the timeline. Polls of one handle, and other calls that say the same again, share a line unless
-    `unfold`."""
+    """Yields the timeline as text lines. Polls of one handle, and other calls alike, share a line unless `unfold`."""
     yield from header_lines(view.analysis, width)
     selected = view.selection.calls(view.analysis)
     lines = view.selection.ends_of(selected if view.all_attempts else _without_early_tries(selected, view.analysis))
