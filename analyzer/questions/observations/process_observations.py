@@ -1,4 +1,4 @@
-"""Processes with odd names or parents, as answers about Process show them."""
+"""Makes observations of processes with odd names or parents, as answers about processes show them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from analyzer.results.records.statistics import Who
 
 
 def process_drafts(scene: Scene) -> Iterator[Draft]:
-    """An observation of the odd processes of each name on a machine, of whoever saw them first."""
+    """Yields an observation for each name of odd processes on a machine, with the caller who saw them first."""
     groups: dict[tuple[Who, str], list[int]] = {}
     table = scene.processes
     for row, oddities in enumerate(table.oddities):
