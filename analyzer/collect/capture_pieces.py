@@ -21,7 +21,7 @@ from analyzer.core.frame_ids import frame_id
 from analyzer.core.output.file_store import Store
 from analyzer.transport.packet.host_pair_sorter import FrameKind
 
-# A piece is written when it has so many bytes of frames; the largest are, when all that wait have so many.
+# A piece is written at this size; the largest pieces are written when all waiting ones together exceed the second size.
 PIECE_BYTES, WAITING_BYTES = 2 * 1024 * 1024, 64 * 1024 * 1024
 _LEVEL = 1
 
@@ -35,7 +35,7 @@ class PiecePlace(Struct, frozen=True, array_like=True):
     size: int
 
 
-# The arrays of a piece, between its link type and its bytes, and what their numbers are stored as.
+# The arrays that a piece has between its link type and its bytes, and the stored types of their numbers.
 _COLUMNS = {"frames": "<i8", "times_ns": "<i8", "keys": "<i8", "captured": "<u4", "original": "<i8"}
 
 

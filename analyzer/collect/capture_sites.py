@@ -13,7 +13,7 @@ from analyzer.collect.stage_tasks_and_facts import ConversationFacts, FileFacts,
 from analyzer.core.times import NS_PER_S
 
 DIRECTORY, CAPTURE = "directory", "capture"
-# Times touch that overlap, or lie no further apart: a program that rotates its files loses nothing between them.
+# Two files' times touch if they overlap or lie at most this far apart: a program that rotates its files loses nothing between.
 PAUSE_NS = NS_PER_S // 4
 
 
@@ -88,13 +88,13 @@ def _parted(files: Iterable[FileFacts], stated: Mapping[int, Sequence[KnownAs]])
     """Splits the capture files of one directory into sites, in the order of time."""
     site_of: dict[int, _Site] = {}
     last: dict[int, FileFacts] = {}
-    # Sites that may touch what comes.
+    # Sites whose times may touch those of later files.
     open_sites: list[_Site] = []
     for file in sorted(files, key=lambda one: (one.opens_ns or 0, one.source.url)):
         site, since, begun = _Site([file.number], file.last_time_ns or 0), file.first_time_ns or 0, set(file.begun)
         for known_as in (file.known_as, *stated.get(file.number, ())):
             site.state(known_as)
-        # A connection of an earlier file goes on here, or both have the same time.
+        # Sites of earlier files with a connection that goes on in this file, or is in both at the same time.
         befores = ((flow, last[flow]) for flow in file.flows if flow in last)
         continued = dict.fromkeys(
             site_of[before.number]

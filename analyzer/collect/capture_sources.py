@@ -21,10 +21,10 @@ from analyzer.core.errors import InputError
 from analyzer.core.file_names import path_of_text, text_of_path, without_raw_bytes
 from analyzer.core.output.file_store import file_system
 
-# What a directory is searched for: names of captures as programs write them, rotated and compressed ones too.
+# Names of captures that a directory is searched for, as programs write them, also rotated and compressed.
 _NAMES = (".pcap", ".pcapng", ".cap", ".pcapng1", ".etl")
 _GLOB = "*?["
-# Waited before a read is tried again, and twice as long each time; in tests, nothing.
+# Pause before a failed read is tried again; it doubles each time. Tests set it to 0.
 FIRST_WAIT_S = 0.2
 _READ_AHEAD = 8 * 1024 * 1024
 # What shows that a file has changed: local files have a time, objects a tag.
@@ -106,12 +106,12 @@ class _ReplacedError(OSError):
     """Says that the capture file was replaced by another since it was found."""
 
 
-# What is as it is, however often it is tried.
+# Errors that no further attempt changes.
 _FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, UnsupportedOperation, _ReplacedError)
 
 
 class RetriedFile:
-    """Reads a capture file on any storage from front to end, up to the size it had when it was found. If a read fails, it opens the
+    """Reads a capture file on any storage from front to end, up to the size at which it was found. If a read fails, it opens the
     file again at the same place, up to `retries` times, unless the file was replaced.
 
     `failure` says why it could not be read to the end, None if nothing failed.
@@ -173,8 +173,8 @@ class RetriedFile:
         return data
 
     def change(self) -> str | None:
-        """Says in words how the capture file changed since it was found, if that part is not read; None if it did not, or nobody
-        can tell."""
+        """Says in words how the capture file changed since it was found, if that part is not read; None if it is the same, or
+        nobody can tell."""
         try:
             now: Mapping[str, Any] = self._again(self._now)
         except OSError:  # it is gone, and was read before

@@ -91,8 +91,8 @@ class CollectRequest(Struct, frozen=True):
     metadata: tuple[Metadata, ...] = ()
     metadata_from: str | None = None
     keyring: Keyring = Keyring()
-    # Where the sources were captured (`capture_sites`), None for where it was said before; whether rows may be lost; whether all
-    # files of the dataset are compared with their digests.
+    # Where the sources were captured (`capture_sites`), None: as an earlier run said; whether rows may be lost; whether all files
+    # of the dataset are compared with their digests.
     site: str | None = None
     fewer_rows: bool = False
     repair: bool = False
@@ -142,7 +142,7 @@ def collect(request: CollectRequest, executor: Executor, watcher: Watcher | None
             executor.stop()
             with suppress(OSError, InputError):
                 lock.check()
-                # Once its manifest stands, what it made is the dataset: the next run removes what was replaced.
+                # If this run's manifest was written, its files are the dataset: the next run removes the replaced ones.
                 if (now := read_manifest(store)) is None or now.run != name:
                     tidy(store, listed)
             raise
@@ -297,7 +297,7 @@ class _Run:
         facts.files = [files[number] for number in sorted(files)]
         if not any(one.status != "unreadable" for one in facts.files):
             raise self._nothing()
-        # Files that are named now are where it is said now.
+        # `--site` of this run applies to the files that this run names.
         for one in facts.files:
             if request.site is not None and one.source.url in asked:
                 one.site = request.site

@@ -31,7 +31,7 @@ from analyzer.core.output.file_store import Store, StoreError
 from analyzer.results.records.capture_records import SCHEMA
 
 _DIRECTORIES = frozenset({*STORED, PIECES, STATE, FACTS, STAGING})
-# What a manifest states of a file as its facts do.
+# Fields that a manifest copies from the facts of a file.
 _OF_FILES = ("number", "sha256", "status", "frames", "bytes", "first_time_ns", "last_time_ns")
 _LIBRARIES = ("dask", "distributed", "fsspec", "msgspec", "numpy", "polars", "zstandard")
 

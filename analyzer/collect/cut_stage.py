@@ -89,12 +89,12 @@ class _Cutter:
 
     def __init__(self, facts: FileFacts, limits: Limits, writer: PieceWriter) -> None:
         self._facts, self._writer = facts, writer
-        # The frames of the times asked for.
+        # Counts the frames within the times asked for.
         self._info = CaptureInfo()
         self._base = frame_id(facts.number, 0)
         self._sorter = FrameSorter(limits=limits, wanted=facts.wanted)
         self._latest = np.iinfo(np.int64).min
-        # Frame numbers ascend in a file: the keys of those that are not given out yet, in blocks.
+        # Keys of the blocks that the sorter still holds, by the number of the first frame.
         self._keys: dict[int, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
         self._with_data: set[FrameKind] = set()
 

@@ -26,7 +26,7 @@ from analyzer.core.errors import InputError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-# What befalls workers is stated by what becomes of their tasks.
+# Silenced: the results of tasks already say what happens to workers.
 _LOGGERS = ("distributed", "distributed.client", "distributed.http.proxy", "bokeh", "tornado")
 _PATIENCE_S, _PROGRAM = 30, "pcq-analyzer"
 # Both ends of such a connection prove who they are by certificates (distributed.comm.tls in the configuration of Dask).

@@ -33,9 +33,9 @@ RECORDS: Mapping[str, type[Record]] = {
     "coverage": CoverageRecord,
     "metadata": MetadataRecord,
 }
-# Those whose files lie in directories of a day and a server.
+# The tables whose files lie in directories of a day and a server.
 PARTITIONED = ("calls", "samples", "counters", "sessions", "logons", "handles", "problems", "findings")
-# Names that come again and again are kept once in memory; in a file they are text.
+# Categories keep repeated names once in memory; in a file they are text.
 TABLES: Mapping[str, Mapping[str, pl.DataType]] = {
     name: {
         column: pl.String() if kind == pl.Categorical else kind
@@ -49,7 +49,7 @@ TABLES: Mapping[str, Mapping[str, pl.DataType]] = {
 }
 
 
-# What gives a column of a table, or a field of a struct, by its name; and what takes its place, nothing where it stays.
+# `Get` returns a column of a table, or a field of a struct, by name. `Change` returns what replaces it, nothing if it stays.
 Get = Callable[[str], pl.Expr]
 Change = Callable[[Get, str, pl.DataType], list[pl.Expr]]
 _EXACT, _SHOWN = pl.Datetime("ns", "UTC"), pl.Datetime("us", "UTC")

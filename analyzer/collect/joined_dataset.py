@@ -39,9 +39,9 @@ from analyzer.results.calls.shard_renumbering import Renumbering
 from analyzer.results.dataset_origin import NUMBER_SHIFT, DatasetOrigin
 from analyzer.results.provenance import FileDigest
 
-# By conversation the numbers of calls, those that they have in it.
+# Numbers of calls by conversation, as their conversation counts them.
 Chosen = Mapping[int, Sequence[int]]
-# What an analysis has of events, by the name of its field.
+# The fields of an analysis that hold events.
 _EVENTS = ("problems", "sessions", "logons", "bounds", "features", "marks", "flow_links")
 
 
@@ -98,7 +98,7 @@ class _Places:
         self.base = one.number << NUMBER_SHIFT
         shifted = range(self.base, self.base + (1 << NUMBER_SHIFT))
         self.numbers = Renumbering(dict.fromkeys(("sessions", "smb_logons", "rpc_logons", "channels"), shifted))
-        # Sources have the numbers of their places in the manifest.
+        # A source's number is its index in the manifest.
         self._files = one.files
         self._stay = one.files == list(range(len(one.files)))
         self._contexts: dict[int, Context] = {}

@@ -37,7 +37,7 @@ KILLED = "each worker that tried was killed (out of memory, perhaps: the limit i
 _LEAST_MEMORY = 256 << 20
 _UNITS = {"": 1, "B": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _UNITS |= {f"{unit}I": 1 << 10 * power for power, unit in enumerate("KMGT", 1)}
-# So many workers in a row may end while they start.
+# The run fails if this many workers in a row end while they start.
 _MOST_STARTS = 5
 # The limit that a control group sets for the memory of its processes (Linux, cgroup v2).
 _GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
@@ -48,7 +48,7 @@ class TaskError(Exception):
 
 
 def reason_of(error: BaseException) -> str:
-    """Says in words why a task of a collection failed. Of an unforeseen exception it states only the kind, since the text may hold
+    """Says in words why a task of a collection failed. For an unforeseen exception it states only the kind, since the text may hold
     anything."""
     if isinstance(error, MemoryError):
         return "memory ran out"

@@ -47,15 +47,15 @@ from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.sessions import Sessions
 
-# Rows of a table that wait to be written, and a Parquet file is of.
+# Rows of a Parquet file: as many wait until they are written.
 ROWS_OF_FILE = 100_000
-# Rows of one table that are worked on at a time: text takes several times what names do.
+# Rows and records that are worked on at a time: text takes several times the memory of categories.
 _ROWS_AT_ONCE, _RECORDS_AT_ONCE = 10_000, 2_000
-# What has frames and the files that they are of.
+# Records with frames and the numbers of their files.
 _Shown = TypeVar("_Shown", HostMark, HostProgram)
 # Table, day and server of rows.
 _Place = tuple[str, str, str]
-# What rows of no day or server are in: pandas refuses the name that other readers take for null.
+# Directories for rows without a day or server: pandas refuses the name that other readers take for null.
 NO_DAY, NO_SERVER = "1970-01-01", "none"
 _NUMBERS = {
     "number",
@@ -71,7 +71,7 @@ _NUMBERS = {
 }
 # Names of a letter or word with a number behind it.
 _NAMES = {"handle", "logon", "auth_logon", "auth_later_logon"}
-# Where calls are named in words, and how.
+# Patterns of call numbers in texts, with the columns of these texts, by table.
 _IN_WORDS: Mapping[str, Mapping[re.Pattern[str], tuple[str, ...]]] = {
     "problems": {re.compile(r"(?<=\bcall #)\d+"): ("text",)},
     "findings": {re.compile(r"(?<=\bcall )\d+"): ("message", "expected", "seen")},
@@ -186,7 +186,7 @@ class Numbering(Struct, frozen=True):
         if name in _NAMES:
             return [get(name).str.replace(r"^([a-z]+)(\d+)$", f"${{1}}{self.number}-${{2}}")]
         if name.endswith("frame_files"):
-            # They are left out where there is but one.
+            # With a single file, the record leaves out its number.
             alone = get(f"{name.removesuffix('frame_files')}frames").list.eval(pl.element() * 0 + self.files[0])
             numbered = pl.element().replace_strict(
                 range(len(self.files)), self.files, default=None, return_dtype=pl.Int64

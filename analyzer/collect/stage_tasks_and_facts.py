@@ -29,8 +29,8 @@ Window = tuple[int | None, int | None]
 
 
 class Job(Struct, frozen=True):
-    """The settings that all tasks of a run of `collect` share: URL of the dataset, limits, how often a read is tried again, profile
-    of the audit, the name by which workers hold the keys (`keys`), and the name of the run."""
+    """The settings that all tasks of a run of `collect` share. `retries` is how often a failed read is tried again, `profile` that
+    of the audit, and `keys` the name by which workers hold the keys."""
 
     dataset: str
     limits: Limits

@@ -29,7 +29,7 @@ from analyzer.screens.formats.table_schema import table_of_records
 from analyzer.transport.packet.frame_tallies import Tallies
 
 _IN_A_FILE = "name resolution in the capture file"
-# As an audit keeps them.
+# The same limit as in an audit.
 _MOST_REASONS = 5
 
 

@@ -47,7 +47,7 @@ class PieceIndex:
             (facts for facts in files if facts.pieces is not None and facts.opens_ns is not None),
             key=lambda facts: (facts.opens_ns, facts.source.url),
         )
-        # By pair of hosts, and by host that asked a KDC: at which of the files, and what is of it there.
+        # By pair of hosts, and by host that asked a KDC: the index of each file and the facts of the frames there.
         self._own: dict[Node, list[tuple[int, KindFacts]]] = defaultdict(list)
         self._kdc: dict[tuple[int, str], list[tuple[int, KindFacts]]] = defaultdict(list)
         # The pairs of hosts that sent each other data.

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 from analyzer.core.output.json import dumps
 
 _ADDRESS = "127.0.0.1"
-# How long a browser waits for something new before it asks again, and how long one that sends nothing is listened to.
+# How long a browser waits for a new version before it asks again, and how long the server listens to a silent one.
 _WAIT_S, _PATIENCE_S = 20.0, 30.0
 _MOST_NUMBER = 20
 # Version 0. Loading it anew by a header or an element would go to its fragment, and nowhere.

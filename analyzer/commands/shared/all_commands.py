@@ -14,7 +14,7 @@ from analyzer.commands.shared.exit_codes import EXIT_DONE, EXIT_UNUSABLE, EXIT_U
 from analyzer.commands.shared.help import Command, Group
 from analyzer.core.output.gate import put, say
 
-# Commands whose module is not named like them; the others' is.
+# Commands whose module has another name.
 _MODULES = {"hosts": "sessions", "export-metadata": "metadata"}
 DESCRIPTION = "Reads Windows performance-counter traffic ([MS-PCQ] and HKEY_PERFORMANCE_DATA) out of packet captures."
 EXIT_CODES = (
@@ -65,7 +65,7 @@ def run(arguments: Sequence[str]) -> int:
         say("Aborted.")
         return EXIT_UNUSABLE
     except Exception as error:
-        # What is wrong with the usage: typer has had several classes for it, all of which can say so.
+        # Wrong usage: typer has had several classes for it, all with `format_message`.
         if not hasattr(error, "format_message"):
             raise
         if type(error).__name__ == "NoArgsIsHelpError":

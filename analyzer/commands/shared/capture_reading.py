@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from analyzer.results.provenance import FileDigest, Given
     from analyzer.results.reported_names.saved_metadata import Metadata
 
-# So many files that could not be read are named on standard error.
+# At most this many unreadable files are named on standard error.
 _NAMED = 10
 # Options whose values are names of files.
 _OPTIONS_OF_FILES = frozenset({"--secrets", "--keytab", "--metadata"})
@@ -69,10 +69,10 @@ class CaptureReading(Struct, frozen=True):
     limits: Limits
     metadata: tuple[Path, ...] = ()
     metadata_from: str | None = None
-    # What ended a reading early, beyond all that was foreseen.
+    # Unforeseen errors that ended a reading early.
     failures: list[Exception] = field(default_factory=list)
     hashing: bool = False
-    # What was read, and the limits that were reached, where that is to be stated.
+    # The digests of what was read, and the limits that were reached, for evidence.
     read: list[tuple[FileDigest, ...]] = field(default_factory=list)
     limits_reached: dict[str, None] = field(default_factory=dict)
     pseudonyms: Pseudonyms | None = None
@@ -147,7 +147,7 @@ class CaptureReading(Struct, frozen=True):
         from analyzer.pipeline.run import analyze
         from analyzer.pipeline.segment_sources import sources_of
 
-        # What is loaded by now stays. What is read does too, and to look through it every 700 objects costs a tenth of the time.
+        # What is loaded by now stays, and so does what is read. Looking through it every 700 objects costs a tenth of the time.
         gc.freeze()
         gc.set_threshold(10_000, 10, 10)
         given = self.given_metadata()

@@ -101,7 +101,7 @@ def _all_files(values: dict[str, Any], *, needed: bool) -> list[str]:
     return files
 
 
-# What says where a result goes, not what it is; and secrets, of which only that some were given is stated.
+# Options that say where a result goes are not stated. Of secrets, only that they were given.
 _NOT_STATED = frozenset({"output", "force", "no_pager", "files", "file", "hashes", "new_baseline", "time_zone", "jobs"})
 _SECRETS = frozenset({"password", "nt_hash", "smb_session_key", "password_of", "redact_key"})
 
@@ -109,14 +109,14 @@ _SECRETS = frozenset({"password", "nt_hash", "smb_session_key", "password_of", "
 def _option_name(item: Parameter) -> str:
     """Returns the name of an option on the command line, without its dashes."""
     for one in get_args(item.annotation)[1:]:
-        # In an annotation, what is the default elsewhere is the first of the names.
+        # In an annotation, typer takes the first name of an option for its default.
         for word in (getattr(one, "default", None), *(getattr(one, "param_decls", None) or ())):
             if isinstance(word, str) and word.startswith("--"):
                 return word.removeprefix("--")
     return item.name.replace("_", "-")
 
 
-# Which options are no part of another command: what they say is of this one alone.
+# Options that are not repeated in printed commands, since they concern this command alone.
 _OF_ONE_COMMAND = frozenset({"hashes", "list_fields", "jobs"})
 
 
@@ -136,7 +136,7 @@ def _given(shared: Mapping[Any, list[Parameter]], given: dict[str, Any]) -> Give
     kinds = [kind for kind in shared if kind is CaptureReading or kind in SELECTIONS]
     options = [item for kind in kinds for item in shared[kind] if item.name not in ("interface", "call_filter")]
     chosen = {item.name: list(words(item))[1::2] for kind in kinds for item in shared[kind]}
-    # A filter of values is none of calls.
+    # A filter of values is not a filter of calls.
     filters = chosen.get("call_filter", ()) if CallSelection in kinds else ()
     return Given(
         files=(),

@@ -13,7 +13,7 @@ import typer
 if TYPE_CHECKING:
     from analyzer.results.analysis import Analysis
 
-# Captures are read for a completion as long as that is a matter of a moment.
+# Larger captures are not read for a completion: that would take too long.
 MOST_BYTES = 16 << 20
 
 

@@ -31,17 +31,17 @@ from analyzer.core.output.gate import (
 DEBUG_VARIABLE = "PCQ_DEBUG"
 # Options whose values are secrets.
 _SECRET = ("--password", "--nt-hash", "--smb-session-key", "--redact-key")
-# Given back when memory has run out, so that there is some left to say so.
+# Reserved, and freed when memory has run out, so that the program can say so.
 _RESERVE_BYTES = 1 << 20
 # Address space that numpy takes when it is loaded, about.
 _LEAST_ADDRESS_SPACE = 112 << 20
-# What a supervised process adds to its exit code, so that one of a library is not taken for it.
+# A supervised process adds this to its exit code, to tell it from an exit code of a library.
 _OURS = 64
 
 
 def run_process() -> None:
     """Runs the command of this process, and ends the process."""
-    # What loading makes stays, so that the collector need not look through it; reading sets its own pace.
+    # What loading makes stays, so the collector need not look through it; reading sets thresholds of its own.
     gc.set_threshold(100_000, 10, 10)
     # numpy's linear algebra, of which we use nothing, would start a thread a core.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -156,7 +156,7 @@ def _say_traceback(error: BaseException) -> None:
 
 
 def sentence_of(error: BaseException) -> str:
-    """Returns the sentence that says what failed in a command. Of an unforeseen exception it states kind and place, since the text
+    """Returns the sentence that says what failed in a command. For an unforeseen exception it states kind and place, since the text
     may hold secrets."""
     if isinstance(error, ReadingFailedError):
         inner = error.__cause__ or error

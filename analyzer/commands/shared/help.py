@@ -17,9 +17,9 @@ from analyzer.core.output.gate import put
 SHOWN, KEYS, READING, WRITING = "Selection", "Keys", "Reading", "Output"
 _TASK, _MORE = "Options", "Also"
 _ALL = "help_all"
-# Names of options that are longer stand in a line of their own.
+# Longer names of options get a line of their own.
 _WIDEST = 24
-# What stands for the value of an option that names none.
+# Placeholder for the value of an option without a metavar, by type.
 _VALUES = {"int": "N", "int range": "N", "float range": "N", "path": "FILE", "str": "TEXT", "choice": "NAME"}
 
 

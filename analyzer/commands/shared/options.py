@@ -110,7 +110,7 @@ def _output(context: typer.Context, path: Path | None) -> Path | None:
     return path
 
 
-# Eager: what other options may be depends on the form, wherever it stands in the line.
+# Eager: the checks of other options need the form, wherever it stands in the line.
 OutputFormat = Annotated[
     Format,
     typer.Option("--format", metavar="FORMAT", is_eager=True, help="text, jsonl, json, csv, or parquet with -o."),

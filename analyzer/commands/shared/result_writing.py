@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Writing:
     """The place and settings for the result of a command: destination, columns, pager, and whether CSV cells are escaped."""
 
-    # What states what the result was made from, once everything is read.
+    # Makes the record of what the result was made from, once everything is read.
     evidence: Callable[[], EvidenceRecord | None] = staticmethod(lambda: None)
 
     def __init__(

@@ -134,7 +134,7 @@ def _option(*names: str, parse: Callable[[str], Any], panel: str = SHOWN, **said
     return typer.Option(*names, parser=checked(parse), rich_help_panel=panel, **said)
 
 
-# What a parser makes of the text; its type would have to be loaded to be named.
+# `Any` is what a parser makes of the text: to name its type would mean to load it.
 CallFilterOption = Annotated[Any, _filter_option(_call_filter, _call_fields)]
 SampleFilterOption = Annotated[Any, _filter_option(_sample_filter, _sample_fields)]
 CounterFilterOption = Annotated[Any, _filter_option(_counter_filter, _counter_fields)]

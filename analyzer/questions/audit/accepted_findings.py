@@ -20,7 +20,7 @@ _SCHEMA = 2
 _POSITION = re.compile(r"\[[^\]]*\]")
 
 
-# What an entry is known by, and what of it may be absent or null; `count` and `reason` are for people.
+# The keys by which an entry matches, and those that may be absent or null; `count` and `reason` are for people.
 _KEYS = ("rule", "requirement", "method", "field", "seen")
 _OPTIONAL = frozenset(("method", "field", "seen"))
 

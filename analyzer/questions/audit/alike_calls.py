@@ -22,12 +22,12 @@ from analyzer.results.security import of_any_logon
 
 Likeness = tuple[Hashable, ...]
 
-# What stands for the handle that a call works on.
+# Replaces the handle that a call works on.
 _ANY_HANDLE = b"any query handle"
 
-# What is remembered of a call beside its layout is no longer than this; longer stubs are met once, as a rule.
+# Longer stubs are not compared: as a rule, each occurs once.
 _MOST_BYTES = 4096
-# Where auth_length stands in the header of a PDU, where the call id does, and how long header and sec_trailer are
+# Offsets of auth_length and the call id in the header of a PDU, and lengths of header and sec_trailer
 # ([MS-RPCE] sections 2.2.2.1 and 2.2.2.11; C706 section 12.6.3.1).
 _AUTH_LENGTH, _CALL_ID, _BODY, _FIXED, _SEC_TRAILER = 10, 12, 16, 24, 8
 
@@ -55,7 +55,7 @@ def likeness_of(call: CallEvidence) -> Likeness | None:
     )
 
 
-# Calls of one association have the same object, and of those that are alike the hash is known.
+# Calls of one association share this object, so that its hash is computed once.
 _security_of = lru_cache(1024)(of_any_logon)
 
 

@@ -30,10 +30,10 @@ from analyzer.questions.audit.rule_registry import Rule, Watch, every_rule
 from analyzer.questions.audit.rule_verdicts import Actor, Judgement, Outcome, Severity, inconclusive
 from analyzer.results.analysis import Analysis
 
-# Doubts of rules about errors, and failures (under `strict`) of rules that only inform.
+# Violations that count as warnings: doubts of rules about errors, and failures (under `strict`) of rules that only inform.
 _IN_BETWEEN = ((Outcome.WARNED, Severity.ERROR), (Outcome.FAILED, Severity.INFO))
 
-# Of so many plans the occurrences are counted together.
+# Occurrences of at most this many plans are counted together.
 _MOST_REPEATED = 512
 
 
@@ -89,7 +89,7 @@ class Audit:
         self.baseline, self._triggered = frozenset(baseline), triggered
         self._matched: Counter[Accepted] = Counter()
         self._causes = RootCauses()
-        # How often a plan was carried out after the first time, not counted yet.
+        # How often each plan was used after the first time, as far as that is not counted yet.
         self._repeated: dict[Plan, int] = {}
         self.evidence = Evidence(analysis)
         self._shown = analysis.shown
@@ -297,7 +297,7 @@ class Audit:
 
     def _count(self, coverage: Coverage, judgement: Judgement, *, excused: bool, times: int) -> None:
         if excused:
-            # Of two readings that exclude each other, the one that was not followed is not kept.
+            # Of two requirements that exclude each other, the one that was not followed did not pass.
             follows = judgement.deviation.instead if judgement.deviation is not None else None
             if coverage.requirement.excludes is None and follows is None:
                 coverage.counts[Outcome.PASSED] += times

@@ -268,11 +268,11 @@ class SideEvidence:
         return map_head(self.data).root
 
 
-# What a PERF_DATA_BLOCK has many of.
+# The part of a PERF_DATA_BLOCK with very many fields.
 _OBJECTS = "objects"
-# Of calls that are alike, so many things are shared at most.
+# Calls that are alike share at most this many places.
 _MOST_SHARED = 256
-# The places of so many sorts of calls are remembered.
+# Places are remembered for at most this many kinds of calls.
 _MOST_PLACES = 1024
 _RANGE = re.compile(r"(stub|lpData)\[(\d+):(\d+)\]")
 _INTERFACES: dict[str, Any] = {pcq.INTERFACE: "perflib-v2", winreg.INTERFACE: "winreg"}
@@ -327,7 +327,7 @@ class AskedEvidence:
     rules.
     """
 
-    # Where a finding stands whose path names no side.
+    # The side of a finding whose path names none.
     judged_side: SideName = "request"
 
     def __init__(self, call: CallEvidence) -> None:
@@ -359,7 +359,7 @@ class CallEvidence:
     calls of PerflibV2.
     """
 
-    # Where a finding stands whose path names no side.
+    # The side of a finding whose path names none.
     judged_side: SideName = "response"
 
     def __init__(
@@ -381,13 +381,13 @@ class CallEvidence:
         asked, answered = call.request, call.response
         self.request = SideEvidence(self._looked_at, "request", asked) if asked is not None else None
         self.response = SideEvidence(self._looked_at, "response", answered) if answered is not None else None
-        # Why a part cannot be read (None: it can), by part and whether damage is let pass: many rules read the same parts.
+        # Why a part cannot be read (None: it can), by part and whether damage is allowed: many rules read the same parts.
         self.unreadable: dict[tuple[str, bool], str | None] = {}
-        # What follows from the call and from nothing in which calls that are alike differ (see `alike_calls`): they share it.
+        # Results that are the same for all calls that are alike (see `alike_calls`), which share them.
         self.shared: dict[Hashable, Any] = {}
-        # What one rule made of this very call, for the other rules.
+        # What one rule made of this call alone, for the other rules.
         self.made: dict[Hashable, Any] = {}
-        # Where fields stand that findings point at, as far as it was looked for in calls that are alike.
+        # Places of fields that findings point at, as far as they were searched in calls that are alike.
         self.places: Places = {}
         self._found: dict[At, Place | None] = {}
 

@@ -41,7 +41,7 @@ from analyzer.interfaces.buffers.windows_text import utf16_length
 from analyzer.questions.audit.violation_places import Violation
 
 BLOCK_HEADER = BLOCK.size
-# A block of so many counters or instances is not searched for the one instance that has too few or too many values.
+# Larger blocks are not searched for the one instance with too few or too many values.
 _MOST_COUNTERS, _MOST_ROWS = 512, 4096
 # So many bytes of an answer are read again at most; a forged one must not cost more than it states.
 _MOST_REREAD = 4 << 20
@@ -193,7 +193,7 @@ class DataAnswer(Struct, dict=True):
     is_walked: bool = True
     # How many bytes may still be read again.
     rereads: int = _MOST_REREAD
-    # Its layout, where others of the same layout are known by it.
+    # The layout of a regular answer, by which others of the same layout are recognised.
     layout: PerfDataLayout | None = None
 
     def note(self, kind: FlawKind, path: str, at: int, expected: object, seen: object) -> None:
@@ -453,7 +453,7 @@ class _Way(NamedTuple):
 
 
 _AS_SAID = _Way()
-# At their word first, then one number derived; where more than one is wrong, nobody can say what was meant.
+# First all numbers as stated, then one number derived. If more than one is wrong, nobody can say what was meant.
 _WAYS = sorted(
     (
         way
@@ -489,7 +489,7 @@ def _block(answer: DataAnswer, number: int, at: int) -> Block:
             _take(data, block, content)
             block.stop = padded
             return block
-    # Where nothing follows that looks like a block, only a content that needs no correction vouches for its end.
+    # If nothing that looks like a block follows, only content without a correction proves where the block ends.
     content = _filling(answer, block, stop, only_as_stated=not leads_on) if fits else None
     if content is not None:
         _take(data, block, content)
@@ -717,6 +717,6 @@ def _look_at_sizes(data: bytes, block: Block) -> None:
                 block.note(kind, f"{_value_name(block, number, column)}.size", at, natural[column], size)
                 if kind is FlawKind.VALUE_SIZE:
                     break
-        # From here on its values are where their lengths put them.
+        # From here on, its values are taken to be where their lengths put them.
         rows[number] = row._replace(shape=_Sizes(tuple(row.shape.data_sizes), natural))
     block.rows = rows

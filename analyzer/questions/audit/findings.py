@@ -22,7 +22,7 @@ from analyzer.results.records.record_types import Extent
 VERDICTS: tuple[CoverageVerdict, ...] = ("pass", "fail", "warn", "not-exercised", "inconclusive", "untestable")
 # The verdicts of requirements whose trigger occurred and was judged.
 JUDGED: tuple[CoverageVerdict, ...] = ("pass", "warn", "fail")
-# So many different reasons are kept a requirement; the counts go on.
+# A requirement keeps at most this many different reasons; its counts go on.
 _MOST_REASONS = 5
 
 
@@ -166,7 +166,7 @@ def finding_record(finding: Finding, facts: CaptureFacts) -> FindingRecord:
     judgement, spot = pattern.judgement, pattern.spot
     side = of.side(judgement.at.side) if of is not None and judgement.at is not None else None
     extents = side.extents_as(*spot) if side is not None and spot is not None else ()
-    # Of most it is the frame of the side.
+    # Most findings have the one frame of their side.
     is_in_one = side is not None and judgement.frames is None and len(side.frames) == 1
     frames, files = facts.numbered(side.frames if side is not None and is_in_one else finding.frames)
     return replace(

@@ -26,7 +26,7 @@ class RootCauses:
     def __init__(self) -> None:
         self._roots: dict[int, tuple[Rule, Judgement]] = {}
         self._follow: dict[int, int] = {}
-        # By the handle that was meant: the first call whose parameters are displaced, and so did nothing to it that could be read.
+        # By the handle that was meant: the first call with displaced parameters; what it did to the handle could not be read.
         self._handles: dict[str, int] = {}
 
     @property

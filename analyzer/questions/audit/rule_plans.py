@@ -28,15 +28,15 @@ from analyzer.results.methods import winreg
 _NEVER_EMPTY = (pcq.Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO, pcq.Opnum.QUERY_COUNTER_DATA)
 
 INTERFACES = {pcq.NAME: pcq.INTERFACE, winreg.NAME: winreg.INTERFACE}
-# Plans of so many answers are kept, and of so many bytes of them: a plan holds what the answer was read into.
+# At most so many plans are kept, of so many bytes of buffers: a plan holds what the buffers were read into.
 _MOST_PLANS, _MOST_BYTES = 1024, 4 << 20
 
 
-# What a rule answered of calls that are alike, or what to ask it of each.
+# The judgements of a rule for calls that are alike, or the function that asks it about each call.
 Step = tuple[Judgement, ...] | Callable[[CallEvidence], Iterable[Judgement]]
 # Findings that all calls of a plan have, and what to ask about each call after them; nothing after the last.
 Turn = tuple[tuple[FindingPattern, ...], tuple[Rule, Look[Any], Callable[[CallEvidence], Iterable[Judgement]]] | None]
-# Lists of a handle's counters up to this length are compared, longer ones are alike where they are the same object.
+# Lists of a handle's counters are compared up to this length; longer ones are equal only if they are the same object.
 _MOST_HELD = 64
 
 
@@ -94,7 +94,7 @@ class Plans:
         self._size = 0
         # Numbers for what query handles held, the same for handles that held the same.
         self._held: dict[Hashable, int] = {}
-        # A state is held on to, so that no other has its identity.
+        # Keeps each state alive, so that no other object gets its id().
         self._held_by_view: dict[int, tuple[QueryView, int]] = {}
 
     def plan_of(self, call: CallEvidence) -> Plan:

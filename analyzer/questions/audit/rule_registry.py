@@ -123,7 +123,7 @@ class Rule(Struct, eq=False):
     level: Level
     severity: Severity
     page: str = ""
-    # Other names, which select the rule too.
+    # Former names, which still select the rule.
     formerly: tuple[str, ...] = ()
     request: Look[AskedEvidence] | None = None
     call: Look[CallEvidence] | None = None

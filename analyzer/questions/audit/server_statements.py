@@ -34,7 +34,7 @@ class InstanceList(Struct, frozen=True):
 
 
 _time = attrgetter("time_ns")
-# The methods whose answers state any of it.
+# The methods whose answers state these things.
 STATING = (Opnum.ENUMERATE_COUNTER_SET, Opnum.ENUMERATE_COUNTER_SET_INSTANCES, Opnum.VALIDATE_COUNTERS)
 
 

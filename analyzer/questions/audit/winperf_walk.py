@@ -26,7 +26,7 @@ READS = Reads(
 )
 
 
-# Why nothing can be stated of objects, and of fields that the damage of a block leaves out.
+# Reasons why nothing can be stated of objects, and of fields after the damage in a block.
 NO_OBJECTS = "HeaderLength does not lead to the objects"
 CUT_OFF = "the block is damaged before what is to be judged"
 
@@ -67,7 +67,7 @@ class WinperfBlock(Struct, frozen=True, dict=True):
 
     fields: dict[str, Any]
     size: int
-    # What HeaderLength has to be, where the objects show that it is another.
+    # The right HeaderLength, if the objects show that the stated one is wrong.
     header_length: int | None = None
 
     @cached_property

@@ -38,7 +38,7 @@ from analyzer.results.records.difference import (
 _SCHEMA = 1
 NOT_USUAL = "not in the baseline"
 _MOST_BYTES = 256 << 20
-# What has several values at once.
+# Properties that hold several values at once.
 _LISTS = frozenset({"from", "asks"})
 _BETWEEN = ", "
 
@@ -134,7 +134,7 @@ class NewThings:
         }
         self._peers: Peers = paired_peers(usual, peers_of(analysis))
         labels = {address: one.label for one in baseline.machines for address in one.addresses}
-        # The labels of a baseline stand in it.
+        # Machines keep the labels that the baseline gave them.
         own = {self._peers.labels_a[address]: label for address, label in labels.items()}
         self._labels: Mapping[str, str] = {ip: own.get(label, label) for ip, label in self._peers.labels_b.items()}
         self.found: Sequence[DifferenceRecord] = [*self._machines(), *self._things()]

@@ -66,7 +66,7 @@ class CallComparison:
         self._a, self._b, self._in_order = a, b, in_order
         self._pairs = PairComparison(peers, fields)
         self.compared = 0
-        # What differs of each conversation, and what could not be compared: numbers of calls of both sides.
+        # The differences found, and the numbers of the calls of both sides that could not be compared.
         self._found: list[DifferenceRecord | Unequal] = []
         self._uncompared: dict[tuple[WhyNotCompared, str], tuple[list[int], list[int]]] = {}
 

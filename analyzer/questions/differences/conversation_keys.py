@@ -20,7 +20,7 @@ from analyzer.results.calls.call_row_columns import Context
 from analyzer.results.calls.held_calls import HeldCall, HeldSide
 from analyzer.results.security import who_words
 
-# Parameters that say how much room there is, and by which name the server is called: they are compared, and align nothing.
+# Parameters for sizes of buffers and the server's name: they are compared, but calls are not aligned by them.
 _ALIGN_NOTHING = frozenset({"szMachine", "lpMachineName", "dwInSize", "lpcbData", "lpcbLen", "cbBufSize"})
 # Parameters that are context handles, of requests and of answers.
 USED = ("hQuery", "phQuery", "hKey", "hService", "hSCManager", "hSCObject")

@@ -56,7 +56,7 @@ class Differences:
         view_a = CaptureView(a, self._peers.labels_a, of_a)
         view_b = CaptureView(b, self._peers.labels_b, of_b)
         self._views = view_a, replace(view_b, guids=guids_of_the_same(view_a, view_b))
-        # By machine, the calls of each side that no key opened: they may show what only the other side is seen to show.
+        # Sealed calls of each side, by machine: they may show what only the other side seems to show.
         self._sealed = tuple(map(sealed_calls, self._views))
         self._hidden: dict[tuple[bool, Subject, str], list[ShownFact]] = {}
         self._fields = FieldComparison(HandlePairs(), counts_values, self._views[1].guids)
@@ -125,7 +125,7 @@ class Differences:
                 known = one or other
                 assert known is not None
                 is_of_a = other is None
-                # Who shows another list of processes shows that one is not in it.
+                # A side that shows any process list of the machine also shows that this process is not in it.
                 is_listed = known.about == "process" and known.machine in lists[is_of_a]
                 if known.about in _IN_STUBS and known.machine in self._sealed[is_of_a] and not is_listed:
                     self._hidden.setdefault((is_of_a, known.about, known.machine), []).append(known)
@@ -179,7 +179,7 @@ class Differences:
         )
 
 
-# What only stubs show.
+# Subjects that only stubs show.
 _IN_STUBS = frozenset(("counterset", "counter", "process", "service"))
 
 

@@ -21,22 +21,22 @@ from analyzer.results.calls.call import SideName
 from analyzer.results.records.difference import DifferenceKind, FieldDifference
 
 _ELEMENT = re.compile(r"(.+)\[\d+\]")
-# Bytes that mean nothing, by the names that ksy/ and the layouts give them.
+# Names that ksy/ and the layouts give to bytes without a meaning.
 UNUSED = frozenset({"(padding)", "(alignment)", "(between)"})
 _CLOCKS = frozenset({"perf_time_stamp", "perf_time_100ns", "perf_time"})
 _VALUES = frozenset({("ms_pcq_perf_data.counter_data", "value"), ("winperf.counter_values", "values")})
 _REFERENT, _HANDLE, _MACHINE, _TIME = "referent", "ndr.context_handle", "ms_pcq_stubs.machine_name", "systemtime"
-# What names an element among its like.
+# Fields that name an element of a list.
 _NAMING = (
     *("counterset_guid", "counter_id", "instance_id", "name", "unique_id", "index"),
     *("counter_name_title_index", "object_name_title_index"),
 )
-# What follows from the length and number of other fields.
+# Fields that follow from the length and number of other fields.
 _FOLLOWING = re.compile(
     r"(lpcbData|lpcbLen|out_size|rtn_size|data_size|data_len|max_count|actual_count|total_size|size|length|maximum_length|ofs_\w+|num_\w+|index|"
     r"\w*_length|\w*_offset|default_counter)"
 )
-# What paths into a buffer begin with.
+# Paths into a buffer begin with this name.
 BUFFER = "lpData"
 _SHOWN_BYTES = 64
 _SHOWN_TEXT = 200

@@ -21,7 +21,7 @@ from analyzer.results.reported_names.counterset_catalog import CountersetEntry, 
 from analyzer.results.security import who_words
 from analyzer.results.service_of_call import service_facts
 
-# In the order in which they are told.
+# In the order of the report.
 SUBJECTS: tuple[Subject, ...] = ("machine", "account", "counterset", "counter", "process", "service")
 
 

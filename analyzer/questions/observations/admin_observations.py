@@ -26,10 +26,10 @@ from analyzer.results.service_of_call import service_facts
 if TYPE_CHECKING:
     from analyzer.questions.statistics.shown_call_columns import Numbers
 
-# ERROR_INSUFFICIENT_BUFFER, ERROR_MORE_DATA, ERROR_NO_MORE_ITEMS ([MS-ERREF] section 2.2): so a server says how much room it needs,
-# or that a list has ended. Where the rest was answered, they belong to it.
+# ERROR_INSUFFICIENT_BUFFER, ERROR_MORE_DATA, ERROR_NO_MORE_ITEMS ([MS-ERREF] section 2.2): a server says how much room it needs,
+# or that a list has ended. If other calls of the same deed were answered, these belong to them.
 _PART_OF_ANSWER = (122, 234, 259)
-# So many things that one caller did something to have an observation each; those beyond are one.
+# The first objects of one caller and deed have an observation each; those beyond this number share one.
 _MOST_OBJECTS = 100
 _SHOWN_DATA = 200
 _STOP = Deed("service-stop", "medium", "stopped the service", "stop the service")
@@ -57,7 +57,7 @@ _DELETING = (
     winreg.WinregOpnum.BASE_REG_DELETE_KEY_EX,
 )
 _SAVING = (winreg.WinregOpnum.BASE_REG_SAVE_KEY, winreg.WinregOpnum.BASE_REG_SAVE_KEY_EX)
-# Methods that name what they are about, by interface.
+# Methods that name their object, by interface.
 _NAMING = {
     scmr.INTERFACE: (
         *scmr.CREATING,
@@ -78,7 +78,7 @@ _NAMING = {
 # REG_CREATED_NEW_KEY ([MS-RRP] section 3.1.5.7); an existing key is opened otherwise.
 _CREATED_NEW = 1
 _CONTROL_STOP = 1
-# What an object is called that the calls do not name.
+# Words for an object that the calls do not name.
 _UNNAMED = "whose name is not known"
 # Deed, object and what it runs or holds.
 _About = tuple[Deed, str, str | None]

@@ -17,10 +17,10 @@ from analyzer.results.calls.call import CallOutcome, CallState
 from analyzer.results.records.observation import ObservationKind, Severity
 from analyzer.results.records.statistics import Who
 
-# Describing more countersets than a monitor has use for, or asking for every object there is.
+# An enumeration: a client describes at least this many countersets, more than a monitor needs, or asks for every object.
 _ENUMERATED_SETS = 10
 _EVERYTHING = frozenset({"global", "costly", "metadataglobal", "metadatacostly"})
-# Fewer polls have no rhythm; beyond this share of the median, the mean distance from it is no clockwork.
+# Fewer polls have no rhythm. Polling is irregular if the mean distance from the median interval exceeds this share of it.
 _FEWEST_POLLS = 5
 _MOST_JITTER = 0.25
 _ERROR_ACCESS_DENIED = 5
@@ -182,7 +182,7 @@ def _polling(scene: Scene) -> Iterator[Draft]:
             (poll.first_call, poll.last_call),
             Who(*who_of(scene.analysis.calls[poll.first_call - 1])),
         )
-        # Of what it counts, no more than the first and the last call are named.
+        # It counts all polls, but names only the first and the last call.
         made.objects, made.outcome, made.count, made.stub_bytes = (what,), "answered", poll.polls, None
         yield made
 

@@ -12,7 +12,7 @@ from analyzer.results.records.file import FileAction, FileRecord
 from analyzer.results.records.observation import ObservationKind
 from analyzer.results.records.statistics import Who
 
-# So many programs of one caller have an observation each; those beyond are one.
+# The first programs of one caller have an observation each; those beyond this number share one.
 _MOST_PROGRAMS = 100
 _DONE: Mapping[ObservationKind, str] = {
     "program-written": "wrote programs to administrative shares of",

@@ -14,9 +14,9 @@ from analyzer.results.records.observation import ObservationKind
 from analyzer.results.records.statistics import Who
 
 _MANY_REFUSED = 10
-# So many logons a command selects by.
+# A printed command selects by at most this many logons.
 _MOST_NAMED = 8
-# So a server refuses a password or an account. Other refusals say nothing of passwords.
+# Statuses that refuse a password or an account. Other refusals say nothing of passwords.
 OF_PASSWORD = re.compile(r"STATUS_(?:LOGON_FAILURE|WRONG_PASSWORD|NO_SUCH_USER|ACCOUNT_LOCKED_OUT)")
 _BY = {"smb": "SMB", "rpc": "RPC"}
 
@@ -130,7 +130,7 @@ def _encrypted(scene: Scene) -> Iterator[Draft]:
         made = Draft(severity="medium", kind="encrypted", text=text, command="", who=who, count=count)
         made.outcome, made.reason = "unreadable", reasons
         made = _of_sessions(made, scene, closed)
-        # Of a session whose setup was not captured, what shows it are its messages.
+        # A session whose setup was not captured is shown by its messages.
         made.frames = made.frames or [frame for one in closed for frame in _sealed_frames(scene, one)]
         yield made
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from analyzer.questions.statistics.shown_call_columns import Mask, Numbers
 
 _MOST_NAMES = 5
-# What was refused matters less than what was done.
+# The severity of a refused deed, by the severity of the deed.
 LESS: Mapping[Severity, Severity] = {"high": "medium", "medium": "info", "info": "info"}
 OUTCOMES: tuple[CallOutcome, ...] = ("answered", "refused", "asked", "unreadable")
 
@@ -77,13 +77,13 @@ class Scene:
 
     def __init__(self, analysis: Analysis) -> None:
         self.analysis, self.damages = analysis, Damages()
-        # What was polled shows which answers are damaged, so that no buffer is decoded twice.
+        # Reading the polls also finds damaged answers, so that no buffer is decoded twice.
         self.found = findings(analysis, self.damages)
         self.calls = ShownCalls(analysis)
         self.performance = self.calls.may_be_performance()
         self.outcomes = _outcomes(self.calls)
         self.names = {ip: names[0] for ip, names in machine_names(analysis).items()}
-        # Calls that are none of performance, and that no observation is about yet.
+        # Calls that are not about performance and have no observation yet.
         self.left: Mask = ~self.performance
 
     @cached_property
@@ -171,7 +171,7 @@ class Scene:
         text += f", {detail}" if detail is not None else ""
         text += f", in {len(places):,} calls" if len(places) > 1 else ""
         text += f": {reason}" if reason is not None else ""
-        # Without its answer it may have been done.
+        # Without a captured answer, the deed may have been done: its severity stays.
         severity = deed.severity if outcome != "refused" else LESS[deed.severity]
         made = self.of_calls(severity, deed.kind, text, command, self.calls.numbers[places].tolist(), who)
         made.objects, made.detail, made.outcome, made.reason = tuple(objects), detail, outcome, reason

@@ -17,7 +17,7 @@ from analyzer.questions.observations.process_observations import process_drafts
 from analyzer.questions.observations.program_observations import program_drafts
 from analyzer.results.records.observation import SEVERITIES, Observation, ObservationKind
 
-# So many calls and frames stand for all of an observation.
+# An observation names at most this many calls and frames.
 _MOST_NUMBERS = 16
 _LOSSES = ("gap", "truncated", "malformed", "limit")
 
@@ -87,7 +87,7 @@ def _losses(scene: Scene) -> Iterator[Draft]:
     lost = [one for one in all_problems(scene.analysis, scene.damages) if one.kind in _LOSSES]
     if lost:
         kinds = Counter(one.kind for one in lost)
-        # Behind what was lost may be what a selection asks for.
+        # Losses count for the whole capture: lost bytes may hold calls that a selection asks for.
         where = "" if scene.analysis.part is None else " in the whole capture"
         counts = listed(f"{kind} {count:,}" for kind, count in kinds.most_common())
         yield Draft(

@@ -19,7 +19,7 @@ from analyzer.results.records.observation import SEVERITIES, Observation
 from analyzer.results.records.triage import Outcome, TriageFile, TriageHost, TriageProcess
 from analyzer.results.security import Decryption
 
-# So many frames stand for all that show a process.
+# A process names at most this many frames.
 _MOST_NUMBERS = 16
 
 

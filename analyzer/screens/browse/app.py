@@ -49,7 +49,7 @@ Reading = Callable[[Progress], Analysis]
 PacketReading = Callable[[Analysis], Analysis]
 _WORD = re.compile(r"[\w.]*$")
 MAX_READINGS = 2_000_000
-# So many calls are filtered before it is asked whether the result is still wanted.
+# After this many filtered calls, the browser checks whether the result is still wanted.
 _AT_ONCE = 4096
 
 
@@ -195,7 +195,7 @@ class Browser(App[None]):
         self.title, self._read_capture, self._bytes_to_read = title, reading, size
         self._read_packets = packets
         self.analysis: Analysis | None = None
-        # The call that the tree is to show, and the place in it that becomes current then.
+        # The call that the tree will show, and the place in it that becomes current then.
         self._wanted: int | None = None
         self._aim: tuple[str, int, int] | None = None
         self.failure: InputError | None = None

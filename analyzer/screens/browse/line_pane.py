@@ -72,7 +72,7 @@ class Lines(ScrollView, can_focus=True):
             return Strip.blank(width)
         text = self.line(at)
         first = round(self.scroll_offset.x)
-        # What is current is seen by its being reversed, in one colour: that every terminal can show.
+        # The current line is reversed and has one colour: every terminal can show that.
         if at == self.current and self.marks_current:
             style = Style(reverse=True, bold=self.has_focus or None)
             return Strip([Segment(text.plain, style)]).crop_extend(first, first + width, style)

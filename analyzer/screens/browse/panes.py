@@ -29,7 +29,7 @@ from analyzer.screens.views.text_report import OUTCOME_STYLES
 
 _SEVERITIES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 BYTES_IN_LINE = 16
-# The kinds of layers from the outside in, and what many of one are called. More than a few of one stand under one line.
+# The kinds of layers from the outside in, with their plurals. More than a few layers of a kind stand under one line.
 _GROUPS: dict[LayerKind, str] = {
     "frame": "frames",
     "tcp": "TCP payloads",
@@ -74,7 +74,7 @@ class CallList(Lines):
         who, whom = (f"{shortened(printable(one), name):<{name}}" for one in (self._caller(row), self._called(row)))
         text.append(f" {who}>{whom} ", "magenta")
         text.append(f"{(row.handle or ''):<2} ", "cyan")
-        # Of a long line the beginnings of what was asked and of the outcome are seen; of the former also the end where little fits.
+        # A long line shows the beginnings of request and outcome; on a narrow terminal, also the end of the request.
         left = self.size.width - len(text)
         room = max(_LEAST_ASKED, left // 2, left - len(outcome) - 1)
         text.append(f"{(shortened if is_wide else cut_in_middle)(printable(words), room)} ")
@@ -113,7 +113,7 @@ class _TreeLine(Struct):
             return self.words
         assert self.node is not None
         if self.node.children:
-            # Where it is specified stands in the line above the bytes.
+            # The line above the bytes says where it is specified.
             name = Text(f"{printable(self.node.spelling or self.node.name)}:")
             return name.append(" §", "dim") if self.node.reference else name
         return Text(printable(node_words(self.node)))

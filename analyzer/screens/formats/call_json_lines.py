@@ -14,7 +14,7 @@ from analyzer.interfaces.call_contents.timeline_records import capture_record, r
 from analyzer.results.analysis import Analysis
 from analyzer.screens.views.timeline import Timeline
 
-# One part of the text are so many calls, or as many kilobytes of answers. A copy does not wait for others with so much.
+# A part of the text has this many calls, or as many kilobytes of answers. At this size, processes do not wait for each other.
 _CALLS = 256
 
 
@@ -33,7 +33,7 @@ def _lines_of_copies(analysis: Analysis, shown: Sequence[int], selected_by: str 
     parts = _LineParts(analysis, shown)
     copies = Copies(parts.make, len(parts.firsts), analysis.jobs)
     for first, pieces in zip(parts.firsts, copies.parts(), strict=True):
-        # What is known of the buffers comes last.
+        # The last piece says what is known of the buffers.
         last = b""
         for piece in pieces:
             if last:
@@ -51,7 +51,7 @@ class _LineParts:
         self._records = CallRecords(analysis, for_json=True)
         kilobytes = analysis.calls.column("response_stub_length")[np.asarray(shown) - 1] >> 10
         part_of = np.cumsum(1 + kilobytes.astype(np.int64)) // _CALLS
-        # Where in the calls shown each part begins.
+        # The index of the first shown call of each part.
         self.firsts: list[int] = [0, *(np.flatnonzero(np.diff(part_of)) + 1).tolist()]
 
     def make(self, part: int) -> Iterator[bytes]:

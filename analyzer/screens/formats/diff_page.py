@@ -35,7 +35,7 @@ from analyzer.screens.views.diff import (
     volatile_words,
 )
 
-# Of further differences about one thing the page says how to get them.
+# The page says how to get further differences about one subject.
 MOST_SHOWN = 2_000
 # Calls with more fields are closed until somebody opens them.
 _OPEN_FIELDS = 12

@@ -16,7 +16,7 @@ from analyzer.screens.views.exported_entries import Entry
 
 Document = dict[str, Any]
 ECS_VERSION = "9.4.0"
-# A keyword that is longer is not searched (ignore_above of the schema).
+# The schema does not search longer keywords (ignore_above).
 _KEYWORD = 1024
 _CATEGORIES = {"call": ["network"], "session": ["authentication", "session"], "finding": ["network"]}
 _TYPES = {"call": ["access", "protocol"], "session": ["start"], "finding": ["info", "protocol"]}
@@ -63,7 +63,7 @@ def _document(entry: Entry) -> Document:
     return {name: value for name, value in document.items() if value != {}}
 
 
-# What stands in other fields already.
+# Keys of the record that other fields already have.
 _OTHERWISE = frozenset(("record", "time", "time_ns", "client", "server", "message"))
 
 
@@ -138,7 +138,7 @@ _SEED, _TCP = 0, 6
 def community_id(one: Endpoint, other: Endpoint) -> str:
     """Returns the Community ID of a TCP connection (version 1, seed 0), by which Zeek, Suricata and others name flows.
 
-    It is `1:` and the Base64 of a SHA-1 over both ends, the lower one first.
+    The ID is `1:` and the Base64 of a SHA-1 over both ends, the lower one first.
     """
     ends = sorted((ip_address(end.ip).packed, end.port) for end in (one, other))
     (low, low_port), (high, high_port) = ends

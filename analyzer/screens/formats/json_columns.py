@@ -17,7 +17,7 @@ from analyzer.core.output.json import dumps
 from analyzer.results.records.record_types import Record
 from analyzer.screens.formats.table_schema import choices_of, columns_of
 
-# The keys to keep; below each, those to keep of its value, or None for the whole of it.
+# The keys to keep, each with the keys to keep in its value, or None for the whole value.
 Keys = dict[str, "Keys | None"]
 _PARTS = Decoder(dict[str, Raw])
 # Types of values that have no keys.

@@ -38,11 +38,11 @@ from analyzer.screens.formats.report_page_data import (
 from analyzer.screens.viewmodel.plotted_series import series_views
 from analyzer.screens.views.report import Report
 
-# What a browser was measured to hold with ease (docs/report.md). Calls beyond these stay in the list, without their layers.
+# A browser holds these with ease, as measured (docs/report.md). Calls beyond them stay in the list, without their layers.
 MAX_DETAILS = 50_000
 MAX_DETAIL_BYTES = 96 << 20
 MAX_READINGS = 2_000_000
-# Who plays hours of polls asks for their values: films come first, and calls have less room.
+# For hours of polls, values matter most: films come first, and calls have less room.
 MAX_FILM_BYTES = 14 << 20
 MAX_DETAILS_OF_A_LONG_POLL = 1_000
 MAX_DETAIL_BYTES_OF_A_LONG_POLL = 2 << 20
@@ -130,7 +130,7 @@ def page_parts(
     yield _script("audit", packed(audit_block(report)))
     yield from _block("fields", vocabulary())
     yield b"<script>" + script + b"</script>\n"
-    # What comes behind the script does not delay the call list; the page waits for it where it is asked for.
+    # Blocks after the script do not delay the call list; the page waits for one when it needs it.
     yield from _calls(report, values.most_details, values.most_detail_bytes)
     for name, text in values.texts.items():
         yield _script(name, text)

@@ -29,9 +29,9 @@ _MOST_BYTES = 1 << 14
 # Templates are forgotten, all at once, when they hold about as much.
 _MOST_HELD = 16 << 20
 _OF_A_LAYER = 400
-# What decides on the layer of a message beside its fields: its protocol.
+# The first bytes of a message (its protocol) decide on its layer, besides its fields.
 _MAGIC = {"tcp": 8, "smb": 4}
-# Where the bytes of a layer are that lies in no other one: in the frames, or with those of its own.
+# Where the bytes of a layer without a parent are: in the frames, or among the side's own bytes.
 IN_FRAMES, OWN = -1, -2
 
 
@@ -207,7 +207,7 @@ def _taken_apart(view: SideView) -> tuple[LaidSide, list[int]]:
     ]
     own = tuple([layer.data for layer, at in zip(view.layers, kinds, strict=True) if at == OWN])
     begins = dict(zip(frames, accumulate(map(len, frames.values()), initial=0), strict=False))
-    # Behind these: what lies in several frames, put together.
+    # After these: the joined bytes of layers that lie in several frames.
     parts = [*frames.values(), *own]
     reached_own, reached = sum(map(len, frames.values())), sum(map(len, parts))
     starts: dict[str, int] = {}
@@ -268,7 +268,7 @@ def _mask(view: SideView, starts: Sequence[int], length: int) -> bytes:
     for layer, start in zip(view.layers, starts, strict=True):
         if layer.kind == "sealed":
             continue
-        # Of what is damaged, or has no fields, every byte counts.
+        # If a layer is damaged or has no fields, all of its bytes decide.
         deciding = b"\xff" * len(layer.data)
         if layer.form is not None and layer.form.problem is None:
             deciding = deciding_bytes(layer.form.tree, len(layer.data))

@@ -33,9 +33,9 @@ from analyzer.screens.views.report import Report
 _SAFE_INTEGER = 2**53 - 1
 # Most values are of these types.
 _AS_IT_IS = frozenset({str, bool, float})
-# Calls in a block: of records, which a filter reads one block after the other, and of details, which are read for one call.
+# Calls in a block: of records, which a filter reads block after block, and of details, which are read for one call.
 HEADS_IN_BLOCK, DETAILS_IN_BLOCK = 500, 50
-# What blocks of details share begins anew where it is longer, which a browser reads for one call.
+# Blocks of details share at most this much, since a browser reads all of it for one call; then a new share begins.
 MAX_SHARED_BYTES = 1 << 20
 _OF_AN_OUTLINE, _OF_A_TEMPLATE = 200, 40
 
@@ -109,7 +109,7 @@ def rows_block(analysis: Analysis) -> dict[str, Any]:
     }
     calls, table = analysis.calls, analysis.calls.table
     contexts, methods = table.contexts, table.meaning("method")
-    # What filters ask about most often, as the record has it.
+    # The fields that filters ask about most often, as the record has them.
     numbers = (calls.column(name).tolist() for name in ("opnum", "status", "fault", "method", "context", "key_number"))
     for row, opnum, status, fault, method, context, key in zip(rows(analysis), *numbers, strict=True):
         _add(columns, row, base, texts)
@@ -222,7 +222,8 @@ class DetailBlock(Struct, frozen=True):
 
     @property
     def content(self) -> tuple[bytes, ...]:
-        """Returns the content of a block of calls, before it is packed for the report page: length of its JSON, JSON, bytes."""
+        """Returns the content of a block of calls, before it is packed for the report page: its JSON with the length before it, its
+        bytes."""
         head = dumps({"shared": self.shared.number, "frames": self.frames, "calls": self.calls})
         return len(head).to_bytes(4, "little"), head, self.data
 
@@ -239,7 +240,7 @@ def detail_blocks(analysis: Analysis, numbers: Sequence[int]) -> Iterator[Detail
         yield DetailBlock(shared, made.frames, calls, b"".join(made.data))
 
 
-# The JSON of the tree of each form. A form that is forgotten elsewhere is not held here.
+# The JSON of the tree of each form. It keeps no form alive that is forgotten elsewhere.
 Shapes = WeakKeyDictionary[Form, bytes]
 
 
@@ -251,7 +252,7 @@ class Shared:
         self.size = 0
         self._numbers: dict[Any, int] = {}
         self._texts = _NumberedTexts()
-        # Of calls that have the same, by what they have in common: the outline, and the numbers of texts.
+        # The outline and the numbers of texts of facts that calls share, by a key of what they have in common.
         self._facts: dict[Hashable, tuple[int, list[int], list[int]]] = {}
         self._templates: dict[Template, int] = {}
         self._words: dict[tuple[Form, Hashable], int] = {}

@@ -32,7 +32,7 @@ from analyzer.screens.views.audit import AuditView
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-# Where what a rule judges is written, by the beginning of its requirements.
+# The documents that rules judge by, by the prefix of their requirements.
 _SPECIFICATIONS = {
     "PCQ": "https://learn.microsoft.com/en-us/openspecs/windows_protocols/ms-pcq/",
     "WP": "https://learn.microsoft.com/en-us/windows/win32/api/winperf/ns-winperf-perf_data_block",
@@ -41,7 +41,7 @@ _SPECIFICATIONS = {
 _ROOT = "SRCROOT"
 _MIME = {".pcap": "application/vnd.tcpdump.pcap", ".cap": "application/vnd.tcpdump.pcap"}
 _POSITION = re.compile(r"\[[^\]]*\]")
-# What is read once, standard input and open files.
+# Names of captures that can be read only once: standard input and open files.
 _STREAMS = ("-", "<stream>")
 # So many further places of one finding are listed.
 _MOST_RELATED = 10

@@ -22,7 +22,7 @@ from analyzer.results.records.record_types import INSTANT, Record
 from analyzer.results.records.sample import CounterRecord
 
 Row = list[Any]
-# How texts of numbers-or-texts are called.
+# The names of text columns beside values that are numbers or texts.
 _TEXT_OF = {"raw": "text", "base_raw": "base_text"}
 _INSTANT, _DURATION = pl.Datetime("ns", "UTC"), pl.Duration("ns")
 _UINT64, _INT64, _TEXT = pl.UInt64(), pl.Int64(), pl.String()

@@ -82,7 +82,7 @@ ROWS_AT_ONCE = 131_072
 _INTERVALS_AT_ONCE = 50_000
 # Records that wait until their columns are made: some 6 MB.
 _RECORDS_AT_ONCE = 16_384
-# What a plan says of a row takes 1 KB before it is in columns.
+# A row of a plan takes 1 KB before it is in columns.
 _PLAN_ROWS_AT_ONCE = 4096
 
 
@@ -108,7 +108,7 @@ def calls_table(analysis: Analysis, *, shown: Sequence[int] | None = None) -> pl
     return table_of_records(CallRecord, CallRecords(analysis, for_json=True).records_of(numbers))
 
 
-# What the keys of a call are called in tables that are joined with others.
+# New names of a call's keys in tables that are joined with others.
 KEYS_OF_CALLS = {"number": "call", "auth_logon": "logon"}
 
 

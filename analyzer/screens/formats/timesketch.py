@@ -13,7 +13,7 @@ from analyzer.core.times import iso_time
 from analyzer.screens.views.exported_entries import Entry
 
 Document = dict[str, Any]
-# What the time is of, in plaso's words where it has some.
+# The kind of a time, in plaso's words if it has some.
 _START, _END, _RECORDED = "Start Time", "End Time", "Recorded Time"
 
 
@@ -59,5 +59,5 @@ def _flat(record: Document, before: str = "") -> Iterator[tuple[str, Any]]:
             yield f"{before}{name}", value
 
 
-# What stands in other keys already; `tag` is Timesketch's own.
+# Keys of the record that other keys already have; `tag` is Timesketch's own.
 _OTHERWISE = frozenset(("record", "message", "time", "time_ns", "client", "server", "tag"))

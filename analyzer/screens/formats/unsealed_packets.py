@@ -28,9 +28,9 @@ LINKTYPE_RAW = 101
 _MOST_PAYLOAD = 65_000
 # frag_length has 16 bits; stubs are cut at multiples of 8 ([MS-RPCE] section 2.2.2.1).
 _MOST_STUB = 64_000
-# What an end offers to receive.
+# The largest fragment that each end offers to receive.
 _MOST_FRAGMENT = 65_528
-# Of these, both messages that there are, are whole.
+# States of calls whose captured messages are whole.
 _WHOLE = ("complete", "request-only", "response-only")
 _TREE_CONNECT, _CREATE, _IOCTL = 3, 5, 11
 _FSCTL_PIPE_TRANSCEIVE = 0x0011C017
@@ -255,7 +255,7 @@ class _Connection:
                 0,
             )
         else:
-            # Without its request, a response answers none.
+            # A response without a captured request gets a MessageId of its own.
             message_id = self._waiting.pop(number, 0) or self._next_id()
             body = struct.pack(
                 "<HHI16sIIIIII", 49, 0, _FSCTL_PIPE_TRANSCEIVE, _file_id(call), 112, 0, 112, len(data), 0, 0

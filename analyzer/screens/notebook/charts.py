@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # More marks than these are neither distinguished nor drawn smoothly; of more, every n-th is drawn and the title says so.
 MOST_MARKS = 20_000
 _WIDTH = 640
-# Of times with milliseconds, which stand beside each other in this width.
+# Labels of times with milliseconds that fit beside each other in this width.
 _MOST_LABELS = 6
 _MINUTE = 60_000
 

@@ -18,7 +18,7 @@ from analyzer.screens.viewmodel.observation_lines import account_lines
 from analyzer.screens.viewmodel.placed_findings import nothing_found
 from analyzer.screens.views.field_lines import placed_words
 
-# Of larger layers and longer trees the rest is counted.
+# The rest of larger layers and longer trees is only counted.
 _MOST_BYTES, _MOST_FIELDS, _MOST_LINES = 1024, 200, 12
 
 

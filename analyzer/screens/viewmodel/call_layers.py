@@ -49,7 +49,7 @@ def the_call(analysis: Analysis, number: int) -> Call:
     return analysis.calls[number - 1]
 
 
-# Of a longer stub or buffer a display by forms shows no fields; at 80 bytes a node, a browser would hold 100 MB for one call.
+# Displays by forms show no fields of longer stubs or buffers: at 80 bytes a node, a browser would hold 100 MB for one call.
 MAX_TREE_BYTES = 1 << 20
 
 
@@ -336,7 +336,7 @@ _AUTH_TYPES = {
 }
 
 
-# What the layout of a PDU depends on.
+# The fields that the layout of a PDU depends on.
 _DECIDING = frozenset({"rpc_vers", "rpc_vers_minor", "PTYPE", "pfc_flags", "packed_drep", "frag_length", "auth_length"})
 
 

@@ -35,7 +35,7 @@ class _AlikeRows:
     """Makes the rows of the call list, and the words of calls that are alike only once. Most calls are polls, and a poll has the
     words of the poll before it."""
 
-    # Longer buffers are compared with no other, and so many bytes and rows are kept.
+    # The longest buffer that is compared with others, the most bytes that are kept, and the bytes of a row.
     _LONGEST, _MOST_BYTES, _OF_A_ROW = 4 << 10, 4 << 20, 2 << 10
 
     def __init__(self, analysis: Analysis) -> None:

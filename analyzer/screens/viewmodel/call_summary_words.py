@@ -46,13 +46,13 @@ from analyzer.transport.rpc.fault_names import fault_name
 if TYPE_CHECKING:
     from analyzer.questions.audit.requirement_catalog import Requirement
 
-# What is said of a buffer, and what is wrong with it.
+# The words for a buffer, and its damage.
 _Said = tuple[str, DecodeError | None]
 _SHOWN_ITEMS = 6
 _SHOWN_VALUE_NAME, _SHOWN_SETTING = 200, 200
 _SHOWN_BYTES = 16
 _MOST_PARENT = 40
-# What a display of redacted traffic says of it.
+# The sentence above displays of redacted traffic.
 REDACTED = "redacted: names and addresses are pseudonyms"
 
 
@@ -256,7 +256,7 @@ def _known_words(
     words = known.of_layout(call, side, lambda: make()[0]) if known is not None else None
     problem = None
     if words is None:
-        # What is said of these depends on what was asked.
+        # The words for these kinds depend on the request.
         depends = side.buffer_kind in ("perf-data", "winperf", "name-table")
         words, problem = make() if known is None or depends else known.of_bytes(side, make)
     damages.note(call.number, "response", side, problem)
@@ -384,7 +384,7 @@ def _winreg_answer_words(call: Call, analysis: Analysis, damages: Damages, known
     side = call.response
     assert side is not None
     if call.status == ERROR_MORE_DATA:
-        # Of performance data nobody knows the size before it was collected: lpcbData is undefined there (RegQueryValueEx).
+        # Nobody knows the size of performance data before it was collected: lpcbData is undefined there (RegQueryValueEx).
         needed = side.params.get("lpcbData") if call.read is None else None
         return f"{_number(needed, 'byte')} needed" if isinstance(needed, int) and needed else ""
     if side.buffer_kind is None and call.key is None and call.status == 0:

@@ -189,7 +189,7 @@ _TCP: tuple[FieldSpec, ...] = (
 )
 
 
-# What the layout of a frame depends on.
+# The fields that the layout of a frame depends on.
 _DECIDING = frozenset({"ether_type", "version_ihl", "total_length", "flags_fragment_offset", "protocol"}) | {
     "payload_length",
     "next_header",
@@ -229,7 +229,7 @@ def _fields(data: bytes, frame: CapturedFrame) -> Iterator[Node]:
         yield from raw(data, "data", at, stop, decides=True)
         return
     yield node
-    # Where segmentation was left to the network card, the length is 0; short Ethernet frames are filled up.
+    # The length is 0 if the network card does the segmentation; short Ethernet frames are padded.
     stop = min(at + length, stop) if length else stop
     at = node.stop
     if is_tcp and at + TCP_LEN <= stop:

@@ -7,8 +7,8 @@ from typing import Literal
 
 from analyzer.results.records.display_records import Node, Reads, Words
 
-# A field of so many bytes: its id, its name in the specification, its length, and what makes a word of its value. A field
-# whose length is negative is bytes, not a number.
+# A header field: its id, its name in the specification, its length in bytes, and a function that makes a word of its value.
+# A field with a negative length is bytes, not a number.
 FieldSpec = tuple[str, str, int, Callable[[int], str | None] | None]
 
 

@@ -16,7 +16,7 @@ from analyzer.interfaces.call_contents.timeline_records import all_problems
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, Side
 
-# Layers that only speak of connections that are ours: what they lost may have been a call.
+# Layers whose problems are only about our connections: what they lost may have been a call.
 _OURS = frozenset({"smb", "rpc"})
 # More files or interfaces than these are counted in a sentence, not named.
 _NAMED = 5
@@ -61,7 +61,7 @@ def nothing_found(analysis: Analysis, met: CallsMet | None = None) -> str | None
     if any(problem.layer in _OURS and may_hide(problem, others) for problem in analysis.problems):
         return None
     found = _holding(analysis, met)
-    # What was not read or not captured may be anything.
+    # Bytes that were not read or not captured may be anything.
     for kind, words in (("truncated", "read"), ("gap", "captured")):
         for problem in analysis.problems:
             if (problem.kind, problem.layer) == (kind, "capture"):
@@ -102,8 +102,8 @@ def _count(number: int, noun: str) -> str:
 
 def nothing_decrypted(analysis: Analysis) -> str | None:
     """Says that all shown calls are encrypted and none was decrypted. Returns None if one was decrypted, or none is encrypted."""
-    # Whether there are such calls, and how many of them are sealed: of all calls, and of those of our interfaces, which alone count
-    # where there are any.
+    # Whether there are calls, and how many are sealed: of all interfaces, and of ours. If there are calls of ours, only these
+    # count.
     met, sealed = set[bool](), {False: 0, True: 0}
     is_read = False
     for _, call in analysis.shown:

@@ -19,9 +19,9 @@ _ENDINGS: Mapping[CallOutcome | None, str] = {
     "asked": "without an answer",
     "unreadable": "not read",
 }
-# Kinds whose words say how it ended.
+# Kinds whose words already say the outcome.
 _ENDED: frozenset[ObservationKind] = frozenset({"refused-logon", "refused-call", "encrypted", "losses"})
-# What observations of a kind are called, what they are called where no answer shows that it was done, and what they count.
+# By kind: the words for observations, the words if no answer shows that the deed was done, and the noun that they count.
 _WORDS: Mapping[ObservationKind, tuple[str, str, str]] = {
     "process-list": ("process list read", "", "answer"),
     "odd-process": ("process with an odd name or parent seen", "", "answer"),
@@ -127,7 +127,7 @@ def _words(found: Sequence[Observation]) -> str:
     refused`."""
     title, tried, noun = _WORDS[found[0].kind]
     if tried and not any(one.outcome == "answered" and one.reason is None for one in found):
-        # Without its answer it may have been done.
+        # Without a captured answer, it may have been done.
         title = tried if any(one.outcome == "refused" for one in found) else tried.replace("tried to", "asked to")
     objects, callers = _objects(found), _callers(found)
     words = [f"{title}: {objects}" if objects else title] + ([f"by {callers}"] if callers else [])
@@ -151,7 +151,7 @@ def _objects(found: Sequence[Observation]) -> str:
             interfaces[name if name != "unknown" else "an unknown interface"] += one.count
         words = [f"{name} {count:,}" for name, count in interfaces.most_common()]
     elif found[0].kind == "client-program":
-        # Its connections show now more of its marks, now fewer: the first are shown.
+        # A program's connections show different numbers of marks: the first connection is shown.
         words = [f"{name} {detail}" for name, detail in {one.objects[0]: one.detail for one in reversed(found)}.items()]
     else:
         objects = (([shortened(name, _SHOWN_OBJECT) for name in one.objects], one.detail) for one in found)

@@ -1,7 +1,7 @@
-"""Reads a folder of tools/windows/collect.py for `calibrate`: decodes its buffers, compares our displayed values with PDH's, and
-finds which reading each buffer decides where the documents contradict each other.
+"""Reads a folder of tools/windows/collect.py for `calibrate`, and compares our displayed values with PDH's.
 
-Input is the folder, its manifest of format 1. Output is a record for each buffer, displayed value and decided point.
+It decodes the buffers in the folder. If the documents contradict each other on a point, it finds which reading a buffer decides.
+Output is a record for each buffer, displayed value and decided point.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ _SMB1: tuple[FieldSpec, ...] = (
 )
 
 
-# What the layout of a message depends on, beside the four bytes that it begins with.
+# The fields that the layout of a message depends on, besides its first four bytes.
 _DECIDING = frozenset({"protocol_id", "compression_algorithm", "flags", "offset", "structure_size"}) | {
     "command",
     "next_command",
@@ -163,7 +163,7 @@ def sent_tree(data: bytes, *, is_framed: bool) -> Node:
             children.append(structure(what.lower(), f"SMB2 {what}", at, stop, section, fields))
             at, name = stop, "encrypted" if wanted == TRANSFORM_MAGIC else "compressed"
             if wanted == COMPRESSION_MAGIC and not data[stop - 6] & _CHAINED:
-                # So many bytes stand before what is compressed, as they are.
+                # Offset counts the uncompressed bytes before the compressed ones.
                 plain = min(stop + int.from_bytes(data[stop - 4 : stop], "little"), len(data))
                 children += raw(data, "uncompressed", stop, plain)
                 at = plain

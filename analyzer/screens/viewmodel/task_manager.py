@@ -136,7 +136,7 @@ class MachineTable(Struct, frozen=True):
         return list(self.rows) if column is None else sorted(self.rows, key=rank)
 
 
-# Cells of blocks that are kept read.
+# At most this many cells of decoded blocks are kept.
 _MOST_CELLS = 8_000_000
 
 

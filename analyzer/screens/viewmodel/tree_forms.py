@@ -14,8 +14,8 @@ from msgspec import Struct
 from analyzer.interfaces.buffers.field_map import deciding
 from analyzer.results.records.display_records import Form, Node
 
-# Forms are forgotten, all at once, when they hold more bytes than these. The one that was made last stays, whatever it holds: a
-# long answer is polled again and again.
+# When forms hold more bytes than these, all are forgotten at once, except the newest, whatever its size: a long answer is polled
+# again and again.
 MAX_BYTES = 16 << 20
 # About so many bytes for each field.
 _OF_A_FIELD = 300
@@ -45,7 +45,7 @@ class Forms:
 
     def __init__(self) -> None:
         self._known: dict[Hashable, list[_Alike]] = {}
-        # Of what is damaged every byte counts: of each key the last one, since what is sent again is the same again.
+        # The last damaged layer of each key, recognised by all of its bytes: what is sent again is often the same.
         self._damaged: dict[Hashable, tuple[bytes, Form]] = {}
         # About so many bytes are remembered.
         self.held = 0

@@ -23,7 +23,7 @@ def incomplete(analysis: Analysis) -> tuple[IncompleteView, ...]:
     """Counts the calls that are not complete, by state and reason, for the summary of what was not read."""
     calls = analysis.calls
     states, rare = calls.column("state"), calls.column("rare")
-    # A reason is among what few calls have.
+    # Only calls with a `rare` entry have a reason.
     reasons: Counter[tuple[CallState, str | None]] = Counter()
     for code in distinct(states).tolist():
         if (state := STATES[code]) != "complete":

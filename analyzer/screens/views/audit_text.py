@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from analyzer.screens.views.audit import AuditView, MatrixView
 
 _SHOWN = 3
-# Where no column of so many characters is left beside the counts, lines of coverage are longer than the screen.
+# If the counts leave less than this for the section, lines of coverage are longer than the screen.
 _LEAST_SECTION = 15
 _TITLES = {
     Severity.ERROR: ("bold red", "errors"),

@@ -27,7 +27,7 @@ class CallRun(Struct):
     is_polls: bool
 
 
-# Channel, what gives its handles numbers, and the number of one.
+# Channel, kind of handle, and number of the handle.
 _Place = tuple[int, int, int]
 
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 SPARK_CELLS = 14
 _BARS = "▁▂▃▄▅▆▇█"
 _EMPTY = "·"
-# The columns of numbers; where a terminal has no room, the first of them are left out.
+# The columns of numbers; a narrow terminal leaves out the first ones.
 _TITLES: tuple[str, ...] = ("min", "mean", "max", "last")
 # Widths: of a number, of a unit, of the name.
 _NUMBER, _UNIT = 9, 4
@@ -141,7 +141,7 @@ class Spark:
     def __str__(self) -> str:
         means = [total / count if count else None for total, count in self._cells]
         known = [mean for mean in means if mean is not None]
-        # Values may be so large that their sum, or how far they lie apart, is no number.
+        # The sum or range of very large values may be infinite.
         if not known or not isfinite(max(known) - min(known)):
             return ""
         low, span = min(known), max(known) - min(known)
@@ -165,7 +165,7 @@ class _SeriesLine(Struct):
     why: Counter[str] = field(default_factory=Counter)
     flags: Counter[str] = field(default_factory=Counter)
     spark: Spark = field(default_factory=Spark)
-    # The course as a number: series that a client asked for twice, in two ways, are the same all along.
+    # A hash of the course: equal for a series that a client asked for twice in two ways.
     course: int = 0
     first_ns: int = 0
     last_ns: int = 0
@@ -393,7 +393,7 @@ _WRITTEN_OUT = 1e7
 def compact(value: float) -> str:
     """Shortens a displayed value of `counters` to nine characters, with a letter from ten millions on."""
     size = abs(value)
-    if not size < 1e23:  # also what is no number, as the mean of values beyond all bounds
+    if not size < 1e23:  # also nan, as the mean of infinite values
         return f"{value:.2e}"
     if size >= _WRITTEN_OUT:
         power, letter = next((power, letter) for power, letter in _LETTERS if size >= power)

@@ -12,9 +12,9 @@ from analyzer.screens.views.text_report import safe
 
 _LINE = re.compile(r"\s*([0-9a-fA-F]{4,16})(:?)(?:\s+(\S.*?)\s*)?")
 _GROUP = re.compile(r"((?:[0-9a-fA-F]{2})+)(?:\s+|$)")
-# Bytes on a line where nothing says how many, as most programs print them; and the most that any does (`xxd -c 256`).
+# Bytes on a line that most programs print, used if nothing says how many; and the most that any prints (`xxd -c 256`).
 _USUAL, _WIDEST = 16, 256
-# What one `*` may stand for, so that a forged offset does not fill the memory.
+# The most bytes that one `*` may stand for, so that a forged offset does not fill the memory.
 MAX_REPEATED = 64 << 20
 
 
@@ -115,13 +115,13 @@ _OFFSET_APART = re.compile(r"0{4,16}(?:: |  )")
 
 
 def bytes_of(data: bytes) -> tuple[bytes, bool]:
-    """Returns the buffer in a file given to `decode`, read from a hex dump or taken as it is, and whether it was a dump."""
+    """Returns the buffer in a file given to `decode`, taken from a hex dump or as the file has it, and whether it was a dump."""
     stripped = data.strip()
     if not stripped or not stripped.isascii() or b"\0" in stripped:
         return data, False
     lines = stripped.decode().splitlines()
     compact = stripped.removeprefix(b"0x")
-    # One line of plain digits and a dump of one line look alike, but for how the offset stands apart.
+    # A dump of one line differs from a line of plain digits only by the gap after its offset.
     if (len(lines) > 1 or _OFFSET_APART.match(lines[0])) and (spelled := dumped_bytes(lines)) is not None:
         return spelled, True
     if _PLAIN_HEX.fullmatch(compact):

@@ -43,10 +43,10 @@ _KINDS = {"only-a": "only A", "only-b": "only B", "changed": "differs"}
 _NEW = {"only-b": "new", "changed": "new in"}
 _STYLES = {"only-a": "yellow", "only-b": "yellow", "changed": "red"}
 _POSITION = re.compile(r"\[\d+\]")
-# So many differences about one thing are shown in text, and so many fields of a call.
+# The text shows at most so many differences about one subject, and so many fields of a call.
 _MOST_SHOWN, _MOST_FIELDS = 40, 5
 _SHOWN_BYTES = 16
-# So many files of a side are named.
+# At most so many files of a side are named.
 _MOST_NAMES = 4
 # A longer value is cut: JSON Lines have the whole.
 _SHOWN_TEXT = 160
@@ -109,7 +109,7 @@ class DifferencesView(Struct, frozen=True):
             for name, side in (("A", record.a), ("B", record.b))
             if side is not None
         )
-        # A count stays in the line of what it counts.
+        # Keeps a count on the line of its noun.
         what = f"{record.name.replace(' × ', _TIMES)} {shortened(request_of(self, record))}".rstrip()
         yield from _marked(kinds_of(record)[record.kind], record.kind, f"{where}: {what}", width)
         yield from _all_field_lines(record, width)

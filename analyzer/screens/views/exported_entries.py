@@ -86,7 +86,7 @@ def _of_call(call: Call, head: CallRecord, analysis: Analysis) -> Entry:
         if row.user is not None
         else str(call.client)
     )
-    # What came back says that the call was answered only where it was.
+    # The answer's words imply success, so the status is added unless the call was answered.
     said = (row.answered,) if call.outcome == "answered" else (row.status, row.answered)
     answer = ", ".join(filter(None, said)) or row.status
     asked = f" {row.asked}" if row.asked else ""

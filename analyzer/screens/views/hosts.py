@@ -50,7 +50,7 @@ class Hosts(Struct, OfCapture, frozen=True):
                 yield from (safe(line) for line in folded(f"    {words}", 8, width))
 
 
-# So many other addresses of a machine are shown.
+# At most so many other addresses of a machine are shown.
 _SHOWN_IPS = 6
 
 

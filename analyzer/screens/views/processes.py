@@ -20,9 +20,9 @@ from analyzer.screens.views.view_type import OfCapture
 
 _MOST_NAME = 40
 _HEAD = ("pid", "parent", "name", "started", "first seen", "last seen", "processor", "memory")
-# Columns of numbers, which end below each other.
+# Columns of numbers, which are aligned on the right.
 _RIGHT = frozenset(("pid", "processor", "memory"))
-# Columns that are left out where a terminal is too narrow for all, in this order; before them those without a value.
+# A narrow terminal leaves out empty columns, then these, in this order.
 _SPARE = ("last seen", "first seen", "parent")
 
 

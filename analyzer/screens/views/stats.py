@@ -48,7 +48,7 @@ class Stats(Struct, OfCapture, frozen=True):
             yield ""
             yield from nothing_passes(self.analysis) or ("no call could be read",)
             yield from problem_lines(self.analysis, width)
-        # What was polled shows which answers are damaged, so that no buffer is decoded twice.
+        # Reading the polls also finds damaged answers, so that no buffer is decoded twice.
         damages = Damages()
         found = findings(self.analysis, damages)
         for title, lines in (
@@ -223,7 +223,7 @@ def _of_method(one: ErrorStatsRecord) -> str:
     return f"{one.interface}.{method}: {_calls(one.call_numbers, one.count)}"
 
 
-# What was done, and what was asked for where no answer held anything of it.
+# By kind of activity: the words if it read something, and the words if it did not.
 _KIND_WORDS = {
     "list-countersets": ("listed the countersets", "asked for the countersets"),
     "describe-counterset": ("asked what {} is", "asked what {} is"),

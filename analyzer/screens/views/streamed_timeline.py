@@ -51,7 +51,7 @@ class StreamedTimeline:
         self._stream, self._files, self._selection, self._clock = stream, files, selection, clock
         self._problems: Counter[str] = Counter()
         self._shown: Counter[str] = Counter()
-        # What is to be known of calls at the end.
+        # The counts of calls that the end of the command needs.
         self.met = CallsMet()
 
     def inputs(self) -> tuple[str, ...]:

@@ -286,7 +286,7 @@ def _coloured(lines: Iterable[str], style: str) -> Iterator[str]:
         if is_outcome:
             yield styled(style, line)
             continue
-        # Where a line ends in the arrow, the outcome is on the next. The space before the arrow keeps what was asked apart from
+        # If a line ends with the arrow, the outcome is on the next one. The space before the arrow keeps the request apart from
         # the markup.
         cut = f"{line} ".rfind(" ⇒ ") + 1
         if cut:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _MOST_CHARACTERS = 24
 # More pairs than these are counted, not listed.
 _SHOWN_PAIRS = 12
-# Below so many columns room is dear.
+# A terminal with fewer columns is narrow.
 _WIDE = 110
 
 
@@ -53,7 +53,7 @@ def timeline_lines(view: Timeline, width: int | None) -> Iterator[str]:
     is_narrow = width is not None and width < _WIDE
     damages = Damages()
     runs = {} if view.unfold or view.all_attempts else find_runs(view.analysis, lines.numbers)
-    # Of calls in a run, only the first has a line.
+    # Only the first call of a run has a line.
     is_hidden = bytearray(len(view.analysis.calls) + 1)
     for one in runs.values():
         for number in islice(one.numbers, 1, None):
@@ -81,7 +81,7 @@ def timeline_lines(view: Timeline, width: int | None) -> Iterator[str]:
         yield from nothing_passes_words(view.analysis, view.selection.words)
     yield from problem_lines(view.analysis, width, damages)
     yield ""
-    # A read's tries count one by one, also where only the last is shown; of the last calls asked for, those that are shown.
+    # All tries of a read are counted, even if only the last is shown; with --tail, only the shown calls.
     counted = selected if view.selection.tail is None else lines
     total = total_words(view.analysis.calls.states_of(counted.numbers), len(view.analysis.calls))
     by = f" ({view.selection.words})" if view.selection.words is not None else ""
@@ -156,7 +156,7 @@ def _short(name: str | None, otherwise: str) -> str:
 
 def _without_early_tries(calls: Selected, analysis: Analysis) -> Selected:
     """Removes early tries from the timeline's calls: each registry read keeps only its last try."""
-    # Few calls are reads, and all of them have something that few have.
+    # Few calls are reads, and all reads have a `rare` entry.
     numbers = np.asarray(calls.numbers, np.int64)
     rare = calls.only(numbers[analysis.calls.column("rare")[numbers - 1] > 0].tolist())
     reads = [(number, call.read.number) for number, call in rare if call.read is not None]

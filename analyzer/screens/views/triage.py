@@ -30,7 +30,7 @@ _SHOWN_NAME = 32
 _SHOWN_FRAMES = 6
 _SHOWN_WHO = 5
 _MOST_LISTS = 1000
-# More files than so many are told of together.
+# More files than this share one account.
 _MOST_APART = 20
 
 
@@ -87,7 +87,7 @@ class Triage:
                 text = f"{error} {error.hint}" if error.hint is not None else str(error)
                 yield self._counted(unreadable(text_of_path(file), text))
                 continue
-            # A case goes by the captures it was saved of.
+            # A case has the names of its captures.
             yield self._counted(triage(analysis, ", ".join(analysis.capture.files), nothing_found(analysis)))
 
     def _counted(self, one: Triaged) -> Triaged:

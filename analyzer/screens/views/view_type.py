@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.record_types import Record
 
-# What the time of a call is counted from: 1970, the capture's first frame, the call shown before it.
+# The origin of a call's time: 1970, the capture's first frame, or the call shown before it.
 Clock = Literal["absolute", "relative", "delta"]
 
 
