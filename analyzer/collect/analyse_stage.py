@@ -157,9 +157,9 @@ def _known_as(analysis: Analysis, numbers: Sequence[int]) -> dict[int, KnownAs]:
 
 
 def _sessions(analysis: Analysis) -> tuple[list[int], list[int]]:
-    """Returns the numbers of the conversation's SMB sessions, and of those that its channels bind to but that it lacks: they were
-    set up between other addresses of the same machines ([MS-SMB2] section 3.3.5.5). A number stands for the session id with the
-    GUIDs of client and server, or for the session id with the server."""
+    """Returns the numbers of the conversation's SMB sessions, and of those that its channels bind to but that it lacks. The latter
+    were set up between other addresses of the same machines ([MS-SMB2] section 3.3.5.5). A number stands for the session id with
+    the GUIDs of client and server, or for the session id with the server."""
     has: set[int] = set()
     lacks: set[int] = set()
     for session in analysis.sessions:

@@ -27,7 +27,7 @@ _LEVEL = 1
 
 
 class PiecePlace(Struct, frozen=True, array_like=True):
-    """Where a piece lies in the object of its file, how many frames it has, and their captured bytes."""
+    """The place of a piece in the object of its capture file, how many frames it has, and their captured bytes."""
 
     start: int
     length: int

@@ -42,8 +42,8 @@ _VERSIONS = (
 
 
 class SourceFile(Struct, frozen=True):
-    """A capture file of a collection when it was found: its URL (a path for files of this machine), size in bytes (None if
-    unknown), and a version that changes with its content."""
+    """A capture file of a collection when it was found. `url` is a path for files of this machine, `size` is in bytes (None if
+    unknown), and `version` changes with the content."""
 
     url: str
     size: int | None

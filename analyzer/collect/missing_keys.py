@@ -51,8 +51,8 @@ def names_given(keyring: Keyring, files: Iterable[str]) -> str:
 
 
 def may_open(lacking: Sequence[str], keyring: Keyring) -> bool:
-    """Tells whether a key is given by the very name of an account or SMB session that stayed sealed: a key that was wrong before
-    may be right now."""
+    """Tells whether a key is given by the name of an account or SMB session that stayed sealed. A key that was wrong before may be
+    right now."""
     return any(_fits(name, keyring) for name in lacking if name != _SERVICE)
 
 

@@ -232,7 +232,8 @@ class Judged(Struct):
 
 
 class RowsFacts(Struct):
-    """What was written to the dataset for a conversation, under a key: files of rows, and its share of the tables of the whole."""
+    """The rows that were written to the dataset for a conversation, under a key: their files, and its share of the whole's
+    tables."""
 
     key: str
     files: list[TableFile] = field(default_factory=list)

@@ -249,7 +249,7 @@ def _write_baseline(judged: Audit, path: Path, destination: Destination) -> NoRe
 
 
 class _Contract(Struct, frozen=True):
-    """What a user demands of an audit, such as the mildest verdict that fails it; decides the exit code of `audit`."""
+    """The demands of a user on an audit, such as the mildest verdict that fails it; decides the exit code of `audit`."""
 
     fail_on: FailOn
     min_coverage: float | None

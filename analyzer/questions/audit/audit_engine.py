@@ -325,8 +325,7 @@ class Audit:
 
 def select(rules: Sequence[Rule], chosen: Collection[str], ignored: Collection[str]) -> tuple[Rule, ...]:
     """Selects the audit rules that a user asks for: by code or its beginning (`PCQ1`), by name, by layer (`buffers`), by section
-    (`2.2.4.2`), or by requirement: its id, or its level (`MUST`). Raises `InputError` for a word that names none, and where none is
-    left."""
+    (`2.2.4.2`), or by a requirement's id or level (`MUST`). Raises `InputError` for a word that names none, and if none is left."""
 
     def matches(rule: Rule, word: str) -> bool:
         folded = word.casefold()

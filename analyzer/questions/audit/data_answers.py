@@ -537,8 +537,8 @@ def _filling(answer: DataAnswer, block: Block, stop: int, *, only_as_stated: boo
 
 
 def _with_another_row(answer: DataAnswer, block: Block, stop: int) -> _Content | None:
-    """Returns the reading of a data block in which one instance has another number of values than there are counter ids, and all
-    else is as stated; else None."""
+    """Returns the reading of a data block in which one instance has more or fewer values than there are counter ids, and all else
+    is as stated; else None."""
     at = block.content_at
     if at + 8 > stop:
         return None

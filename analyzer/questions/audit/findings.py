@@ -40,7 +40,7 @@ def actor_of(judgement: Judgement) -> Actor:
 
 
 class FindingPattern(Struct, eq=False):
-    """What audit findings about calls that are alike have in common: `judgement` is that of the first call.
+    """The common part of audit findings about calls that are alike: `judgement` is that of the first call.
 
     `is_excused`: a known deviation that the profile lets pass. `record` is that of the first finding, once it was made, and `spot`
     where the bytes of each stand.

@@ -58,8 +58,8 @@ def types_of_set(call: CallEvidence) -> dict[int, int] | None:
 
 
 def text_flaw(data: bytes) -> tuple[str, int, int] | None:
-    """Returns why bytes of a registration answer are not one UTF-16 string with a NUL and an even number of less than 8 bytes of
-    padding, and where; None if they are."""
+    """Returns why bytes of a registration answer are no single UTF-16 string, and where; None if they are one. Behind its NUL, an
+    even number of less than 8 bytes may be padding."""
     end = utf16_length(data) + 2
     if end > len(data):
         return "has no NUL", max(0, len(data) - 2), len(data)

@@ -37,7 +37,7 @@ Part = Literal["request", "response", "request.lpData", "response.lpData"]
 
 
 class Reads(Struct, frozen=True):
-    """What an audit rule reads: calls of `opnums` of an interface (none: of any), and the parts of them that must be readable.
+    """The calls and parts that an audit rule reads: calls of `opnums` of an interface (none: of any), parts that must be readable.
 
     A call of these opnums whose parts cannot be read (sealed, not captured, damaged) is inconclusive for all requirements of the
     look, with that reason; the rule is not asked. With `damaged`, parts that were captured but do not decode are handed over too.
@@ -81,7 +81,7 @@ class Watch(Protocol[Shown]):
 
 
 class Look(Struct, Generic[Shown], frozen=True):
-    """What an audit rule judges of one side, and how: `made` is the function or class that was decorated.
+    """The look of an audit rule at one side, which judges it: `made` is the function or class that was decorated.
 
     Either `check` judges each call by itself, or `watch` makes an object that follows the whole capture, or `at_end` judges it
     when it has ended. `check` is shown only the first of calls that are alike (see `alike_calls`). With `of_each` it is shown all,

@@ -133,8 +133,8 @@ class _Say(Struct, frozen=True):
         of: Requirements = (),
         **facts: Any,
     ) -> Judgement:
-        """Makes a verdict: `at` is a place, or a path in the side that the look judges (whole, or a structure and its field);
-        `facts` are what `Judgement` has besides."""
+        """Makes a verdict on `at`: a place, or a path in the side that the look judges (whole, or a structure and its field).
+        `facts` are further fields of `Judgement`."""
         if isinstance(at, str | tuple):
             assert call is not None
             at = At(call.judged_side, at if isinstance(at, str) else ".".join(at))

@@ -39,7 +39,7 @@ STATING = (Opnum.ENUMERATE_COUNTER_SET, Opnum.ENUMERATE_COUNTER_SET_INSTANCES, O
 
 
 class Knowledge:
-    """What servers stated over the capture, collected once from calls of the methods `STATING`, for audit rules."""
+    """The statements of servers over the capture, collected once from calls of the methods `STATING`, for audit rules."""
 
     def __init__(self, calls: Iterable[Numbered]) -> None:
         self._countersets: dict[str, set[str]] = {}

@@ -61,8 +61,8 @@ class Draft(Struct, kw_only=True):
 
 
 class Deed(Struct, frozen=True):
-    """What calls of a method do, for observations: `created the service`, `create the service`, and the word before the machine's
-    name."""
+    """The deed of a method's calls, for observations: `created the service`, `create the service`, and the word before the
+    machine's name."""
 
     kind: ObservationKind
     severity: Severity
@@ -72,7 +72,7 @@ class Deed(Struct, frozen=True):
 
 
 class Scene:
-    """The view of an analysis that all its observations share: the shown calls, which of them are about performance, their
+    """The view of an analysis that all its observations share. It has the shown calls, which of them are about performance, their
     outcomes, what was found of counters, and the names of machines."""
 
     def __init__(self, analysis: Analysis) -> None:

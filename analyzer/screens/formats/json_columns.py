@@ -34,7 +34,7 @@ _LEAVES = (
 
 
 class Projection(Struct, frozen=True):
-    """What `--columns` chooses for JSON: which records of a view are printed, by their `record`, and which keys."""
+    """The choice of `--columns` for JSON: which records of a view are printed, by their `record`, and which keys."""
 
     tags: frozenset[bytes]
     keys: Keys

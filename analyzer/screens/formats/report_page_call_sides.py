@@ -36,8 +36,8 @@ IN_FRAMES, OWN = -1, -2
 
 
 class WordsOf(Struct, frozen=True):
-    """A layer on the report page with fields whose meanings follow from their bytes: its form, its place, and a function that picks
-    the bytes of these fields."""
+    """A layer on the report page with fields whose meanings follow from their bytes: its form, its place, and what picks these
+    bytes."""
 
     form: Form
     start: int
@@ -90,8 +90,8 @@ class _AlikeSides(Struct):
 
 
 class _KnownSide(Struct, frozen=True):
-    """What the report page knows of a call's side before taking it apart: what its template depends on besides bytes, its frame,
-    and its own bytes."""
+    """A call's side on the report page before it is taken apart: what its template depends on besides bytes, its frame, and its own
+    bytes."""
 
     key: Hashable
     frames: tuple[tuple[int, bytes | None], ...]

@@ -368,7 +368,7 @@ class _Block:
 
     def _side(self, side: LaidSide) -> list[Any]:
         """Returns a call's side for a block of the report page: template, frames, places of its own bytes in the data, and meanings
-        for each layer that has some."""
+        by layer."""
         shared, data = self._shared, side.data
         return [
             shared.side(side.template),

@@ -93,7 +93,7 @@ def table_of(view: View) -> pl.DataFrame:
 
 
 def tables_of(view: View) -> Iterator[pl.DataFrame]:
-    """Yields the main records of a view as tables in pieces, at least one, which may be empty: the values of a long capture may be
+    """Yields the main records of a view as tables in pieces, at least one, which may be empty. The values of a long capture may be
     larger than memory."""
     if isinstance(view, Samples):
         return sample_tables(view.chunks())

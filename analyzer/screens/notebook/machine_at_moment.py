@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class HostMoment(dict[str, "pl.DataFrame"]):
-    """What a machine showed at a moment: a table for each counterset, one row an instance, one column a counter, null where there
-    is no value. `change` is `started` or `ended` since the poll before. `cells` has each cell in a row of its own: what a
-    performance monitor shows, or why there is nothing, and where its bytes are in the buffer of the answer of `call`. `moments`
-    are all there are.
+    """The counters of a machine at a moment: a table for each counterset, one row an instance, one column a counter, null without a
+    value. `change` is `started` or `ended` since the poll before. `cells` has each cell in a row of its own: what a performance
+    monitor shows, or why there is nothing, and where its bytes are in the buffer of the answer of `call`. `moments` are all there
+    are.
 
         moment = cap.host(at="5m")
         moment["Process"].sort("% Processor Time", descending=True)

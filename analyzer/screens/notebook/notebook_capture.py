@@ -1,4 +1,4 @@
-"""What notebooks import: `analyze` reads a capture, and the result shows itself as tables.
+"""The notebook's functions and captures: `analyze` reads a capture, and the result shows itself as tables.
 
 An example:
 
@@ -276,8 +276,8 @@ class Capture:
 
     @cached_property
     def processes(self) -> pl.DataFrame:
-        """Returns the table of processes, one row a process of a machine: parent, start and sightings in UTC, processor time in
-        percent, memory in bytes, and what is odd about it. Raises nothing.
+        """Returns the table of processes, one row a process of a machine: parent, start and sightings in UTC, and what is odd about
+        it. Processor time is in percent, memory in bytes. Raises nothing.
 
             cap.processes.filter(pl.col("oddities").list.len() > 0)
         """
@@ -302,8 +302,8 @@ class Capture:
         return table_of_records(Observation, triage(self.analysis, ", ".join(facts.files), None).findings)
 
     def counters(self, *paths: str, interval: Interval | None = None, exact: bool = False) -> pl.DataFrame:
-        """Returns the table of displayed values, one row a value: rates, percentages, times, as a performance monitor would have
-        shown them; `unit` is `/s`, `%`, `s`, or empty for a plain number. `why_null` says why there is no value.
+        """Returns the table of displayed values: rates, percentages, times, as a performance monitor would have shown them. `unit`
+        is `/s`, `%`, `s`, or empty for a plain number. `why_null` says why there is no value.
 
         `paths` are counter paths like those of `--counter` (`\\Process(*)\\% Processor Time`; none: all). `interval` puts readings
         together (`5s`, `500ms`, seconds, or a `timedelta`). `exact` adds a column with each value as a fraction in lowest terms.

@@ -384,7 +384,7 @@ class Dataset:
         return _conversations(self._facts)
 
     def conversation(self, number: int) -> Capture:
-        """Returns one conversation of the dataset as a capture with numbers of its own: a call's number here is the lower 32 bits
+        """Returns one conversation of the dataset as a capture with numbers of its own. A call's number there is the lower 32 bits
         of its number in the tables. Raises `InputError` if there is no such conversation."""
         for one in self._facts.conversations:
             if one.number == number and one.state is not None:

@@ -1,5 +1,6 @@
-"""Takes one call apart into layers, each with its fields and frames: frames, TCP payload and SMB messages if its packets were read,
-then PDUs, sealed stubs, stub and buffer.
+"""Takes one call apart into layers, each with its fields and the frames behind it.
+
+The layers are frames, TCP payload and SMB messages (if its packets were read), PDUs, sealed stubs, stub and buffer.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class _AlikeRows:
         return row_of(self._calls[number - 1], self._analysis, self._known)
 
     def _alike(self, number: int, held: HeldCall, query: QueryView | None) -> Hashable | None:
-        """Returns a key that is equal for calls whose rows in the list differ only in number, time, latency, handle and frames;
+        """Returns a key that is equal for calls whose rows in the list differ only in number, time, latency, handle and frames.
         None if the call itself is needed."""
         shared, request, response = held.shared, held.request, held.response
         if held.rare is not NOTHING_RARE or shared.interface.uuid != INTERFACE or held.key_number is not None:

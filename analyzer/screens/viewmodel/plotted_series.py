@@ -22,8 +22,8 @@ _Column = npt.NDArray[Any]
 
 
 class _PlottedReadings(Struct):
-    """Gathers the readings of plotted series in columns, batch after batch: number of the series, call, time, value, whether there
-    is a value, and the number of a remark (0 for none)."""
+    """Gathers the readings of plotted series in columns, batch after batch. The columns are number of the series, call, time,
+    value, whether there is a value, and the number of a remark (0 for none)."""
 
     series: dict[int, Series] = field(default_factory=dict)
     batches: list[tuple[_Column, ...]] = field(default_factory=list)

@@ -28,8 +28,8 @@ from analyzer.questions.films.film import (
 
 
 class Panel(Struct, frozen=True):
-    """A panel of a Task Manager: its countersets by English names, and the counters that it always shows: a title with the names of
-    the counter, the preferred one first."""
+    """A panel of a Task Manager: its countersets by English names, and the counters that it always shows. A counter has a title and
+    names, the preferred one first."""
 
     id: str
     title: str

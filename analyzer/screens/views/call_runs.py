@@ -57,8 +57,8 @@ def find_runs(analysis: Analysis, numbers: Sequence[int]) -> dict[int, CallRun]:
 
 
 def _rows(calls: ShownCalls, analysis: Analysis) -> Iterator[tuple[int, int, _Place, tuple[object, ...] | None, bool]]:
-    """Yields for each call that may be in a run, or end one: number, time, place, what it says (None: it is in no run), whether it
-    is a poll."""
+    """Yields number, time and place of each call that may be in a run or end one, what it says (None: it is in no run), and whether
+    it is a poll."""
     contexts, of_queries = analysis.calls.table.contexts, np.array([*(one.number for one in analysis.calls.states), -1])
     views = calls.views
     handles = np.where(views >= 0, of_queries[views], calls.column("key_number"))
