@@ -40,7 +40,7 @@ _OURS = 64
 
 
 def run_process() -> None:
-    """Runs the command of this process, and ends the process."""
+    """Runs the command line of this process under guard, and ends the process."""
     # What loading makes stays, so the collector need not look through it; reading sets thresholds of its own.
     gc.set_threshold(100_000, 10, 10)
     # numpy's linear algebra, of which we use nothing, would start a thread a core.

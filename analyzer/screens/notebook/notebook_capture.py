@@ -120,7 +120,7 @@ class Capture:
         return Plots(self)
 
     def filter(self, text: str) -> Capture:
-        """Returns the part whose calls pass a filter (docs/filters.md). Raises `InputError` if the text is no filter.
+        """Returns the capture's part that passes a filter (docs/filters.md). Raises `InputError` if the text is no filter.
 
         cap.filter("opnum == 6 && status != 0").calls
         """
@@ -138,14 +138,14 @@ class Capture:
         return self._part(Selection(since=bound_of(since), until=bound_of(until)))
 
     def handle(self, name: str) -> Capture:
-        """Returns the part with the calls on one query handle or key: `q1`, `k1`, or a UUID. Raises `InputError` without any.
+        """Returns the capture's part with calls on one query handle or key: `q1`, `k1`, a UUID. Raises `InputError` without any.
 
         cap.handle("q1").counters(interval="5s")
         """
         return self._part(Selection(handle=name))
 
     def series(self, *paths: str) -> Capture:
-        """Returns the part whose calls answered with these counters; its `counters` and `plot.counters` show only these.
+        """Returns the capture's part that answered with these counters; its `counters` and `plot.counters` show only these.
 
         `paths` are counter paths as for `counters`. Raises `InputError` for one that means nothing here.
 

@@ -51,7 +51,7 @@ class _Page(Struct, frozen=True):
     raw_shown: int
 
     def lines(self, node: Node, depth: int) -> Iterator[str]:
-        """Yields the line of a field, folded if it is long."""
+        """Yields the line of a layer's field, folded if it is long."""
         raw = "" if node.children else _hex(self.layer.data[node.start : node.stop], self.raw_shown)
         place = f"{' ' * self.indent}{node.start:8} {node.length:7}  {raw:<{3 * self.raw_shown}} "
         line = f"{place}{'  ' * depth}{node_words(node)}"
