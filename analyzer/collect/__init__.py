@@ -1,1 +1,1 @@
-"""Sets of captures, on one machine or many: a dataset of tables, conversation by conversation (docs/scale.md)."""
+"""Collects many captures, on one machine or many, into a dataset of tables, conversation by conversation (docs/scale.md)."""

@@ -1,7 +1,7 @@
-"""The second stage: the pieces of a conversation in, its analysis out, as a case in the dataset, with what others have to know.
+"""The second stage of `collect`: reads the pieces of a conversation and saves its analysis as a case in the dataset.
 
-The pipeline is the one that reads captures. It merges pieces by time, like files. So rotation, overlapping clocks and the
-duplicates of several sensors have the same result as one reading of all files.
+It runs the same pipeline as a reading of captures, and merges pieces by time, like files. So rotation, overlapping clocks and the
+duplicates of several sensors give the same result as one reading of all files. It returns facts that other stages need.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _FOLLOWED = frozenset((perflib.INTERFACE, winreg.INTERFACE, scmr.INTERFACE))
 
 
 def analyse(task: AnalyseTask) -> ConversationFacts:
-    """Analyses a conversation of the dataset into a case. Raises `StoreError` where the dataset cannot be written."""
+    """Analyses one conversation of the dataset and saves it as a case. Raises `StoreError` if the dataset cannot be written."""
     began = process_time()
     store = Store(task.job.dataset)
     frames = _Frames(task, store)
@@ -94,7 +94,7 @@ def analyse(task: AnalyseTask) -> ConversationFacts:
 
 
 class _Frames:
-    """The frames of a conversation in time order, and their counts."""
+    """Reads the frames of a conversation's pieces in time order, and counts them."""
 
     def __init__(self, task: AnalyseTask, store: Store) -> None:
         self._task, self._store = task, store
@@ -120,10 +120,10 @@ class _Frames:
 
 
 class _Calls:
-    """The calls of a conversation, counted. `server` is the address by which most are answered, "" without calls. `links` are
-    numbers of the servers whose counters, registry or services are looked at. What such a server says to one of its clients (names,
-    handles, clocks) serves to read and to judge what it says to others. `readable` counts what is there of requests and responses
-    that are not sealed."""
+    """Counts the calls of a conversation. `server` is the address that answers most of them, "" without calls. `links` are numbers
+    of the servers whose counters, registry or services are looked at: what such a server says to one client (names, handles,
+    clocks) helps to read and judge what it says to others. `readable` counts the captured requests and responses that are not
+    sealed."""
 
     def __init__(self, calls: OrderedCalls) -> None:
         contexts = calls.table.contexts
@@ -141,12 +141,12 @@ class _Calls:
 
 
 def _most(counted: Counter[str]) -> str:
-    """The value that a conversation has most often, the lowest of several; "" without any."""
+    """Returns the address that occurs most often in a conversation, the lowest if several do; "" without any."""
     return max(sorted(counted), key=counted.__getitem__, default="")
 
 
 def _known_as(analysis: Analysis, numbers: Sequence[int]) -> dict[int, KnownAs]:
-    """What servers in a conversation state of themselves (GUIDs and names), by the numbers of the files that show it."""
+    """Returns the GUIDs and names that servers of a conversation state of themselves, by the number of the capture file."""
     found: dict[int, dict[str, set[str]]] = {}
     for session in analysis.sessions:
         for what, value in (("guid", session.server_guid), ("name", session.identity.server_name)):
@@ -157,9 +157,9 @@ def _known_as(analysis: Analysis, numbers: Sequence[int]) -> dict[int, KnownAs]:
 
 
 def _sessions(analysis: Analysis) -> tuple[list[int], list[int]]:
-    """Numbers of the conversation's SMB sessions, and of those that a channel asked for and that were not met: their connections
-    are between other addresses of the same machines ([MS-SMB2] section 3.3.5.5). A session is known by its id and the GUIDs of the
-    two, or by its id and the server."""
+    """Returns the numbers of the conversation's SMB sessions, and of those that its channels bind to but that it lacks. The latter
+    were set up between other addresses of the same machines ([MS-SMB2] section 3.3.5.5). A number stands for the session id with
+    the GUIDs of client and server, or for the session id with the server."""
     has: set[int] = set()
     lacks: set[int] = set()
     for session in analysis.sessions:

@@ -1,8 +1,8 @@
-"""Pieces: the frames of a capture file that belong to one pair of hosts, as bytes and back.
+"""Writes and reads pieces: the frames of a capture file that belong to one pair of hosts, as bytes.
 
-All pieces of a file lie in one object, written front to back while the file is read; whoever wrote them knows where each lies. A
-piece is a MessagePack record, compressed with zstd: the arrays of a block of frames as bytes, little-endian, and the bytes.
-It keeps the number of each frame in its file, and the latest time in the file so far, by which files are merged.
+All pieces of a file lie in one object, written front to back while the file is read. The facts of the file say where each lies. A
+piece is a MessagePack record, compressed with zstd: the arrays of a block of frames as bytes, little-endian, and the bytes. It
+keeps the number of each frame in its file, and the latest time in the file so far, by which files are merged.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from analyzer.core.frame_ids import frame_id
 from analyzer.core.output.file_store import Store
 from analyzer.transport.packet.host_pair_sorter import FrameKind
 
-# A piece is written when it has so many bytes of frames; the largest are, when all that wait have so many.
+# A piece is written at this size; the largest pieces are written when all waiting ones together exceed the second size.
 PIECE_BYTES, WAITING_BYTES = 2 * 1024 * 1024, 64 * 1024 * 1024
 _LEVEL = 1
 
 
 class PiecePlace(Struct, frozen=True, array_like=True):
-    """Where a piece lies in the object of its file, how many frames it has, and their captured bytes."""
+    """The place of a piece in the object of its capture file, how many frames it has, and their captured bytes."""
 
     start: int
     length: int
@@ -35,12 +35,12 @@ class PiecePlace(Struct, frozen=True, array_like=True):
     size: int
 
 
-# The arrays of a piece, between its link type and its bytes, and what their numbers are stored as.
+# The arrays that a piece has between its link type and its bytes, and the stored types of their numbers.
 _COLUMNS = {"frames": "<i8", "times_ns": "<i8", "keys": "<i8", "captured": "<u4", "original": "<i8"}
 
 
 def pack(blocks: Sequence[PlacedBlock]) -> bytes:
-    """Packs frame blocks of one link type as a piece."""
+    """Packs frame blocks of one link type into the bytes of one piece."""
     columns = [
         np.concatenate([getattr(block, name) for block in blocks]).astype(kind).tobytes()
         for name, kind in _COLUMNS.items()
@@ -50,7 +50,7 @@ def pack(blocks: Sequence[PlacedBlock]) -> bytes:
 
 
 def unpack(piece: bytes, file: int) -> PlacedBlock:
-    """Unpacks a piece to a block of frames of the file with this number."""
+    """Returns the frames of a piece as a block, numbered as frames of the capture file with this number."""
     kind = tuple[int, bytes, bytes, bytes, bytes, bytes, bytes]
     link_type, *columns, data = msgpack.decode(zstandard.ZstdDecompressor().decompress(piece), type=kind)
     stored = zip(_COLUMNS.items(), columns, strict=True)
@@ -72,19 +72,19 @@ class PieceWriter:
         self.places: dict[FrameKind, list[PiecePlace]] = {}
 
     def add(self, kind: FrameKind, block: PlacedBlock) -> None:
-        """Takes frames for the pieces of a kind, which follow those before."""
+        """Adds frames to the pieces of their kind (pair of hosts), after the frames that were added before."""
         before = self._waiting.last(kind)
         if before is not None and before.link_type != block.link_type:
             self._waiting.write(kind)
         self._waiting.add(kind, block, len(block.data) + 32 * len(block))
 
     def digest(self, kind: FrameKind) -> bytes:
-        """The digest of the pieces of a kind, as far as they are written."""
+        """Returns the SHA-256 digest of the pieces of one kind of frames that were written so far."""
         found: bytes = self._digests[kind].digest()
         return found
 
     def put(self, data: bytes) -> tuple[int, int]:
-        """Writes a piece or other bytes to the object of its capture; returns where they lie, and how many they are."""
+        """Writes a piece or other bytes to the object of its capture; returns their offset and length."""
         start, self._end = self._end, self._end + len(data)
         self._out.write(data)
         return start, len(data)
@@ -98,7 +98,7 @@ class PieceWriter:
 
 
 class PieceFile:
-    """The pieces of one file that a conversation is read from, as `capture.reader.merged` takes files."""
+    """Gives `capture_reader.merged` the pieces of one capture file that a conversation is read from, as if they were a file."""
 
     def __init__(self, store: Store, name: str, places: Sequence[PiecePlace], number: int, first_time_ns: int) -> None:
         self._store, self._name = store, name

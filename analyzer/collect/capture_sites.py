@@ -1,9 +1,8 @@
-"""Where captures were made: files that have the same machines by the same addresses.
+"""Groups capture files by site: in files of one site, an address is the same machine.
 
-An address names a machine only within a site. What was given (`--site`) is believed: a name is the site of all files that have it,
-`directory` makes one of each directory, `capture` of each file. Otherwise files of one directory are of one site where a connection
-goes on from one to the other. They are also of one site where their times touch, and no machine states another card, server GUID or
-name at the same address.
+`--site` is believed: a name is the site of all files that have it, `directory` makes one site of each directory, `capture` one of
+each file. Without it, files of one directory are of one site if a connection goes on from one to the other. They are also of one
+site if their times touch and no machine states another card, server GUID or name at the same address.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from analyzer.collect.stage_tasks_and_facts import ConversationFacts, FileFacts,
 from analyzer.core.times import NS_PER_S
 
 DIRECTORY, CAPTURE = "directory", "capture"
-# Times touch that overlap, or lie no further apart: a program that rotates its files loses nothing between them.
+# Two files' times touch if they overlap or lie at most this far apart: a program that rotates its files loses nothing between.
 PAUSE_NS = NS_PER_S // 4
 
 
 class _Site:
-    """Capture files of one site: their numbers, until when they last, and what their machines state."""
+    """Holds the capture files of one site: their numbers, when the last one ends, and what their machines state."""
 
     def __init__(self, files: list[int], until_ns: int) -> None:
         self.files, self.until_ns = files, until_ns
@@ -35,13 +34,13 @@ class _Site:
         self.state(other.known_as)
 
     def contradicts(self, other: _Site) -> bool:
-        """Whether the machines of two sites contradict each other: both state a kind of thing, and nothing of it is the same."""
+        """Tells whether the machines of two sites contradict each other: both state a kind of thing, without a common value."""
         few, many = sorted((self.known_as, other.known_as), key=len)
         return any(values and key in many and values.isdisjoint(many[key] or values) for key, values in few.items())
 
 
 def sites_of(files: Iterable[FileFacts], conversations: Iterable[ConversationFacts]) -> dict[int, int]:
-    """The site of each capture file, as the lowest number of its files."""
+    """Returns the site of each capture file, as the lowest number of its files."""
     stated: dict[int, list[KnownAs]] = {}
     for one in conversations:
         for number, known_as in one.known_as.items():
@@ -57,8 +56,8 @@ def sites_of(files: Iterable[FileFacts], conversations: Iterable[ConversationFac
 
 
 def site_names(files: Sequence[FileFacts], sites: Mapping[int, int]) -> dict[int, str]:
-    """What each site of captures is called: by the name that was given, the directory where it has but one, else the first of its
-    files."""
+    """Names each site of captures: the name given by `--site`, the directory if it holds only this site, else its first file's
+    URL."""
     of_directory: dict[str, set[int]] = {}
     for file in files:
         if file.frames:
@@ -73,7 +72,7 @@ def site_names(files: Sequence[FileFacts], sites: Mapping[int, int]) -> dict[int
 
 
 def _group_of(file: FileFacts) -> tuple[str, str]:
-    """The group of a capture file: files of one such group are of one site; those of a group without a kind may be."""
+    """Returns the group of a capture file. Files of one group are of one site; in a group of kind "" they need not be."""
     if file.site == CAPTURE:
         return CAPTURE, str(file.number)
     if file.site in ("", DIRECTORY):
@@ -86,16 +85,16 @@ def _directory(file: FileFacts) -> str:
 
 
 def _parted(files: Iterable[FileFacts], stated: Mapping[int, Sequence[KnownAs]]) -> Iterable[list[int]]:
-    """The sites of capture files of one directory, in the order of time."""
+    """Splits the capture files of one directory into sites, in the order of time."""
     site_of: dict[int, _Site] = {}
     last: dict[int, FileFacts] = {}
-    # Sites that may touch what comes.
+    # Sites whose times may touch those of later files.
     open_sites: list[_Site] = []
     for file in sorted(files, key=lambda one: (one.opens_ns or 0, one.source.url)):
         site, since, begun = _Site([file.number], file.last_time_ns or 0), file.first_time_ns or 0, set(file.begun)
         for known_as in (file.known_as, *stated.get(file.number, ())):
             site.state(known_as)
-        # A connection of an earlier file goes on here, or both have the same time.
+        # Sites of earlier files with a connection that goes on in this file, or is in both at the same time.
         befores = ((flow, last[flow]) for flow in file.flows if flow in last)
         continued = dict.fromkeys(
             site_of[before.number]

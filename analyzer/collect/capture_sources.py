@@ -1,7 +1,7 @@
-"""Captures wherever they lie: paths, globs, directories and URLs in, the list of files with what is known of each out.
+"""Finds the capture files that paths, globs, directories and URLs stand for, and reads them from any storage.
 
-fsspec reads `s3://`, `gs://`, `abfs://`, `ssh://`, `file://` and more; how it reaches them (credentials, endpoints) stands in its
-own configuration and environment, on every machine that reads. A URL with a password is refused: it would be in the dataset.
+fsspec reads `s3://`, `gs://`, `abfs://`, `ssh://`, `file://` and more. Its own configuration and environment, on every machine that
+reads, say how it reaches them (credentials, endpoints). A URL with a password is refused: it would be in the dataset.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from analyzer.core.errors import InputError
 from analyzer.core.file_names import path_of_text, text_of_path, without_raw_bytes
 from analyzer.core.output.file_store import file_system
 
-# What a directory is searched for: names of captures as programs write them, rotated and compressed ones too.
+# Names of captures that a directory is searched for, as programs write them, also rotated and compressed.
 _NAMES = (".pcap", ".pcapng", ".cap", ".pcapng1", ".etl")
 _GLOB = "*?["
-# Waited before a read is tried again, and twice as long each time; in tests, nothing.
+# Pause before a failed read is tried again; it doubles each time. Tests set it to 0.
 FIRST_WAIT_S = 0.2
 _READ_AHEAD = 8 * 1024 * 1024
 # What shows that a file has changed: local files have a time, objects a tag.
@@ -42,8 +42,8 @@ _VERSIONS = (
 
 
 class SourceFile(Struct, frozen=True):
-    """A capture file of a collection at the time it was found: its URL (a path for files of this machine), size in bytes (None
-    where unknown), and what changes with its content."""
+    """A capture file of a collection when it was found. `url` is a path for files of this machine, `size` is in bytes (None if
+    unknown), and `version` changes with the content."""
 
     url: str
     size: int | None
@@ -51,8 +51,8 @@ class SourceFile(Struct, frozen=True):
 
 
 def find_sources(names: Iterable[str], failures: list[InputError]) -> list[SourceFile]:
-    """The capture files that names (paths, globs, URLs) stand for, each once, by URL. What stands for none is added to
-    `failures`."""
+    """Returns the capture files that names (paths, globs, URLs) stand for, each once, sorted by URL. Adds an error to `failures`
+    for each name that stands for none."""
     found: dict[str, SourceFile] = {}
     for name in names:
         try:
@@ -95,7 +95,7 @@ def _expanded(name: str, failures: list[InputError]) -> Iterator[SourceFile]:
 
 
 def is_capture_name(path: str) -> bool:
-    """Whether a file in a directory is taken for a capture: by its name, whatever rotation or compression added to it."""
+    """Tells whether a file in a directory has the name of a capture, whatever rotation or compression added to it."""
     name = path.rsplit("/", 1)[-1].lower()
     if name.startswith("."):
         return False
@@ -103,18 +103,18 @@ def is_capture_name(path: str) -> bool:
 
 
 class _ReplacedError(OSError):
-    """The error that a capture file is another one than was found."""
+    """Says that the capture file was replaced by another since it was found."""
 
 
-# What is as it is, however often it is tried.
+# Errors that no further attempt changes.
 _FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, UnsupportedOperation, _ReplacedError)
 
 
 class RetriedFile:
-    """A capture file on any storage that is read from front to end, up to its size when it was found. Where a read fails, the file
-    is opened again at the same place, up to `retries` times, unless another file has taken its place.
+    """Reads a capture file on any storage from front to end, up to the size at which it was found. If a read fails, it opens the
+    file again at the same place, up to `retries` times, unless the file was replaced.
 
-    `failure` is the reason why it could not be read on, None while it can.
+    `failure` says why it could not be read to the end, None if nothing failed.
     """
 
     def __init__(self, source: SourceFile, retries: int) -> None:
@@ -138,7 +138,7 @@ class RetriedFile:
             self._file = file
 
     def _again(self, attempt: Any) -> Any:
-        """What an attempt to read a capture gives; it is repeated while storage fails."""
+        """Returns the result of an attempt to read a capture file; repeats the attempt while storage fails."""
         wait, left = FIRST_WAIT_S, self._retries
         while True:
             try:
@@ -173,8 +173,8 @@ class RetriedFile:
         return data
 
     def change(self) -> str | None:
-        """What became of the capture file since it was found, where that is not read; None where nothing did, or nobody can
-        tell."""
+        """Says in words how the capture file changed since it was found, if that part is not read; None if it is the same, or
+        nobody can tell."""
         try:
             now: Mapping[str, Any] = self._again(self._now)
         except OSError:  # it is gone, and was read before
@@ -186,12 +186,12 @@ class RetriedFile:
         return None if self._is_same(now) else "was changed while it was read"
 
     def _is_same(self, now: Mapping[str, Any]) -> bool:
-        """Whether what storage says is of the capture file that was found. A listing may say less of a file than storage does when
-        it is asked."""
+        """Tells whether storage describes the same capture file as when it was found. A listing may say less of a file than storage
+        does when it is asked."""
         return self._source.version in ("", *(str(now.get(key)) for key in _VERSIONS))
 
     def _now(self) -> Mapping[str, Any]:
-        """What storage says of the capture file now."""
+        """Asks storage for the present facts of the capture file (size, version)."""
         self._fs.invalidate_cache()
         about: Mapping[str, Any] = self._fs.info(self._path)
         return about
@@ -226,7 +226,7 @@ def _reason(error: BaseException) -> str:
 
 
 def shown(path: str | Path) -> str:
-    """The URL of a capture for people: without what stands before an `@` in its place."""
+    """Returns the URL of a capture for people, without the user and password before `@`."""
     text = without_raw_bytes(str(path))
     head, found, rest = text.partition("://")
     authority, slash, path_of = rest.partition("/")

@@ -1,14 +1,14 @@
-"""A run: sources in, a dataset with all that was in it before and all that is in them out.
+"""One run of `collect`: reads capture files into a dataset, beside all that the dataset already holds.
 
-Stages, each a set of tasks that know nothing of each other (`Executor` runs them, on this machine or on a Dask cluster):
+Stages, each a set of independent tasks (`Executor` runs them, on this machine or on a Dask cluster):
 
-    cut      each new file once: pieces by pair of hosts, facts                                      (`cut`)
-    analyse  each conversation that is touched: the pipeline over its pieces                         (`analyse`)
+    cut      each new file once: pieces by pair of hosts, facts                                      (`cut_stage`)
+    analyse  each conversation that is touched: the pipeline over its pieces                         (`analyse_stage`)
     joined   once more, those that turned out to belong together
-    render   conversations whose rows changed: tables by day and server                              (`render`)
+    render   conversations whose rows changed: tables by day and server                              (`render_stage`)
 
-Between them, here: which pairs of hosts are one conversation, and what is counted over all. Last, everything takes its place and
-the manifest states it. Until then a run has written to a directory of its own, which is removed where it fails.
+Between the stages, this module decides which pairs of hosts are one conversation, and counts over all. Last, everything takes its
+place and the manifest states it. Until then a run writes to a directory of its own, and removes it if it fails.
 """
 
 from __future__ import annotations
@@ -64,26 +64,25 @@ Result = TypeVar("Result")
 
 
 class Executor(Protocol):
-    """Runs the tasks of a collection's stage, beginning with the first; gives each with its result as it ends, or with the
-    exception that it ended in for good."""
+    """Runs the tasks of a stage of `collect`, in order. Yields each task when it ends, with its result or the exception that it
+    finally ended in."""
 
     def run(
         self, stage: str, function: Callable[[Task], Result], tasks: Sequence[Task]
     ) -> Iterator[tuple[Task, Result | Exception]]: ...
 
     def stop(self) -> None:
-        """Ends the tasks of a stage that still run, as far as that can be done."""
+        """Ends the running tasks of a stage of `collect`, as far as that can be done."""
 
 
 class Watcher(Protocol):
-    """Hears how far a stage of a collection has come: its name, bytes done and in all, tasks done and in all."""
+    """Is told the progress of a stage of `collect`: its name, bytes done and in all, tasks done and in all."""
 
     def __call__(self, stage: str, done: int, total: int, tasks: int, of: int) -> None: ...
 
 
 class CollectRequest(Struct, frozen=True):
-    """What a run of `collect` is asked for: sources as they were found, those that were not, how they are to be read, and which
-    keys are given."""
+    """The input of a run of `collect`: the sources found, the errors of those not found, how to read them, and the keys."""
 
     sources: Sequence[SourceFile]
     missing: Sequence[InputError]
@@ -92,8 +91,8 @@ class CollectRequest(Struct, frozen=True):
     metadata: tuple[Metadata, ...] = ()
     metadata_from: str | None = None
     keyring: Keyring = Keyring()
-    # Where the sources were captured (`capture_sites`), None for where it was said before; whether rows may be lost; whether all
-    # files of the dataset are compared with their digests.
+    # Where the sources were captured (`capture_sites`), None: as an earlier run said; whether rows may be lost; whether all files
+    # of the dataset are compared with their digests.
     site: str | None = None
     fewer_rows: bool = False
     repair: bool = False
@@ -102,9 +101,8 @@ class CollectRequest(Struct, frozen=True):
 
 
 class Done(Struct):
-    """What a run of `collect` did: the manifest it wrote, how many files it read, what could not be read, and what of the dataset
-    was damaged and is there again. `sealed` counts the conversations of the dataset in which something stayed sealed for want of a
-    key."""
+    """The outcome of a run of `collect`: the manifest, how many files it read, what it could not read, and which damaged parts of
+    the dataset it restored. `sealed` counts the dataset's conversations in which something stayed sealed for want of a key."""
 
     manifest: Manifest
     read: int = 0
@@ -118,8 +116,8 @@ class Done(Struct):
 
 
 def collect(request: CollectRequest, executor: Executor, watcher: Watcher | None = None) -> Done:
-    """Collects sources into a dataset. Raises `InputError` where nothing can be read, another run writes to the dataset, or it
-    would lose rows; `StoreError` where it cannot be written. The dataset is unchanged then."""
+    """Collects capture files into a dataset. Raises `InputError` if nothing can be read, another run writes to the dataset, or the
+    dataset would lose rows; `StoreError` if it cannot be written. The dataset is unchanged then."""
     store, name = Store(request.job.dataset), request.job.run
     found = [] if store.exists(MANIFEST) else store.names("")
     if found and not any(one.startswith(f"{LOCK}/") for one in found):
@@ -144,14 +142,14 @@ def collect(request: CollectRequest, executor: Executor, watcher: Watcher | None
             executor.stop()
             with suppress(OSError, InputError):
                 lock.check()
-                # Once its manifest stands, what it made is the dataset: the next run removes what was replaced.
+                # If this run's manifest was written, its files are the dataset: the next run removes the replaced ones.
                 if (now := read_manifest(store)) is None or now.run != name:
                     tidy(store, listed)
             raise
 
 
 class _Run:
-    """One run of `collect`, stage by stage."""
+    """Performs one run of `collect`, stage by stage."""
 
     def __init__(
         self,
@@ -196,7 +194,7 @@ class _Run:
         return Done(manifest, len(fresh), analysed, rendered, shows, sealed, self._problems, restored)
 
     def _refuse_loss(self, before: Sequence[ConversationFacts], rendered_before: Collection[int]) -> None:
-        """Raises `InputError` where conversations are less readable than they were, or rows could not be written again."""
+        """Raises `InputError` if fewer stubs of a conversation are readable than before, or its rows could not be written again."""
         after = self._facts.conversations
         lost = 0
         for one in before:
@@ -212,7 +210,7 @@ class _Run:
             )
 
     def _restored(self, before: Sequence[ConversationFacts]) -> list[str]:
-        """What of the dataset was damaged or not there and was made anew, in words."""
+        """Names the damaged or absent parts of the dataset that this run made again."""
         damaged = self._damaged
         words = [f"the frames of {shown(url)}" for url in self._cut_anew]
         words += [f"conversation {one.number}" for one in before if one.state in damaged]
@@ -221,7 +219,7 @@ class _Run:
 
     @property
     def options(self) -> dict[str, str]:
-        """The options of the run that the dataset's rows depend on, in words."""
+        """Returns the options of the run that the dataset's rows depend on, as text."""
         given = {"profile": self._job.profile}
         if self._request.metadata:
             packed = msgspec.msgpack.encode(self._request.metadata)
@@ -237,9 +235,9 @@ class _Run:
         size: Callable[[Task], int],
         cost: Callable[[Result], tuple[float, int]] = lambda _: (0.0, 0),
     ) -> list[tuple[Task, Result | Exception]]:
-        """The results of a stage of the collection; notes what they cost: processor seconds, and bytes written. The longest tasks
-        begin first, so that none of them is alone at the end. The results are in the order of the tasks, whichever came first, so
-        that nothing of a dataset depends on the workers."""
+        """Runs a stage of the collection and returns its tasks with their results; notes processor seconds and bytes written. The
+        longest tasks begin first, so that none of them is alone at the end. The results keep the order of the tasks, whichever
+        ended first, so that the dataset does not depend on the workers."""
         began, failed, cpu, done, written = monotonic(), 0, 0.0, 0, 0
         total = sum(map(size, tasks))
         results: dict[int, Result | Exception] = {}
@@ -277,8 +275,8 @@ class _Run:
     # Files
 
     def _cut(self) -> set[int]:
-        """Cuts the capture files that are to be read; returns their numbers. Raises `InputError` where none of all files can be
-        read."""
+        """Cuts the capture files that this run must read into pieces; returns their numbers. Raises `InputError` if no file of the
+        dataset can be read."""
         facts, request, window = self._facts, self._request, self._facts.window
         new = reading(request.sources, facts.files, window, self._damaged)
         place = {one.number: one.site for one in facts.files}
@@ -299,7 +297,7 @@ class _Run:
         facts.files = [files[number] for number in sorted(files)]
         if not any(one.status != "unreadable" for one in facts.files):
             raise self._nothing()
-        # Files that are named now are where it is said now.
+        # `--site` of this run applies to the files that this run names.
         for one in facts.files:
             if request.site is not None and one.source.url in asked:
                 one.site = request.site
@@ -328,7 +326,7 @@ class _Run:
             yield result
 
     def _cut_again(self) -> set[int]:
-        """Cuts capture files once more that hold a flow on another port, which one file shows to be ours."""
+        """Cuts capture files again that hold a flow on another port which another file shows to be ours; returns their numbers."""
         files = {one.number: one for one in self._facts.files}
         known = {number: {*one.recognised, *one.wanted} for number, one in files.items()}
         recognised = set[int]().union(*known.values())
@@ -352,8 +350,8 @@ class _Run:
     # Conversations
 
     def _analyse(self) -> tuple[dict[int, int], int]:
-        """Analyses conversations whose frames are not those that they were analysed from. Returns the site of each file, and how
-        many analyses there were. What they show may link conversations, or part sites: then there is more to analyse."""
+        """Analyses the conversations whose pieces are new or changed. Returns the site of each file, and the number of analyses.
+        The results may link conversations or split sites: then it analyses again."""
         facts, files = self._facts, self._facts.files
         secret_files = tuple(one.source for one in files if one.has_secrets)
         tried = names_given(self._request.keyring, (source.url for source in secret_files))
@@ -389,14 +387,14 @@ class _Run:
                 return sites, analysed
 
     def _may_open(self, one: ConversationFacts, tried: str) -> bool:
-        """Whether keys are given now that may open what stayed sealed in a conversation. `tried` tells whose keys there are."""
+        """Tells whether the keys of this run may open what stayed sealed in a conversation. `tried` tells whose keys there are."""
         return bool(one.lacking) and (
             self._request.repair or one.tried != tried or may_open(one.lacking, self._request.keyring)
         )
 
     def _better(self, had: ConversationFacts | None, result: ConversationFacts) -> ConversationFacts:
-        """What is kept of a conversation that was analysed again with other keys: the new analysis where it opens more, and all
-        that was opened before."""
+        """Chooses between the old and the new analysis of a conversation: the new one if it opens more, and all that was open
+        before."""
         if had is None:
             return result
         lacking, before = set(result.lacking), set(had.lacking)
@@ -412,7 +410,7 @@ class _Run:
     def _number_of(
         self, pairs: Sequence[Pair], files: set[int], numbered: Sequence[ConversationFacts], taken: set[int]
     ) -> int:
-        """The number of a conversation: that of one of which it has all pairs and a file, else the next."""
+        """Returns the number of a conversation: that of an earlier one whose pairs it has, and a file of it, else the next."""
         for one in numbered:
             if one.number not in taken and set(one.pairs) <= set(pairs) and not files.isdisjoint(one.files):
                 return one.number
@@ -423,7 +421,7 @@ class _Run:
     # Rows
 
     def _render(self) -> int:
-        """Writes the rows of conversations that have none yet, or others than they would have now. Returns how many these are."""
+        """Writes the tables' rows of conversations that have none, or outdated ones. Returns the number of these conversations."""
         facts, request = self._facts, self._request
         first_time_ns = min((one.first_time_ns for one in facts.files if one.first_time_ns is not None), default=0)
         tasks = []
@@ -448,7 +446,7 @@ class _Run:
         return len(tasks)
 
     def _has_rows(self, one: ConversationFacts, key: str) -> bool:
-        """Whether the rows of a conversation, as the key states them, are written and whole."""
+        """Tells whether the rows of a conversation, under this key, are written and undamaged."""
         rows = one.rows
         if rows is None or rows.failure is not None or rows.key != key:
             return False
@@ -465,5 +463,5 @@ def _failed(task: AnalyseTask, error: Exception) -> ConversationFacts:
 
 
 def _have_common(one: ConversationFacts, other: ConversationFacts) -> bool:
-    """Whether two conversations have frames of the same hosts in the same file."""
+    """Tells whether two conversations have frames of the same hosts in the same capture file."""
     return not set(one.pairs).isdisjoint(other.pairs) and not set(one.files).isdisjoint(other.files)

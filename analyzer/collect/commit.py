@@ -1,4 +1,4 @@
-"""The end of a run: its files take their place, the manifest states them, and files that the manifest does not list are removed."""
+"""Ends a run of `collect`: moves its files into place, writes the manifest, and removes files that the manifest does not list."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from analyzer.core.output.file_store import Store, StoreError
 from analyzer.results.records.capture_records import SCHEMA
 
 _DIRECTORIES = frozenset({*STORED, PIECES, STATE, FACTS, STAGING})
-# What a manifest states of a file as its facts do.
+# Fields that a manifest copies from the facts of a file.
 _OF_FILES = ("number", "sha256", "status", "frames", "bytes", "first_time_ns", "last_time_ns")
 _LIBRARIES = ("dask", "distributed", "fsspec", "msgspec", "numpy", "polars", "zstandard")
 
@@ -39,10 +39,10 @@ _LIBRARIES = ("dask", "distributed", "fsspec", "msgspec", "numpy", "polars", "zs
 def commit(
     lock: Lock, job: Job, facts: Facts, sites: Mapping[int, int], problems: Sequence[Problem], **stated: Any
 ) -> Manifest:
-    """Commits a run: writes what is left to write, and makes the dataset what the facts say. `stated` is what the manifest states
-    besides.
+    """Commits a run of `collect`: writes the shared tables and the facts, moves all files into place and publishes the manifest.
+    `stated` holds further fields of the manifest.
 
-    Raises `StoreError` where that is impossible, or where something that the facts state is absent. The dataset is then unchanged.
+    Raises `StoreError` if that is impossible, or if a file that the facts state is absent. The dataset is then unchanged.
     """
     store, names = lock.store, site_names(facts.files, sites)
     facts.shared = write_shared(store, job, facts, sites, names, problems)
@@ -63,8 +63,8 @@ def commit(
 
 
 def tidy(store: Store, listed: Collection[str]) -> dict[str, int]:
-    """Removes from the directories of a dataset what it does not list: what was replaced, and what a run left that was ended before
-    its manifest stood. Whatever else lies beside them stays. Returns the files that are left, with their sizes."""
+    """Removes files that the dataset does not list: replaced ones, and those of a run that ended before it wrote its manifest.
+    Files in other directories stay. Returns the remaining files with their sizes."""
     there = store.sizes("")
     for name in list(there):
         if name.split("/", 1)[0] in _DIRECTORIES and name not in listed:
@@ -75,7 +75,7 @@ def tidy(store: Store, listed: Collection[str]) -> dict[str, int]:
 
 
 def manifest_of(job: Job, facts: Facts, sites: Mapping[int, str], **stated: Any) -> Manifest:
-    """The manifest of a dataset that follows from the facts. `sites` has the name of each file's site."""
+    """Makes the manifest of a dataset from its facts. `sites` has the name of each file's site."""
     return Manifest(
         program=version("pcq-analyzer"),
         schema=SCHEMA,

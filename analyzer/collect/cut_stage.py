@@ -1,6 +1,6 @@
-"""The first stage: a capture file in, its frames that are ours out, as pieces by pair of hosts, and what is known of the file.
+"""The first stage of `collect`: cuts a capture file into pieces, our frames by pair of hosts, and states what is known of the file.
 
-Nothing is decoded. A file that cannot be read is a problem; of one that cannot be read to its end, what was read stands.
+It decodes nothing. A file that cannot be read is a problem. If a file cannot be read to its end, the part that was read stands.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from analyzer.transport.packet.host_pair_sorter import ChosenFrames, FrameKind, 
 
 
 def cut_file(task: CutTask) -> FileFacts:
-    """Cuts a capture file into pieces by pair of hosts. Raises `StoreError` where the dataset cannot be written."""
+    """Cuts a capture file into pieces and returns its facts. Raises `StoreError` if the dataset cannot be written."""
     began, facts = process_time(), replace(task.facts, problems=[])
     url = shown(facts.source.url)
     with ExitStack() as opened:
@@ -53,8 +53,8 @@ def cut_file(task: CutTask) -> FileFacts:
 
 
 def _opened(source: SourceFile, retries: int, words: str = "") -> closing[RetriedFile]:
-    """A capture file to be cut, closed behind what reads it. Raises `InputError`, which begins with these words, where it cannot be
-    opened."""
+    """Opens a capture file for cutting; the caller's `with` closes it. Raises `InputError`, which begins with `words`, if it cannot
+    be opened."""
     try:
         return closing(RetriedFile(source, retries))
     except OSError as error:
@@ -62,7 +62,7 @@ def _opened(source: SourceFile, retries: int, words: str = "") -> closing[Retrie
 
 
 def _losses(file: RetriedFile, facts: FileFacts) -> Iterator[str]:
-    """What was not read of a capture file that was read to its end. Notes whether it carries secrets."""
+    """Yields what could not be read of a capture file, once it was read. Notes whether the file carries secrets."""
     if file.failure is not None:
         yield f"could be read up to byte {file.tell()} only: {file.failure}"
         return
@@ -75,8 +75,8 @@ def _losses(file: RetriedFile, facts: FileFacts) -> Iterator[str]:
 
 
 def secrets_in(source: SourceFile, retries: int) -> tuple[bytes, ...]:
-    """The decryption secrets that a capture file carries in front of its packets. Raises `InputError` where it cannot be read any
-    more."""
+    """Returns the decryption secrets that a capture file carries before its packets. Raises `InputError` if the file cannot be read
+    any more."""
     with _opened(source, retries) as file:
         found = embedded_secrets(cast(BinaryIO, file))
     if file.failure is not None:
@@ -85,16 +85,16 @@ def secrets_in(source: SourceFile, retries: int) -> tuple[bytes, ...]:
 
 
 class _Cutter:
-    """Reads one capture file through and cuts it into pieces; what is found out of it goes into its facts."""
+    """Reads one capture file, cuts it into pieces and fills in its facts."""
 
     def __init__(self, facts: FileFacts, limits: Limits, writer: PieceWriter) -> None:
         self._facts, self._writer = facts, writer
-        # The frames of the times asked for.
+        # Counts the frames within the times asked for.
         self._info = CaptureInfo()
         self._base = frame_id(facts.number, 0)
         self._sorter = FrameSorter(limits=limits, wanted=facts.wanted)
         self._latest = np.iinfo(np.int64).min
-        # Frame numbers ascend in a file: the keys of those that are not given out yet, in blocks.
+        # Keys of the blocks that the sorter still holds, by the number of the first frame.
         self._keys: dict[int, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
         self._with_data: set[FrameKind] = set()
 
@@ -155,7 +155,7 @@ def _order(entry: tuple[FrameKind, object]) -> tuple[object, ...]:
 
 
 def flows_met(task: MetTask) -> frozenset[int]:
-    """Which of the flows have segments in the capture file."""
+    """Returns those of the task's flows that have segments in the capture file."""
     start, length = task.met
     numbers = np.frombuffer(Store(task.job.dataset).read(task.pieces, start, start + length), "<u8")
     return frozenset(np.intersect1d(numbers, np.array(sorted(task.flows), np.uint64)).tolist())

@@ -1,8 +1,8 @@
-"""Stages on a Dask cluster: tasks out, results back as they come, keys in the memory of the workers.
+"""Runs stages of `collect` on a Dask cluster: it submits tasks, yields results as they come, and keeps keys in the workers' memory.
 
-Dask schedules: it puts tasks on workers, repeats those of workers that died, and spills results that are too many. This module
-decides which tasks there are. It also decides that keys travel by a worker plugin: never in a task, key or argument, since Dask
-shows and spills parts of those.
+Dask puts tasks on workers, repeats those of workers that died, and spills results that are too many. This module decides which
+tasks there are. It also decides that keys travel by a worker plugin: never in a task, key or argument, since Dask shows and spills
+parts of those.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from analyzer.core.errors import InputError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-# What befalls workers is stated by what becomes of their tasks.
+# Silenced: the results of tasks already say what happens to workers.
 _LOGGERS = ("distributed", "distributed.client", "distributed.http.proxy", "bokeh", "tornado")
 _PATIENCE_S, _PROGRAM = 30, "pcq-analyzer"
 # Both ends of such a connection prove who they are by certificates (distributed.comm.tls in the configuration of Dask).
@@ -34,7 +34,7 @@ _TLS = "tls://"
 
 
 class KeysPlugin(WorkerPlugin):  # type: ignore[misc]
-    """Brings the keys to each worker, also to one that joins or is started again later."""
+    """Brings the keys to each Dask worker, also to one that joins or is started again later."""
 
     def __init__(self, keyring: Keyring, keys: str = "") -> None:
         self._keyring, self._keys = keyring, keys
@@ -51,7 +51,7 @@ class KeysPlugin(WorkerPlugin):  # type: ignore[misc]
 
 
 class DaskExecutor:
-    """Runs stages on a cluster (`collect_run.Executor`)."""
+    """Runs the stages of `collect` on a Dask cluster (`collect_run.Executor`)."""
 
     def __init__(self, client: Client, retries: int) -> None:
         self._client, self._retries = client, retries
@@ -60,7 +60,7 @@ class DaskExecutor:
     def run(
         self, stage: str, function: Callable[[Task], Result], tasks: Sequence[Task]
     ) -> Iterator[tuple[Task, Result | Exception]]:
-        """Runs tasks on the Dask cluster; raises `InputError` where the scheduler is lost, or all of its workers."""
+        """Runs tasks on the Dask cluster; raises `InputError` if the scheduler or all of its workers are lost."""
         waiting = self._waiting
         for task in tasks:
             key = f"{stage}-{token_hex(8)}"
@@ -84,17 +84,17 @@ class DaskExecutor:
             yield task, result
 
     def stop(self) -> None:
-        """Cancels the tasks on the Dask cluster that are left; what runs already goes on."""
+        """Cancels the waiting tasks on the Dask cluster; running ones go on."""
         self._client.cancel(list(self._waiting))
 
 
 @contextmanager
 def cluster(keyring: Keyring, scheduler: str, *, keys: str = "", insecure: bool = False) -> Iterator[Client]:
-    """A client of the Dask scheduler at an address. Its workers have the keys by a name as long as it lives, beside those of
-    others.
+    """Connects to the Dask scheduler at an address and yields the client. Meanwhile its workers hold the keys under the name
+    `keys`, beside those of others.
 
-    Raises `InputError` where there is no scheduler, where its workers have another version of this program, or where keys would
-    travel over a connection without TLS (unless `insecure`). Whoever can reach such a scheduler can read them out of its workers.
+    Raises `InputError` if there is no scheduler, if its workers have another version of this program, or if keys would travel over
+    a connection without TLS (unless `insecure`). Whoever can reach such a scheduler can read the keys out of its workers.
     """
     if keyring and not insecure and not scheduler.startswith(_TLS):
         raise InputError(

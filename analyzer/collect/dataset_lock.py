@@ -1,11 +1,11 @@
-"""Who may write to a dataset: one run at a time, also of several machines and on object storage.
+"""Locks a dataset, so that one run at a time writes to it, also from several machines and on object storage.
 
-`_lock/` holds a file that says who: run, host, process, and until when if nothing more is heard of it (its lease). A run
-takes the lock by
-making the file of the next number, which only one of many can; it renews its lease while it works, and gives it back by ending it.
-The file stays, so that its number is never used twice: a run that was taken for dead finds a higher number than its own, and stops.
-On this machine nobody takes the lock between this look and the new manifest. On S3 a run that follows one that did not give the
-lock back changes the manifest first (`fence`), and a manifest is replaced only if it is the one that the run found.
+`_lock/` holds a file that names the owner: run, host, process, and until when the lock holds without renewal (its lease). A run
+takes the lock by creating the file of the next number, which only one run can. It renews its lease while it works, and ends it to
+give the lock back. The file stays, so that its number is never used twice: a run that was taken for dead finds a higher number than
+its own, and stops. On this machine nobody takes the lock between this look and the new manifest. On S3, a run that follows one that
+did not give the lock back changes the manifest first (`fence`), and a manifest is replaced only if it is the one that the run
+found.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ LEASE_S, RENEWED_S = 300, 60
 
 
 class Owner(Struct, frozen=True):
-    """The run that has the lock of a dataset. `process` says which process of which machine it is, so that one of the same machine
-    can see whether it still runs; empty where that cannot be known."""
+    """The run that has the lock of a dataset. `process` names its process, so that another run on the same machine can see whether
+    it still runs; empty if that cannot be known."""
 
     run: str
     host: str
@@ -43,11 +43,11 @@ class Owner(Struct, frozen=True):
 
 
 class LockLostError(StoreError):
-    """The error that another run has the dataset's lock now."""
+    """Says that another run has the dataset's lock now."""
 
 
 class Lock:
-    """The lock of a dataset, once a run has it."""
+    """The dataset's lock that this run holds."""
 
     def __init__(self, store: Store, owner: Owner, number: int, *, is_taken_over: bool) -> None:
         self.store, self._owner, self._number = store, owner, number
@@ -56,19 +56,19 @@ class Lock:
         self._ended = Event()
 
     def check(self) -> None:
-        """Raises `StoreError` where this run does not have the dataset's lock any more."""
+        """Raises `StoreError` if this run does not hold the dataset's lock any more."""
         if max(_numbers(self.store), default=0) != self._number:
             raise LockLostError(
                 f"{self.store.root} is being written by another run: this one was not heard of for {LEASE_S} s"
             )
 
     def renew(self) -> None:
-        """Renews the lease of the dataset's lock. Raises `StoreError` where this run does not have the lock any more."""
+        """Renews the lease of the dataset's lock. Raises `StoreError` if this run does not hold the lock any more."""
         self.check()
         self._write(_now_ns() + LEASE_S * NS_PER_S)
 
     def publish(self, manifest: Manifest) -> None:
-        """Makes this the dataset's manifest. Raises `StoreError` where this run has lost the lock, or another wrote one."""
+        """Replaces the dataset's manifest. Raises `StoreError` if this run lost the lock, or another run wrote a manifest."""
         data = msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"
         with self.store.alone(LOCK):
             self.renew()
@@ -77,14 +77,13 @@ class Lock:
         self._stamp = self.store.stamp(MANIFEST)
 
     def fence(self, manifest: Manifest) -> None:
-        """Keeps a run that may still go on, though it was not heard of, from replacing the dataset's manifest. Raises
-        `StoreError`."""
+        """Stops the lock's former owner, which may still run, from replacing the dataset's manifest. Raises `StoreError`."""
         if self._is_taken_over and self._stamp is not None:
             manifest.fence = self._number
             self.publish(manifest)
 
     def keep(self) -> None:
-        """Renews the lease of the dataset's lock from time to time, until the lock is given back."""
+        """Renews the lease of the dataset's lock every `RENEWED_S` seconds, until the lock is given back."""
         while not self._ended.wait(RENEWED_S):
             with suppress(OSError):  # whether it is lost is asked before anything takes its place
                 self.renew()
@@ -101,7 +100,7 @@ class Lock:
 
 @contextmanager
 def locked(store: Store, run: str) -> Iterator[Lock]:
-    """The lock of a dataset, as long as this lasts. Raises `InputError` where another run has it."""
+    """Takes the lock of a dataset, and gives it back at the end of the `with`. Raises `InputError` if another run has it."""
     owner = Owner(run, socket.gethostname(), os.getpid(), process_name(os.getpid()), _now_ns() + LEASE_S * NS_PER_S)
     with store.alone(LOCK):
         newest = max(_numbers(store), default=0)
@@ -125,8 +124,8 @@ def locked(store: Store, run: str) -> Iterator[Lock]:
 
 
 def _refuse(store: Store, number: int) -> Owner | None:
-    """The owner of this number, which has the dataset's lock no more; None where that is nobody. Raises `InputError` where it
-    has."""
+    """Raises `InputError` if the owner of this lock number still holds the dataset's lock. Else returns that owner, None if its
+    file names nobody."""
     try:
         owner = msgspec.json.decode(store.read(_name(number)), type=Owner)
     except FileNotFoundError:
@@ -145,8 +144,8 @@ def _refuse(store: Store, number: int) -> Owner | None:
 
 
 def _has_ended(owner: Owner) -> bool:
-    """Whether a process of this machine that had a dataset's lock does not run any more, or the machine was started again since. Of
-    another machine nobody knows. One of the same name would have renewed its lease since this one was started."""
+    """Tells whether the lock owner's process on this machine has ended, or the machine was started again since. Of another machine
+    it cannot tell. One of the same name would have renewed its lease since this one was started."""
     ours, theirs = (name.rpartition(" ")[0] for name in (process_name(os.getpid()), owner.process))
     if not ours or not theirs:
         return False
@@ -156,7 +155,7 @@ def _has_ended(owner: Owner) -> bool:
 
 
 def _started_ns() -> int:
-    """When this machine was started, for owners of a lock: ns since 1970 (Linux); 0 where that is not known."""
+    """Returns when this machine was started, to judge old locks: ns since 1970 (Linux); 0 if unknown."""
     try:
         stated = Path("/proc/stat").read_text().partition("\nbtime ")[2].split()
         return int(stated[0]) * NS_PER_S
@@ -165,8 +164,7 @@ def _started_ns() -> int:
 
 
 def process_name(pid: int) -> str:
-    """A name for the owner of a lock that no other process has: start of the machine, processes that see each other, start of this
-    one (Linux)."""
+    """Names a lock owner's process uniquely: boot of the machine, pid namespace, start of the process (Linux); "" if unknown."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         started = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]

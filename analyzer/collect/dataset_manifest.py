@@ -1,7 +1,7 @@
-"""The manifest of a dataset, which says what it is made of, and the facts of its stages, from which it grows.
+"""The manifest of a dataset, which lists its files and tables, and the facts of its stages, from which it grows.
 
-`manifest.json` is written last: what it does not list is no part of the dataset. What it lists stands in place by then, and what it
-listed before is removed after. Names of directories that begin with `_` are no tables (as Spark and others have it).
+`manifest.json` is written last: a file that it does not list is no part of the dataset. Its files are in place by then; files of
+the manifest before are removed after. Directories whose names begin with `_` are no tables (as Spark and others have it).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class SourceEntry(Struct, frozen=True, kw_only=True):
 
 
 class SkippedEntry(Struct, frozen=True):
-    """A capture that was named and of which the last run read nothing, and why."""
+    """A capture that was named but that the last run did not read, and why."""
 
     url: str
     reason: str
@@ -58,7 +58,7 @@ class TableEntry(Struct, frozen=True):
 
 
 class StageEntry(Struct, frozen=True, kw_only=True):
-    """What a stage of the last run cost: tasks, processor seconds of all workers, elapsed seconds, bytes read and written."""
+    """The cost of a stage of the last run: tasks, processor seconds of all workers, elapsed seconds, bytes read and written."""
 
     stage: str
     tasks: int
@@ -96,7 +96,7 @@ class Manifest(Struct, kw_only=True):
 
 
 class Facts(Struct):
-    """All that later runs of `collect` need of earlier ones."""
+    """All that later runs of `collect` need to know of earlier ones."""
 
     files: list[FileFacts] = field(default_factory=list)
     conversations: list[ConversationFacts] = field(default_factory=list)
@@ -107,17 +107,17 @@ class Facts(Struct):
 
     @property
     def rows(self) -> list[RowsFacts]:
-        """The facts about rows of tables that were written of conversations."""
+        """Returns the facts about the table rows that were written for conversations."""
         return [one.rows for one in self.conversations if one.rows is not None]
 
     @property
     def tables(self) -> list[TableFile]:
-        """The Parquet files of all tables of the dataset."""
+        """Returns the Parquet files of all tables of the dataset."""
         return [*(file for one in self.rows for file in one.files), *self.shared]
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The files of the dataset besides the manifest and these facts, with their sizes."""
+        """Returns the sizes of the dataset's files, by name, without the manifest and these facts."""
         return {
             **{file.pieces: file.pieces_bytes for file in self.files if file.pieces is not None},
             **{one.state: one.state_bytes for one in self.conversations if one.state is not None},
@@ -126,7 +126,7 @@ class Facts(Struct):
 
 
 def is_dataset(path: str | Path) -> bool:
-    """Whether a path or URL is taken for a dataset: a directory with a manifest, which is no case."""
+    """Tells whether a path or URL is a dataset: any URL, or a directory with a manifest that is no case."""
     if "://" in str(path):
         return True
     place = Path(path)
@@ -134,7 +134,7 @@ def is_dataset(path: str | Path) -> bool:
 
 
 def read_dataset(path: str | Path) -> tuple[Store, Manifest]:
-    """Opens a dataset that is there. Raises `InputError` for what is none, of a later version, or cannot be reached."""
+    """Opens a dataset and reads its manifest. Raises `InputError` if it is no dataset, of another version, or cannot be reached."""
     store = Store(str(path))
     try:
         manifest = read_manifest(store)
@@ -146,7 +146,7 @@ def read_dataset(path: str | Path) -> tuple[Store, Manifest]:
 
 
 def read_manifest(store: Store) -> Manifest | None:
-    """The manifest of a dataset; None where there is none yet. Raises `InputError` for what this program does not read."""
+    """Reads the manifest of a dataset; None if there is none yet. Raises `InputError` if it is damaged or of another version."""
     if not store.exists(MANIFEST):
         return None
     try:

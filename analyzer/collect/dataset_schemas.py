@@ -1,7 +1,7 @@
-"""The tables of a dataset: the record type of each table, the columns that it has on any capture, and their types in Parquet.
+"""The tables of a dataset: the record type of each table, its columns (the same for any capture), and their types in Parquet.
 
-Spark refuses Parquet timestamps in nanoseconds. A time is stored as a timestamp in microseconds, which every reader takes for one,
-and beside it as a number, `*_ns`, nanoseconds since 1970 as in the JSON records: nothing of it is lost.
+Spark refuses Parquet timestamps in nanoseconds. So each time is stored twice: as a timestamp in microseconds, and as a number of
+nanoseconds since 1970, `*_ns`, as in the JSON records. No precision is lost.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ RECORDS: Mapping[str, type[Record]] = {
     "coverage": CoverageRecord,
     "metadata": MetadataRecord,
 }
-# Those whose files lie in directories of a day and a server.
+# The tables whose files lie in directories of a day and a server.
 PARTITIONED = ("calls", "samples", "counters", "sessions", "logons", "handles", "problems", "findings")
-# Names that come again and again are kept once in memory; in a file they are text.
+# Categories keep repeated names once in memory; in a file they are text.
 TABLES: Mapping[str, Mapping[str, pl.DataType]] = {
     name: {
         column: pl.String() if kind == pl.Categorical else kind
@@ -49,14 +49,14 @@ TABLES: Mapping[str, Mapping[str, pl.DataType]] = {
 }
 
 
-# What gives a column of a table, or a field of a struct, by its name; and what takes its place, nothing where it stays.
+# `Get` returns a column of a table, or a field of a struct, by name. `Change` returns what replaces it, nothing if it stays.
 Get = Callable[[str], pl.Expr]
 Change = Callable[[Get, str, pl.DataType], list[pl.Expr]]
 _EXACT, _SHOWN = pl.Datetime("ns", "UTC"), pl.Datetime("us", "UTC")
 
 
 def rebuilt(schema: Mapping[str, Any], change: Change, get: Get = pl.col) -> list[pl.Expr]:
-    """The columns of a dataset's table after a change of some of them, also of fields of structs and lists within them."""
+    """Returns the columns of a dataset's table after some of them were changed, also fields of structs and lists within them."""
     return [part for name, kind in schema.items() for part in _changed(get, name, kind, change) or [get(name)]]
 
 
@@ -68,7 +68,7 @@ def _changed(get: Get, name: str, kind: Any, change: Change) -> list[pl.Expr]:
 
 
 def _value(value: pl.Expr, kind: Any, change: Change) -> pl.Expr | None:
-    """The expression for a value of several parts after a change; None where it stays the same."""
+    """Returns the expression for a changed struct or list of a dataset's table; None if it stays the same."""
     if isinstance(kind, pl.List):
         inner = _value(pl.element(), kind.inner, change)
         return None if inner is None else value.list.eval(inner)
@@ -90,12 +90,12 @@ def _exact(get: Get, name: str, kind: pl.DataType) -> list[pl.Expr]:
 
 
 def stored(table: pl.DataFrame) -> pl.DataFrame:
-    """A dataset's table with its columns as they stand in Parquet."""
+    """Converts a dataset's table to the columns that it has in Parquet."""
     return table.select(rebuilt(table.schema, _in_both))
 
 
 def restored(table: pl.LazyFrame, name: str) -> pl.LazyFrame:
-    """The dataset's table of this name, read from Parquet, with the columns of its records; what it has besides them stays."""
+    """Converts the dataset's table of this name, read from Parquet, back to the columns of its records. Other columns stay."""
     schema = TABLES[name]
     return table.with_columns(rebuilt(schema, _exact)).drop(f"{one}_ns" for one in schema if schema[one] == _EXACT)
 

@@ -1,4 +1,4 @@
-"""The keys of a run, in the memory of each process that analyses, and nowhere else: no task, result or file carries them."""
+"""Holds the keys of a run of `collect` in the memory of each process that analyses. No task, result or file carries them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The conversations of a dataset in, one analysis of them all out, as one run over their captures gives it: for `diff`.
+"""Joins the conversations of a dataset into one analysis, the same as one run over all captures gives: for `diff`.
 
-Conversations are opened one after the other. Their calls go into one table, in the order of their first frames, and what they teach
-of counters is learnt in that order. Sessions, logons and channels of a conversation have its own number in front, as in the tables.
-An address is one machine, whatever site it is of.
+Conversations are opened one after the other. Their calls go into one table, in the order of their first frames, and counter names
+are learnt in that order. Sessions, logons and channels of a conversation have its number in front, as in the tables. An address is
+one machine, whatever its site.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from analyzer.results.calls.shard_renumbering import Renumbering
 from analyzer.results.dataset_origin import NUMBER_SHIFT, DatasetOrigin
 from analyzer.results.provenance import FileDigest
 
-# By conversation the numbers of calls, those that they have in it.
+# Numbers of calls by conversation, as their conversation counts them.
 Chosen = Mapping[int, Sequence[int]]
-# What an analysis has of events, by the name of its field.
+# The fields of an analysis that hold events.
 _EVENTS = ("problems", "sessions", "logons", "bounds", "features", "marks", "flow_links")
 
 
 def joined(store: Store, manifest: Manifest, chosen: Chosen | None = None, words: str = "") -> Analysis:
-    """The analysis of a dataset. With `chosen`, it has a part: these calls; `words` say what chose them.
+    """Returns one analysis of all conversations of a dataset. `chosen` limits it to these calls; `words` describe the choice.
 
-    Raises `InputError` for a case that is damaged, or where storage gives no answer.
+    Raises `InputError` if a case is damaged, or storage gives no answer.
     """
     all_of_them = _JoinedConversations()
     try:
@@ -92,13 +92,13 @@ def _capture_of(manifest: Manifest, facts: Facts) -> CaptureFacts:
 
 
 class _Places:
-    """Maps the numbers of a conversation, and its frames, to those of the dataset."""
+    """Converts the numbers and frames of one conversation to those of the dataset."""
 
     def __init__(self, one: ConversationFacts) -> None:
         self.base = one.number << NUMBER_SHIFT
         shifted = range(self.base, self.base + (1 << NUMBER_SHIFT))
         self.numbers = Renumbering(dict.fromkeys(("sessions", "smb_logons", "rpc_logons", "channels"), shifted))
-        # Sources have the numbers of their places in the manifest.
+        # A source's number is its index in the manifest.
         self._files = one.files
         self._stay = one.files == list(range(len(one.files)))
         self._contexts: dict[int, Context] = {}
@@ -110,7 +110,7 @@ class _Places:
         return tuple(map(self.frame, frames))
 
     def event(self, event: Any) -> Any:
-        """An event of a conversation with frames and numbers of the dataset."""
+        """Returns an event of a conversation with the frames and numbers of the dataset."""
         return replace(self.numbers.event(event), frames=self.frames(event.frames))
 
     def call(self, call: Call, context: int, context_of: Sequence[Context]) -> Call:
@@ -139,7 +139,7 @@ class _Places:
         return Pdus(self._moved(pdus.whole), pdus.stops, pdus.bounds, pdus.step, pdus.plains, pdus.unsealed)
 
     def _moved(self, data: TracedBytes) -> TracedBytes:
-        """Traced bytes of a conversation with the frames of the dataset as their origin."""
+        """Returns traced bytes of a conversation with frames of the dataset as their origin."""
         out, sharing = bytearray(), 0
         for frame, start, length in PACKED_EXTENT.iter_unpack(data.packed_origins):
             is_count = not sharing and frame & PACKED_SHARED
@@ -149,7 +149,7 @@ class _Places:
 
 
 class _JoinedConversations:
-    """The analyses of a dataset's conversations, put together."""
+    """Joins the analyses of a dataset's conversations."""
 
     def __init__(self) -> None:
         self.numbers = array("q")
@@ -163,7 +163,7 @@ class _JoinedConversations:
         self._secrets_given = False
 
     def add_conversation(self, analysis: Analysis, places: _Places) -> None:
-        """Adds the analysis of one conversation to the joined one."""
+        """Adds the analysis of one conversation to the joined analysis."""
         calls = analysis.calls
         views = np.array(calls.views, np.int64)
         views[views >= 0] += len(self._states)
@@ -182,7 +182,7 @@ class _JoinedConversations:
         self._secrets_given |= analysis.secrets_given
 
     def analysis(self, capture: CaptureFacts, problems: Sequence[Problem]) -> Analysis:
-        """Returns the joined analysis of all conversations, in the order of time."""
+        """Returns the joined analysis of all conversations, its calls in the order of time."""
         order = call_order(self._calls, range(len(self.numbers)))
         learner, follower = CatalogLearner(), KeyFollower()
         for at in order:

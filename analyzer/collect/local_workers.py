@@ -1,4 +1,4 @@
-"""Stages on this machine: processes that each talk to this one through a pipe of their own. No port is opened.
+"""Runs stages of `collect` in worker processes on this machine, each behind a pipe of its own. No port is opened.
 
 Keys travel through these pipes and stay in the memory of the processes.
 """
@@ -37,19 +37,19 @@ KILLED = "each worker that tried was killed (out of memory, perhaps: the limit i
 _LEAST_MEMORY = 256 << 20
 _UNITS = {"": 1, "B": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _UNITS |= {f"{unit}I": 1 << 10 * power for power, unit in enumerate("KMGT", 1)}
-# So many workers in a row may end while they start.
+# The run fails if this many workers in a row end while they start.
 _MOST_STARTS = 5
 # The limit that a control group sets for the memory of its processes (Linux, cgroup v2).
 _GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 class TaskError(Exception):
-    """Why a task of a collection ended for good, in a sentence."""
+    """Says in a sentence why a task of a collection failed finally."""
 
 
 def reason_of(error: BaseException) -> str:
-    """Why a task of a collection ended, in words. The text of an exception that nobody foresaw may hold anything: its kind is
-    stated."""
+    """Says in words why a task of a collection failed. For an unforeseen exception it states only the kind, since the text may hold
+    anything."""
     if isinstance(error, MemoryError):
         return "memory ran out"
     if isinstance(error, InputError | OSError | TaskError):
@@ -58,14 +58,14 @@ def reason_of(error: BaseException) -> str:
 
 
 class _Attempt(Struct, frozen=True):
-    """A task for a worker, and how often it was tried before."""
+    """A task for a worker, and how many attempts failed before."""
 
     task: Any
     failures: int = 0
 
 
 class _Worker(StartedProcess):
-    """A worker process, the task that it has, and whether it has started to the end."""
+    """A worker process, its present task, and whether it has finished starting."""
 
     def __init__(self, keyring: Keyring, keys: str, memory: int) -> None:
         super().__init__(_work, keyring, keys, memory, variables=_ENVIRONMENT)
@@ -79,8 +79,8 @@ class _Worker(StartedProcess):
 
 
 class LocalWorkers:
-    """Runs stages in processes of this machine (`collect_run.Executor`): so many, one for each core if not given, each with so much
-    memory. A task that fails, or whose process ends, is tried again up to `retries` times."""
+    """Runs the stages of `collect` in processes of this machine (`collect_run.Executor`). `workers` is their number (default: one
+    for each core), `memory` the limit of each. A task that fails, or whose process ends, is tried again up to `retries` times."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class LocalWorkers:
         memory: str | None = None,
         retries: int,
     ) -> None:
-        """Raises `InputError` where `memory` is no size, or one with which no worker could work."""
+        """Raises `InputError` if `memory` is no size, or too small for a worker."""
         self._most = workers or os.cpu_count() or 1
         self._of_each = keyring, keys, memory_of(memory, self._most)
         self._retries = retries
@@ -125,7 +125,7 @@ class LocalWorkers:
             self._workers.pop().end()
 
     def _hand_out(self, function: Callable[[Any], Any], waiting: deque[_Attempt]) -> None:
-        """Gives each idle worker process a task; starts workers as long as there are tasks for them."""
+        """Gives each idle worker process a task; starts more workers while tasks wait."""
         for worker in [worker for worker in self._workers if worker.attempt is None and not worker.process.is_alive()]:
             # It ended while it had nothing to do, which is no attempt at the next task.
             self._workers.remove(worker)
@@ -145,7 +145,7 @@ class LocalWorkers:
             idle.pop().give(function, waiting.popleft())
 
     def _answers(self) -> Iterator[tuple[_Attempt, Any]]:
-        """Waits for worker processes; yields the tasks that ended, each with its result or the exception that it ended in."""
+        """Waits for worker processes; yields the tasks that ended, each with its result or exception."""
         by_pipe = {worker.pipe: worker for worker in self._workers if worker.attempt is not None}
         for pipe in wait(list(by_pipe)):
             worker = by_pipe[pipe]  # type: ignore[index]
@@ -178,7 +178,7 @@ class LocalWorkers:
 
 
 def _work(pipe: Connection, keyring: Keyring, keys: str, memory: int) -> None:
-    """What a worker process does: a task after the other, until the other end of its pipe is closed."""
+    """Runs in a worker process: performs one task after the other, until the other end of the pipe is closed."""
     works_for_parent()
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     HELD[keys] = keyring
@@ -198,7 +198,7 @@ def _work(pipe: Connection, keyring: Keyring, keys: str, memory: int) -> None:
 
 
 def memory_of(given: str | None, workers: int) -> int:
-    """How many bytes of memory each of so many worker processes may have; their share of what there is if not given."""
+    """Returns how many bytes of memory each of `workers` processes may have: as given, else its share of the machine's memory."""
     if given is None:
         return max(_memory_there_is() // workers, _LEAST_MEMORY)
     text = given.strip().upper()

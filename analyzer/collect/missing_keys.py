@@ -1,6 +1,6 @@
-"""What no key opened in a conversation, and whether keys that are given now may open it.
+"""Finds what no key opened in a conversation, and whether the keys of this run may open it.
 
-Nothing of a key is kept in a dataset, so it cannot say which keys were tried. It says what stayed sealed, by account, and keeps a
+The dataset holds nothing of a key, so it cannot say which keys were tried. It says what stayed sealed, by account, and keeps a
 digest of the names that keys were given for: a name is no secret (`Keyring.names`).
 """
 
@@ -20,8 +20,8 @@ _SERVICE = "krb5"
 
 
 def lacking_of(analysis: Analysis) -> list[str]:
-    """What stayed sealed, by what would open it: accounts as they were claimed ("" where none was captured), SMB sessions (`0x1d`),
-    and `krb5`."""
+    """Lists what stayed sealed in a conversation by the key it lacks: claimed accounts ("" if none was captured), SMB sessions
+    (`0x1d`), and `krb5`."""
     return sorted(set(_lacking(analysis)))
 
 
@@ -46,13 +46,13 @@ def _who(mechanism: str | None, identity: Identity | None) -> str:
 
 
 def names_given(keyring: Keyring, files: Iterable[str]) -> str:
-    """A digest of the names that keys were given for (users, principals, sessions), and of files that carry secrets."""
+    """Returns a digest of the names that keys were given for (users, principals, sessions), and of files that carry secrets."""
     return sha256(msgspec.msgpack.encode((sorted(keyring.names), sorted(files)))).hexdigest()
 
 
 def may_open(lacking: Sequence[str], keyring: Keyring) -> bool:
-    """Whether a key is given by the very name of something that stayed sealed (account, service, session): a key that was wrong
-    may be right now."""
+    """Tells whether a key is given by the name of an account or SMB session that stayed sealed. A key that was wrong before may be
+    right now."""
     return any(_fits(name, keyring) for name in lacking if name != _SERVICE)
 
 

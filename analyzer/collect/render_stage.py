@@ -1,7 +1,7 @@
-"""The third stage: the case of a conversation in, its rows of the dataset's tables out, as Parquet by day and server.
+"""The third stage of `collect`: reads the case of a conversation and writes its table rows, as Parquet by day and server.
 
-Numbers of calls, sessions, handles, series and channels are those of the conversation, with its own number in front, so that they
-are unique in the dataset, and stay what they are when it grows.
+Numbers of calls, sessions, handles, series and channels are those of the conversation with its own number in front. So they are
+unique in the dataset, and never change when it grows.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.sessions import Sessions
 
-# Rows of a table that wait to be written, and a Parquet file is of.
+# Rows of a Parquet file: as many wait until they are written.
 ROWS_OF_FILE = 100_000
-# Rows of one table that are worked on at a time: text takes several times what names do.
+# Rows and records that are worked on at a time: text takes several times the memory of categories.
 _ROWS_AT_ONCE, _RECORDS_AT_ONCE = 10_000, 2_000
-# What has frames and the files that they are of.
+# Records with frames and the numbers of their files.
 _Shown = TypeVar("_Shown", HostMark, HostProgram)
 # Table, day and server of rows.
 _Place = tuple[str, str, str]
-# What rows of no day or server are in: pandas refuses the name that other readers take for null.
+# Directories for rows without a day or server: pandas refuses the name that other readers take for null.
 NO_DAY, NO_SERVER = "1970-01-01", "none"
 _NUMBERS = {
     "number",
@@ -71,7 +71,7 @@ _NUMBERS = {
 }
 # Names of a letter or word with a number behind it.
 _NAMES = {"handle", "logon", "auth_logon", "auth_later_logon"}
-# Where calls are named in words, and how.
+# Patterns of call numbers in texts, with the columns of these texts, by table.
 _IN_WORDS: Mapping[str, Mapping[re.Pattern[str], tuple[str, ...]]] = {
     "problems": {re.compile(r"(?<=\bcall #)\d+"): ("text",)},
     "findings": {re.compile(r"(?<=\bcall )\d+"): ("message", "expected", "seen")},
@@ -80,7 +80,7 @@ _TIME = pl.Datetime("ns", "UTC")
 
 
 def render(task: RenderTask) -> RowsFacts:
-    """Renders a conversation: writes its rows of the dataset's tables. Raises `StoreError` where the dataset cannot be written."""
+    """Writes one conversation's rows of the dataset's tables. Raises `StoreError` if the dataset cannot be written."""
     began = process_time()
     store, one = Store(task.job.dataset), task.conversation
     assert one.state is not None, "what has no case has no rows"
@@ -102,7 +102,7 @@ def render(task: RenderTask) -> RowsFacts:
 
 
 def in_dataset(host: HostRecord, files: Sequence[int]) -> HostRecord:
-    """A host record whose frames are of the files of the dataset with these numbers."""
+    """Returns a host record with its frames numbered by the files of the dataset; `files` has their numbers."""
 
     def placed(one: _Shown) -> _Shown:
         given = one.frame_files
@@ -114,7 +114,7 @@ def in_dataset(host: HostRecord, files: Sequence[int]) -> HostRecord:
 
 @contextmanager
 def opened(store: Store, state: str) -> Iterator[Analysis]:
-    """The saved case of a conversation, fetched where it lies in object storage."""
+    """Opens the saved case of a conversation; fetches it first from object storage."""
     if store.local is not None:
         yield open_case(store.local / state)
         return
@@ -123,7 +123,7 @@ def opened(store: Store, state: str) -> Iterator[Analysis]:
 
 
 def _tables(analysis: Analysis, profile: str, facts: RowsFacts) -> Iterator[tuple[str, Iterator[pl.DataFrame]]]:
-    """The tables of a conversation, each in pieces. What its audit counts is noted when its findings were read."""
+    """Yields the tables of a conversation, each in pieces. Notes the audit's counts after its findings were read."""
     calls = CallRecords(analysis, for_json=True)
     yield "calls", _in_pieces(CallRecord, calls.records_of(range(1, len(analysis.calls) + 1)))
     yield "samples", tables_of(Samples(analysis))
@@ -139,18 +139,18 @@ def _tables(analysis: Analysis, profile: str, facts: RowsFacts) -> Iterator[tupl
 
 
 def _in_pieces(kind: type[Record], records: Iterator[Record]) -> Iterator[pl.DataFrame]:
-    """A table of records in parts of some rows: what waits to become columns takes ten times what they do."""
+    """Yields a table of records in pieces of some rows: records take ten times the memory of columns."""
     while (table := table_of_records(kind, islice(records, _RECORDS_AT_ONCE))).height:
         yield table
 
 
 def findings_of(audit: Audit, analysis: Analysis) -> Iterator[FindingRecord]:
-    """The records of the findings of a conversation's audit."""
+    """Yields the finding records of a conversation's audit."""
     return (finding_record(one, analysis.capture) for one in audit.findings())
 
 
 def add_judged(judged: dict[str, Judged], audit: Audit) -> None:
-    """Adds what a conversation's audit counted of each requirement, once its findings were read."""
+    """Adds the audit's counts for each requirement in a conversation to `judged`, once its findings were read."""
     for requirement, found in audit.coverage.items():
         if found.counts or found.excused or found.accepted or found.reasons:
             counts = {outcome.name: count for outcome, count in found.counts.items()}
@@ -159,13 +159,13 @@ def add_judged(judged: dict[str, Judged], audit: Audit) -> None:
 
 
 class Numbering(Struct, frozen=True):
-    """The numbers of a conversation as those of the dataset: its own number, and the numbers of the files its frames are of."""
+    """Converts the numbers in a conversation's tables to those of the dataset, by its number and those of its files."""
 
     number: int
     files: list[int]
 
     def numbered_table(self, name: str, table: pl.DataFrame) -> pl.DataFrame:
-        """The table of this name with numbers of the dataset in place of the conversation's; names are text."""
+        """Returns this table of a conversation with the numbers of the dataset; categories become text."""
         table = table.cast({pl.Categorical: pl.String})
         for pattern, columns in _IN_WORDS.get(name, {}).items():
             named = pl.col(*columns).map_elements(partial(pattern.sub, self._shifted), pl.String)
@@ -186,7 +186,7 @@ class Numbering(Struct, frozen=True):
         if name in _NAMES:
             return [get(name).str.replace(r"^([a-z]+)(\d+)$", f"${{1}}{self.number}-${{2}}")]
         if name.endswith("frame_files"):
-            # They are left out where there is but one.
+            # With a single file, the record leaves out its number.
             alone = get(f"{name.removesuffix('frame_files')}frames").list.eval(pl.element() * 0 + self.files[0])
             numbered = pl.element().replace_strict(
                 range(len(self.files)), self.files, default=None, return_dtype=pl.Int64
@@ -196,7 +196,7 @@ class Numbering(Struct, frozen=True):
 
 
 class _ConversationTables:
-    """Gathers the rows of a conversation by table, day and server, and writes them as Parquet."""
+    """Gathers the table rows of a conversation by table, day and server, and writes them as Parquet."""
 
     def __init__(self, store: Store, job: Job, conversation: ConversationFacts, facts: RowsFacts) -> None:
         self._store, self._job, self._of, self._facts = store, job, conversation, facts
@@ -205,7 +205,7 @@ class _ConversationTables:
         self.finish = self._waiting.finish
 
     def add_rows(self, name: str, tables: Iterator[pl.DataFrame], analysis: Analysis) -> None:
-        """Adds the rows of a table, some at a time, with the numbers of the dataset, by the day and server that they are of."""
+        """Adds rows to a table, some at a time, with the numbers of the dataset, by their day and server."""
         for table in chain.from_iterable(table.iter_slices(_ROWS_AT_ONCE) for table in tables):
             moment = pl.lit(self._of.first_time_ns or 0).cast(_TIME)
             if name == "findings":
@@ -230,12 +230,12 @@ class _ConversationTables:
 
 
 def partition(day: str, server: str) -> str:
-    """The directories of a day (none for what is of no day) and server in a dataset, as readers of partitioned tables know them."""
+    """Returns the path of a server, and of a day if given, in a dataset: `day=.../server=...`, as partitioned tables have it."""
     return f"{f'day={day}/' if day else ''}server={quote(server, safe='._-')}"
 
 
 def write_table(store: Store, job: Job, table: str, pattern: str, rows: pl.DataFrame) -> TableFile:
-    """Writes a Parquet file of the dataset, to where the run keeps what is not committed; its digest takes the place of `{}`."""
+    """Writes one Parquet file of the dataset to the staging directory of the run. Its digest replaces `{}` in `pattern`."""
     with store.keeping(f"{job.staging}/{pattern}") as out:
         stored(rows).write_parquet(out.file)
     return TableFile(table, out.name.removeprefix(f"{job.staging}/"), rows.height, out.size)

@@ -1,6 +1,6 @@
-"""What the stages of a collection state, and what each of them is given: plain values that travel between processes and are stored.
+"""The tasks and facts of the stages of `collect`: plain values that travel between processes and are stored.
 
-Frames are ids (`core.frame_ids`) whose file is the number of the source in the dataset, which it keeps for ever.
+Frames are ids (`core.frame_ids`) whose file is the number of the source in the dataset. That number never changes.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Window = tuple[int | None, int | None]
 
 
 class Job(Struct, frozen=True):
-    """What all tasks of a run of `collect` share: the dataset's URL, limits, how often a read is tried again, the profile of the
-    audit, by what name workers hold the keys (`keys`), and what the run is called."""
+    """The settings that all tasks of a run of `collect` share. `retries` is how often a failed read is tried again, `profile` that
+    of the audit, and `keys` the name by which workers hold the keys."""
 
     dataset: str
     limits: Limits
@@ -41,8 +41,8 @@ class Job(Struct, frozen=True):
 
     @property
     def staging(self) -> str:
-        """The directory in the dataset where the tables of the run are, until they take their place: other programs read all that
-        is in the directories of tables."""
+        """Returns the directory in the dataset that holds the run's tables until the commit: other programs read everything in the
+        directories of tables."""
         return f"_staging/{self.run}"
 
 
@@ -50,14 +50,14 @@ class Job(Struct, frozen=True):
 
 
 class CutTask(Struct, frozen=True):
-    """A capture file to be cut, by what is known of it before."""
+    """A capture file to cut into pieces, with what is known of it."""
 
     job: Job
     facts: FileFacts
 
 
 class KindFacts(Struct, frozen=True):
-    """The frames of one kind in a capture file: where their pieces lie, whether any has TCP data, and the digest of these
+    """The frames of one kind (pair of hosts) in a capture file: places of their pieces, whether any has TCP data, digest of the
     pieces."""
 
     kind: FrameKind
@@ -67,11 +67,11 @@ class KindFacts(Struct, frozen=True):
 
 
 class FileFacts(Struct):
-    """What cutting a capture file gave. First there are its number, its source, the times that are read of it (`window`), where it
-    was captured, if that was given (`site`), and flows that are ours by what other files hold (`wanted`).
+    """The facts that cutting gives of a capture file. Known before: its number, its source, the times that are read of it
+    (`window`), where it was captured, if given (`site`), and flows that other files show to be ours (`wanted`).
 
-    `pieces` is the name of the object with its pieces, `met` where in it the numbers of the TCP flows lie that are not ours by
-    port, `recognised` those that are ours by content. `opens_ns` is the time of its first frame. `flows` are the numbers of its
+    `pieces` is the name of the object with its pieces. `met` says where in it the numbers of the TCP flows lie that are not ours by
+    port; `recognised` are those that are ours by content. `opens_ns` is the time of its first frame. `flows` are the numbers of its
     flows that are ours, `begun` those whose first segment is among its frames, `known_as` is what machines state of themselves.
     These three show whether two files have the same machines (`capture_sites`). `set_back` are the numbers of the frames before
     which the clock went back.
@@ -120,7 +120,8 @@ class MetTask(Struct, frozen=True):
 
 
 class FilePart(Struct, frozen=True):
-    """What a conversation has of a file: pieces of its own, and of KDCs that its hosts asked. `set_back` as for `FileFacts`."""
+    """A conversation's pieces in one capture file: its own, and those of KDCs that its hosts asked. `set_back` as for
+    `FileFacts`."""
 
     number: int
     name: str
@@ -132,12 +133,12 @@ class FilePart(Struct, frozen=True):
 
     @property
     def content(self) -> bytes:
-        """The digest of the pieces of a conversation in one file."""
+        """Returns the digest of the conversation's pieces in this capture file."""
         return sha256(b"".join([*(one.digest for one in self.own), b"kdc", *(one.digest for one in self.kdc)])).digest()
 
 
 class AnalyseTask(Struct, frozen=True):
-    """A conversation to be analysed; `parts` in the order of files. `secret_files` are those that carry secrets."""
+    """A conversation to analyse; `parts` in the order of files. `secret_files` are the capture files that carry secrets."""
 
     job: Job
     number: int
@@ -151,19 +152,19 @@ class AnalyseTask(Struct, frozen=True):
 
     @property
     def inputs(self) -> str:
-        """The digest of the pieces that a conversation is analysed from."""
+        """Returns the digest of the pieces that a conversation is analysed from."""
         parts = [(part.number, part.opens_ns, part.content) for part in self.parts]
         return sha256(msgspec.msgpack.encode((self.pairs, parts))).hexdigest()
 
 
 class ConversationFacts(Struct):
-    """What the analysis of a conversation from `inputs` gave. `state` is the name of its case (None: there is nothing in it),
-    `files` the numbers of the sources its frames are of, in the order that its own frame ids have. `links` are numbers of what
-    pairs of hosts may share (`analyse_stage`): those that share one are one conversation. `sessions` are numbers of the SMB
-    sessions it has, `bound` of those that its channels asked for and that it has not: with the conversations that have them it is
-    one. `readable` counts the requests and responses whose stubs are not sealed, `lacking` says what no key opened, and `tried`
-    whose keys there were (`missing_keys`). `known_as` is what servers state of themselves, by the number of the file. `rows` is
-    what was written of it in the tables, None until it is."""
+    """The facts that the analysis of a conversation from `inputs` gives. `state` is the name of its case (None: it is empty),
+    `files` the numbers of the sources of its frames, in the order that its own frame ids have. `links` are numbers of what pairs of
+    hosts may share (`analyse_stage`): pairs that share one are one conversation. `sessions` are numbers of its SMB sessions,
+    `bound` of those that its channels ask for but that it lacks: it is one with the conversations that have them. `readable` counts
+    the requests and responses whose stubs are not sealed, `lacking` says what no key opened, and `tried` whose keys there were
+    (`missing_keys`). `known_as` is what servers state of themselves, by the number of the file. `rows` is what was written of it in
+    the tables, None until then."""
 
     number: int
     pairs: tuple[Pair, ...]
@@ -195,8 +196,8 @@ class ConversationFacts(Struct):
 
 
 class RenderTask(Struct, frozen=True):
-    """A conversation whose rows in the dataset are to be written. `first_time_ns` is the time of the first frame of the dataset;
-    `key` changes with whatever its rows depend on."""
+    """A conversation whose table rows are to be written. `first_time_ns` is the time of the dataset's first frame; `key` changes
+    with whatever its rows depend on."""
 
     job: Job
     conversation: ConversationFacts
@@ -216,7 +217,7 @@ class TableFile(Struct, frozen=True):
 
 
 class Judged(Struct):
-    """What an audit counted of one requirement in a conversation."""
+    """The audit's counts for one requirement in a conversation."""
 
     counts: dict[str, int] = field(default_factory=dict)
     excused: int = 0
@@ -231,7 +232,8 @@ class Judged(Struct):
 
 
 class RowsFacts(Struct):
-    """What was written of a conversation to the dataset under a key: files of rows, and what goes into tables of the whole."""
+    """The rows that were written to the dataset for a conversation, under a key: their files, and its share of the whole's
+    tables."""
 
     key: str
     files: list[TableFile] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What waits to be written: that of a key once it is large enough, the largest where all that wait are too large."""
+"""Gathers frames or rows in batches by key, until a batch is large enough to be written."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ Item = TypeVar("Item")
 
 
 class WaitingBatches(Generic[Key, Item]):
-    """Gathers items to be written (frames, rows) by key, until the batch of a key is large enough. Those of a key are written,
-    in their order, when they have the size `enough`; the largest are, as long as all that wait have more than `most`."""
+    """Gathers items to be written (frames, rows) by key. Writes the batch of a key, in order, when it reaches the size `enough`;
+    writes the largest batches while all together exceed `most`."""
 
     def __init__(self, write: Callable[[Key, list[Item]], None], enough: int, most: int) -> None:
         self._write_items, self._enough, self._most = write, enough, most
@@ -29,7 +29,7 @@ class WaitingBatches(Generic[Key, Item]):
             self.write(max(self._sizes, key=self._sizes.__getitem__))
 
     def last(self, key: Key) -> Item | None:
-        """The item that was added last of a key, if its batch still waits to be written."""
+        """Returns the newest item of a key whose batch still waits to be written, else None."""
         return self._items[key][-1] if key in self._items else None
 
     def write(self, key: Key) -> None:

@@ -1,4 +1,4 @@
-"""The tables that are of no one conversation: hosts, coverage, metadata, and problems of files and of the whole."""
+"""Writes the dataset's tables that belong to no single conversation: hosts, coverage, and problems of files and of the whole."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from analyzer.screens.formats.table_schema import table_of_records
 from analyzer.transport.packet.frame_tallies import Tallies
 
 _IN_A_FILE = "name resolution in the capture file"
-# As an audit keeps them.
+# The same limit as in an audit.
 _MOST_REASONS = 5
 
 
@@ -41,8 +41,8 @@ def write_shared(
     names: Mapping[int, str],
     problems: Sequence[Problem],
 ) -> list[TableFile]:
-    """Writes the dataset's tables that are of no one conversation, each as one file of the run. `sites` has the site of each file,
-    `names` what each is called."""
+    """Writes the dataset's hosts, coverage and problems tables, each as one file of the run. `sites` has the site of each file,
+    `names` the name of each site."""
     hosts = [
         table_of_records(HostRecord, of_site).with_columns(pl.lit(names[site]).alias("site"))
         for site, of_site in hosts_of(facts, sites).items()
@@ -57,8 +57,7 @@ def write_shared(
 
 
 def hosts_of(facts: Facts, sites: Mapping[int, int]) -> dict[int, list[HostRecord]]:
-    """The host records of each site, one an address: what any conversation states of it, then the names that capture files
-    carry."""
+    """Returns the host records of each site, one a machine, from conversations and from the names that capture files carry."""
     found: dict[int, list[HostRecord]] = defaultdict(list)
     for one in facts.conversations:
         if one.rows is not None:
@@ -71,8 +70,7 @@ def hosts_of(facts: Facts, sites: Mapping[int, int]) -> dict[int, list[HostRecor
 
 
 def merged_hosts(hosts: Iterable[HostRecord]) -> Iterator[HostRecord]:
-    """One host record a machine at an address, with all that is stated of it; those whose marks contradict each other stay
-    apart."""
+    """Merges host records of the same address into one a machine. Records with contradicting marks stay apart."""
     found: dict[str, list[HostRecord]] = {}
     for host in sorted(hosts, key=lambda host: (host.first_time_ns is None, host.first_time_ns or 0)):
         known = found.setdefault(host.ip, [])
@@ -87,7 +85,7 @@ def merged_hosts(hosts: Iterable[HostRecord]) -> Iterator[HostRecord]:
 
 
 def _both(one: HostRecord, other: HostRecord) -> HostRecord:
-    """Two host records as one: what is stated here and, from no earlier time on, there."""
+    """Merges two host records of one machine; `other` begins no earlier."""
     times = one.last_time_ns, other.last_time_ns
     listed = (
         name
@@ -108,7 +106,7 @@ def _both(one: HostRecord, other: HostRecord) -> HostRecord:
 
 
 def _joined(programs: Iterable[HostProgram]) -> Iterator[HostProgram]:
-    """The programs of joined hosts, each once, as the connection shows it that shows most, the first of these."""
+    """Merges the client programs of joined host records, each once, with the connection that shows it best."""
     found: dict[str, list[HostProgram]] = {}
     for one in programs:
         found.setdefault(one.name, []).append(one)
@@ -123,7 +121,7 @@ def _frame_ids(program: HostProgram) -> tuple[int, ...]:
 
 
 def _shown_by_both(one: HostMark, other: HostMark) -> HostMark:
-    """A host's mark with the first frames of either conversation."""
+    """Merges a host's mark that two conversations show, with the first frames of both."""
     places: set[tuple[int, int]] = set()
     for mark in (one, other):
         assert not isinstance(mark.frame_files, UnsetType)
@@ -133,7 +131,7 @@ def _shown_by_both(one: HostMark, other: HostMark) -> HostMark:
 
 
 def coverage_of(counted: Iterable[Mapping[str, Judged]]) -> Iterator[CoverageRecord]:
-    """The records of coverage: every requirement of the audit, with what was counted of it here and there."""
+    """Yields a coverage record for every requirement of the audit, from the counts of all conversations."""
     judged: dict[str, Judged] = {}
     for one in counted:
         for requirement, found in one.items():
@@ -157,7 +155,7 @@ def coverage_of(counted: Iterable[Mapping[str, Judged]]) -> Iterator[CoverageRec
 
 
 def problems_of(files: Sequence[FileFacts], conversations: Iterable[ConversationFacts]) -> Iterator[Problem]:
-    """The problems of a dataset: what is wrong with files, then what is counted over the whole."""
+    """Yields the problems of a dataset: first those of capture files, then those counted over the whole."""
     whole = Tallies()
     for file in files:
         yield from file.problems

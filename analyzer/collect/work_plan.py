@@ -1,4 +1,4 @@
-"""What there is to do: files that are new, conversations they touch, and which pairs of hosts are one conversation."""
+"""Plans a run of `collect`: which files to read, which conversations they touch, and which pairs of hosts are one conversation."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Node = tuple[int, str, str]
 def reading(
     sources: Sequence[SourceFile], known: Sequence[FileFacts], window: Window, damaged: Collection[str] = ()
 ) -> dict[int, SourceFile]:
-    """The capture files that a run of `collect` is to read, by number. A file is known by its URL, size and version; one that could
-    not be read whole, was read for other times, or of which the pieces are damaged, is read again. Numbers stay; what is new gets
-    the next."""
+    """Returns the capture files that this run of `collect` must read, by number. A file is known by its URL, size and version. It
+    is read again if it could not be read whole, was read for other times, or its pieces are damaged. Known files keep their
+    numbers; new ones get the next."""
     by_url = {facts.source.url: facts for facts in known}
     next_number = max((facts.number for facts in known), default=-1) + 1
     new: dict[int, SourceFile] = {}
@@ -32,14 +32,14 @@ def reading(
 
 
 def hull(one: Window, other: Window) -> Window:
-    """The window of time that holds both windows."""
+    """Returns the smallest window of time that holds both windows."""
     since = None if one[0] is None or other[0] is None else min(one[0], other[0])
     until = None if one[1] is None or other[1] is None else max(one[1], other[1])
     return since, until
 
 
 class PieceIndex:
-    """Where the pieces of every pair of hosts lie, over all capture files. `sites` has the site of each file."""
+    """Finds the pieces of every pair of hosts in all capture files. `sites` has the site of each file."""
 
     def __init__(self, files: Sequence[FileFacts], sites: Mapping[int, int]) -> None:
         # As one reading of all files orders them: by the time of the first frame, then by name.
@@ -47,7 +47,7 @@ class PieceIndex:
             (facts for facts in files if facts.pieces is not None and facts.opens_ns is not None),
             key=lambda facts: (facts.opens_ns, facts.source.url),
         )
-        # By pair of hosts, and by host that asked a KDC: at which of the files, and what is of it there.
+        # By pair of hosts, and by host that asked a KDC: the index of each file and the facts of the frames there.
         self._own: dict[Node, list[tuple[int, KindFacts]]] = defaultdict(list)
         self._kdc: dict[tuple[int, str], list[tuple[int, KindFacts]]] = defaultdict(list)
         # The pairs of hosts that sent each other data.
@@ -63,7 +63,7 @@ class PieceIndex:
                     self._kdc[site, one.kind.client].append((at, one))
 
     def parts(self, nodes: Sequence[Node]) -> list[FilePart]:
-        """What a conversation is read from: its own pieces, and those of other pairs in which its hosts asked a KDC."""
+        """Returns the pieces that a conversation is read from: its own, and those in which its hosts asked a KDC."""
         found: dict[int, tuple[list[KindFacts], list[KindFacts]]] = defaultdict(lambda: ([], []))
         for node in nodes:
             for at, one in self._own[node]:
@@ -82,13 +82,13 @@ class PieceIndex:
 
 
 class Groups:
-    """Which pairs of a site are one conversation: those that a fact links, and those that are linked to the same."""
+    """Groups the pairs of hosts of a site into conversations: linked pairs are one, also over others."""
 
     def __init__(self) -> None:
         self._above: dict[Node, Node] = {}
 
     def conversation_of(self, pair: Node) -> Node:
-        """The pair of hosts that stands for the conversation of this one, the first of them."""
+        """Returns the first pair of hosts of the conversation that this pair belongs to; it stands for the conversation."""
         found = pair
         while (above := self._above.get(found, found)) != found:
             found = above
@@ -107,8 +107,8 @@ def grouped(
 ) -> list[tuple[Node, ...]]:
     """Groups pairs of hosts into conversations, by what files and earlier analyses link.
 
-    Conversations of a site are one that share what is known by identity, or of which one has a channel of a session that the other
-    has. Sessions that are alike and were each set up are not joined."""
+    Conversations of a site are one if they share a link, or if a channel of one binds to an SMB session of the other. Sessions that
+    are alike and were each set up are not joined."""
     groups = Groups()
     for file in files:
         for linked in file.links:

@@ -77,7 +77,7 @@ class FailOn(StrEnum):
 
 
 def _percentage(text: str | float) -> float:
-    """The share that an option of the audit gives as `80` or `80%`."""
+    """Reads the share that an option of `audit` gives as `80` or `80%`."""
     try:
         share = float(str(text).removesuffix("%")) / 100
     except ValueError:
@@ -239,7 +239,7 @@ def _audited(
 
 
 def _write_baseline(judged: Audit, path: Path, destination: Destination) -> NoReturn:
-    """Writes the findings of an audit as a baseline of what is accepted, and ends the command."""
+    """Writes a baseline that accepts the findings of an audit, and ends the `audit` command."""
     from analyzer.questions.audit.accepted_findings import baseline_json
 
     document, count = baseline_json(judged.findings())
@@ -249,14 +249,14 @@ def _write_baseline(judged: Audit, path: Path, destination: Destination) -> NoRe
 
 
 class _Contract(Struct, frozen=True):
-    """What a user asks of an audit (the mildest verdict that fails it), and the exit code that answers."""
+    """The demands of a user on an audit, such as the mildest verdict that fails it; decides the exit code of `audit`."""
 
     fail_on: FailOn
     min_coverage: float | None
     allow_undecrypted: bool
 
     def exit_of(self, judged: Audit) -> int:
-        """The exit code of an audit whose findings are exhausted: what was found goes before what was not there."""
+        """Returns the exit code of an exhausted audit: violations come before lacking judgements."""
         from analyzer.questions.audit.rule_verdicts import Outcome
         from analyzer.screens.viewmodel.nothing_to_read import nothing_decrypted
 
@@ -286,7 +286,7 @@ def _write(
     writing: Writing,
     captures: Collection[str],
 ) -> list[str]:
-    """Writes the findings of an audit. Returns what of the captures could not be read a second time, in sentences."""
+    """Writes the findings of an audit. Returns sentences about captures that could not be read a second time."""
     from analyzer.core.output.json import line
 
     lost: list[str] = []
@@ -309,7 +309,7 @@ def _write(
 
 
 def _plain(form: AuditFormat) -> str:
-    """The output form of an audit, for what is no list of findings."""
+    """Returns the output form of an `audit` that lists no findings; refuses forms that are for findings only."""
     if form not in _EVERYWHERE:
         raise typer.BadParameter(f"{form.value} is for findings", param_hint="--format")
     return form.value
@@ -329,7 +329,7 @@ def _matrix(
     form: AuditFormat,
     writing: Writing,
 ) -> int:
-    """Audits captures one by one and writes the matrix of their requirements. Returns the gravest of the exit codes."""
+    """Audits captures one by one and writes the matrix of their requirements. Returns the gravest exit code."""
     from analyzer.screens.views.audit import MatrixView
 
     shown = _plain(form)

@@ -144,7 +144,7 @@ def collect(
 
 @contextmanager
 def _cluster(keyring: Keyring, scheduler: str, *, keys: str, retries: int, insecure: bool) -> Iterator[Executor]:
-    """The Dask cluster that `collect` runs on, which is there already."""
+    """Connects `collect` to a Dask cluster that already runs, and yields its executor."""
     try:
         from analyzer.collect.dask_cluster import DaskExecutor, cluster
     except ImportError:
@@ -163,7 +163,7 @@ def _request(
     keys: str,
     asked: dict[str, str],
 ) -> CollectRequest:
-    """The request of the `collect` command, with the sources as they are found."""
+    """Makes the request of the `collect` command: finds its sources and reads its metadata."""
     from analyzer.collect.capture_sources import find_sources
     from analyzer.collect.collect_run import CollectRequest
     from analyzer.collect.stage_tasks_and_facts import Job
@@ -223,7 +223,7 @@ def _report(done: Done, output: str, *, repair: bool = False) -> int:
 
 
 def summary(done: Done) -> Iterator[str]:
-    """What each stage of `collect` cost, a line each."""
+    """Returns what each stage of `collect` cost, one line a stage."""
     manifest = done.manifest
     yield f"{done.read} of {len(manifest.sources)} files read; {manifest.conversations} conversations, {done.analysed} analyses"
     for reason, count in Counter(entry.reason for entry in manifest.skipped).items():
@@ -242,7 +242,7 @@ def _line(stage: StageEntry) -> str:
 
 @contextmanager
 def watching_stages() -> Iterator[Watcher | None]:
-    """The watcher of the stages of `collect`, which shows progress where somebody watches."""
+    """Yields a watcher that shows the progress of `collect` stages, if somebody watches."""
     with status_line("starting ...") as update:
         if update is None:
             yield None
@@ -263,7 +263,7 @@ class _Progress:
 
 
 def stage_words(stage: str, done: int, total: int, tasks: int, of: int, seconds: float) -> str:
-    """The progress of a stage of `collect` in words: `cut: 12.0 of 40.0 MB (30 %), 3 of 10 tasks, about 35 s left`."""
+    """Describes the progress of a stage of `collect`: `cut: 12.0 of 40.0 MB (30 %), 3 of 10 tasks, about 35 s left`."""
     words = f"{stage}: "
     if total:
         words += f"{done / 1e6:,.1f} of {total / 1e6:,.1f} MB ({100 * done // total} %), "

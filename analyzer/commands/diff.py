@@ -102,7 +102,7 @@ def diff(
 
 
 def _sides(reading: CaptureReading, selection: CallSelection, files: list[str], *, values: bool) -> Differences:
-    """What differs between two captures."""
+    """Reads both captures of `diff` and compares them."""
     from analyzer.questions.differences.difference_records import Differences
 
     if len(files) != 2:
@@ -115,7 +115,7 @@ def _sides(reading: CaptureReading, selection: CallSelection, files: list[str], 
 
 
 def _moments(at: list[Any], analysis: Analysis, *, values: bool) -> Differences:
-    """What differs between two moments of captures, for `diff`."""
+    """Compares two moments of captures, for `diff --at`."""
     from analyzer.questions.differences.difference_records import Differences
     from analyzer.questions.differences.state_at_moment import moments
 
@@ -126,14 +126,14 @@ def _moments(at: list[Any], analysis: Analysis, *, values: bool) -> Differences:
 
 
 def _new_things(baseline: Path, analysis: Analysis) -> NewThings:
-    """What in captures `diff` finds that is not usual."""
+    """Reads a baseline and finds what is new in captures, for `diff --baseline`."""
     from analyzer.questions.differences.baseline import NewThings, read_usual
 
     return NewThings(read_usual(baseline), str(baseline), analysis)
 
 
 def _write(analysis: Analysis, path: Path, destination: Destination) -> NoReturn:
-    """Writes the baseline of what is usual in captures, and ends the `diff` command."""
+    """Writes a baseline of what captures show as usual, and ends the `diff` command."""
     from analyzer.questions.differences.baseline import usual_json
 
     document, count = usual_json(analysis)

@@ -67,7 +67,7 @@ def docs(
 
 
 def _view(names: Sequence[str], known: dict[str, Path]) -> View:
-    """The view of the limits, attacks or rules of these names, for `docs`."""
+    """Returns the view of `docs` for these names: limits, attacks or audit rules."""
     from analyzer.questions.audit.audit_engine import select as selected
     from analyzer.questions.audit.rule_registry import every_rule
     from analyzer.screens.views.attack_pages import AttackList, attacks_named
@@ -88,7 +88,7 @@ def _view(names: Sequence[str], known: dict[str, Path]) -> View:
 
 
 def _title(path: Path) -> str:
-    """The first heading of a documentation page."""
+    """Returns the first heading of a documentation page."""
     with path.open(encoding="utf-8") as file:
         return next((line.lstrip("# ").rstrip() for line in file if line.startswith("# ")), path.stem)
 

@@ -95,7 +95,7 @@ def export(
 
 
 def _nothing_selected(analysis: Analysis) -> typer.Exit:
-    """Says that no call is selected for `export`, and which keys may find some."""
+    """Says that no call is selected for `export`, and which keys may find some; returns the exit of the command."""
     from analyzer.screens.viewmodel.unread_summary import key_hint
 
     hint = key_hint(analysis)
@@ -132,7 +132,7 @@ def _write_frames(
 
 
 def _no_packets(reading: CaptureReading, files: Sequence[str]) -> str | None:
-    """Why `export` cannot read captured packets again, None where it can."""
+    """Says why `export` cannot read captured packets again; None if it can."""
     for name in files:
         if name == STANDARD_OUTPUT or special_file(name) is not None:
             return f"{'standard input' if name == STANDARD_OUTPUT else name} cannot be read twice"
@@ -140,7 +140,7 @@ def _no_packets(reading: CaptureReading, files: Sequence[str]) -> str | None:
 
 
 def _secrets(reading: CaptureReading, sliced: Path | None, names: Sequence[str]) -> bytes | None:
-    """The keys of these names that `export` embeds, None where nobody asked for any."""
+    """Returns the keys of these names, which `export` embeds in a slice; None if nobody asked for any."""
     if not names:
         return None
     if sliced is None:

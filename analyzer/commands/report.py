@@ -79,7 +79,7 @@ def report(
 def _made(
     reading: CaptureReading, files: list[str], title: str | None, profile: ProfileName, *, quiet: bool = False
 ) -> tuple[Analysis, Report, ValueBlocks]:
-    """Reads captures for the page of `report`."""
+    """Reads captures, and makes the report of `report` with its blocks of values."""
     from analyzer.questions.audit.audit_engine import Audit, Profile
     from analyzer.screens.formats.report_page import value_blocks
     from analyzer.screens.views.report import Report
@@ -100,7 +100,7 @@ def _serve(
     *,
     strict: bool,
 ) -> NoReturn:
-    """Serves the `report` page of a capture that grows until it ends, or until the user ends it; both are a good end."""
+    """Serves the `report` page of a growing capture, until the capture ends or the user ends it; both are a good end."""
     from analyzer.capture.growing_file import GrowingCapture
     from analyzer.commands.shared.guard import ending_well
     from analyzer.screens.formats.report_page import LiveVersion, page_parts, write_page

@@ -52,6 +52,5 @@ def hosts(
 
 
 def _of_sessions(enough: InSessions, selection: CallSelection, reading: CaptureReading) -> InSessions:
-    """Which calls of SMB sessions the `sessions` command is to read where, as a rule, some are enough: by calls sessions are
-    selected, and all names get pseudonyms."""
+    """Returns which calls the `sessions` command reads: `enough`, or all calls, if options select calls or names get pseudonyms."""
     return enough if selection.selection.words is None and reading.pseudonyms is None else "all"

@@ -50,7 +50,7 @@ def timeline(
 
 
 def _check_streamed(selection: Selection, form: EntryFormat) -> None:
-    """Refuses as wrong usage a streamed timeline where a call can be selected, or printed, only when the whole capture was read."""
+    """Refuses a streamed timeline as wrong usage, if its selection or form needs the whole capture."""
     if form not in (EntryFormat.text, EntryFormat.jsonl):
         raise typer.BadParameter("it prints text and jsonl", param_hint="--names-from now")
     if (what := selection.needs_all) is not None:
@@ -67,7 +67,7 @@ def _stream(
     *,
     strict: bool,
 ) -> NoReturn:
-    """Prints the timeline's calls while the capture is read."""
+    """Prints the timeline's calls while the capture is read, and ends the command."""
     from analyzer.screens.views.streamed_timeline import StreamedTimeline
 
     # A line that changes would stand among the calls.

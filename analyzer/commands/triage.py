@@ -76,7 +76,7 @@ def triage(
 
     view = Triage(names, analysed, tuple(map(str, failures)), is_whole=verbose)
     if reading.hashing:
-        # What the result was made from is stated first, and found out while the files are read.
+        # The record of what the result was made from comes first, but is known only when the files were read.
         view.read()
     writing.write(view, output_format.value)
     raise typer.Exit(_exit_of(view.summary, fail_on))

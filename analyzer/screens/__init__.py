@@ -1,1 +1,1 @@
-"""What people and programs see: text, files, the page, the browser, notebooks."""
+"""The output for people and programs: text, files, the page, the browser, notebooks."""

@@ -1,4 +1,4 @@
-"""The page of `report --live`: one page, served to the browsers of this machine that have its token.
+"""Serves the page of `report --live` to the browsers of this machine that have its token.
 
 It listens on 127.0.0.1 alone. A request needs the token, which is compared in constant time, and a `Host` that is this address: a
 name that an attacker lets point here is refused (DNS rebinding). No other origin is allowed to read an answer.
@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 from analyzer.core.output.json import dumps
 
 _ADDRESS = "127.0.0.1"
-# How long a browser waits for something new before it asks again, and how long one that sends nothing is listened to.
+# How long a browser waits for a new version before it asks again, and how long the server listens to a silent one.
 _WAIT_S, _PATIENCE_S = 20.0, 30.0
 _MOST_NUMBER = 20
 # Version 0. Loading it anew by a header or an element would go to its fragment, and nowhere.
@@ -34,7 +34,7 @@ ask().catch(() => (document.querySelector("p").textContent = "Nothing was captur
 
 
 class LivePage:
-    """The present version of the live report page. `url` opens it. Use `with`: it listens from there on."""
+    """Serves the present version of the live report page, at `url`, inside a `with`."""
 
     def __init__(self) -> None:
         self.token = secrets.token_urlsafe(32)
@@ -55,7 +55,7 @@ class LivePage:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The host names by which a browser may call the server of the live page."""
+        """Returns the host names by which a browser may call the server of the live page."""
         return tuple(f"{name}:{self._server.server_port}" for name in (_ADDRESS, "localhost"))
 
     @property
@@ -63,20 +63,20 @@ class LivePage:
         return f"http://{self.hosts[0]}/?token={self.token}#view=host"
 
     def show(self, document: bytes, *, is_ended: bool) -> None:
-        """Serves another version of the live page from now on. Who waits for it is told."""
+        """Serves this version of the live page from now on, and tells the browsers that wait for it."""
         with self.changed:
             self.version += 1
             self.document, self.is_ended = document, is_ended
             self.changed.notify_all()
 
     def wait_until_given(self, seconds: float) -> None:
-        """Waits until a browser that follows has the last live page, or for some time."""
+        """Waits until a browser has the last version of the live page, at most `seconds`; not at all if none ever asked."""
         with self.changed:
             if self.given is not None:
                 self.changed.wait_for(lambda: self.given == self.version, seconds)
 
     def newer_than(self, version: int) -> tuple[int, bool]:
-        """Waits for a live page newer than a version, or for some time; gives the present version and whether it is the last."""
+        """Waits some time for a live page newer than `version`; returns the present version and whether it is the last."""
         with self.changed:
             self.changed.wait_for(lambda: self.version > version or self.is_ended, _WAIT_S)
             return self.version, self.is_ended
@@ -137,4 +137,4 @@ class _Answer(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def log_message(self, *_: object) -> None:
-        """Writes no log of requests to the live page: what was asked has the token in it."""
+        """Logs no requests to the live page: they have the token in them."""

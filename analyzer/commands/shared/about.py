@@ -1,4 +1,4 @@
-"""What `--help` says of each command: its group, one line, and examples (what is wanted, and the command line for it)."""
+"""The help entries of all commands for `--help`: group, one line, and examples (a purpose, and the command line for it)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ HAPPENED, SEEN, SCREENS, COUNTERS, CONFORMANCE, KEPT, HELP = (
 
 
 class AboutCommand(NamedTuple):
-    """The help entry of a command: the group it is listed in, one line, its examples, and the options that `--help` explains (none
-    named: those that no other command has)."""
+    """The help entry of a command: its group, its line, its examples, and the options that `--help` explains (none named: those
+    that only this command has)."""
 
     group: str
     line: str
@@ -279,6 +279,6 @@ ABOUT: Mapping[str, AboutCommand] = {
 
 
 def examples_of(name: str) -> str | None:
-    """The end of a command's help: what is wanted, and below it the line for it."""
+    """Returns the end of a command's help: what somebody wants, and below it the command line for it."""
     examples = ABOUT[name].examples
     return "\n".join(f"{what[:1].upper()}{what[1:]}:\n  pcq {words}" for what, words in examples) or None

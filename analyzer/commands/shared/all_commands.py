@@ -1,4 +1,4 @@
-"""The commands there are, each in a module of its own that is loaded when it is asked for."""
+"""Finds and runs all commands; the module of a command is loaded when it is asked for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from analyzer.commands.shared.exit_codes import EXIT_DONE, EXIT_UNUSABLE, EXIT_U
 from analyzer.commands.shared.help import Command, Group
 from analyzer.core.output.gate import put, say
 
-# Commands whose module is not named like them; the others' is.
+# Commands whose module has another name.
 _MODULES = {"hosts": "sessions", "export-metadata": "metadata"}
 DESCRIPTION = "Reads Windows performance-counter traffic ([MS-PCQ] and HKEY_PERFORMANCE_DATA) out of packet captures."
 EXIT_CODES = (
@@ -27,7 +27,7 @@ EXIT_CODES = (
 
 
 def command_line(words: Iterable[str] = ()) -> typer.Typer:
-    """The command line as far as these words need it: to read the options of all commands takes longer than most captures."""
+    """Makes the command line with the commands that these words name, else with all: to read the options of all takes long."""
     app = typer.Typer(
         name="pcq-analyzer",
         help=DESCRIPTION,
@@ -54,8 +54,8 @@ def command_line(words: Iterable[str] = ()) -> typer.Typer:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs the command that the arguments name; the exit code. Files without a command are triaged. Wrong usage is a sentence on
-    standard error."""
+    """Runs the command that the arguments name, and returns its exit code. Files without a command are triaged. Wrong usage is a
+    sentence on standard error."""
     if arguments and _is_file(arguments[0]):
         arguments = ["triage", *arguments]
     app = command_line(arguments[:1])
@@ -65,7 +65,7 @@ def run(arguments: Sequence[str]) -> int:
         say("Aborted.")
         return EXIT_UNUSABLE
     except Exception as error:
-        # What is wrong with the usage: typer has had several classes for it, all of which can say so.
+        # Wrong usage: typer has had several classes for it, all with `format_message`.
         if not hasattr(error, "format_message"):
             raise
         if type(error).__name__ == "NoArgsIsHelpError":
@@ -78,7 +78,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _is_file(word: str) -> bool:
-    """Whether the first word of a command line names files, and no command."""
+    """Tells whether the first word of a command line names files, not a command."""
     if word == "-r":  # as tshark has it
         return True
     is_one = Path(word).exists() or any(sign in word for sign in "*?[")

@@ -1,4 +1,4 @@
-"""How a command reads captures: the keys, limits and metadata that its options amount to (`CaptureReading`)."""
+"""Reads the captures of a command (`CaptureReading`), with the keys, limits and metadata that its options give."""
 
 from __future__ import annotations
 
@@ -55,24 +55,24 @@ if TYPE_CHECKING:
     from analyzer.results.provenance import FileDigest, Given
     from analyzer.results.reported_names.saved_metadata import Metadata
 
-# So many files that could not be read are named on standard error.
+# At most this many unreadable files are named on standard error.
 _NAMED = 10
 # Options whose values are names of files.
 _OPTIONS_OF_FILES = frozenset({"--secrets", "--keytab", "--metadata"})
 
 
 class CaptureReading(Struct, frozen=True):
-    """How the captures of a command are to be read: keys, engine and limits, as the user gave them."""
+    """The options of a command for reading captures: keys, engine, limits and so on, as the user gave them."""
 
     keyring: Keyring
     engine: EngineName
     limits: Limits
     metadata: tuple[Path, ...] = ()
     metadata_from: str | None = None
-    # What ended a reading early, beyond all that was foreseen.
+    # Unforeseen errors that ended a reading early.
     failures: list[Exception] = field(default_factory=list)
     hashing: bool = False
-    # What was read, and the limits that were reached, where that is to be stated.
+    # The digests of what was read, and the limits that were reached, for evidence.
     read: list[tuple[FileDigest, ...]] = field(default_factory=list)
     limits_reached: dict[str, None] = field(default_factory=dict)
     pseudonyms: Pseudonyms | None = None
@@ -85,23 +85,23 @@ class CaptureReading(Struct, frozen=True):
     given: Given | None = None
 
     def refuse_redaction(self, why: str) -> None:
-        """Refuses `--redact` as wrong usage, for commands whose output cannot be without names."""
+        """Refuses `--redact` as wrong usage, for commands whose output cannot do without names."""
         if self.pseudonyms is not None:
             raise typer.BadParameter(why, param_hint="--redact")
 
     def refuse_jobs(self, why: str) -> None:
-        """Refuses `--jobs` as wrong usage, for commands whose processes have an option of their own."""
+        """Refuses `--jobs` as wrong usage, for commands that have their own option for processes."""
         if self.jobs is not None:
             raise typer.BadParameter(why, param_hint="--jobs")
 
     def refuse_bounds(self, why: str) -> None:
-        """Refuses bounds of reading as wrong usage, for commands that read captures in their own order."""
+        """Refuses `--read-frames` and `--read-until` as wrong usage, for commands that read captures in their own order."""
         if self.bound is not None:
             raise typer.BadParameter(why, param_hint="--read-frames, --read-until")
 
     @staticmethod
     def refuse_cases(files: Sequence[str], why: str) -> None:
-        """Refuses cases, for commands that read captured packets or keys again, which no case holds."""
+        """Refuses case files, for commands that read captured packets or keys again: no case holds these."""
         from analyzer.pipeline.case_container import is_case
 
         for file in files:
@@ -113,12 +113,12 @@ class CaptureReading(Struct, frozen=True):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """Files that a command reads besides the captures: secrets, keytabs, metadata."""
+        """Returns the files that a command reads besides the captures: secrets, keytabs, metadata."""
         return (*self.keyring.files, *self.metadata)
 
     @property
     def stated(self) -> dict[str, str]:
-        """The options that decide what a command reads of a capture, where they were given, as a case states them."""
+        """Returns the given options that decide what a command reads of a capture, as a case states them."""
         given = {
             "engine": self.engine.value,
             "read-frames": self.bound.frames if self.bound is not None else None,
@@ -142,12 +142,12 @@ class CaptureReading(Struct, frozen=True):
         progress: Callable[[int, int], None] | None = None,
     ) -> Analysis:
         """Reads the captures of a command into one analysis; `-` is standard input. `pdus`, `in_sessions` and `with_files` are as
-        for `pipeline.run.analyze`. Where nobody else hears of the progress, it is written to standard error."""
+        for `pipeline.run.analyze`. Without `progress`, it writes the progress to standard error."""
         from analyzer.core.output.progress import watching
         from analyzer.pipeline.run import analyze
         from analyzer.pipeline.segment_sources import sources_of
 
-        # What is loaded by now stays. What is read does too, and to look through it every 700 objects costs a tenth of the time.
+        # What is loaded by now stays, and so does what is read. Looking through it every 700 objects costs a tenth of the time.
         gc.freeze()
         gc.set_threshold(10_000, 10, 10)
         given = self.given_metadata()
@@ -175,7 +175,7 @@ class CaptureReading(Struct, frozen=True):
         return replace(analysis, given=self._given_of(files))
 
     def analysis_or_dataset(self, files: list[str]) -> Analysis:
-        """Reads captures or a case, or opens a dataset of `collect`, whose calls are read from its cases."""
+        """Reads captures or a case into an analysis, or opens a dataset of `collect` and joins its cases."""
         from analyzer.collect.dataset_manifest import is_dataset
 
         if not any(map(is_dataset, files)):
@@ -196,8 +196,8 @@ class CaptureReading(Struct, frozen=True):
         return replace(analysis, given=self._given_of(files))
 
     def _given_of(self, files: Sequence[str]) -> Given | None:
-        """What the command was given to read and select captures by. Names that were typed are the pseudonyms that they have once
-        everything is read, and files are without their directories, which are often named after people."""
+        """Returns the options that a command got to read and select captures. With `--redact`, typed names become their pseudonyms,
+        so call it after reading, and files lose their directories, which are often named after people."""
         if self.given is None or self.pseudonyms is None:
             return self.given and replace(self.given, files=tuple(files))
         free, words = self.pseudonyms.free, self.given.options
@@ -209,7 +209,7 @@ class CaptureReading(Struct, frozen=True):
         return replace(made, filter=free(made.filter) if made.filter is not None else None)
 
     def note(self, analysis: Analysis) -> None:
-        """Notes for the command's evidence which captures were read under which limits, and says which files could not be read."""
+        """Notes for the command's evidence which captures it read under which limits, and says which files could not be read."""
         from analyzer.screens.viewmodel.nothing_to_read import unreadable
 
         if self.hashing:
@@ -222,7 +222,7 @@ class CaptureReading(Struct, frozen=True):
 
     @contextmanager
     def stream(self, files: list[str], *, watched: bool) -> Iterator[Stream]:
-        """The captures of a command, to be read while calls are taken from them. The progress is written where it is `watched`."""
+        """Opens the captures of a command as a stream of calls that are read as they are taken. Writes progress if `watched`."""
         from analyzer.core.output.progress import watching
         from analyzer.pipeline.run import stream
         from analyzer.pipeline.segment_sources import sources_of
@@ -245,7 +245,7 @@ class CaptureReading(Struct, frozen=True):
             )
 
     def with_packets(self, analysis: Analysis, files: list[str], numbers: Iterable[int] | None = None) -> Analysis:
-        """The analysis with the packets of calls with these numbers, of all by default, which are read once more."""
+        """Returns the analysis with the packets of calls with these numbers (default: all), reading the captures again."""
         from analyzer.pipeline.packet_rereading import packets_of
         from analyzer.pipeline.segment_sources import sources_of
         from analyzer.results.captured_packets import Packets
@@ -258,7 +258,7 @@ class CaptureReading(Struct, frozen=True):
         return replace(analysis, packets=packets)
 
     def given_metadata(self) -> list[Metadata]:
-        """The metadata files, read with the same keys."""
+        """Reads the metadata files of a command, with the same keys as the captures."""
         if not self.metadata:
             if self.metadata_from is not None:
                 raise typer.BadParameter("it needs --metadata FILE", param_hint="--metadata-from")
@@ -302,7 +302,7 @@ def capture_reading(
     redact: Redact = False,
     redact_key: RedactKey = None,
 ) -> CaptureReading:
-    """Every key that the user gave a command, from files, options, environment and prompt, and the limits."""
+    """Collects the keys that the user gave a command, from files, options, environment and prompt, and its limits."""
     from analyzer.auth.keyring import Keyring
     from analyzer.core.limits import DEFAULTS
 
@@ -344,7 +344,7 @@ def capture_reading(
 
 
 def _bound(frames: int | None, until: TimeBound | None, engine: EngineName) -> ReadBound | None:
-    """The bound where a command stops reading captures, from its options."""
+    """Returns where a command stops reading captures, from its options; None if nowhere."""
     if frames is None and until is None:
         return None
     if engine is not EngineName.own:
@@ -355,7 +355,7 @@ def _bound(frames: int | None, until: TimeBound | None, engine: EngineName) -> R
 
 
 def pseudonyms_of(redact: bool, key: str | None) -> Pseudonyms | None:
-    """The pseudonyms that the options of a command ask for. The variable is a key, not a wish."""
+    """Returns the pseudonyms that the options of a command ask for, else None. The environment variable only gives the key."""
     if key == "":
         raise typer.BadParameter("an empty key is none", param_hint="--redact-key")
     if not redact and key is None:
@@ -367,7 +367,7 @@ def pseudonyms_of(redact: bool, key: str | None) -> Pseudonyms | None:
 
 
 def _of_option(option: str, **values: Any) -> Keyring:
-    """Keys that the user wrote in an option: a mistake in one is one of usage."""
+    """Makes a keyring of keys that the user typed in an option; a mistake in them is wrong usage."""
     from analyzer.auth.keyring import Keyring
 
     try:
@@ -377,7 +377,7 @@ def _of_option(option: str, **values: Any) -> Keyring:
 
 
 def named_files(values: dict[str, Any]) -> list[Path]:
-    """The files that a command was given to read."""
+    """Returns the existing files that a command was given to read, with globs expanded."""
     names = [values["file"]] if isinstance(values.get("file"), str) else values.get("files") or []
     found: list[Path] = []
     for name in names:
@@ -391,12 +391,12 @@ def named_files(values: dict[str, Any]) -> list[Path]:
 
 
 def asked_password(user: str | None) -> str:
-    """A password from the terminal, or the first line of standard input where that is no terminal."""
+    """Asks for a password on the terminal, or reads the next line of standard input if that is no terminal."""
     return _asked("-", "Password", user)
 
 
 def _asked(word: str, what: str, user: str | None) -> str:
-    """A secret option's value; for `-` asked from the terminal, or the next line of standard input where that is none."""
+    """Returns the value of a secret option; for `-` asks on the terminal, else reads the next line of standard input."""
     if word != "-":
         return word
     if sys.stdin is None:

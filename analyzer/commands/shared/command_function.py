@@ -1,4 +1,4 @@
-"""A function with the options of what it takes is a command; what it was given goes into evidence and printed commands."""
+"""Makes a command of a function by the options of its parameters; what it was given goes into evidence and printed commands."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 def command(function: Callable[..., None], *, hashing: bool = False) -> Callable[..., None]:
-    """Gives a command the options of what it takes: of a `Writing` those of `result_writing`, of a `CaptureReading` those of
-    `capture_reading`, of a selection those of its maker in `SELECTIONS`.
+    """Gives a command the options of its parameters: those of `result_writing` for a `Writing`, of `capture_reading` for a
+    `CaptureReading`, of the maker in `SELECTIONS` for a selection.
 
-    Typer makes options of a function's parameters; commands that share options would have to repeat all of them. A command that
-    is `hashing` states what its result was made from, unless --no-hash is given.
+    Typer makes options of a function's parameters; commands that share options would have to repeat all of them. A command that is
+    `hashing` states what its result was made from, unless --no-hash is given.
     """
     makers: dict[Any, Callable[..., Any]] = {Writing: result_writing, CaptureReading: capture_reading, **SELECTIONS}
     own = list(signature(function, eval_str=True).parameters.values())
@@ -83,7 +83,7 @@ def command(function: Callable[..., None], *, hashing: bool = False) -> Callable
 
 @contextmanager
 def _in_part(failures: Sequence[Exception]) -> Iterator[None]:
-    """Raises `ReadingFailedError` where reading of captures failed, whatever exit code the command came to."""
+    """Raises `ReadingFailedError` at the end of a command if reading captures failed, whatever its exit code."""
     try:
         yield
     except typer.Exit:
@@ -94,34 +94,34 @@ def _in_part(failures: Sequence[Exception]) -> Iterator[None]:
 
 
 def _all_files(values: dict[str, Any], *, needed: bool) -> list[str]:
-    """The captures that were named on the command line, by -r or without it, which is taken out of the values."""
+    """Returns the captures named on the command line, with and without -r, and takes them out of the values."""
     files = [*(values.pop("read", None) or ()), *(values["files"] or ())]
     if not files and needed:
         raise typer.BadParameter("name a capture", param_hint="FILE")
     return files
 
 
-# What says where a result goes, not what it is; and secrets, of which only that some were given is stated.
+# Options that say where a result goes are not stated. Of secrets, only that they were given.
 _NOT_STATED = frozenset({"output", "force", "no_pager", "files", "file", "hashes", "new_baseline", "time_zone", "jobs"})
 _SECRETS = frozenset({"password", "nt_hash", "smb_session_key", "password_of", "redact_key"})
 
 
 def _option_name(item: Parameter) -> str:
-    """What an option is called on the command line, without its dashes."""
+    """Returns the name of an option on the command line, without its dashes."""
     for one in get_args(item.annotation)[1:]:
-        # In an annotation, what is the default elsewhere is the first of the names.
+        # In an annotation, typer takes the first name of an option for its default.
         for word in (getattr(one, "default", None), *(getattr(one, "param_decls", None) or ())):
             if isinstance(word, str) and word.startswith("--"):
                 return word.removeprefix("--")
     return item.name.replace("_", "-")
 
 
-# Which options are no part of another command: what they say is of this one alone.
+# Options that are not repeated in printed commands, since they concern this command alone.
 _OF_ONE_COMMAND = frozenset({"hashes", "list_fields", "jobs"})
 
 
 def _given(shared: Mapping[Any, list[Parameter]], given: dict[str, Any]) -> Given:
-    """What the command was given to read and to select by, for the commands that are printed: without secrets."""
+    """Returns what the command was given to read and select by, for the commands that it prints, without secrets."""
     from analyzer.results.provenance import Given
 
     def words(item: Parameter) -> Iterator[str]:
@@ -136,7 +136,7 @@ def _given(shared: Mapping[Any, list[Parameter]], given: dict[str, Any]) -> Give
     kinds = [kind for kind in shared if kind is CaptureReading or kind in SELECTIONS]
     options = [item for kind in kinds for item in shared[kind] if item.name not in ("interface", "call_filter")]
     chosen = {item.name: list(words(item))[1::2] for kind in kinds for item in shared[kind]}
-    # A filter of values is none of calls.
+    # A filter of values is not a filter of calls.
     filters = chosen.get("call_filter", ()) if CallSelection in kinds else ()
     return Given(
         files=(),
@@ -149,8 +149,8 @@ def _given(shared: Mapping[Any, list[Parameter]], given: dict[str, Any]) -> Give
 def _evidence(
     command: str, parameters: Sequence[Parameter], given: dict[str, Any], reading: CaptureReading, mark: str | None
 ) -> EvidenceRecord:
-    """The evidence of a command's result: what it is made from, with what was read so far; `parameters` are those of the command.
-    Where the result is written, `mark` becomes its digest."""
+    """Makes the evidence of a command's result from its options and all that was read so far; `parameters` are those of the
+    command. When the result is written, its digest replaces `mark`."""
     from importlib.metadata import version
 
     from analyzer.capture.file_digest import digest_of

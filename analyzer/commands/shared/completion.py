@@ -1,4 +1,4 @@
-"""What shells complete besides commands and options: rules, pages, interfaces, and what the captures on the line hold."""
+"""Completes values of options in shells: rules, pages, interfaces, and what the captures on the command line hold."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 if TYPE_CHECKING:
     from analyzer.results.analysis import Analysis
 
-# Captures are read for a completion as long as that is a matter of a moment.
+# Larger captures are not read for a completion: that would take too long.
 MOST_BYTES = 16 << 20
 
 
@@ -37,14 +37,14 @@ def complete_page(incomplete: str) -> Iterator[tuple[str, str]]:
 
 
 def complete_interface(incomplete: str) -> list[str]:
-    """The names of interfaces that complete what was typed."""
+    """Returns the names of interfaces that complete what was typed."""
     from analyzer.transport.rpc.interface_names import interface_names
 
     return sorted(name for name in interface_names() if name.casefold().startswith(incomplete.casefold()))
 
 
 def complete_machine(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
-    """Completes addresses and names of the machines of the captures on the command line."""
+    """Completes addresses and names of machines in the captures on the command line."""
     from analyzer.questions.statistics.hosts import host_records
 
     if (analysis := _analysis(context)) is None:
@@ -58,7 +58,7 @@ def complete_machine(context: typer.Context, incomplete: str) -> Iterator[tuple[
 
 
 def complete_account(context: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
-    """Completes accounts of the captures on the command line."""
+    """Completes accounts in the captures on the command line."""
     if (analysis := _analysis(context)) is None:
         return
     accounts = {one.auth.user for one in analysis.calls.contexts_by_last_call()} | {
@@ -92,8 +92,7 @@ def _beginning(found: dict[str, str], incomplete: str) -> Iterator[tuple[str, st
 
 
 def _analysis(context: typer.Context) -> Analysis | None:
-    """The analysis of the captures that stand on the command line, read without keys; None where there are none, or they are
-    large."""
+    """Reads the captures that stand on the command line, without keys; None if there are none, or they are large."""
     from analyzer.core.errors import InputError
     from analyzer.pipeline.run import analyze
 

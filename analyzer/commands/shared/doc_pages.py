@@ -1,4 +1,4 @@
-"""The pages of the documentation, for `docs` and for shells that complete their names."""
+"""Finds the pages of the documentation, for `docs` and for shells that complete their names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MADE = {MANUAL: "pcq-analyzer(1), for man -l -", LIMITS: "What bounds an analysi
 
 
 def pages() -> dict[str, Path]:
-    """The pages of the documentation by name: in the package where it was installed, beside it in a checkout."""
+    """Returns the pages of the documentation by name: those in the installed package, or those of the checkout."""
     installed = _PACKAGE / "_docs"
     if installed.is_dir():
         found = list(installed.glob("*.md"))

@@ -27,7 +27,7 @@ EXIT_FAILED = 70
 
 
 class ReadingFailedError(Exception):
-    """Reading ended early, because of the error that is its cause; what had been read until then has been shown."""
+    """Says that reading ended early because of its cause. Everything read before was shown."""
 
 
 def say_why(error: InputError) -> None:
@@ -43,12 +43,11 @@ def exit_of(
     asked_for: Callable[[], bool] | None = None,
     met: CallsMet | None = None,
 ) -> int:
-    """The exit code of an analysis that was completed; the sentence for it goes to standard error.
+    """Returns the exit code for a completed analysis, and writes the sentence for it to standard error.
 
-    `is_enough`: the command has shown something, also where the capture has no calls. That some files could not be read
-    comes first, since nothing is known of what they hold. `asked_for` says whether it has shown calls that were asked for by
-    name, whatever they are about; it is asked where there is no performance call. `met` are the calls of an analysis that holds
-    none.
+    `is_enough`: the command has shown something, even if the capture has no calls. Unreadable files come first, since nobody knows
+    what they hold. If there is no performance call, `asked_for` tells whether the command has shown calls that the user asked for
+    by name. `met` are the calls of an analysis that holds none.
     """
     from analyzer.screens.viewmodel.nothing_to_read import nothing_found, unread, unreadable
 

@@ -1,9 +1,9 @@
-"""The guard around every command: whatever happens in it ends in an exit code, and in one sentence where it went wrong.
+"""The guard around every command: it turns every end into an exit code, and every failure into one sentence.
 
-Ends are of three kinds. The command's own. A signal (Ctrl-C, SIGTERM, SIGHUP): what is open is closed in good order, and the exit
-code is 128 and the signal's number. And what nobody foresaw: a mistake of this program, memory that ran out, a standard stream
-that is closed; that is exit code 70, with the command line that shows it again, without the secrets in it. With PCQ_DEBUG set,
-the traceback is shown as well, that of unusable input too.
+There are three kinds of ends. The command's own. A signal (Ctrl-C, SIGTERM, SIGHUP): what is open is closed in good order, and the
+exit code is 128 plus the signal's number. An end that nobody foresaw (a mistake of this program, memory that ran out, a closed
+standard stream): the exit code is 70, with the command line that shows it again, without its secrets. With PCQ_DEBUG set, the
+traceback is shown as well, also for unusable input.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from analyzer.core.output.gate import (
 DEBUG_VARIABLE = "PCQ_DEBUG"
 # Options whose values are secrets.
 _SECRET = ("--password", "--nt-hash", "--smb-session-key", "--redact-key")
-# Given back when memory has run out, so that there is some left to say so.
+# Reserved, and freed when memory has run out, so that the program can say so.
 _RESERVE_BYTES = 1 << 20
 # Address space that numpy takes when it is loaded, about.
 _LEAST_ADDRESS_SPACE = 112 << 20
-# What a supervised process adds to its exit code, so that one of a library is not taken for it.
+# A supervised process adds this to its exit code, to tell it from an exit code of a library.
 _OURS = 64
 
 
 def run_process() -> None:
-    """Runs the command that the process was started for, and ends the process."""
-    # What loading makes stays, so that the collector need not look through it; reading sets its own pace.
+    """Runs the command line of this process under guard, and ends the process."""
+    # What loading makes stays, so the collector need not look through it; reading sets thresholds of its own.
     gc.set_threshold(100_000, 10, 10)
     # numpy's linear algebra, of which we use nothing, would start a thread a core.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -57,7 +57,7 @@ def run_process() -> None:
 
 
 def guarded(arguments: Sequence[str]) -> int:
-    """Runs a command under guard. Returns its exit code, or that of what kept it from ending by itself."""
+    """Runs a command under guard. Returns its exit code, or the one of what ended it."""
     signals, reserve = None, b""
     try:
         occupy_standard_descriptors()
@@ -84,8 +84,7 @@ def guarded(arguments: Sequence[str]) -> int:
 
 @contextmanager
 def ending_well() -> Iterator[None]:
-    """Makes Ctrl-C a good end of a command that runs until the user ends it. A process to which Ctrl-C means nothing (nohup) goes
-    on."""
+    """Makes Ctrl-C a good end of a command that runs until the user ends it. A process that ignores Ctrl-C (nohup) goes on."""
     before = signal.getsignal(signal.SIGINT)
     if before is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -96,8 +95,8 @@ def ending_well() -> Iterator[None]:
 
 
 class _Signals:
-    """Turns the first signal that asks for an end into `KeyboardInterrupt`, so that what is open is closed; the next ends the
-    process at once. A signal that is ignored (nohup) stays so."""
+    """Turns the first signal that ends a command into `KeyboardInterrupt`, so that what is open is closed; the next one ends the
+    process at once. Ignored signals (nohup) stay ignored."""
 
     def __init__(self) -> None:
         self.caught: int | None = None
@@ -129,7 +128,7 @@ class _Signals:
 
 
 def _unraisable(found: sys.UnraisableHookArgs) -> None:
-    """Passes over memory that ran out where nothing can be raised (in a finalizer): it runs out elsewhere too, and is said
+    """Ignores memory that ran out where nothing can be raised (in a finalizer): it runs out elsewhere too, and is reported
     there."""
     if not issubclass(found.exc_type, MemoryError):
         sys.__unraisablehook__(found)
@@ -148,7 +147,7 @@ def _say_failure(error: BaseException, arguments: Sequence[str]) -> None:
 
 
 def _say_traceback(error: BaseException) -> None:
-    """Prints the traceback of a command's error, for whoever asked: also one that is a sentence, for a mistake of ours may be its
+    """Prints the traceback of a command's error if PCQ_DEBUG asks for it, also for unusable input: a mistake of ours may be its
     cause."""
     if os.environ.get(DEBUG_VARIABLE):
         from traceback import format_exception
@@ -157,8 +156,8 @@ def _say_traceback(error: BaseException) -> None:
 
 
 def sentence_of(error: BaseException) -> str:
-    """The sentence that says what failed in a command. The text of an exception that nobody foresaw may hold secrets: its kind and
-    place are stated."""
+    """Returns the sentence that says what failed in a command. For an unforeseen exception it states kind and place, since the text
+    may hold secrets."""
     if isinstance(error, ReadingFailedError):
         inner = error.__cause__ or error
         return f"{error}, because {_what(inner)}"
@@ -186,7 +185,7 @@ def _what(error: BaseException) -> str:
 
 
 def shown_again(arguments: Sequence[str]) -> Iterator[str]:
-    """The command's arguments as a shell takes them, with `-` for each secret: the command asks for it."""
+    """Yields the command's arguments as a shell takes them, with `-` for each secret, which makes the command ask for it."""
     from analyzer.core.file_names import shell_word
 
     is_secret = False
@@ -205,7 +204,7 @@ def shown_again(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def _address_space() -> int | None:
-    """The bytes of address space that the command's process may have (`ulimit -v`), None for no such limit."""
+    """Returns the bytes of address space that the command's process may have (`ulimit -v`); None without a limit."""
     try:
         import resource
     except ImportError:  # Windows
@@ -215,7 +214,7 @@ def _address_space() -> int | None:
 
 
 def _has_address_space() -> bool:
-    """Whether the process has the address space that loading takes: with less, numpy's libraries wait for more for ever."""
+    """Tells whether the command's process has the address space for loading: with less, numpy's libraries wait for ever."""
     from mmap import mmap
 
     try:
@@ -226,8 +225,8 @@ def _has_address_space() -> bool:
 
 
 def _supervised(arguments: Sequence[str]) -> int:
-    """Runs a command in a process of its own, since libraries in native code end it where address space is short: by a signal, or
-    by `exit` with a code of theirs."""
+    """Runs a command in a child process: if address space is short, native libraries end it by a signal or an exit code of
+    theirs."""
     if not _has_address_space():
         _say_failure(MemoryError(), arguments)
         return EXIT_FAILED

@@ -1,4 +1,4 @@
-"""What `--help` prints: one screen of 80 columns with the options of the task, the others by name; `--help-all` explains all."""
+"""Prints `--help`: one screen of 80 columns with the options of the task, the others by name; `--help-all` explains all."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from analyzer.core.output.gate import put
 SHOWN, KEYS, READING, WRITING = "Selection", "Keys", "Reading", "Output"
 _TASK, _MORE = "Options", "Also"
 _ALL = "help_all"
-# Names of options that are longer stand in a line of their own.
+# Longer names of options get a line of their own.
 _WIDEST = 24
-# What stands for the value of an option that names none.
+# Placeholder for the value of an option without a metavar, by type.
 _VALUES = {"int": "N", "int range": "N", "float range": "N", "path": "FILE", "str": "TEXT", "choice": "NAME"}
 
 
@@ -31,10 +31,10 @@ def _explain_all(context: Any, _: Any, wanted: bool) -> None:
 
 
 class Command(TyperCommand):
-    """A command whose options are shown in groups."""
+    """A command whose `--help` shows options in groups."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The command's parameters, `--help`, and `--help-all` where that shows more."""
+        """Returns the command's parameters with `--help`, and with `--help-all` if that shows more."""
         params = super().get_params(ctx)
         if len([item for item in params if item.param_type_name == "option"]) > 1:
             every = ["--help-all"]
@@ -51,7 +51,7 @@ class Command(TyperCommand):
         return params
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        """Writes the help of a command: the first paragraph of what it does; with `--help-all` all of it."""
+        """Writes the first paragraph of a command's help; with `--help-all` all paragraphs."""
         text = (self.help or "").strip()
         paragraphs = text.split("\n\n") if ctx.meta.get(_ALL) else [text.partition("\n\n")[0]]
         for paragraph in paragraphs:
@@ -60,8 +60,8 @@ class Command(TyperCommand):
                 formatter.write_text(paragraph)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Writes the options of the task in the help, each in a line, and the names of the others; with `--help-all` every option
-        and default."""
+        """Writes the task's options into the help, one a line, and the names of the others; with `--help-all` every option and
+        default."""
         groups: dict[str, list[Any]] = {_TASK: [], _MORE: [], SHOWN: []}
         first = _first_options(ctx)
         for item in self.get_params(ctx):
@@ -83,15 +83,15 @@ class Command(TyperCommand):
                     formatter.write("".join(f"  {line}\n" for line in _named(name, items, formatter.width - 2)))
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Writes examples into the help, a line each and none of them wrapped: they are to be copied."""
+        """Writes a command's examples into the help, one a line and not wrapped, so that they can be copied."""
         _write_examples(self.epilog, formatter, explained=ctx.meta.get(_ALL, False))
 
 
 class Group(TyperGroup):
-    """The command line's commands in groups by what they are for."""
+    """The command line, whose help shows commands in groups by their purpose."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Writes a help line for each command, with what the commands below it are for beside the first of them."""
+        """Writes a help line for each command, with the name of its group beside the first one."""
         places = {name: place for place, name in enumerate(ABOUT)}
         names = sorted(self.list_commands(ctx), key=lambda name: places.get(name, len(places)))
         widest = max(map(len, names))
@@ -106,31 +106,31 @@ class Group(TyperGroup):
             before = panel
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Writes the help of the command line: the commands, then where more is said."""
+        """Writes the commands into the help of the command line, in place of its options."""
         self.format_commands(ctx, formatter)
 
 
 class SubGroup(Group):
-    """Commands below a command, with examples."""
+    """A command with commands below it, such as `keys`, whose help has examples."""
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Writes the examples of a command that has commands below it."""
+        """Writes the examples of a command with commands below it into its help."""
         _write_examples(self.epilog, formatter, explained=False)
 
 
 def _first_options(context: Any) -> tuple[str, ...]:
-    """The options that `--help` explains; empty where these are the command's own."""
+    """Returns the options that `--help` explains; empty if these are the command's own."""
     about = ABOUT.get(context.info_name)
     return about.first if about is not None else ()
 
 
 def _place(item: Any, first: tuple[str, ...]) -> int:
-    """Where an option stands among the first in the help."""
+    """Returns the position of an option among the first ones in the help."""
     return min((first.index(name) for name in item.opts if name in first), default=len(first))
 
 
 def _group(item: Any, first: tuple[str, ...]) -> str:
-    """The help section that an argument or option is shown in."""
+    """Returns the help section that shows an argument or option."""
     if item.param_type_name == "argument" or item.name in ("help", _ALL):
         return _TASK
     panel = getattr(item, "rich_help_panel", None)
@@ -141,7 +141,7 @@ def _group(item: Any, first: tuple[str, ...]) -> str:
 
 
 def _name(item: Any) -> str:
-    """An argument or option as the user types it, for the help."""
+    """Returns an argument or option as the user types it, for the help."""
     if item.param_type_name == "argument":
         return str(item.metavar or item.name.upper())
     names = ", ".join(sorted(item.opts, key=len))
@@ -151,25 +151,25 @@ def _name(item: Any) -> str:
 
 
 def _brief(item: Any) -> tuple[str, str]:
-    """The short help of an option: what is typed, and the first sentence of what it does."""
+    """Returns the short help of an option: what is typed, and the first sentence of its help."""
     return _name(item), re.split(r"(?<=[.]) ", item.help or "", maxsplit=1)[0]
 
 
 def _record(item: Any, context: Any) -> tuple[str, str]:
-    """The full help of an option: what is typed, and all that is said of it with its default."""
+    """Returns the full help of an option: what is typed, and its whole help with the default."""
     record = item.get_help_record(context)
     return _name(item), record[1] if record is not None else item.help or ""
 
 
 def _named(group: str, items: list[Any], width: int) -> Iterator[str]:
-    """Help lines with the names of options, below the name of their group."""
+    """Yields help lines with the names of options, after the name of their group."""
     lines = wrap(" ".join(max(item.opts, key=len) for item in items), width - 11, break_on_hyphens=False)
     for number, line in enumerate(lines):
         yield f"{group if number == 0 else '':9}  {line}"
 
 
 def _write_examples(epilog: str | None, formatter: Any, *, explained: bool) -> None:
-    """Writes examples of a command as they are typed; where they are `explained`, below what is wanted."""
+    """Writes examples of a command into the help, as they are typed; `explained` ones below their purpose."""
     if epilog:
         lines = epilog.splitlines()
         with formatter.section("Examples"):

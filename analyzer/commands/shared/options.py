@@ -1,4 +1,4 @@
-"""The options that several commands share: what each is called, takes and says of itself."""
+"""The options that several commands share: their names, values and help texts."""
 
 from __future__ import annotations
 
@@ -102,8 +102,7 @@ Engine = Annotated[
 
 
 def _output(context: typer.Context, path: Path | None) -> Path | None:
-    """Checks `--output`: tables of bytes are not for terminals. `--format` is known here: options given come before those that are
-    not."""
+    """Checks `--output`: Parquet is not for terminals. `--format` is known here, since given options are handled first."""
     if context.params.get("output_format") == Format.parquet:
         to_terminal = str(path) == STANDARD_OUTPUT and is_terminal()
         if path is None or to_terminal:
@@ -111,7 +110,7 @@ def _output(context: typer.Context, path: Path | None) -> Path | None:
     return path
 
 
-# Eager: what other options may be depends on the form, wherever it stands in the line.
+# Eager: the checks of other options need the form, wherever it stands in the line.
 OutputFormat = Annotated[
     Format,
     typer.Option("--format", metavar="FORMAT", is_eager=True, help="text, jsonl, json, csv, or parquet with -o."),
@@ -132,7 +131,7 @@ Output = Annotated[
 
 
 def force_option(writing: str) -> Any:
-    """`--force` of a command whose options in `writing` name the files that it writes."""
+    """Makes the option `--force` for a command; `writing` names the options of the files that it writes."""
     return of_writing("--force", help=f"Let {writing} replace a file that exists.")
 
 

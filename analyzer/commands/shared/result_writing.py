@@ -1,4 +1,4 @@
-"""Where a command writes its result, and in which form (`Writing`)."""
+"""Writes the result of a command in the form and to the place that the user chose (`Writing`)."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class Writing:
-    """Where the result of a command goes, as the user chose, and how much of it is escaped on the way."""
+    """The place and settings for the result of a command: destination, columns, pager, and whether CSV cells are escaped."""
 
-    # What states what the result was made from, once everything is read.
+    # Makes the record of what the result was made from, once everything is read.
     evidence: Callable[[], EvidenceRecord | None] = staticmethod(lambda: None)
 
     def __init__(
@@ -47,8 +47,8 @@ class Writing:
         self._columns = columns
 
     def sparing(self, paths: Iterable[Path]) -> Writing:
-        """A writer of results with these settings that does not write over these files. It is checked at once: before anything is
-        read in vain."""
+        """Returns a writer of results with the same settings that never overwrites these files. It checks that at once, before
+        anything is read in vain."""
         destination = self.destination.sparing(paths)
         destination.check()
         writing = copy(self)
@@ -56,13 +56,13 @@ class Writing:
         return writing
 
     def beside(self, path: Path | None, *, private: bool = False) -> Destination:
-        """Where a command writes a second file beside its result, checked likewise; what is `private`, only its owner can read."""
+        """Returns the checked destination of a second file beside the command's result; only its owner reads a `private` one."""
         destination = Destination(path, force=self._force, reads=self.destination.reads, private=private)
         destination.check()
         return destination
 
     def stream(self, view: StreamedTimeline, form: str, ended: Callable[[], object]) -> None:
-        """Writes a view of the result while it is made; `ended` is called when it is made to its end."""
+        """Writes the view of a command's result while it is made; calls `ended` when it is complete."""
         from analyzer.screens.formats.view_writer import write_streamed
 
         def evidence() -> EvidenceRecord | None:
@@ -85,7 +85,7 @@ class Writing:
         )
 
     def document(self, document: bytes) -> None:
-        """Writes a text result that is made as a whole."""
+        """Writes a command's text result that is made as a whole."""
         if self._pager is not None and self.path is None:
             with guarded_output(), paged(self._pager) as stream:
                 stream.write(document.decode())
@@ -115,7 +115,8 @@ def result_writing(
 def destination_of(
     path: Path | None, files: list[str], reading: CaptureReading, *, force: bool, private: bool
 ) -> Destination:
-    """A file that a command writes beside its result, checked at once: it takes the place of nothing that is read."""
+    """Returns the destination of a file that a command writes beside its result, checked at once: it replaces nothing that is
+    read."""
     destination = Destination(path, force=force, private=private).sparing(
         [*named_files({"files": files}), *reading.files]
     )

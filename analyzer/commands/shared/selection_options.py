@@ -1,4 +1,4 @@
-"""The options that pick calls and samples: filters, with completion of their fields, and handles and sessions to follow."""
+"""The options that select calls and samples: filters, with completion of their fields, and handles and sessions to follow."""
 
 from __future__ import annotations
 
@@ -38,8 +38,7 @@ class TimeColumn(StrEnum):
 
 
 def checked(make: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Makes of `make` a function that reads the user's words before any capture is read, so that mistakes in them are reported
-    at once."""
+    """Wraps the parser of a selection option, so that mistakes in the user's words are reported before any capture is read."""
 
     def checked(text: str) -> Any:
         try:
@@ -54,7 +53,7 @@ def checked(make: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def later(where: str, **given: Any) -> Callable[..., Any]:
-    """A function or class, as `module:name`, whose module is loaded when it is called; `given` goes to every call."""
+    """Returns a function that loads a parser of option values (`module:name`) when it is called; `given` goes to every call."""
     module, name = where.split(":")
     return lambda *values: attrgetter(name)(import_module(f"analyzer.{module}"))(*values, **given)
 
@@ -70,7 +69,7 @@ _machine = later("questions.filters.machines_and_accounts:Party.from_text")
 
 
 def _completing(fields: Callable[[], Mapping[str, FilterField]]) -> Callable[[str], Iterator[tuple[str, str]]]:
-    """Completes the last word of a filter with the record fields that begin like it."""
+    """Returns a function that completes the last word of a filter with fields that begin like it."""
 
     def complete(incomplete: str) -> Iterator[tuple[str, str]]:
         last = re.search(r"[\w.]*$", incomplete)
@@ -84,7 +83,7 @@ def _completing(fields: Callable[[], Mapping[str, FilterField]]) -> Callable[[st
 
 
 def _listing(fields: Callable[[], Mapping[str, FilterField]]) -> Callable[[bool], None]:
-    """Prints the fields that a filter can use, and ends the command."""
+    """Returns a function that prints the fields which a filter can use, and ends the command."""
 
     def print_fields(wanted: bool) -> None:
         if not wanted:
@@ -135,7 +134,7 @@ def _option(*names: str, parse: Callable[[str], Any], panel: str = SHOWN, **said
     return typer.Option(*names, parser=checked(parse), rich_help_panel=panel, **said)
 
 
-# What a parser makes of the text; its type would have to be loaded to be named.
+# `Any` is what a parser makes of the text: to name its type would mean to load it.
 CallFilterOption = Annotated[Any, _filter_option(_call_filter, _call_fields)]
 SampleFilterOption = Annotated[Any, _filter_option(_sample_filter, _sample_fields)]
 CounterFilterOption = Annotated[Any, _filter_option(_counter_filter, _counter_fields)]
@@ -249,7 +248,7 @@ Time = Annotated[
 
 
 class CallSelection(Struct, frozen=True):
-    """The calls that a command is to show or to speak of."""
+    """The calls that the selection options of a command choose."""
 
     selection: Selection
 
@@ -257,12 +256,12 @@ class CallSelection(Struct, frozen=True):
         return self.selection.selected_analysis(analysis)
 
     def finds(self, analysis: Analysis) -> Callable[[], bool]:
-        """Whether the selection asked for calls of some kind, and there are some."""
+        """Returns a function that tells whether the options select calls of some kind, and there are some."""
         return lambda: self.selection.finds(analysis)
 
 
 class SampleSelection(Struct, frozen=True):
-    """A selection of a command that shows values, with a filter of these. `filter` is asked of each value."""
+    """The calls that the selection options of a command choose, with a `filter` of values."""
 
     selection: Selection
     filter: SampleFilter | None
@@ -272,11 +271,11 @@ class SampleSelection(Struct, frozen=True):
 
 
 class CounterSelection(SampleSelection, frozen=True):
-    """A selection of a command that shows formatted values, with a filter of these."""
+    """The calls that the selection options of a command choose, with a filter of formatted values."""
 
 
 def renamed(made: Any, names: Pseudonyms) -> Any:
-    """A selection of these by the pseudonyms of the names in it; everything else is unchanged."""
+    """Replaces names in a selection of calls or samples by their pseudonyms; returns all else unchanged."""
     if not isinstance(made, CallSelection | SampleSelection):
         return made
     from analyzer.questions.filters.redacted_names import RenamedFilter
@@ -300,7 +299,7 @@ def call_selection(
     follow_session: FollowSession = None,
     list_fields: ListCallFields = False,
 ) -> CallSelection:
-    """The call selection that the options of a command ask for."""
+    """Makes the call selection that the options of a command ask for."""
     from analyzer.questions.filters.call_selection import Selection
 
     interfaces, servers = tuple(interface or ()), tuple(server or ())
@@ -312,7 +311,7 @@ def call_selection(
 
 
 def _of_values(kind: type[SampleSelection], value_filter: Any, list_fields: Any) -> Callable[..., SampleSelection]:
-    """The maker of the selection of a command that shows values: with the options of `call_selection`, but its own filter."""
+    """Returns the maker of a value command's selection: it takes the options of `call_selection`, with another filter."""
 
     def made(*, call_filter: SampleFilter | None = None, **values: Any) -> SampleSelection:
         return kind(call_selection(**values).selection, call_filter)

@@ -1,7 +1,7 @@
-"""A baseline: the findings somebody has looked at and accepts, so that an audit speaks of new ones only.
+"""The baseline of an audit: findings that somebody has looked at and accepts, so that the audit reports only new ones.
 
-A finding is known again by its rule, requirement, method, side, field and what was seen there, whatever call and whatever element
-of an array it was in. An entry whose `seen` is null accepts whatever was seen.
+An entry matches a finding by rule, requirement, method, side, field and what was seen there, whatever the call or the array
+element. An entry whose `seen` is null accepts whatever was seen.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _SCHEMA = 2
 _POSITION = re.compile(r"\[[^\]]*\]")
 
 
-# What an entry is known by, and what of it may be absent or null; `count` and `reason` are for people.
+# The keys by which an entry matches, and those that may be absent or null; `count` and `reason` are for people.
 _KEYS = ("rule", "requirement", "method", "field", "seen")
 _OPTIONAL = frozenset(("method", "field", "seen"))
 
 
 class Accepted(Struct, frozen=True):
-    """A finding in the baseline that is accepted: as a finding states it, array positions left out."""
+    """An entry of the audit's baseline: an accepted finding, without array positions."""
 
     rule: str
     requirement: str
@@ -45,12 +45,12 @@ class Accepted(Struct, frozen=True):
 
     @property
     def whatever_seen(self) -> Accepted:
-        """The entry of the baseline that accepts this finding whatever was seen."""
+        """Returns the entry of the baseline that accepts this finding whatever was seen."""
         return Accepted(self.rule, self.requirement, self.method, self.field, None)
 
     @property
     def words(self) -> str:
-        """The entry of the baseline in one line."""
+        """Returns the entry of the audit's baseline in one line."""
         place = ", ".join(word for word in (self.method, self.field) if word)
         return (
             f"{self.rule} {self.requirement}"
@@ -60,7 +60,7 @@ class Accepted(Struct, frozen=True):
 
 
 def read_baseline(path: Path) -> tuple[Accepted, ...]:
-    """The accepted findings of a file; raises `InputError` for what is not such a file."""
+    """Reads the accepted findings of a baseline file; raises `InputError` if it is no such file."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["schema"] != _SCHEMA:
@@ -80,7 +80,7 @@ def read_baseline(path: Path) -> tuple[Accepted, ...]:
 
 
 def baseline_json(findings: Iterable[Finding]) -> tuple[bytes, int]:
-    """All findings of an audit as accepted, to be looked through and given reasons: the file, and how many entries it has."""
+    """Returns a baseline file that accepts all findings of an audit, for a person to give reasons, and its number of entries."""
     counts: dict[Accepted, int] = {}
     for finding in findings:
         if not finding.is_excused:

@@ -1,11 +1,11 @@
-"""Calls that are alike: they differ in nothing but number, times, frames, call ids, values and clocks.
+"""Recognises calls that are alike: they differ only in number, times, frames, call ids, values and clocks.
 
 Most calls of a capture are polls, and one poll differs from the one before in nothing that a rule about security, stubs or layouts
-looks at. So the engine asks such rules about the first of calls that are alike, and repeats for the others what they answered.
+looks at. So the engine asks such rules about the first of calls that are alike, and repeats their answers for the others.
 
-What a rule may depend on is all here: the server, the interface, the security of the call, the outcome, the headers of the PDUs
-and of their security trailers, and the stubs. Where the layout of a data answer was met before, this layout stands for
-everything in the stub except clocks and values. Only the place of the query handle in a call counts, for the layout does not
+This module has everything that such a rule may depend on: the server, the interface, the security of the call, the outcome, the
+headers of the PDUs and of their security trailers, and the stubs. If the layout of a data answer was met before, this layout stands
+for everything in the stub except clocks and values. Only the place of the query handle in a call counts, for the layout does not
 depend on the handle itself. `rule_plans.py` compares what a handle holds, and whether something was added to it twice.
 """
 
@@ -22,18 +22,18 @@ from analyzer.results.security import of_any_logon
 
 Likeness = tuple[Hashable, ...]
 
-# What stands for the handle that a call works on.
+# Replaces the handle that a call works on.
 _ANY_HANDLE = b"any query handle"
 
-# What is remembered of a call beside its layout is no longer than this; longer stubs are met once, as a rule.
+# Longer stubs are not compared: as a rule, each occurs once.
 _MOST_BYTES = 4096
-# Where auth_length stands in the header of a PDU, where the call id does, and how long header and sec_trailer are
+# Offsets of auth_length and the call id in the header of a PDU, and lengths of header and sec_trailer
 # ([MS-RPCE] sections 2.2.2.1 and 2.2.2.11; C706 section 12.6.3.1).
 _AUTH_LENGTH, _CALL_ID, _BODY, _FIXED, _SEC_TRAILER = 10, 12, 16, 24, 8
 
 
 def likeness_of(call: CallEvidence) -> Likeness | None:
-    """A key that is equal for calls that are alike; None for one that is not worth comparing."""
+    """Returns a key that is equal for calls that are alike; None for a call that is too long to compare."""
     sides: list[Likeness] = []
     handles = _bytes_of(call.view.handle) if call.view is not None else ()
     for side in (call.request, call.response):
@@ -55,13 +55,13 @@ def likeness_of(call: CallEvidence) -> Likeness | None:
     )
 
 
-# Calls of one association have the same object, and of those that are alike the hash is known.
+# Calls of one association share this object, so that its hash is computed once.
 _security_of = lru_cache(1024)(of_any_logon)
 
 
 @lru_cache(1024)
 def _bytes_of(handle: str) -> tuple[bytes, ...]:
-    """A handle's bytes in stubs of either byte order, left out in comparing calls; none for one of zeros, which is no handle."""
+    """Returns a handle's bytes in stubs of either byte order, which comparing calls leaves out; none for a handle of zeros."""
     uuid = UUID(handle)
     return tuple({uuid.bytes_le, uuid.bytes}) if uuid.int else ()
 
@@ -84,7 +84,7 @@ def _side(side: SideEvidence, handles: tuple[bytes, ...]) -> Likeness | None:
 
 
 def _layout(side: SideEvidence) -> Hashable | None:
-    """A stand-in for performance data of a layout that was met before, in comparing calls."""
+    """Returns the layout of performance data that was met before, to compare calls by it; else None."""
     if side.side.buffer_kind == "perf-data":
         return side.answer.layout
     # A frequency that none has means that the clocks may stand elsewhere: such a block is judged by itself.
@@ -93,8 +93,7 @@ def _layout(side: SideEvidence) -> Hashable | None:
 
 
 def _pdus(side: SideEvidence) -> list[tuple[bytes, bytes, bytes, int]]:
-    """What comparing calls takes of each PDU: its header without call id, the beginning of its body, its sec_trailer, and its
-    length."""
+    """Returns what comparing calls takes of each PDU: header without call id, beginning of the body, sec_trailer, length."""
     held = None if isinstance(side.side, Side) else side.side.pdus
     if held is not None:
         data, stops = held.data, held.stops

@@ -1,4 +1,4 @@
-"""The audit: an analysis in, findings and the coverage of every requirement out.
+"""The audit: judges the calls of an analysis by rules, and gives findings and the coverage of every requirement.
 
 Each call is shown to the rules that read calls like it (`rule_plans.py`). A profile decides what known deviations count as:
 
@@ -30,10 +30,10 @@ from analyzer.questions.audit.rule_registry import Rule, Watch, every_rule
 from analyzer.questions.audit.rule_verdicts import Actor, Judgement, Outcome, Severity, inconclusive
 from analyzer.results.analysis import Analysis
 
-# Doubts of rules about errors, and failures (under `strict`) of rules that only inform.
+# Violations that count as warnings: doubts of rules about errors, and failures (under `strict`) of rules that only inform.
 _IN_BETWEEN = ((Outcome.WARNED, Severity.ERROR), (Outcome.FAILED, Severity.INFO))
 
-# Of so many plans the occurrences are counted together.
+# Occurrences of at most this many plans are counted together.
 _MOST_REPEATED = 512
 
 
@@ -44,7 +44,7 @@ class Profile(StrEnum):
 
 
 class _OfPart(Struct, frozen=True):
-    """What the calls of an audit that were asked for belong to: channels, query handles, and pairs of hosts, client first."""
+    """The channels, query handles and pairs of hosts (client first) of the calls that an audit was asked for."""
 
     channels: frozenset[int] = frozenset()
     handles: frozenset[int] = frozenset()
@@ -89,7 +89,7 @@ class Audit:
         self.baseline, self._triggered = frozenset(baseline), triggered
         self._matched: Counter[Accepted] = Counter()
         self._causes = RootCauses()
-        # How often a plan was carried out after the first time, not counted yet.
+        # How often each plan was used after the first time, as far as that is not counted yet.
         self._repeated: dict[Plan, int] = {}
         self.evidence = Evidence(analysis)
         self._shown = analysis.shown
@@ -108,23 +108,23 @@ class Audit:
 
     @property
     def accepted(self) -> int:
-        """How many findings of the audit the baseline accepted."""
+        """Returns how many findings of the audit the baseline accepted."""
         return self._matched.total()
 
     @property
     def unmatched(self) -> tuple[str, ...]:
-        """Entries of the baseline that no finding matched, in words."""
+        """Returns the entries of the baseline that no finding matched, in words."""
         return tuple(sorted(entry.words for entry in self.baseline if not self._matched[entry]))
 
     @property
     def share_judged(self) -> float:
-        """The share of the testable requirements whose trigger occurred and was judged; 1 where there is none to test."""
+        """Returns the share of testable requirements whose trigger occurred and was judged; 1 if none is testable."""
         verdicts = [coverage.verdict for coverage in self.coverage.values() if coverage.verdict != "untestable"]
         return sum(verdict in JUDGED for verdict in verdicts) / len(verdicts) if verdicts else 1.0
 
     def findings(self) -> Iterator[Finding]:
-        """The findings of the audit, in the order of the calls; what only shows at the end of the capture comes after it, and last
-        what others follow from."""
+        """Yields the findings of the audit in the order of the calls, then those that only the end of the capture shows, then root
+        causes."""
         watches: dict[int, Watch[Any]] = {
             id(look): look.watch(self.evidence) for rule in self._rules for look in rule.looks if look.watch is not None
         }
@@ -186,8 +186,7 @@ class Audit:
                     yield from self._judged(((rule, own),), call.number)
 
     def _settle(self, plan: Plan) -> None:
-        """Counts audit verdicts that are the same for all calls of a plan: of the first at once, of the others when there are no
-        more."""
+        """Counts the verdicts that a plan gives all of its calls: for the first call at once, for the others together later."""
         if plan in self._repeated:
             self._repeated[plan] += 1
             return
@@ -212,8 +211,8 @@ class Audit:
                 coverage.doubt(reason, count * times)
 
     def _judged(self, judged: Iterable[tuple[Rule, Judgement]], number: int | None = None) -> Iterator[Finding]:
-        """The violations among an audit's judgements that are to be reported; the others are counted. `number` is that of the call
-        that is judged."""
+        """Yields the violations among an audit's judgements that are to be reported, and counts the others. `number` is the number
+        of the judged call."""
         for rule, judgement in judged:
             if not self._is_shown(judgement.call.number if judgement.call is not None else number) and not (
                 judgement.outcome in (Outcome.FAILED, Outcome.WARNED) and self._concerns(rule, judgement)
@@ -231,7 +230,7 @@ class Audit:
                     yield finding
 
     def _pattern(self, rule: Rule, judgement: Judgement) -> FindingPattern | None:
-        """The finding pattern that a violation counts as under the profile; None for one of the other side."""
+        """Returns the finding pattern of a violation under the audit's profile; None if the other side committed it."""
         if self.actor is not Actor.EITHER and actor_of(judgement) not in (self.actor, Actor.EITHER):
             return None
         is_note = judgement.outcome is Outcome.WARNED and (judgement.note or rule.severity is Severity.INFO)
@@ -246,7 +245,7 @@ class Audit:
         return FindingPattern(rule, judgement, severity, excused)
 
     def _reported(self, pattern: FindingPattern, call: CallEvidence | None) -> Finding | None:
-        """The finding about a call that the audit reports; None where the baseline accepts it."""
+        """Returns the finding that the audit reports about a call; None if the baseline accepts it."""
         judgement, excused = pattern.judgement, pattern.is_excused
         finding = Finding(pattern, call)
         if self.baseline and not excused and (entry := self._accepting(finding)) is not None:
@@ -259,11 +258,11 @@ class Audit:
         return finding
 
     def _is_shown(self, call: int | None) -> bool:
-        """Whether the audit shows findings about a call; what is about no call is left out where only some calls were asked for."""
+        """Tells whether the audit reports findings about a call; without a call, not if only some calls were asked for."""
         return self.analysis.part is None or (call is not None and self._shown.holds(call))
 
     def _concerns(self, rule: Rule, judgement: Judgement) -> bool:
-        """Whether an audit's violation is of the handle, association or hosts of a call that was asked for."""
+        """Tells whether an audit's violation concerns the handle, association or hosts of a call that was asked for."""
         about = {look.about for look in rule.looks if judgement.requirement in look.requirements}
         call, channel, part = judgement.call, judgement.channel, self._of_part
         if call is not None:
@@ -276,12 +275,12 @@ class Audit:
         return channel is not None and channel.number in part.channels
 
     def _accepting(self, finding: Finding) -> Accepted | None:
-        """The entry of the baseline that accepts a finding."""
+        """Returns the entry of the baseline that accepts a finding, else None."""
         entry = Accepted.of_finding(finding)
         return next((key for key in (entry, entry.whatever_seen) if key in self.baseline), None)
 
     def _note(self, judgement: Judgement, *, excused: bool = False, times: int = 1) -> None:
-        """Counts an audit's verdict for its requirements, as often as it was given."""
+        """Counts an audit's verdict `times` times for each of its requirements."""
         for coverage in self._covered(judgement):
             self._count(coverage, judgement, excused=excused, times=times)
 
@@ -291,14 +290,14 @@ class Audit:
                 coverage.counts[Outcome.PASSED] += count
 
     def _covered(self, judgement: Judgement) -> Iterator[Coverage]:
-        """The requirements of a judgement that this audit covers."""
+        """Yields the coverage of those of a judgement's requirements that this audit covers."""
         for requirement in judgement.requirements:
             if requirement in self.coverage:
                 yield self.coverage[requirement]
 
     def _count(self, coverage: Coverage, judgement: Judgement, *, excused: bool, times: int) -> None:
         if excused:
-            # Of two readings that exclude each other, the one that was not followed is not kept.
+            # Of two requirements that exclude each other, the one that was not followed did not pass.
             follows = judgement.deviation.instead if judgement.deviation is not None else None
             if coverage.requirement.excludes is None and follows is None:
                 coverage.counts[Outcome.PASSED] += times
@@ -310,7 +309,7 @@ class Audit:
             coverage.counts[judgement.outcome] += judgement.count * times
 
     def _unknown(self, call: CallEvidence) -> None:
-        """Counts for the audit an answer whose request was not captured: it may have been of any method."""
+        """Counts for the audit an answer without a captured request: it may have been of any method."""
         interface = call.context.interface.uuid
         requirements = {
             requirement
@@ -326,8 +325,7 @@ class Audit:
 
 def select(rules: Sequence[Rule], chosen: Collection[str], ignored: Collection[str]) -> tuple[Rule, ...]:
     """Selects the audit rules that a user asks for: by code or its beginning (`PCQ1`), by name, by layer (`buffers`), by section
-    (`2.2.4.2`), or by requirement: its id, or its level (`MUST`). Raises `InputError` for a word that names none, and where none is
-    left."""
+    (`2.2.4.2`), or by a requirement's id or level (`MUST`). Raises `InputError` for a word that names none, and if none is left."""
 
     def matches(rule: Rule, word: str) -> bool:
         folded = word.casefold()

@@ -1,4 +1,4 @@
-"""What rules about buffers have in common: which calls carry them, and how many violations alike become one finding."""
+"""Helpers of rules about buffers: which calls carry them, and how many violations alike become one finding."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def judgements(
     note: bool = False,
     **facts: Any,
 ) -> Iterator[Judgement]:
-    """Yields the verdict on `looked_at` things of which some are `violations`: the first is shown, the others are counted.
+    """Yields the verdict on `looked_at` things of which some are `violations`: it shows the first violation and counts the others.
 
-    A `note` is a warning that only informs; `facts` are what `Judgement` has besides.
+    A `note` is a warning that only informs; `facts` are further fields of `Judgement`.
     """
     of = of if isinstance(of, tuple) else (of,)
     if looked_at > len(violations):
@@ -57,7 +57,7 @@ OfAnswers = Callable[[CallEvidence, DataAnswer], Iterable[Judgement]]
 
 
 def of_data(requirements: OfMethods, *, of_each: bool = False) -> Callable[[OfAnswers], Look[CallEvidence]]:
-    """Decorates what judges data answers, whether damaged or not; where the stub itself is, nothing can be stated."""
+    """Decorates a check of data answers, damaged or not. If the stub itself does not decode, the verdict is inconclusive."""
 
     def look_of(check: OfAnswers) -> Look[CallEvidence]:
         @of_calls(requirements, DATA, of_each=of_each)
@@ -74,28 +74,27 @@ def of_data(requirements: OfMethods, *, of_each: bool = False) -> Callable[[OfAn
 
 
 def status_violation(code: int) -> Literal["warn", "fail"] | None:
-    """The violation that a status is none: HRESULT and NTSTATUS values are not of the Win32 space ([MS-PCQ] section 1.8), and
-    [MS-ERREF] section 2.2 assigns no codes from 16000 on. Which codes below are assigned does not matter: a provider's own pass
-    through."""
+    """Tells whether a status is no Win32 error code: HRESULT and NTSTATUS values ([MS-PCQ] section 1.8) fail, unassigned codes from
+    16000 on ([MS-ERREF] section 2.2) warn. Lower codes always pass: a provider's own pass through."""
     if code & 0x80000000:
         return "fail"
     return "warn" if code >= 16000 and win32_name(code) is None else None
 
 
 def instance_type_of(call: OfCall, counterset: str) -> int | None:
-    """Returns what a counterset was registered as ([MS-PCQ] section 2.2.4.1); None where that is not in the capture."""
+    """Returns the instance type that a counterset was registered with ([MS-PCQ] section 2.2.4.1); None if that was not captured."""
     entry = call.catalog.countersets.get(counterset)
     return entry.instance_type if entry is not None else None
 
 
 def has_instances(call: OfCall, counterset: str) -> bool | None:
-    """Whether a counterset has instances with names, by its registration; None where that is not in the capture, or leaves it open:
-    aggregates over all instances."""
+    """Tells whether a counterset has named instances, by its registration. None if that was not captured, or the type (an
+    aggregate) leaves it open."""
     return {0: False, 2: True, 6: True, 0x16: True, None: None}.get(instance_type_of(call, counterset))
 
 
 def counters_of_set(call: OfCall, counterset: str) -> frozenset[int] | None:
-    """Returns the ids of the counters of a counterset; None where its registration is not in the capture."""
+    """Returns the ids of a counterset's counters; None if its registration was not captured."""
     if instance_type_of(call, counterset) is None:
         return None
     counters = call.catalog.countersets[counterset].counters
@@ -107,7 +106,7 @@ UNREADABLE = "the response stub does not decode"
 
 
 def identifiers_of(side: SideEvidence | None) -> Sequence[IdentifierBlock]:
-    """The counter identifiers of a call's side that can be read, as far as their sizes lead."""
+    """Returns the readable counter identifiers of one side of a call, as far as their sizes lead."""
     if side is None or not side.is_readable or side.side.buffer_kind != "identifiers":
         return ()
     return side.identifiers.blocks

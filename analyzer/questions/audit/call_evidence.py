@@ -1,4 +1,4 @@
-"""What rules see: calls with their decoded parts, each decoded once, and where in the captured bytes a field stands."""
+"""The evidence that audit rules see: calls with their decoded parts, each decoded once, and the captured bytes of fields."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ Spot = tuple[str, int, int, int | None]
 
 
 class Place(Struct, frozen=True):
-    """The place of evidence, a range of bytes: `start` and `stop` in `part` (`request stub`, `response PDU 1`), and where it was
+    """The place of evidence: the bytes `start` to `stop` of `part` (`request stub`, `response PDU 1`), and where they were
     captured.
 
-    `source` are the bytes of the part, `field` what stands there where that is described. `pdu` is the number of the PDU where the
+    `source` are the bytes of the part, `field` the described field that stands there, if any. `pdu` is the number of the PDU if the
     part is one.
     """
 
@@ -60,7 +60,7 @@ class Place(Struct, frozen=True):
 
     @property
     def extents(self) -> tuple[FrameExtent, ...]:
-        """The frame extents where the bytes of this place of evidence were captured."""
+        """Returns the frame extents that carried the bytes of this place of evidence."""
         base, source = self.source.start, self.source.source
         if (
             self.stop <= len(self.source)
@@ -71,25 +71,25 @@ class Place(Struct, frozen=True):
 
     @property
     def frames(self) -> tuple[int, ...]:
-        """Ids of the frames that carried the bytes of this place of evidence, ascending."""
+        """Returns the ids of the frames that carried the bytes of this place of evidence, ascending."""
         extents = self.extents
         return (extents[0].frame,) if len(extents) == 1 else tuple(sorted({extent.frame for extent in extents}))
 
 
 class SideEvidence:
-    """What audit rules see of the request or response of a call: parameters, the counts of its array, the decoded buffer."""
+    """The evidence that audit rules see of a call's request or response: parameters, array counts, decoded buffer."""
 
     def __init__(self, call: _LookedAt, name: SideName, side: Side | HeldSide) -> None:
         self._call, self.name, self.side = call, name, side
 
     @property
     def call(self) -> Call:
-        """The call that this side of evidence is of."""
+        """Returns the call that this side of evidence belongs to."""
         return self._call.whole
 
     @property
     def whole(self) -> Side:
-        """The call's side with its bytes, for audit rules: `side` states what columns do."""
+        """Returns the call's side with its bytes, for audit rules. `side` has only what columns state."""
         side = self._call.whole.request if self.name == "request" else self._call.whole.response
         assert side is not None
         return side
@@ -100,12 +100,12 @@ class SideEvidence:
 
     @cached_property
     def captured(self) -> TracedBytes | Missing:
-        """The stub of the audited call's side, or why there is none; read once, for it may lie in the spill file."""
+        """Returns the stub of the audited call's side, or why there is none; read once, for it may lie in the spill file."""
         return self.whole.stub
 
     @cached_property
     def frames(self) -> tuple[int, ...]:
-        """Ids of the frames that carried the audited call's side; several findings of a call are in the same."""
+        """Returns the ids of the frames that carried the audited call's side. Several findings of a call share them."""
         return self.side.frames
 
     @property
@@ -114,7 +114,7 @@ class SideEvidence:
 
     @cached_property
     def stub(self) -> bytes:
-        """The unsealed stub of a call's request or response; only for sides that were captured and opened."""
+        """Returns the unsealed stub of an audited call's request or response; call it only for captured and opened sides."""
         side = self.side
         assert side.missing is None
         if isinstance(side, Side):
@@ -124,13 +124,13 @@ class SideEvidence:
 
     @cached_property
     def data(self) -> bytes:
-        """The bytes of `lpData` on this side of an audited call; empty where there is none."""
+        """Returns the bytes of `lpData` on this side of an audited call; empty if there is none."""
         span = self.side.buffer_span
         return self.stub[span[0] : span[1]] if span is not None and self.side.missing is None else b""
 
     @cached_property
     def layout(self) -> StubDecode | None:
-        """How the stub of an audited call's side is laid out (counts of the array, bytes consumed, notes); None where it does not
+        """Returns how the stub of an audited call's side is laid out (array counts, bytes consumed, notes); None if it does not
         decode."""
         interface = _INTERFACES.get(self.call.interface.uuid or "")
         if interface is None or self.call.opnum is None or isinstance(self.captured, Missing):
@@ -151,33 +151,33 @@ class SideEvidence:
 
     @cached_property
     def buffer(self) -> BufferDecode | None:
-        """The decoded `lpData` of an audited call's side, as far as it decodes; None where there is none, or its layout is not
-        known."""
+        """Returns the decoded `lpData` of an audited call's side, as far as it decodes; None if there is none, or its layout is
+        unknown."""
         return decoded_buffer(self.whole)
 
     @property
     def tree(self) -> dict[str, Any]:
-        """The decoded `lpData` of an audited call's side by the ids of `ksy/`; empty where there is none."""
+        """Returns the decoded `lpData` of an audited call's side by the ids of `ksy/`; empty if there is none."""
         return self.buffer.tree if self.buffer is not None else {}
 
     @cached_property
     def answer(self) -> DataAnswer:
-        """The `lpData` of an audited call as an answer of QueryCounterData, damaged or not."""
+        """Returns the `lpData` of an audited call as an answer of QueryCounterData, damaged or not."""
         return read_answer(self.data)
 
     @cached_property
     def block(self) -> WinperfParts | None:
-        """The `lpData` of an audited call as a PERF_DATA_BLOCK in which everything is as it should be; None where it is none."""
+        """Returns the `lpData` of an audited call as an undamaged PERF_DATA_BLOCK; None if it is none."""
         return WINPERF.read(self.data) if self.side.buffer_kind == "winperf" else None
 
     @cached_property
     def identifiers(self) -> IdentifierList:
-        """The `lpData` of an audited call as a list of counter identifiers, damaged or not."""
+        """Returns the `lpData` of an audited call as a list of counter identifiers, damaged or not."""
         return read_identifiers(self.data)
 
     def place(self, path: str, span: tuple[int, int] | None = None) -> Place | None:
-        """The place of the field at `path` in an audited call (see `At`); the nearest field around it where it has no bytes of its
-        own."""
+        """Returns the place of the field at `path` in an audited call (see `At`); of a path without bytes, the nearest field around
+        it."""
         if span is not None and self.side.buffer_span is not None:
             return self._place_of_range("lpData", str(span[0]), str(span[1]))
         if (named := _RANGE.fullmatch(path)) is not None:
@@ -211,7 +211,7 @@ class SideEvidence:
         return _find(self.buffer_fields, path)
 
     def _place_of_range(self, whole: str, first: str, stop: str) -> Place | None:
-        """The place of captured bytes of an audited call without a name of their own: `stub[8:12]` or `lpData[16:24]`."""
+        """Returns the place of an unnamed byte range in an audited call: `stub[8:12]` or `lpData[16:24]`."""
         stub = self.captured
         if isinstance(stub, Missing) or (whole == "lpData" and self.layout is None):
             return None
@@ -219,7 +219,7 @@ class SideEvidence:
         return Place(f"{self.name} stub", base + int(first), min(base + int(stop), len(stub)), stub)
 
     def _place_in_pdu(self, path: str) -> Place | None:
-        """The place of evidence in a PDU: `pdu`, or `pdu[2]` for the second fragment, whole; `pdu.8:16` for bytes 8 to 16 of it."""
+        """Returns the place of evidence in a PDU: `pdu`, or `pdu[2]` for the second one, whole; `pdu.8:16` for bytes of it."""
         fragments = self.whole.pdus
         head, _, span = path.partition(".")
         number = int(head[4:-1]) if head != "pdu" else 1
@@ -232,7 +232,7 @@ class SideEvidence:
         return Place(f"{self.name} PDU {number}", start, min(stop, len(pdu)), pdu, pdu=number)
 
     def place_as(self, part: str, start: int, stop: int, pdu: int | None) -> Place:
-        """The place of evidence that was found in a call that is alike."""
+        """Returns the place of evidence in this call that was found in a call that is alike."""
         if pdu is not None:
             return Place(part, start, stop, pdu_at(self.whole.pdus, pdu - 1), None, pdu)
         stub = self.captured
@@ -240,7 +240,7 @@ class SideEvidence:
         return Place(part, start, stop, stub)
 
     def extents_as(self, part: str, start: int, stop: int, pdu: int | None) -> tuple[FrameExtent, ...]:
-        """The frame extents of a place of evidence that was found in a call that is alike."""
+        """Returns the frame extents in this call of a place of evidence that was found in a call that is alike."""
         held = None if isinstance(self.side, Side) else self.side.pdus
         if held is not None and held.place is not None and start < stop:
             (frame, at), data = held.place, held.data if pdu is not None else self.stub
@@ -250,39 +250,39 @@ class SideEvidence:
 
     @cached_property
     def stub_fields(self) -> Field | None:
-        """The fields of an audited call's stub beside their bytes; None where its layout is not known."""
+        """Returns the fields of an audited call's stub beside their bytes; None if its layout is unknown."""
         fields = stub_fields(self.call, self.name)
         return fields.root if fields is not None else None
 
     @cached_property
     def buffer_fields(self) -> Field:
-        """The fields of an audited call's `lpData` beside their bytes; only for sides that have a buffer of a known layout."""
+        """Returns the fields of an audited call's `lpData` beside their bytes; only for sides with a buffer of a known layout."""
         fields = buffer_fields(self.whole)
         assert fields is not None
         return fields.root
 
     @cached_property
     def _head_fields(self) -> Field:
-        """The fields of a PERF_DATA_BLOCK that are of no object, for evidence: most findings point at one of them, and few fields
-        are."""
+        """Returns the fields of a PERF_DATA_BLOCK outside its objects, for evidence: they are few, and most findings point at
+        one."""
         return map_head(self.data).root
 
 
-# What a PERF_DATA_BLOCK has many of.
+# The part of a PERF_DATA_BLOCK with very many fields.
 _OBJECTS = "objects"
-# Of calls that are alike, so many things are shared at most.
+# Calls that are alike share at most this many places.
 _MOST_SHARED = 256
-# The places of so many sorts of calls are remembered.
+# Places are remembered for at most this many kinds of calls.
 _MOST_PLACES = 1024
 _RANGE = re.compile(r"(stub|lpData)\[(\d+):(\d+)\]")
 _INTERFACES: dict[str, Any] = {pcq.INTERFACE: "perflib-v2", winreg.INTERFACE: "winreg"}
 
 
 def _find(root: Field, path: str) -> Field | None:
-    """The field of an audited call that a path leads to, by ids or the specification's spelling; levels that only wrap others may
-    be left out.
+    """Finds the field of an audited call that a path leads to, by ids or the specification's spelling. Levels that only wrap others
+    may be left out of the path.
 
-    Of a path that leads further than the bytes do, the last field that is there.
+    If a path leads further than the bytes do, it returns the last field that is there.
     """
     at, found = root, None
     for word in path.split("."):
@@ -304,7 +304,7 @@ def _below(field: Field, word: str) -> Field | None:
 
 
 class _LookedAt:
-    """A call that the audit makes when it is first looked at: most are judged by what columns state."""
+    """Makes an audited call when it is first looked at: most calls are judged by what columns state."""
 
     __slots__ = ("_call", "_calls", "_number")
 
@@ -320,13 +320,14 @@ class _LookedAt:
 
 
 class AskedEvidence:
-    """What audit rules see of a request alone: what a client sent, without anything of its answer.
+    """The evidence that audit rules see of a request alone: what a client sent, without anything of its answer.
 
     `security` is that of the association, `handle` the number of the query handle, `catalog` what the server reported about its
-    countersets and `knowledge` what servers stated, both over the whole capture. `whole` is for the audit, not for rules.
+    countersets. `knowledge` is what servers stated, over the whole capture, like `catalog`. `whole` is for the audit, not for
+    rules.
     """
 
-    # Where a finding stands whose path names no side.
+    # The side of a finding whose path names none.
     judged_side: SideName = "request"
 
     def __init__(self, call: CallEvidence) -> None:
@@ -346,25 +347,25 @@ class AskedEvidence:
 
     @property
     def sent(self) -> SideEvidence:
-        """The request of the audited call, for looks that read it."""
+        """Returns the request of the audited call, for looks that read it."""
         return self.whole.sent
 
 
 class CallEvidence:
-    """What audit rules see of one call with its number in the timeline: what columns state of it, and what rules ask about it. It
-    is looked at (`decoded`) where that is not enough.
+    """The evidence that audit rules see of one call, with its number in the timeline: what columns state of it, and what rules ask
+    about it. `decoded` makes the call itself if that is not enough.
 
-    `context` is what it has in common with others. `view` is the query handle that it works on, where that is known, and `query`
-    likewise for calls of PerflibV2.
+    `context` is what it shares with other calls. `view` is the query handle that it works on, if known; `query` is the same for
+    calls of PerflibV2.
     """
 
-    # Where a finding stands whose path names no side.
+    # The side of a finding whose path names none.
     judged_side: SideName = "response"
 
     def __init__(
         self, number: int, call: Call | HeldCall, capture: Evidence | None = None, query: QueryView | None = None
     ) -> None:
-        """Takes what columns state of the audited call, with the state of its query handle; or the call itself, which has it."""
+        """Takes the audited call's row with the state of its query handle, or the call itself, which has that state."""
         self.number, self._capture = number, capture
         if isinstance(call, Call):
             self.context, query = Context(*context_of(call)), call.query
@@ -380,13 +381,13 @@ class CallEvidence:
         asked, answered = call.request, call.response
         self.request = SideEvidence(self._looked_at, "request", asked) if asked is not None else None
         self.response = SideEvidence(self._looked_at, "response", answered) if answered is not None else None
-        # Why a part cannot be read (None: it can), by part and whether damage is let pass: many rules read the same parts.
+        # Why a part cannot be read (None: it can), by part and whether damage is allowed: many rules read the same parts.
         self.unreadable: dict[tuple[str, bool], str | None] = {}
-        # What follows from the call and from nothing in which calls that are alike differ (see `alike_calls`): they share it.
+        # Results that are the same for all calls that are alike (see `alike_calls`), which share them.
         self.shared: dict[Hashable, Any] = {}
-        # What one rule made of this very call, for the other rules.
+        # What one rule made of this call alone, for the other rules.
         self.made: dict[Hashable, Any] = {}
-        # Where fields stand that findings point at, as far as it was looked for in calls that are alike.
+        # Places of fields that findings point at, as far as they were searched in calls that are alike.
         self.places: Places = {}
         self._found: dict[At, Place | None] = {}
 
@@ -395,40 +396,40 @@ class CallEvidence:
 
     @property
     def decoded(self) -> Call:
-        """The audited call as the layers decoded it."""
+        """Returns the audited call as the layers decoded it."""
         return self._looked_at.whole
 
     @property
     def catalog(self) -> Catalog:
-        """The catalog that audit rules compare with: what the server reported about its countersets, over the whole capture."""
+        """Returns what the server reported about its countersets over the whole capture, for audit rules to compare with."""
         return (
             self._capture.analysis.catalogs.catalog_of(self.context.server) if self._capture is not None else Catalog()
         )
 
     @property
     def knowledge(self) -> Knowledge:
-        """What the servers stated over the whole capture, for audit rules that compare with it."""
+        """Returns what the servers stated over the whole capture, for audit rules that compare with it."""
         return self._capture.knowledge if self._capture is not None else Knowledge(())
 
     @property
     def asked(self) -> dict[str, Any]:
-        """The parameters of the audited call's request; empty where it is not to be had."""
+        """Returns the parameters of the audited call's request; empty without a request."""
         return self.request.params if self.request is not None else {}
 
     @property
     def answered(self) -> dict[str, Any]:
-        """The parameters of the audited call's response, without its return value; empty where it is not to be had."""
+        """Returns the parameters of the audited call's response, without its return value; empty without a response."""
         return self.response.params if self.response is not None else {}
 
     @property
     def sent(self) -> SideEvidence:
-        """The request of the audited call, for looks that read it."""
+        """Returns the request of the audited call, for looks that read it."""
         assert self.request is not None
         return self.request
 
     @property
     def reply(self) -> SideEvidence:
-        """The response of the audited call, for looks that read it."""
+        """Returns the response of the audited call, for looks that read it."""
         assert self.response is not None
         return self.response
 
@@ -436,19 +437,19 @@ class CallEvidence:
         return self.request if name == "request" else self.response
 
     def place(self, at: At) -> Place | None:
-        """The place of a field in the audited call: its bytes, and its description where there is one."""
+        """Returns the place of a field in the audited call: its bytes, and its description if it has one."""
         side = self.side(at.side)
         return side.place(at.path, at.span) if side is not None else None
 
     def spot(self, at: At) -> Spot | None:
-        """The place of a field in the audited call without its bytes."""
+        """Returns the place of a field in the audited call without its bytes."""
         if at not in self.places and (place := self.find(at)) is not None:
             return place.spot
         return self.places.get(at)
 
     def find(self, at: At) -> Place | None:
-        """Finds the place of a field in the audited call like `place`, perhaps without the description. It is looked for once in
-        calls that are alike, and once in a call."""
+        """Finds the place of a field in the audited call like `place`, perhaps without the description. It searches once for all
+        calls that are alike."""
         if at in self._found:
             return self._found[at]
         if at in self.places:
@@ -467,10 +468,10 @@ Places = dict[At, Spot | None]
 
 
 class CallIndex:
-    """An index of the capture's calls for audit rules, found in one pass: rules about few calls need not go through all of them.
+    """An index of the capture's calls for audit rules, made in one pass, so that rules about few calls need not go through all.
 
-    `first` has the first PerflibV2 call of each channel, `nameless` by channel and presentation context the calls of interfaces
-    that this program has no name for.
+    `first` has the first PerflibV2 call of each channel. `nameless` has the calls of interfaces that this program has no name for,
+    by channel and presentation context.
     """
 
     def __init__(self, calls: OrderedCalls) -> None:
@@ -492,7 +493,7 @@ class CallIndex:
                 self.nameless.setdefault((context.channel, context_id), array("q")).append(number)
 
     def numbers(self, interface: str, *opnums: int) -> Sequence[int]:
-        """The numbers of the indexed calls of some methods of an interface (all, if none are named), ascending."""
+        """Returns the numbers of the indexed calls of some methods of an interface (all, if none are named), ascending."""
         found = (
             of_method
             for (uuid, opnum), of_method in self._methods.items()
@@ -502,7 +503,7 @@ class CallIndex:
 
 
 class Evidence:
-    """The whole capture, as audit rules that remember see it."""
+    """The evidence of the whole capture, for audit rules that remember."""
 
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
@@ -513,27 +514,27 @@ class Evidence:
 
     @cached_property
     def index(self) -> CallIndex:
-        """The index of the capture's calls: audit rules ask it which calls are there."""
+        """Returns the index of the capture's calls, which tells audit rules which calls are there."""
         return CallIndex(self.analysis.calls)
 
     @cached_property
     def knowledge(self) -> Knowledge:
-        """What the servers stated over the whole capture, for audit rules that remember."""
+        """Returns what the servers stated over the whole capture, for audit rules that remember."""
         return Knowledge(Selected(self.analysis.calls, self.index.numbers(pcq.INTERFACE, *STATING)))
 
     @cached_property
     def lifetimes(self) -> tuple[HandleLifetime, ...]:
-        """The lifetime of every query handle, for audit rules."""
+        """Returns the lifetime of every query handle, for audit rules."""
         return handle_lifetimes(self.analysis)
 
     @cached_property
     def unbound(self) -> tuple[CallEvidence, ...]:
-        """The first PerflibV2 call of each channel whose bind was not captured, for audit rules: its calls showed the interface."""
+        """Returns the first PerflibV2 call of each channel whose bind was not captured, for audit rules."""
         bound = {one.channel.number for one in self.analysis.bounds if one.interface == pcq.INTERFACE}
         return tuple(self.call(number) for channel, number in self.index.first.items() if channel not in bound)
 
     def call(self, number: int) -> CallEvidence:
-        """The evidence of the call with this number, for audit rules."""
+        """Returns the evidence of the call with this number, for audit rules."""
         made = CallEvidence(number, self.analysis.calls[number - 1], self)
         if (share := self._shares[number]) > 0:
             made.places = self._places[share]
@@ -549,7 +550,7 @@ class Evidence:
             self._shares[call.number] = share
 
     def calls(self) -> Iterator[CallEvidence]:
-        """The evidence of every PerflibV2 and winreg call in the order of the timeline; each is made anew, so that none is held."""
+        """Yields the evidence of every PerflibV2 and winreg call in the order of the timeline, made anew so that none is held."""
         numbers = array("q", merge(self.index.numbers(pcq.INTERFACE), self.index.numbers(winreg.INTERFACE)))
         calls = self.analysis.calls
         for number, held in zip(numbers, calls.held(numbers, pdus=True), strict=True):
@@ -560,5 +561,5 @@ class Evidence:
             yield CallEvidence(number, held, self, calls.states[view] if view >= 0 else None)
 
     def calls_of(self, interface: str, *opnums: int) -> Iterator[CallEvidence]:
-        """The evidence of the calls of an interface, or of some of its methods."""
+        """Yields the evidence of the calls of an interface, or of some of its methods."""
         return map(self.call, self.index.numbers(interface, *opnums))

@@ -1,9 +1,9 @@
-"""Data answers as rules see them: the `lpData` of QueryCounterData in, its blocks out, with each place where its sizes and
-counts disagree ([MS-PCQ] sections 2.2.4.7 to 2.2.4.11 and 3.1.4.1.6).
+"""Reads data answers for audit rules: the `lpData` of QueryCounterData as blocks, with each place where sizes and counts disagree
+([MS-PCQ] sections 2.2.4.7 to 2.2.4.11 and 3.1.4.1.6).
 
 One wrong number makes everything after it look wrong. So a block that does not come out is read again and again. Each time, one
-number is taken from what surrounds it: the size of a value from its length, a count from what is there, the end of a block from
-its content. The first reading that uses the block up states which number was wrong. The rest is judged without a change.
+number is taken from what surrounds it: the size of a value from its length, a count from what is there, the end of a block from its
+content. The first reading that uses the block up shows which number was wrong. All other numbers are judged as stated.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from analyzer.interfaces.buffers.windows_text import utf16_length
 from analyzer.questions.audit.violation_places import Violation
 
 BLOCK_HEADER = BLOCK.size
-# A block of so many counters or instances is not searched for the one instance that has too few or too many values.
+# Larger blocks are not searched for the one instance with too few or too many values.
 _MOST_COUNTERS, _MOST_ROWS = 512, 4096
 # So many bytes of an answer are read again at most; a forged one must not cost more than it states.
 _MOST_REREAD = 4 << 20
 
 
 class FlawKind(StrEnum):
-    """What in a data answer disagrees with what."""
+    """The kinds of flaws in a data answer: which number disagrees with what."""
 
     HEADER = "the answer is shorter than its header"
     TOTAL = "dwTotalSize is not the size of the answer"
@@ -71,7 +71,7 @@ class FlawKind(StrEnum):
 
 class Flaw(NamedTuple):
     """One flaw of a data answer: `span` are its bytes in `lpData`, `path` leads to them by the names of `ksy/`; `block_type` is the
-    type of the block it is in."""
+    type of its block."""
 
     kind: FlawKind
     path: str
@@ -82,7 +82,7 @@ class Flaw(NamedTuple):
 
 
 class Sizes(Protocol):
-    """dwDataSize and dwSize of the values of a row of a data answer."""
+    """The dwDataSize and dwSize of all values in a row of a data answer."""
 
     @property
     def data_sizes(self) -> Sequence[int]: ...
@@ -97,7 +97,7 @@ class _Sizes(NamedTuple):
 
 
 class InstanceRow(NamedTuple):
-    """The values of one instance in a data answer: size of its header (0: no instance), its id, and where its name and its values
+    """The values of one instance in a data answer: size of its header (0: no instance), its id, and where its name and values
     begin."""
 
     header_size: int
@@ -107,7 +107,7 @@ class InstanceRow(NamedTuple):
     shape: Sizes
 
     def value_at(self, column: int) -> int:
-        """Where the data of a value in the row of a data answer begins."""
+        """Returns where the data of a value in this row of a data answer begins."""
         return self.begin + sum(self.shape.sizes[:column]) + 8
 
     def value(self, data: bytes, column: int) -> bytes:
@@ -116,8 +116,8 @@ class InstanceRow(NamedTuple):
 
 
 class Block(Struct, dict=True):
-    """One block of a data answer, with its counter header. `ids` is None where its type has none; `is_whole`: everything in it is
-    where it should be. What disagrees in it goes to the `flaws` of its answer."""
+    """One block of a data answer, with its counter header. `ids` is None if its type has none; `is_whole`: everything in it is
+    where it should be. Its flaws go to the `flaws` of its answer."""
 
     number: int
     at: int
@@ -140,7 +140,7 @@ class Block(Struct, dict=True):
 
     @cached_property
     def shapes(self) -> list[tuple[Sizes, int]]:
-        """The different shapes of the rows of a data answer's block, and how many rows have each; nearly always one."""
+        """Returns the different shapes of the rows in a data answer's block, and how many rows have each; nearly always one."""
         found: dict[int, tuple[Sizes, int]] = {}
         for row in self.rows:
             shape, number = found.get(id(row.shape), (row.shape, 0))
@@ -153,17 +153,17 @@ class Block(Struct, dict=True):
 
     @property
     def content_at(self) -> int:
-        """Where the content of a data answer's block begins, behind its header."""
+        """Returns where the content of a data answer's block begins, after its header."""
         return self.at + BLOCK_HEADER
 
     def note(self, kind: FlawKind, name: str, at: int, expected: object, seen: object, stop: int | None = None) -> None:
-        """Adds a flaw of what `name` leads to in the data block, by default a number of 4 bytes at `at`."""
+        """Adds a flaw to the data block at the path `name`, by default about the number of 4 bytes at `at`."""
         path, span = f"{self.path}.{name}" if name else self.path, (at, at + 4 if stop is None else stop)
         self.flaws.append(Flaw(kind, path, span, f"{expected}", f"{seen}", self.kind))
         self.is_whole &= kind in _PADDING
 
     def wrong(self, name: str, expected: object, seen: object) -> Violation:
-        """The violation that a number in the data block's header is not the expected one."""
+        """Makes the violation that a number in the data block's header is not the expected one."""
         at = self.at + 4 * ("status", "block_type", "size", "reserved").index(name)
         return Violation(f"{self.path}.{name}", (at, at + 4), str(expected), str(seen))
 
@@ -174,7 +174,7 @@ class Block(Struct, dict=True):
         return sum(number * len(shape.sizes) for shape, number in self.shapes)
 
     def names(self, data: bytes) -> Iterator[str]:
-        """The names of the instances in the data block."""
+        """Yields the names of the instances in the data block."""
         for row in self.rows:
             if row.header_size:
                 raw = data[row.name_at : row.begin]
@@ -182,8 +182,8 @@ class Block(Struct, dict=True):
 
 
 class DataAnswer(Struct, dict=True):
-    """A data answer (the `lpData` of QueryCounterData) as audit rules see it. `header` is None where it is too short to have one;
-    the blocks are those that could be found."""
+    """A data answer (the `lpData` of QueryCounterData) as audit rules see it. `header` is None if it is too short for one; `blocks`
+    are those that were found."""
 
     data: bytes
     header: tuple[int, ...] | None = None
@@ -193,16 +193,16 @@ class DataAnswer(Struct, dict=True):
     is_walked: bool = True
     # How many bytes may still be read again.
     rereads: int = _MOST_REREAD
-    # Its layout, where others of the same layout are known by it.
+    # The layout of a regular answer, by which others of the same layout are recognised.
     layout: PerfDataLayout | None = None
 
     def note(self, kind: FlawKind, path: str, at: int, expected: object, seen: object) -> None:
-        """Adds a flaw of the number of 4 bytes at `at` in the data answer."""
+        """Adds a flaw of the 4-byte number at `at` in the data answer."""
         self.flaws.append(Flaw(kind, path, (at, at + 4), f"{expected}", f"{seen}"))
 
     def flaws_of(self, *kinds: FlawKind, block_types: tuple[int, ...] | None = None) -> list[Flaw]:
-        """Returns the flaws of these kinds in the data answer, in blocks of these types. Where values of many instances have one
-        flaw, the first is among them."""
+        """Returns the flaws of these kinds in the data answer, in blocks of these types. If values of many instances share a flaw,
+        the first is among them."""
         return [
             flaw
             for flaw in self.flaws
@@ -217,14 +217,14 @@ class DataAnswer(Struct, dict=True):
         return found
 
     def of_type(self, *types: int) -> list[Block]:
-        """The data answer's blocks of these types, in their order."""
+        """Returns the data answer's blocks of these types, in their order."""
         first, *others = (self._by_type.get(kind, []) for kind in types)
         return sorted(chain(first, *others), key=attrgetter("number")) if others else first
 
 
 def read_answer(data: bytes) -> DataAnswer:
-    """Reads a data answer, as far as anything can be made of it. Undamaged ones of one layout have the same blocks and flaws, which
-    are found once."""
+    """Reads a data answer as far as possible. Undamaged answers of one layout share their blocks and flaws, which are found
+    once."""
     regular = PERF_DATA.read(data)
     if regular is None:
         return _irregular(data)
@@ -235,7 +235,7 @@ def read_answer(data: bytes) -> DataAnswer:
 
 
 def _of_layout(data: bytes, layout: PerfDataLayout) -> DataAnswer:
-    """A data answer in which every byte belongs to something; what is left to look at is padding."""
+    """Makes the data answer of a layout, in which every byte belongs to something; only its padding is checked."""
     answer = DataAnswer(b"")
     are_padded = _are_padded(layout)
     for number, parts in enumerate(block_parts(data, layout)):
@@ -261,7 +261,7 @@ def _of_layout(data: bytes, layout: PerfDataLayout) -> DataAnswer:
 
 
 def _are_padded(layout: PerfDataLayout) -> bool:
-    """Whether all blocks of a data answer, and all values that are of no instance, begin and end at multiples of 8 and have room
+    """Tells whether all blocks of a data answer, and all values outside instances, begin and end at multiples of 8 and have room
     for their data."""
     if (np.array(layout.starts, np.int64) % 8).any():
         return False
@@ -287,7 +287,7 @@ def _irregular(data: bytes) -> DataAnswer:
 
 
 def rounded(size: int) -> int:
-    """A size in a data answer rounded up to a multiple of 8."""
+    """Rounds a size in a data answer up to a multiple of 8."""
     return size + -size % 8
 
 
@@ -306,19 +306,18 @@ def _value_name(block: Block, row: int, column: int) -> str:
 
 
 def value_path(block: Block, row: int, column: int) -> str:
-    """The path of a value's PERF_COUNTER_DATA in a data answer."""
+    """Returns the path of a value's PERF_COUNTER_DATA in a data answer."""
     return f"{block.path}.{_value_name(block, row, column)}"
 
 
 def _look_at_padding(block: Block) -> None:
-    """Notes padding that a data answer leaves out, and what begins off a multiple of 8 bytes."""
+    """Notes padding that a data answer leaves out, and structures off a multiple of 8 bytes."""
     _look_at_values(block)
     _look_at_alignment(block)
 
 
 def _look_at_values(block: Block) -> None:
-    """Notes values of a data answer whose dwSize leaves out their padding, and instances whose Size does; each shape is looked at
-    once."""
+    """Notes values of a data answer whose dwSize, and instances whose Size, leaves out padding; looks at each shape once."""
     seen: set[int] = set()
     for number, row in enumerate(block.rows):
         if row.header_size % 8:
@@ -336,7 +335,7 @@ def _look_at_values(block: Block) -> None:
 
 
 def _look_at_alignment(block: Block) -> None:
-    """Notes structures of a data block that begin off a multiple of 8; of rows of the same shape, the first ones only."""
+    """Notes structures of a data block that begin off a multiple of 8; after some of them it stops."""
     misplaced: list[tuple[str, int]] = []
     if block.at % 8:
         misplaced.append((block.path, block.at))
@@ -397,7 +396,7 @@ def _block_count(answer: DataAnswer, promised: int, there: str) -> None:
 
 
 def _blocks_from(data: bytes, at: int) -> int | None:
-    """How many blocks of a data answer follow, None where these bytes are none."""
+    """Counts the blocks of a data answer from `at` to its end; None if these bytes are no blocks."""
     count = 0
     while at < len(data):
         if not _is_block(data, at):
@@ -408,7 +407,7 @@ def _blocks_from(data: bytes, at: int) -> int | None:
 
 
 def _is_block(data: bytes, at: int) -> bool:
-    """Whether a block of a data answer, or the end, may be here."""
+    """Tells whether a block of a data answer, or its end, may be at `at`."""
     if at == len(data):
         return True
     if at + BLOCK_HEADER > len(data):
@@ -419,7 +418,7 @@ def _is_block(data: bytes, at: int) -> bool:
 
 
 class _Content(Struct):
-    """One reading of what a block of a data answer holds, and where it ends."""
+    """One reading of the content of a data answer's block, and where it ends."""
 
     end: int
     ids: tuple[int, ...] | None = None
@@ -431,14 +430,14 @@ class _Content(Struct):
 
     @property
     def contradictions(self) -> int:
-        """Numbers in the data block that contradict this reading."""
+        """Counts the numbers in the data block that contradict this reading."""
         if self.instances_at is not None:
             return (self.total_size != self.end - self.instances_at) + (self.stated_instances != len(self.rows))
         return self.ids is not None and len(self.ids) != len(self.rows[0].shape.sizes)
 
 
 class _Way(NamedTuple):
-    """How a block of a data answer is read: which numbers are not taken at their word."""
+    """A way to read a block of a data answer: which numbers are not taken at their word."""
 
     natural_values: bool = False
     natural_names: bool = False
@@ -454,7 +453,7 @@ class _Way(NamedTuple):
 
 
 _AS_SAID = _Way()
-# At their word first, then one number derived; where more than one is wrong, nobody can say what was meant.
+# First all numbers as stated, then one number derived. If more than one is wrong, nobody can say what was meant.
 _WAYS = sorted(
     (
         way
@@ -466,7 +465,7 @@ _WAYS = sorted(
 
 
 def _block_at(data: bytes, number: int, at: int, flaws: list[Flaw]) -> Block:
-    """The header of a block in a data answer."""
+    """Reads the header of a block in a data answer."""
     status, kind, size, reserved = BLOCK.unpack_from(data, at)
     return Block(number, at, status, kind, size, reserved, at + size, flaws)
 
@@ -490,7 +489,7 @@ def _block(answer: DataAnswer, number: int, at: int) -> Block:
             _take(data, block, content)
             block.stop = padded
             return block
-    # Where nothing follows that looks like a block, only a content that needs no correction vouches for its end.
+    # If nothing that looks like a block follows, only content without a correction proves where the block ends.
     content = _filling(answer, block, stop, only_as_stated=not leads_on) if fits else None
     if content is not None:
         _take(data, block, content)
@@ -524,7 +523,7 @@ _WANTED = {
 
 
 def _filling(answer: DataAnswer, block: Block, stop: int, *, only_as_stated: bool) -> _Content | None:
-    """The first reading that uses a block of a data answer up."""
+    """Returns the first reading that uses up a block of a data answer, else None."""
     for way in _WAYS:
         content = _content(answer.data, block, stop, way, by_count=False)
         if content is not None and content.end == stop and way.corrections + content.contradictions <= 1:
@@ -538,8 +537,8 @@ def _filling(answer: DataAnswer, block: Block, stop: int, *, only_as_stated: boo
 
 
 def _with_another_row(answer: DataAnswer, block: Block, stop: int) -> _Content | None:
-    """The reading of a data block in which one instance has another number of values than there are counter ids, and all else is as
-    stated."""
+    """Returns the reading of a data block in which one instance has more or fewer values than there are counter ids, and all else
+    is as stated; else None."""
     at = block.content_at
     if at + 8 > stop:
         return None
@@ -570,8 +569,8 @@ def _with_another_row(answer: DataAnswer, block: Block, stop: int) -> _Content |
 
 
 def _padded(data: bytes, block: Block, stop: int) -> _Content | None:
-    """The content of a data block that ends with 4 bytes of padding: an odd number of counter ids has none of its own, and the size
-    of a block is a multiple of 8 (Windows SDK, perflib.h, comments on PERF_MULTI_COUNTERS and PERF_COUNTER_HEADER)."""
+    """Reads the content of a data block that ends with 4 bytes of padding, after an odd number of counter ids; else None. The size
+    of a block is a multiple of 8 (Windows SDK, perflib.h, PERF_MULTI_COUNTERS and PERF_COUNTER_HEADER)."""
     if block.kind not in (COUNTERS, COUNTERSET) or (stop - block.at) % 8:
         return None
     content = _content(data, block, stop - 4, _AS_SAID, by_count=False)
@@ -583,7 +582,7 @@ def _padded(data: bytes, block: Block, stop: int) -> _Content | None:
 def _content(
     data: bytes, block: Block, stop: int, way: _Way, *, by_count: bool, most_rows: int | None = None
 ) -> _Content | None:
-    """Reads the content of a data block in one way, or its first `most_rows` instances; None where it cannot be. `by_count`: counts
+    """Reads the content of a data block in one way, or its first `most_rows` instances; None if it cannot. With `by_count`, counts
     say where it ends, else `stop` does."""
     at = block.content_at
     content = _Content(at)
@@ -645,7 +644,7 @@ def _natural(row: _Sizes) -> Iterator[int]:
 
 
 def _row(data: bytes, at: int, stop: int, count: int | None, way: _Way) -> _Sizes | None:
-    """The sizes of `count` values in a row of a data answer, or of as many as there are up to `stop`."""
+    """Reads the sizes of `count` values in a row of a data answer, or of all values up to `stop`."""
     held_sizes: list[int] = []
     sizes: list[int] = []
     while (at < stop) if count is None else len(sizes) < count:
@@ -662,7 +661,7 @@ def _row(data: bytes, at: int, stop: int, count: int | None, way: _Way) -> _Size
 
 
 def _take(data: bytes, block: Block, content: _Content, *, is_regular: bool = False) -> None:
-    """Takes what a reading found in a data block, and where it departs from what the block says. Of a regular one, all sizes lead
+    """Fills a data block from a reading, and notes where the block's numbers depart from it. In a regular block all sizes lead
     on."""
     block.rows = content.rows
     if content.ids is not None:
@@ -693,8 +692,7 @@ def _take(data: bytes, block: Block, content: _Content, *, is_regular: bool = Fa
 
 
 def _look_at_sizes(data: bytes, block: Block) -> None:
-    """Notes rows of a data block with too few or too many values, and sizes that do not lead to what comes next in the reading that
-    was taken."""
+    """Notes rows of a data block with too few or too many values, and sizes that do not lead to what follows in the reading."""
     rows = list(block.rows)
     if block.kind == COUNTERSET and block.ids is not None:
         for number, row in enumerate(rows):
@@ -719,6 +717,6 @@ def _look_at_sizes(data: bytes, block: Block) -> None:
                 block.note(kind, f"{_value_name(block, number, column)}.size", at, natural[column], size)
                 if kind is FlawKind.VALUE_SIZE:
                     break
-        # From here on its values are where their lengths put them.
+        # From here on, its values are taken to be where their lengths put them.
         rows[number] = row._replace(shape=_Sizes(tuple(row.shape.data_sizes), natural))
     block.rows = rows

@@ -1,4 +1,4 @@
-"""What an audit comes to: findings, each with the bytes that show it, the coverage of each requirement, and their records."""
+"""The results of an audit: findings with the bytes that show them, the coverage of each requirement, and their records."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from analyzer.results.records.record_types import Extent
 VERDICTS: tuple[CoverageVerdict, ...] = ("pass", "fail", "warn", "not-exercised", "inconclusive", "untestable")
 # The verdicts of requirements whose trigger occurred and was judged.
 JUDGED: tuple[CoverageVerdict, ...] = ("pass", "warn", "fail")
-# So many different reasons are kept a requirement; the counts go on.
+# A requirement keeps at most this many different reasons; its counts go on.
 _MOST_REASONS = 5
 
 
 def actor_of(judgement: Judgement) -> Actor:
-    """The side that a requirement binds; where it binds both, the one the rule names, else the side that sent the bytes."""
+    """Returns the side that a judgement accuses: the one its requirement binds; if that is both, the rule's own, else the
+    sender."""
     if judgement.actor is not None:
         return judgement.actor
     bound = catalogue()[judgement.requirement].actor
@@ -39,7 +40,7 @@ def actor_of(judgement: Judgement) -> Actor:
 
 
 class FindingPattern(Struct, eq=False):
-    """What audit findings have in common that a rule has of calls which are alike: `judgement` is that of the first call.
+    """The common part of audit findings about calls that are alike: `judgement` is that of the first call.
 
     `is_excused`: a known deviation that the profile lets pass. `record` is that of the first finding, once it was made, and `spot`
     where the bytes of each stand.
@@ -56,9 +57,9 @@ class FindingPattern(Struct, eq=False):
 
 
 class Finding(Struct, frozen=True):
-    """A finding of the audit, something a rule saw that should not be: whose it is, and its call.
+    """A finding of the audit: a violation with its pattern and its call.
 
-    `follow`: how many findings follow from this one and are not reported.
+    `follow` is how many findings follow from this one and are not reported.
     """
 
     pattern: FindingPattern
@@ -67,7 +68,7 @@ class Finding(Struct, frozen=True):
 
     @property
     def place(self) -> Place | None:
-        """Where the captured bytes that show the finding are; None where no bytes show it (an answer that never came)."""
+        """Returns the place of the captured bytes that show the finding; None if no bytes show it (an answer that never came)."""
         at = self.pattern.judgement.at
         return self.of.find(at) if self.of is not None and at is not None else None
 
@@ -77,7 +78,7 @@ class Finding(Struct, frozen=True):
 
     @property
     def judgement(self) -> Judgement:
-        """The judgement of the finding's own call."""
+        """Returns the finding's judgement with its own call."""
         judgement = self.pattern.judgement
         return judgement if judgement.call is self.of else replace(judgement, call=self.of)
 
@@ -87,7 +88,7 @@ class Finding(Struct, frozen=True):
 
     @property
     def is_excused(self) -> bool:
-        """Whether the finding is a known deviation that the profile lets pass."""
+        """Tells whether the finding is a known deviation that the profile lets pass."""
         return self.pattern.is_excused
 
     @property
@@ -96,12 +97,12 @@ class Finding(Struct, frozen=True):
 
     @property
     def actor(self) -> Actor:
-        """The side that the finding says committed it."""
+        """Returns the side that committed the finding's violation."""
         return actor_of(self.pattern.judgement)
 
     @property
     def frames(self) -> tuple[int, ...]:
-        """Ids of the frames that show the finding: those of the bytes, else of the message, else of the call."""
+        """Returns the ids of the frames that show the finding: those of the bytes, else of the message, else of the call."""
         judgement, call = self.pattern.judgement, self.of
         if judgement.frames is not None:
             return judgement.frames
@@ -138,7 +139,7 @@ class Coverage(Struct):
 
     @property
     def verdict(self) -> CoverageVerdict:
-        """The worst verdict on a requirement; what could only be judged in part still passes, with its inconclusive cases
+        """Returns the worst verdict on a requirement. One that was judged in part still passes, with its inconclusive cases
         counted."""
         if self.requirement.observable == "no":
             return "untestable"
@@ -152,12 +153,12 @@ class Coverage(Struct):
 
     @property
     def occurrences(self) -> int:
-        """How often a requirement's trigger occurred and was judged; what was inconclusive is not among them."""
+        """Returns how often a requirement's trigger occurred and was judged, without inconclusive cases."""
         return self.counts[Outcome.PASSED] + self.counts[Outcome.WARNED] + self.counts[Outcome.FAILED]
 
 
 def finding_record(finding: Finding, facts: CaptureFacts) -> FindingRecord:
-    """The record of a finding: `bytes` are a range of `part`; `extents` where these bytes stand in the captured frames."""
+    """Makes the record of a finding: `bytes` are a range of `part`; `extents` where these bytes stand in the captured frames."""
     pattern, of = finding.pattern, finding.of
     known = pattern.record
     if known is None:
@@ -165,7 +166,7 @@ def finding_record(finding: Finding, facts: CaptureFacts) -> FindingRecord:
     judgement, spot = pattern.judgement, pattern.spot
     side = of.side(judgement.at.side) if of is not None and judgement.at is not None else None
     extents = side.extents_as(*spot) if side is not None and spot is not None else ()
-    # Of most it is the frame of the side.
+    # Most findings have the one frame of their side.
     is_in_one = side is not None and judgement.frames is None and len(side.frames) == 1
     frames, files = facts.numbered(side.frames if side is not None and is_in_one else finding.frames)
     return replace(
@@ -180,7 +181,7 @@ def finding_record(finding: Finding, facts: CaptureFacts) -> FindingRecord:
 
 
 def _first_record(finding: Finding) -> FindingRecord:
-    """The record of a finding, without what the calls of its pattern differ in."""
+    """Makes the record of a pattern's first finding, without what differs between the pattern's calls."""
     pattern, call = finding.pattern, finding.of
     rule, judgement, at = pattern.rule, pattern.judgement, pattern.judgement.at
     spot = pattern.spot = call.spot(at) if call is not None and at is not None else None
@@ -238,7 +239,7 @@ def coverage_record(coverage: Coverage) -> CoverageRecord:
 
 
 def requirement_keys(requirement: Requirement) -> dict[str, Any]:
-    """The keys that records about a requirement take from it."""
+    """Returns the keys that records about a requirement take from it."""
     return {
         "requirement": requirement.id,
         "section": requirement.section,

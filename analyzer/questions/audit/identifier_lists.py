@@ -1,5 +1,7 @@
-"""Lists of counter identifiers as rules see them: the `lpData` of QueryCounterInfo and ValidateCounters in, its blocks out.
-What keeps the blocks from filling it comes along ([MS-PCQ] sections 2.2.4.6, 3.1.4.1.5 and 3.1.4.1.7)."""
+"""Reads lists of counter identifiers for audit rules: the `lpData` of QueryCounterInfo and ValidateCounters as blocks.
+
+It also finds why blocks do not fill the buffer ([MS-PCQ] sections 2.2.4.6, 3.1.4.1.5 and 3.1.4.1.7).
+"""
 
 from __future__ import annotations
 
@@ -40,13 +42,13 @@ class IdentifierBlock(NamedTuple):
         return f"lpData.identifiers[{self.number}]"
 
     def wrong(self, name: str, expected: object, seen: object) -> Violation:
-        """The violation that a number of a counter identifier is not the expected one."""
+        """Makes the violation that a number of a counter identifier is not the expected one."""
         at = self.at + OFFSETS[name]
         return Violation(f"{self.path}.{name}", (at, at + 4), str(expected), str(seen))
 
     @property
     def name(self) -> str | None:
-        """The name behind a counter identifier up to its NUL, None where nothing follows the structure."""
+        """Returns the name after a counter identifier up to its NUL; None if nothing follows the structure."""
         if not self.room:
             return None
         return self.room[: utf16_length(self.room)].decode("utf-16-le", "backslashreplace")
@@ -57,38 +59,38 @@ class IdentifierBlock(NamedTuple):
 
     @property
     def name_span(self) -> tuple[int, int]:
-        """Where the name behind a counter identifier and its NUL begin and end."""
+        """Returns where the name after a counter identifier begins, and where its NUL ends."""
         return self.at + HEADER, self.padding[0]
 
     @property
     def whole(self) -> tuple[int, int]:
-        """Where the block of a counter identifier begins and ends."""
+        """Returns where the block of a counter identifier begins and ends."""
         return self.at, self.at + self.size
 
     @property
     def room_span(self) -> tuple[int, int]:
-        """Where everything after the 40 bytes of a counter identifier begins and ends."""
+        """Returns where the bytes after the 40 bytes of a counter identifier begin and end."""
         return self.at + HEADER, self.at + self.size
 
     @property
     def described(self) -> str:
-        """Which counter an identifier asks for, in words."""
+        """Describes which counter an identifier asks for."""
         return f"counter {self.counter_id} of {self.counterset}, instance {self.name!r}"
 
     @property
     def padding(self) -> tuple[int, int]:
-        """Where the bytes after the NUL of a counter identifier's name begin and end."""
+        """Returns where the bytes after the NUL of a counter identifier's name begin and end."""
         return self.at + HEADER + min(utf16_length(self.room) + 2, len(self.room)), self.at + HEADER + len(self.room)
 
     @property
     def natural_size(self) -> int:
-        """What Size of a counter identifier would be by the name alone, rounded up to 8."""
+        """Returns the Size that a counter identifier's name alone requires, rounded up to 8."""
         taken = utf16_length(self.room) + 2 if self.room else 0
         return HEADER + taken + -taken % 8
 
     @property
     def key(self) -> tuple[str, int, int, str]:
-        """What makes two counter identifiers the same one; that a name is empty or absent makes no difference."""
+        """Returns what makes two counter identifiers the same; an empty and an absent name are the same."""
         return self.counterset, self.counter_id, self.instance_id, (self.name or "").casefold()
 
     @property
@@ -101,7 +103,7 @@ class IdentifierBlock(NamedTuple):
 
 
 class IdentifierList(Struct):
-    """The blocks of a list of counter identifiers, up to the one that does not lead on."""
+    """The blocks of a list of counter identifiers, up to the first one whose size does not lead on."""
 
     blocks: list[IdentifierBlock] = field(default_factory=list)
     flaw: Violation | None = None
@@ -132,7 +134,7 @@ def read_identifiers(data: bytes) -> IdentifierList:
 
 
 def _first_cause(blocks: list[IdentifierBlock]) -> Violation | None:
-    """The first cause where a list of counter identifiers derails: an earlier block whose Size is not that of its name."""
+    """Returns why a list of counter identifiers derails: the first earlier block whose Size does not fit its name; else None."""
     for block in blocks:
         if block.size != block.natural_size or (block.room and not block.has_nul):
             wanted = f"{block.natural_size}" if block.has_nul else "room for the name and its NUL"
@@ -141,7 +143,7 @@ def _first_cause(blocks: list[IdentifierBlock]) -> Violation | None:
 
 
 def _cut_short(data: bytes, blocks: list[IdentifierBlock]) -> Violation | None:
-    """The identifier without a name behind which a list derails, whose Size is the cause if the list leads on behind a name."""
+    """Returns the wrong Size of the nameless identifier before a list derails, if the list leads on after a name; else None."""
     if not blocks or blocks[-1].room:
         return None
     last = blocks[-1]
@@ -153,8 +155,8 @@ def _cut_short(data: bytes, blocks: list[IdentifierBlock]) -> Violation | None:
 
 
 def chained(data: bytes, at: int, head: int, order: ByteOrder = "little", start: int = 0) -> Iterator[tuple[int, int]]:
-    """Yields where chained structures of a buffer begin, and their sizes, which stand at `at` of a header of `head` bytes, as long
-    as there is room for one; a size below `head` leads nowhere and is the last."""
+    """Yields the offset and size of chained structures in a buffer, while there is room for a header of `head` bytes. The size
+    stands at `at` of the header; one below `head` is the last."""
     while start + head <= len(data):
         size = int.from_bytes(data[start + at : start + at + 4], order)
         yield start, size
@@ -164,7 +166,7 @@ def chained(data: bytes, at: int, head: int, order: ByteOrder = "little", start:
 
 
 def tiles(data: bytes, at: int, head: int, order: ByteOrder = "little", start: int = 0) -> bool:
-    """Whether chained structures fill the buffer from `start` on."""
+    """Tells whether chained structures fill the buffer from `start` on."""
     for begin, size in chained(data, at, head, order, start):
         if size < head:
             return False

@@ -1,7 +1,7 @@
-"""The list of a probe: which requirements it brought the trigger of about, and by which steps of its script.
+"""Reads the list of triggers that a probe writes: which requirements it triggered, and by which steps of its script.
 
-In: JSON of format 1, as `pcq probe` writes it. Out: steps by requirement. What was triggered and
-the capture does not show is then inconclusive, not `not-exercised`.
+Input is JSON of format 1, as `pcq probe` writes it. The result has the steps by requirement. A requirement that was triggered, but
+that the capture does not show, is then inconclusive, not `not-exercised`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Triggered = Mapping[str, tuple[str, ...]]
 
 
 def read_triggered(path: Path) -> Triggered:
-    """Reads the list of triggers that a probe wrote; raises `InputError` for what is no such list."""
+    """Reads the list of triggers that a probe wrote; raises `InputError` if it is no such list."""
     try:
         document = json.loads(path.read_bytes())
         found = {name: tuple(map(str, steps)) for name, steps in document["triggered"].items()}
@@ -35,5 +35,5 @@ def read_triggered(path: Path) -> Triggered:
 
 
 def why_not_shown(steps: tuple[str, ...]) -> str:
-    """Why a requirement that a probe triggered is inconclusive."""
+    """Says why a requirement that a probe triggered is inconclusive."""
     return f"the probe triggered it ({', '.join(steps)}), and the capture does not show it"

@@ -1,4 +1,4 @@
-"""Answers of QueryCounterSetRegistrationInfo as rules see them ([MS-PCQ] sections 2.2.4.1 to 2.2.4.4 and 3.1.4.1.2)."""
+"""Reads answers of QueryCounterSetRegistrationInfo for audit rules ([MS-PCQ] sections 2.2.4.1 to 2.2.4.4 and 3.1.4.1.2)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ COUNTERS_ASKED = Reads(_METHOD, ("request", "response.lpData"), success=True, co
 
 
 def answers_to(*codes: RequestCode) -> Reads:
-    """Successful answers of QueryCounterSetRegistrationInfo to these request codes, whether they decode or not."""
+    """Returns what rules read that judge successful registration answers to these request codes, whether they decode or not."""
     return Reads(_METHOD, ("response.lpData",), success=True, codes=codes, damaged=True)
 
 
 def records_of(call: CallEvidence) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The records of counters in a registration answer, each with its path."""
+    """Yields the records of counters in a registration answer, each with its path."""
     tree = call.reply.tree
     if "counter" in tree:
         yield "lpData.counter", tree["counter"]
@@ -40,13 +40,13 @@ def records_of(call: CallEvidence) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def ids_of_set(call: CallEvidence) -> frozenset[int] | None:
-    """The ids of the counters of the counterset a call asks about; None where the capture has no registration of it."""
+    """Returns the counter ids of the counterset that a registration call asks about; None if no registration was captured."""
     return counters_of_set(call, call.asked.get("CounterSetGuid", ""))
 
 
 def types_of_set(call: CallEvidence) -> dict[int, int] | None:
-    """Returns the types of the counters of the counterset that a registration answer is about, by id. They come from the answer
-    where it describes the whole set, else from the capture's other answers. None: the capture has no registration of the set."""
+    """Returns the counter types, by id, of the counterset that a registration answer is about. They come from this answer if it
+    describes the whole set, else from other answers. None if no registration of the set was captured."""
     if "counters" in call.reply.tree:
         return {record["counter_id"]: record["counter_type"] & 0xFFFFFFFF for _, record in records_of(call)}
     ids = ids_of_set(call)
@@ -58,8 +58,8 @@ def types_of_set(call: CallEvidence) -> dict[int, int] | None:
 
 
 def text_flaw(data: bytes) -> tuple[str, int, int] | None:
-    """What keeps bytes from being one UTF-16 string with its NUL and less than 8 bytes of padding, an even number of
-    them, and where; None for nothing."""
+    """Returns why bytes of a registration answer are no single UTF-16 string, and where; None if they are one. Behind its NUL, an
+    even number of less than 8 bytes may be padding."""
     end = utf16_length(data) + 2
     if end > len(data):
         return "has no NUL", max(0, len(data) - 2), len(data)
@@ -71,7 +71,7 @@ def text_flaw(data: bytes) -> tuple[str, int, int] | None:
 
 
 class StringOffsets(NamedTuple):
-    """Where the offsets of a string table count from (0: its start, else the end of its headers); which lead to no string."""
+    """The base of a string table's offsets (0: its start, else the end of its headers), and the offsets that lead to no string."""
 
     base: int
     lost: list[int]
@@ -82,8 +82,8 @@ class StringOffsets(NamedTuple):
 
 
 def string_offsets(data: bytes, offsets: Sequence[int], head: int) -> StringOffsets:
-    """The base of a string table's offsets that loses fewer strings; where neither loses one, the one that decoding takes. `head`
-    bytes are headers."""
+    """Returns the base with which fewer of a string table's offsets are lost; if both are equal, the one that decoding takes.
+    `head` bytes are headers."""
     taken, _ = string_table_base(data)
     bases = (taken, 0 if taken else head)
     return min(
@@ -92,7 +92,7 @@ def string_offsets(data: bytes, offsets: Sequence[int], head: int) -> StringOffs
 
 
 def _lost_strings(data: bytes, offsets: Sequence[int], head: int, base: int) -> list[int]:
-    """The offsets of a string table that lead to no UTF-16 string with a NUL behind the headers. 0xFFFFFFFF leads to none on
+    """Returns the offsets of a string table that lead to no UTF-16 string with a NUL after the headers. 0xFFFFFFFF leads to none on
     purpose."""
     # Characters take two bytes, and all that precedes the first string a multiple of that: no string begins at an odd place.
     last = data.rfind(b"\0\0")

@@ -1,4 +1,4 @@
-"""The requirements that rules judge: `requirements.json`, read once.
+"""Reads the catalog of requirements that audit rules judge, from `requirements.json`.
 
 `PCQ-*` are of [MS-PCQ] v13.0, `WP-*` of winperf.h (PERF_DATA_BLOCK and what it holds), `PL-*` of perflib.h (PerfQueryCounterData).
 """
@@ -46,6 +46,6 @@ class Requirement(Struct, frozen=True):
 
 @cache
 def catalogue() -> Mapping[str, Requirement]:
-    """Every requirement that audit rules judge by id, in the order of the documents."""
+    """Returns every requirement that audit rules judge, by id, in the order of the documents."""
     entries = decode(Path(__file__).with_name("requirements.json").read_bytes(), type=list[Requirement])
     return MappingProxyType({requirement.id: requirement for requirement in entries})

@@ -1,7 +1,8 @@
-"""Root causes: violations that displace the parameters of a call, so that what other rules find there only follows from them.
+"""Finds root causes in an audit: violations that displace the parameters of a call, so that further violations only follow from
+them.
 
-In: the judgements of rules. Out: the same, where what follows from a root cause has become inconclusive; and the root causes, each
-with the number of violations that follow from it.
+Judgements that follow from a root cause become inconclusive, all others pass unchanged. At the end, each root cause is given with
+the number of violations that follow from it.
 """
 
 from __future__ import annotations
@@ -20,21 +21,21 @@ _VIOLATIONS = (Outcome.FAILED, Outcome.WARNED)
 
 
 class RootCauses:
-    """The root causes of violations in a capture, by the number of their call."""
+    """Collects the root causes of violations in a capture, by the number of their call."""
 
     def __init__(self) -> None:
         self._roots: dict[int, tuple[Rule, Judgement]] = {}
         self._follow: dict[int, int] = {}
-        # By the handle that was meant: the first call whose parameters are displaced, and so did nothing to it that could be read.
+        # By the handle that was meant: the first call with displaced parameters; what it did to the handle could not be read.
         self._handles: dict[str, int] = {}
 
     @property
     def are_there(self) -> bool:
-        """Whether a call was found whose root cause others follow from."""
+        """Tells whether a call with a root cause was found."""
         return bool(self._roots)
 
     def of_call(self, call: CallEvidence, judged: list[tuple[Rule, Judgement]]) -> Iterator[tuple[Rule, Judgement]]:
-        """The judgements of one call; violations that follow from a root cause are inconclusive."""
+        """Yields the judgements of one call, without its root cause; violations that follow from it become inconclusive."""
         root = next((one for one in judged if one[1].displaces), None)
         if root is None:
             yield from self.afterwards(judged)
@@ -48,7 +49,7 @@ class RootCauses:
                 yield rule, self._following(call.number, judgement)
 
     def afterwards(self, judged: Iterable[tuple[Rule, Judgement]]) -> Iterator[tuple[Rule, Judgement]]:
-        """The judgements of audit rules that remember; violations that follow from a root cause are inconclusive."""
+        """Yields judgements of audit rules that remember; violations that follow from a root cause become inconclusive."""
         if not self._roots:
             yield from judged
             return
@@ -63,7 +64,7 @@ class RootCauses:
             yield rule, judgement if number is None else self._following(number, judgement)
 
     def causes(self) -> Iterator[tuple[Rule, Judgement, int]]:
-        """The root causes in the order of their calls, and how many violations follow from each."""
+        """Yields the root causes in the order of their calls, and how many violations follow from each."""
         for number, (rule, judgement) in self._roots.items():
             yield rule, judgement, self._follow[number]
 
@@ -74,7 +75,7 @@ class RootCauses:
 
 
 def _handles(call: CallEvidence) -> Iterator[str]:
-    """The query handles of a call, in its request or response."""
+    """Yields the query handles in a call's request and response."""
     for params in (call.asked, call.answered):
         for name in ("hQuery", "phQuery"):
             handle = params.get(name)
@@ -83,7 +84,7 @@ def _handles(call: CallEvidence) -> Iterator[str]:
 
 
 def _meant(call: CallEvidence, root: Judgement) -> Iterator[str]:
-    """The query handle that stands behind what displaces it."""
+    """Yields the query handle that stands after the bytes which displace it."""
     if call.request is not None and call.request.is_readable and root.at is not None:
         place = call.place(root.at)
         start = place.stop + 4 if place is not None else 0

@@ -1,7 +1,7 @@
-"""Which rules look at a call, and what those that judge it alone answer: worked out once for calls that are alike.
+"""Plans which audit rules look at a call, and keeps what they answer, once for calls that are alike.
 
-Each call is shown to the rules that read calls like it. What a rule needs and the capture does not hold makes its requirements
-inconclusive there, with the reason; a rule is only asked about what can be read.
+Each call is shown to the rules that read calls like it. If the capture lacks what a rule needs, its requirements are inconclusive
+there, with the reason; a rule is only asked about what can be read.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from analyzer.results.methods import winreg
 _NEVER_EMPTY = (pcq.Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO, pcq.Opnum.QUERY_COUNTER_DATA)
 
 INTERFACES = {pcq.NAME: pcq.INTERFACE, winreg.NAME: winreg.INTERFACE}
-# Plans of so many answers are kept, and of so many bytes of them: a plan holds what the answer was read into.
+# At most so many plans are kept, of so many bytes of buffers: a plan holds what the buffers were read into.
 _MOST_PLANS, _MOST_BYTES = 1024, 4 << 20
 
 
-# What a rule answered of calls that are alike, or what to ask it of each.
+# The judgements of a rule for calls that are alike, or the function that asks it about each call.
 Step = tuple[Judgement, ...] | Callable[[CallEvidence], Iterable[Judgement]]
 # Findings that all calls of a plan have, and what to ask about each call after them; nothing after the last.
 Turn = tuple[tuple[FindingPattern, ...], tuple[Rule, Look[Any], Callable[[CallEvidence], Iterable[Judgement]]] | None]
-# Lists of a handle's counters up to this length are compared, longer ones are alike where they are the same object.
+# Lists of a handle's counters are compared up to this length; longer ones are equal only if they are the same object.
 _MOST_HELD = 64
 
 
 class Plan(Struct, frozen=True, eq=False):
-    """The plan of audit rules for a call: `steps` are rules in their order, each with what it answered, or with what to ask about
+    """The plan of audit rules for a call: `steps` are the rules in order, each with what it answered, or with what to ask about
     this very call.
 
-    `passed` counts by requirement what else was as required, and `unknown` by requirement and reason what cannot be stated. With
-    `names_handle`, an answer names the query handle, so that it serves for calls on this one alone. `shared`, `places` and `size`
-    are those of the first call that was judged so. With `is_displaced`, others follow from one of the answers, which are not
+    `passed` counts other passed verdicts by requirement, and `unknown` inconclusive ones by requirement and reason. With
+    `names_handle`, an answer names the query handle, so that the plan serves only for calls on this handle. `shared`, `places` and
+    `size` are those of the first call that was judged so. With `is_displaced`, others follow from one of the answers, which are not
     counted yet.
     """
 
@@ -61,7 +61,7 @@ class Plan(Struct, frozen=True, eq=False):
     _turns: list[Turn] = field(default_factory=list)
 
     def turns(self, make: Callable[[Rule, Judgement], FindingPattern | None]) -> Sequence[Turn]:
-        """The plan's steps for each call: what its findings have in common, made once, and in their place the questions to it."""
+        """Returns the plan's steps for each call: patterns of its findings, made once, and in between questions about the call."""
         if not self._turns:
             patterns: list[FindingPattern] = []
             for rule, look, found in self.steps:
@@ -74,15 +74,15 @@ class Plan(Struct, frozen=True, eq=False):
         return self._turns
 
     def noting(self) -> Iterator[FindingPattern]:
-        """The patterns of which a plan's findings are not counted yet."""
+        """Yields the plan's patterns whose findings are not all counted yet."""
         return (one for patterns, _ in self._turns for one in patterns if one.unnoted)
 
 
 class Plans:
-    """Makes the plan of audit rules for one call after the other."""
+    """Makes and keeps the plans of audit rules for calls."""
 
     def __init__(self, rules: Sequence[Rule], watches: Mapping[int, Watch[Any]]) -> None:
-        """`watches` are those of the audit rules' looks, by their identity."""
+        """`watches` are the watches of the audit rules' looks, by the identity of the look."""
         self._watches = watches
         self._looks: dict[tuple[str, int | None], list[tuple[Rule, Look[Any]]]] = {}
         for rule in rules:
@@ -94,7 +94,7 @@ class Plans:
         self._size = 0
         # Numbers for what query handles held, the same for handles that held the same.
         self._held: dict[Hashable, int] = {}
-        # A state is held on to, so that no other has its identity.
+        # Keeps each state alive, so that no other object gets its id().
         self._held_by_view: dict[int, tuple[QueryView, int]] = {}
 
     def plan_of(self, call: CallEvidence) -> Plan:
@@ -119,7 +119,7 @@ class Plans:
         return plan
 
     def _held_of(self, query: QueryView | None) -> int:
-        """A number for what a query handle held, whichever it was."""
+        """Returns a number for what a query handle held, equal for handles that held the same."""
         if query is None:
             return -1
         known = self._held_by_view.get(id(query))
@@ -180,14 +180,14 @@ class Plans:
 
 
 def _of_request(ask: Callable[[Any], Iterable[Judgement]], call: CallEvidence) -> Iterable[Judgement]:
-    """Asks an audit rule about a call, of which a look at requests is shown the request alone."""
+    """Asks an audit rule that looks at requests about the request of a call, alone."""
     return ask(AskedEvidence(call))
 
 
 def _names_handle(
     query: QueryView | None, steps: Iterable[tuple[Rule, Look[Any], Step]], unknown: Iterable[tuple[str, str]]
 ) -> bool:
-    """Whether an audit rule's answer names the query handle, by its UUID or its number."""
+    """Tells whether an audit rule's answer names the query handle, by its UUID or its number."""
     if query is None:
         return False
     names = query.handle, f"q{query.number}"
@@ -199,15 +199,15 @@ def _names_handle(
 def answered_by(
     rule: Rule, look: Look[Any], judged: Iterable[Judgement], opnum: int | None = None
 ) -> Iterator[Judgement]:
-    """What an audit rule answered when it looked at a call, each judgement checked."""
+    """Yields the judgements that an audit rule gave of a call, each checked."""
     return (checked(rule, look, one, opnum) for one in judged)
 
 
 def checked(rule: Rule, look: Look[Any], one: Judgement, opnum: int | None) -> Judgement:
-    """Checks an answer of an audit rule's look and returns it. A mistake of the rule ends the audit: for example, a rule must not
+    """Checks one judgement of an audit rule and returns it. A mistake of the rule ends the audit: for example, a rule must not
     accuse a client for what its server answered.
 
-    A verdict that names no requirement is one on all that calls of this `opnum` are judged by.
+    A judgement that names no requirement gets all by which calls of this `opnum` are judged.
     """
     if not one.requirements:
         one = replace(one, requirements=look.concerning(opnum))
@@ -223,14 +223,14 @@ def checked(rule: Rule, look: Look[Any], one: Judgement, opnum: int | None) -> J
 
 
 def about(judgement: Judgement, call: CallEvidence) -> Judgement:
-    """Returns an audit verdict, on another call that is like the one it was given on."""
+    """Returns an audit judgement for another call that is like the one it was given for."""
     return judgement if judgement.call is None or judgement.call is call else replace(judgement, call=call)
 
 
 def _apart(
     found: Iterable[Judgement], passed: Counter[str], unknown: Counter[tuple[str, str]]
 ) -> tuple[Judgement, ...]:
-    """Counts audit verdicts that passed or cannot be stated, and leaves what is wrong."""
+    """Counts the audit judgements that passed or are inconclusive, and returns the others."""
     wrong = []
     for judgement in found:
         if judgement.outcome is Outcome.PASSED:
@@ -244,7 +244,7 @@ def _apart(
 
 
 def _is_read(reads: Reads, call: CallEvidence) -> bool:
-    """Whether a call is of the kind an audit rule reads, as far as that is known."""
+    """Tells whether a call is of the kind that an audit rule reads, as far as that is known."""
     if reads.codes and call.request is not None and call.asked.get("RequestCode") not in (None, *reads.codes):
         return False
     if reads.success and (call.fault is not None or call.status not in (0, None)):
@@ -255,7 +255,7 @@ def _is_read(reads: Reads, call: CallEvidence) -> bool:
 
 
 def _why_unreadable(reads: Reads, call: CallEvidence) -> str | None:
-    """Why audit rules cannot judge a call, in words; None where they can."""
+    """Says why audit rules cannot judge a call; None if they can."""
     if (reads.success or reads.failure) and call.status is None and call.fault is None:
         return _missing(call, "response")
     if reads.codes and "RequestCode" not in call.asked:

@@ -1,4 +1,4 @@
-"""What a rule is, and all of them: decorated functions and classes in `rules/`, whose docstrings `pcq docs` prints."""
+"""Defines audit rules, and finds all of them: decorated functions and classes in `rules/`, whose docstrings `pcq docs` prints."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ Part = Literal["request", "response", "request.lpData", "response.lpData"]
 
 
 class Reads(Struct, frozen=True):
-    """What an audit rule reads: calls of `opnums` of an interface (none: of any), and the parts of them that have to be readable.
+    """The calls and parts that an audit rule reads: calls of `opnums` of an interface (none: of any), parts that must be readable.
 
     A call of these opnums whose parts cannot be read (sealed, not captured, damaged) is inconclusive for all requirements of the
     look, with that reason; the rule is not asked. With `damaged`, parts that were captured but do not decode are handed over too.
-    With `success`, only calls that returned 0 count, and with `failure` only those that did not; a fault answers no `response`.
-    `codes` narrows opnum 1 to some request codes.
+    With `success`, only calls that returned 0 count, and with `failure` only those that did not; a fault has no `response`. `codes`
+    narrows opnum 1 to some request codes.
     """
 
     opnums: tuple[int, ...] = ()
@@ -55,7 +55,7 @@ class Reads(Struct, frozen=True):
 
     @property
     def wants_answer(self) -> bool:
-        """Whether an audit rule needs anything of an answer to be there."""
+        """Tells whether an audit rule needs anything of an answer."""
         return self.success or self.failure or any(part.startswith("response") for part in self.parts)
 
 
@@ -66,13 +66,13 @@ Shown = TypeVar("Shown", contravariant=True)
 
 
 class Check(Protocol[Shown]):
-    """An audit rule's check that judges one call by itself."""
+    """A check of an audit rule that judges one call by itself."""
 
     def __call__(self, call: Shown, /) -> Iterable[Judgement]: ...
 
 
 class Watch(Protocol[Shown]):
-    """An audit rule that remembers: it sees the calls it reads in order, then the end of the capture."""
+    """A check of an audit rule that remembers: it sees the calls it reads in order, then the end of the capture."""
 
     def feed(self, call: Shown, /) -> Iterable[Judgement]: ...
 
@@ -81,7 +81,7 @@ class Watch(Protocol[Shown]):
 
 
 class Look(Struct, Generic[Shown], frozen=True):
-    """What an audit rule judges of one side, and how: `made` is the function or class that was decorated.
+    """The look of an audit rule at one side, which judges it: `made` is the function or class that was decorated.
 
     Either `check` judges each call by itself, or `watch` makes an object that follows the whole capture, or `at_end` judges it
     when it has ended. `check` is shown only the first of calls that are alike (see `alike_calls`). With `of_each` it is shown all,
@@ -108,29 +108,29 @@ class Look(Struct, Generic[Shown], frozen=True):
     needs_answer: str | None = None
 
     def concerning(self, opnum: int | None) -> tuple[str, ...]:
-        """The requirements that an audit rule judges a call of this method by."""
+        """Returns the requirements by which an audit rule judges a call of this method."""
         if self.by_method is None or opnum is None:
             return self.requirements
         return self.by_method.get(opnum, ())
 
 
 class Rule(Struct, eq=False):
-    """One rule of the audit. `name` says what was seen, and makes sense after "we allow ...". The code is for ever. `page` is what
-    `pcq docs` prints."""
+    """One rule of the audit. `name` says what was seen, and makes sense after "we allow ...". The code never changes. `page` is
+    what `pcq docs` prints."""
 
     code: str
     name: str
     level: Level
     severity: Severity
     page: str = ""
-    # Other names, which select the rule too.
+    # Former names, which still select the rule.
     formerly: tuple[str, ...] = ()
     request: Look[AskedEvidence] | None = None
     call: Look[CallEvidence] | None = None
     since: str = "0.1.0"
 
     def also(self, look: Look[Any]) -> Look[Any]:
-        """Decorates what the audit rule judges of the other side."""
+        """Decorates the audit rule's look at the other side."""
         if look.side == "request":
             self.request = look
         else:
@@ -139,17 +139,17 @@ class Rule(Struct, eq=False):
 
     @property
     def title(self) -> str:
-        """The title of the audit rule: the first line of its page."""
+        """Returns the title of the audit rule: the first line of its page."""
         return self.page.partition("\n")[0]
 
     @property
     def looks(self) -> tuple[Look[Any], ...]:
-        """What an audit rule judges: requests, then calls."""
+        """Returns the looks of an audit rule: at requests, then at calls."""
         return tuple(look for look in (self.request, self.call) if look is not None)
 
     @property
     def requirements(self) -> tuple[str, ...]:
-        """All requirements that an audit rule judges."""
+        """Returns all requirements that an audit rule judges."""
         return tuple(dict.fromkeys(name for look in self.looks for name in look.requirements))
 
 
@@ -157,7 +157,7 @@ Looks = tuple[Look[Any], ...]
 
 
 def rule(code: str, level: Level, severity: Severity, *formerly: str) -> Callable[[Look[Any] | Looks], Rule]:
-    """Makes an audit rule of what `of_requests`, `of_calls` or their like decorated: a function or class named as the rule is."""
+    """Makes an audit rule from looks of `of_requests`, `of_calls` or the like, named like the decorated function or class."""
 
     def rule_of(looks: Look[Any] | Looks) -> Rule:
         looks = looks if isinstance(looks, tuple) else (looks,)
@@ -174,10 +174,10 @@ def rule(code: str, level: Level, severity: Severity, *formerly: str) -> Callabl
 def of_requests(
     requirements: OfMethods, reads: Reads, **facts: Any
 ) -> Callable[[Callable[[AskedEvidence], Iterable[Judgement]] | type[Watch[AskedEvidence]]], Look[AskedEvidence]]:
-    """Decorates an audit check that is shown the client's bytes and nothing else, so that a request is judged alike whatever it was
-    answered. It is asked about requests that were captured.
+    """Decorates an audit check that is shown the client's bytes only, so that a request is judged alike whatever the answer. It is
+    asked about captured requests.
 
-    `requirements` may be given by opnum; `facts` are what `Look` has besides.
+    `requirements` may be given by opnum; `facts` are further fields of `Look`.
     """
     if reads.wants_answer:
         raise ValueError("a look at requests reads answers")
@@ -201,8 +201,8 @@ def of_capture(
 def of_sides(
     asked: OfMethods, of_request: Reads, answered: OfMethods, of_response: Reads
 ) -> Callable[[Callable[[CallEvidence | AskedEvidence, SideEvidence], Iterable[Judgement]]], Looks]:
-    """Decorates an audit check of each side of a call by itself, and both alike: it is shown the call, and a side that was
-    captured."""
+    """Decorates an audit check that judges each side of a call by itself in the same way: it is shown the call and one captured
+    side."""
 
     def looks_of(check: Callable[[CallEvidence | AskedEvidence, SideEvidence], Iterable[Judgement]]) -> Looks:
         @wraps(check)

@@ -1,12 +1,12 @@
-"""The verdict of a rule on one occurrence of what it judges.
+"""The verdict of an audit rule on one occurrence of what it judges.
 
     passed       as required
     warned       not as it should be, and yet not against the letter
     failed       against the letter
-    inconclusive the capture does not hold what the judgement needs, and why
+    inconclusive the capture lacks what the judgement needs, with the reason
 
-A failure that Windows, or an SDK page, is known to commit carries that `deviation`: the profiles decide what it counts as.
-Every violation has an `actor`, the side that committed it.
+A failure that Windows, or an SDK page, is known to commit carries that `deviation`: the profiles decide what it counts as. Every
+violation has an `actor`, the side that committed it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Outcome(StrEnum):
 
 
 class Actor(StrEnum):
-    """The side that committed a violation; `either` where it is a property of both, or the capture does not show which."""
+    """The side that committed an audit violation; `either` if it is a property of both, or the capture does not show which."""
 
     CLIENT = "client"
     SERVER = "server"
@@ -44,7 +44,7 @@ class Actor(StrEnum):
 
 
 class Severity(StrEnum):
-    """How bad a violation is: `error` breaks the protocol for somebody, `warning` may, `info` is worth knowing."""
+    """How bad an audit violation is: `error` breaks the protocol for somebody, `warning` may, `info` is worth knowing."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -52,7 +52,7 @@ class Severity(StrEnum):
 
 
 class Confidence(IntEnum):
-    """How sure the audit rule is that what it saw is what it says."""
+    """How sure an audit rule is of what it says."""
 
     LOW = 1
     MEDIUM = 2
@@ -103,7 +103,7 @@ class Judgement(Struct, frozen=True):
 
     @property
     def requirement(self) -> str:
-        """The requirement that the verdict is reported for."""
+        """Returns the requirement that the verdict is reported for."""
         return self.requirements[0]
 
 
@@ -118,7 +118,7 @@ def inconclusive(reason: str, call: OfCall | None = None, *requirements: str) ->
 
 
 class _Say(Struct, frozen=True):
-    """Makes verdicts of an audit rule on what is not as it should be."""
+    """Makes an audit rule's verdicts of one outcome on what is not as it should be."""
 
     outcome: Outcome
 
@@ -133,8 +133,8 @@ class _Say(Struct, frozen=True):
         of: Requirements = (),
         **facts: Any,
     ) -> Judgement:
-        """Makes a verdict: `at` is a place, or a path in the side that the look judges (whole, or a structure and its field);
-        `facts` are what `Judgement` has besides."""
+        """Makes a verdict on `at`: a place, or a path in the side that the look judges (whole, or a structure and its field).
+        `facts` are further fields of `Judgement`."""
         if isinstance(at, str | tuple):
             assert call is not None
             at = At(call.judged_side, at if isinstance(at, str) else ".".join(at))
@@ -162,7 +162,7 @@ def judge(
     say: _Say = failed,
     **facts: Any,
 ) -> Judgement:
-    """Returns the verdict on requirements: passed where `is_kept`, else what `say` says of it."""
+    """Returns an audit verdict on requirements: passed if `is_kept`, else the verdict that `say` makes."""
     if is_kept:
         return Judgement(Outcome.PASSED, of if isinstance(of, tuple) else (of,))
     return say(call, at, message, expected, seen, of=of, **facts)

@@ -1,7 +1,8 @@
-"""What servers stated over a capture that rules compare other calls with.
+"""Collects what servers stated over a capture, for audit rules that compare other calls with it.
 
-It has the countersets they listed (EnumerateCounterSet), the instances they listed (EnumerateCounterSetInstances), and query
-handles to which the same counter was added twice."""
+These are the countersets they listed (EnumerateCounterSet), the instances they listed (EnumerateCounterSetInstances), and query
+handles to which the same counter was added twice.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +29,17 @@ class InstanceList(Struct, frozen=True):
 
     @property
     def folded(self) -> frozenset[str]:
-        """The instance names of a server's list in their compared form, without case."""
+        """Returns the instance names of a server's list in lower case, for comparison."""
         return frozenset(name.casefold() for name in self.names)
 
 
 _time = attrgetter("time_ns")
-# The methods whose answers state any of it.
+# The methods whose answers state these things.
 STATING = (Opnum.ENUMERATE_COUNTER_SET, Opnum.ENUMERATE_COUNTER_SET_INSTANCES, Opnum.VALIDATE_COUNTERS)
 
 
 class Knowledge:
-    """What servers stated, collected once out of the calls of these methods, before audit rules ask."""
+    """The statements of servers over the capture, collected once from calls of the methods `STATING`, for audit rules."""
 
     def __init__(self, calls: Iterable[Numbered]) -> None:
         self._countersets: dict[str, set[str]] = {}
@@ -90,23 +91,23 @@ class Knowledge:
                 added.add(identifier.key)
 
     def lists_counterset(self, server: str, guid: str) -> bool | None:
-        """Whether a server listed a counterset; None where it listed none in the capture."""
+        """Tells whether a server listed a counterset; None if it listed none in the capture."""
         listed = self._countersets.get(server)
         return guid in listed if listed is not None else None
 
     def instances(self, server: str, guid: str) -> list[InstanceList]:
-        """Every list that a server gave of the instances of a counterset, in the order of the calls."""
+        """Returns every list that a server gave of a counterset's instances, in the order of the calls."""
         return self._instances.get((server, guid), [])
 
     def instance_ids(self, server: str, guid: str) -> frozenset[int] | None:
-        """Every instance id that a server listed for a counterset; None where no list is in the capture."""
+        """Returns every instance id that a server listed for a counterset; None if no list was captured."""
         key = server, guid
         if key in self._instances and key not in self._ids:
             self._ids[key] = frozenset(number for one in self._instances[key] for number in one.ids)
         return self._ids.get(key)
 
     def instances_about(self, server: str, guid: str, time_ns: int) -> InstanceList | None:
-        """The instance list nearest in time, None where none is within a minute."""
+        """Returns the server's instance list that is nearest in time; None if none is within a minute."""
         lists = self._by_time(server, guid)
         at = bisect_left(lists, time_ns, key=_time)
         near = lists[at : at + 1]
@@ -122,5 +123,5 @@ class Knowledge:
         return found
 
     def is_doubled(self, handle: int, call: int) -> bool:
-        """Whether the same counter had been added twice to a handle before a call: it may be held once or twice."""
+        """Tells whether the same counter had been added twice to a handle before a call: it may be held once or twice."""
         return self._doubled.get(handle, call) < call

@@ -1,6 +1,7 @@
-"""Stubs and PDUs read field by field: the counts of arrays and strings, also of stubs that do not decode, and security trailers.
+"""Reads fields of stubs and PDUs for audit rules: counts of arrays and strings, also in stubs that do not decode, and security
+trailers.
 
-In: a side of a call. Out: numbers with the ranges they stand at, by C706 14.3 and [MS-RPCE] sections 2.2.2.11 and 2.2.5.3.
+It gives numbers with their byte ranges, by C706 14.3 and [MS-RPCE] sections 2.2.2.11 and 2.2.5.3.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ NULL_HANDLE = "00000000-0000-0000-0000-000000000000"
 
 
 class Number(Struct, frozen=True):
-    """An integer of an RPC stub; `path` leads to its bytes."""
+    """An integer in an RPC stub; `path` leads to its bytes."""
 
     value: int
     path: str
 
 
 class ArrayCounts(Struct, frozen=True):
-    """The NDR counts that precede the elements of a conformant varying array; `start` is where the elements begin."""
+    """The NDR counts before the elements of a conformant varying array; `start` is where the elements begin."""
 
     max_count: Number
     offset: Number
@@ -47,7 +48,7 @@ class ArrayCounts(Struct, frozen=True):
 
 
 class _Stub:
-    """The integers of one RPC stub, in the representation of its call."""
+    """Reads integers of one RPC stub, in the byte order and width of its call."""
 
     def __init__(self, side: SideEvidence) -> None:
         self.data = b"" if side.side.missing is not None else side.stub
@@ -59,7 +60,7 @@ class _Stub:
         return Number(value, f"stub[{at}:{at + size}]")
 
     def counts(self, at: int) -> ArrayCounts | None:
-        """The three NDR counts at `at` of a stub, which is aligned for them; None where the stub is too short."""
+        """Reads the three NDR counts at `at` of a stub, which is aligned for them; None if the stub is too short."""
         width = self.width
         if len(self.data) < at + 3 * width:
             return None
@@ -68,24 +69,24 @@ class _Stub:
 
 
 def answer_counts(side: SideEvidence) -> ArrayCounts | None:
-    """The counts of lpData in an answer that has them behind pdwOutSize and pdwRtnSize."""
+    """Reads the counts of lpData in an answer's stub, which follow pdwOutSize and pdwRtnSize."""
     return _Stub(side).counts(8)
 
 
 def validated_count(side: SideEvidence) -> Number | None:
-    """The one count of lpData in ValidateCounters, whose array is conformant and does not vary."""
+    """Reads the count of lpData in a stub of ValidateCounters: its array is conformant and does not vary, so it has only one."""
     stub = _Stub(side)
     at = 24 if side.name == "request" else 0
     return stub.number(at, stub.width) if len(stub.data) >= at + stub.width else None
 
 
 def has_referent(side: SideEvidence) -> bool:
-    """Whether the stub's name of the machine is preceded by a referent, as if its pointer were a unique one."""
+    """Tells whether a referent precedes the machine name in the stub, as if its pointer were a unique one."""
     return side.layout is not None and bool(side.layout.notes)
 
 
 def machine_name(side: SideEvidence) -> tuple[ArrayCounts, bytes] | None:
-    """The NDR counts of szMachine and its characters; None where the stub does not hold them."""
+    """Reads the NDR counts of szMachine and its characters from the stub; None if the stub does not hold them."""
     stub = _Stub(side)
     counts = stub.counts(stub.width if has_referent(side) else 0)
     if counts is None:
@@ -95,13 +96,13 @@ def machine_name(side: SideEvidence) -> tuple[ArrayCounts, bytes] | None:
 
 
 def left_over(side: SideEvidence) -> int | None:
-    """How many bytes of a stub follow its last parameter; None where the stub does not decode."""
+    """Returns how many bytes of a stub follow its last parameter; None if the stub does not decode."""
     layout = side.layout
     return None if layout is None else len(side.stub) - layout.consumed
 
 
 def problem_at(side: SideEvidence) -> At:
-    """Where a stub that does not decode goes wrong; the whole stub where that is behind its end."""
+    """Returns where a stub fails to decode; the whole stub if that is after its end."""
     problem = side.side.problem
     length = len(_Stub(side).data)
     if problem is None or problem.start is None or problem.stop is None or not problem.start < problem.stop <= length:
@@ -114,9 +115,9 @@ def problem_at(side: SideEvidence) -> At:
 
 
 class SealedPdu(Struct, frozen=True):
-    """A PDU of a call: its number in the message from 1, its header, and its security trailer where it has one.
+    """A PDU of an audited call: its number in the message from 1, its header, and its security trailer, if it has one.
 
-    `is_cut` where not all of it was captured: whether there is a trailer is known from the header, what it says is not.
+    `is_cut` if not all of it was captured: the header shows whether there is a trailer, but its content is unknown.
     """
 
     number: int
@@ -126,14 +127,14 @@ class SealedPdu(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """The path of the PDU's security trailer, or the header's auth_length where there is none."""
+        """Returns the path of the PDU's security trailer, or of the header's auth_length if it has none."""
         if self.trailer is None:
             return f"pdu[{self.number}].10:12"
         return f"pdu[{self.number}].{self.trailer.start}:{self.trailer.start + SEC_TRAILER_LEN}"
 
 
 def pdus_of(side: SideEvidence) -> Iterator[SealedPdu]:
-    """The PDUs of a call's message whose headers can be read."""
+    """Yields the PDUs of an audited call's message whose headers can be read."""
     for number, pdu in enumerate(pdus_alone(side.whole.pdus), 1):
         data = pdu.data
         if len(data) < HEADER_LEN:
@@ -148,6 +149,6 @@ def pdus_of(side: SideEvidence) -> Iterator[SealedPdu]:
 
 
 def returned(call: CallEvidence) -> str:
-    """The return value of a call in words."""
+    """Describes the return value of an audited call."""
     status = call.status or 0
     return f"{win32_name(status) or 'an error'} ({status:#x})"

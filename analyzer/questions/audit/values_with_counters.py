@@ -1,4 +1,4 @@
-"""Values with what is known of them: a data answer and the handle it was asked on in, columns of values and their counters out."""
+"""Joins the values of a data answer with what is known of their counters, by the query handle that was polled: for audit rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from analyzer.results.calls.query_state import Identifier, QueryView
 
 
 class ValueColumn(Struct, frozen=True):
-    """The values of one counter in one block of a data answer, one of each instance. `info` is the counter's registration (`ksy/`
+    """The values of one counter in one block of a data answer, one for each instance. `info` is the counter's registration (`ksy/`
     ids)."""
 
     block: Block
@@ -32,7 +32,7 @@ class ValueColumn(Struct, frozen=True):
 
     @property
     def sizes(self) -> Counter[int]:
-        """How many values of the counter there are of each dwDataSize."""
+        """Counts the values of this counter by their dwDataSize."""
         found: Counter[int] = Counter()
         for shape, number in self.block.shapes:
             found[shape.data_sizes[self.place]] += number
@@ -40,7 +40,7 @@ class ValueColumn(Struct, frozen=True):
 
 
 class Unknown(Struct, frozen=True):
-    """A block of a data answer, or a column of one, with unknown content: why the capture does not state what it holds."""
+    """A block of a data answer, or a column of it, whose counter is unknown: why the capture does not state it."""
 
     block: Block
     reason: str
@@ -53,12 +53,12 @@ UNKNOWN_QUERY = "what the handle holds is not in the capture"
 
 
 def why_unknown(query: QueryView | None, reason: str) -> str:
-    """Why the capture does not state something of a query, `reason` where nothing more is known of it."""
+    """Says why the capture does not state something of a query handle; `reason` if nothing more is known."""
     return NO_HANDLE if query is None else query.unknown or reason
 
 
 def held_of(call: CallEvidence) -> tuple[QueryView, Sequence[Identifier]] | str:
-    """The query of a data answer's call with what it holds; why that cannot be stated, where it cannot."""
+    """Returns the query of a data answer's call with the identifiers that it holds; if these are unknown, the reason."""
     query = call.query
     if query is None or query.held is None:
         return why_unknown(query, UNKNOWN_QUERY)
@@ -68,21 +68,20 @@ def held_of(call: CallEvidence) -> tuple[QueryView, Sequence[Identifier]] | str:
 
 
 def counter_of(call: CallEvidence, block: Block) -> Identifier | None:
-    """The counter identifier that a block of a data answer answers, where it is known."""
+    """Returns the counter identifier that a block of a data answer belongs to; None if unknown."""
     return call.query.blocks.get(block.number) if call.query is not None else None
 
 
 def counterset_of(call: CallEvidence, block: Block) -> str | Unknown:
-    """The counterset whose counters a block of a data answer is of."""
+    """Returns the counterset whose counters a block of a data answer has, or why it is unknown."""
     query, known = call.query, counter_of(call, block)
     found = known.counterset if known is not None else query.counterset if query is not None else None
     return found if found is not None else Unknown(block, why_unknown(query, NO_COUNTER))
 
 
 class AnswerColumns(Struct, frozen=True):
-    """The columns of values of a data answer's blocks that can be read, in their order. Error blocks have none. `known` has the
-    columns with a content that the capture states. `reasons` says why it does not state the content of the others, each reason
-    once."""
+    """The value columns of a data answer's readable blocks, in order. Error blocks have none. `known` has the columns whose counter
+    the capture states. `reasons` says why the others' is unknown, each reason once."""
 
     all: tuple[ValueColumn | Unknown, ...]
     known: tuple[ValueColumn, ...]
@@ -90,7 +89,7 @@ class AnswerColumns(Struct, frozen=True):
 
 
 def columns_of(call: CallEvidence, answer: DataAnswer) -> AnswerColumns:
-    """The columns of values of a data answer, worked out once for calls that are alike."""
+    """Returns the value columns of a data answer, made once for calls that are alike."""
     found: AnswerColumns | None = call.shared.get("columns")
     if found is None:
         every = tuple(_columns(call, answer))

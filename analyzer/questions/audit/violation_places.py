@@ -1,4 +1,4 @@
-"""Where in a call something stands that a rule speaks of."""
+"""The places in a call that audit rules speak of: the field of a verdict, and the bytes of a violation."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ SideName = Literal["request", "response"]
 
 
 class At(Struct, frozen=True, cache_hash=True):
-    """Where in a call a field stands that an audit rule speaks of.
+    """The place in a call of a field that an audit rule speaks of.
 
     `path` goes by the names `show` prints: `dwInSize`, `lpData.counters[2].counter_type`; empty for the whole stub. A path into the
-    PDU itself (authentication trailer) begins with `pdu`. `span` are the bytes of `lpData` themselves, for who knows them better
-    than the path does: in a buffer that is damaged, a path may lead nowhere.
+    PDU itself (authentication trailer) begins with `pdu`. `span` are the bytes of `lpData` themselves, given by a rule that knows
+    them better than the path does: in a damaged buffer, a path may lead nowhere.
     """
 
     side: SideName
@@ -23,13 +23,13 @@ class At(Struct, frozen=True, cache_hash=True):
 
     @property
     def spelled(self) -> str:
-        """The violation's place as `show --field` takes it: `response.lpData.perf_freq`, `request.lpData[28:48]`."""
+        """Returns the violation's place as `show --field` takes it: `response.lpData.perf_freq`, `request.lpData[28:48]`."""
         inside = f"lpData[{self.span[0]}:{self.span[1]}]" if self.span is not None else self.path
         return f"{self.side}.{inside}" if inside else self.side
 
 
 class Violation(NamedTuple):
-    """A violation, a value that is not as it should be: `span` are its bytes in `lpData`, `path` leads to them by the names of
+    """A violation that an audit rule found: a wrong value. `span` are its bytes in `lpData`, `path` leads to them by the names of
     `ksy/`."""
 
     path: str

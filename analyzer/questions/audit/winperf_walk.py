@@ -1,4 +1,4 @@
-"""A PERF_DATA_BLOCK as the rules about winperf.h walk it: every structure with its path, its fields, and where it has to begin."""
+"""Walks a PERF_DATA_BLOCK for the audit rules about winperf.h: every structure with its path, fields, and where it must begin."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ READS = Reads(
 )
 
 
-# Why nothing can be stated of objects, and of fields that the damage of a block leaves out.
+# Reasons why nothing can be stated of objects, and of fields after the damage in a block.
 NO_OBJECTS = "HeaderLength does not lead to the objects"
 CUT_OFF = "the block is damaged before what is to be judged"
 
@@ -51,7 +51,7 @@ class Structure(Definition, frozen=True, dict=True):
 
     @cached_property
     def instances(self) -> tuple[Structure, ...]:
-        """The instance definitions of a winperf object, each followed by its counter block."""
+        """Returns the instance definitions of a winperf object; a counter block follows each."""
         found = []
         at = self.start + self.fields.get("definition_length", 0)
         for number, instance in enumerate(self.fields.get("instances") or ()):
@@ -63,17 +63,17 @@ class Structure(Definition, frozen=True, dict=True):
 
 
 class WinperfBlock(Struct, frozen=True, dict=True):
-    """The PERF_DATA_BLOCK that an answer carried, and how many bytes did."""
+    """The PERF_DATA_BLOCK of an answer, and its size in bytes."""
 
     fields: dict[str, Any]
     size: int
-    # What HeaderLength has to be, where the objects show that it is another.
+    # The right HeaderLength, if the objects show that the stated one is wrong.
     header_length: int | None = None
 
     @cached_property
     def objects(self) -> tuple[Structure, ...]:
-        """The objects of a PERF_DATA_BLOCK, each followed by the next at its TotalByteLength; their fields with those of their
-        bodies. None where HeaderLength leads elsewhere: what would be read there are no objects."""
+        """Returns the objects of a PERF_DATA_BLOCK, each at the TotalByteLength of the one before; their fields include those of
+        their bodies. Empty if HeaderLength leads elsewhere: what stands there are no objects."""
         if self.header_length is not None:
             return ()
         found = []
@@ -86,7 +86,7 @@ class WinperfBlock(Struct, frozen=True, dict=True):
 
 
 def block_of(call: CallEvidence) -> WinperfBlock | None:
-    """The PERF_DATA_BLOCK of an answer, made once for all rules; None for answers that carry none."""
+    """Returns the PERF_DATA_BLOCK of an answer, made once for all rules; None if the answer carries none."""
     side = call.response
     if side is None or side.side.buffer_kind != "winperf" or side.buffer is None:
         return None
@@ -97,7 +97,7 @@ def block_of(call: CallEvidence) -> WinperfBlock | None:
 
 
 def header_of(call: CallEvidence) -> dict[str, Any] | None:
-    """The header fields of a PERF_DATA_BLOCK, perhaps with others; None for answers that carry no block."""
+    """Returns the header fields of an answer's PERF_DATA_BLOCK, perhaps with others; None if it carries none."""
     if call.response is not None and call.response.block is not None:
         return winperf_header(call.response.data)
     block = block_of(call)
@@ -105,8 +105,8 @@ def header_of(call: CallEvidence) -> dict[str, Any] | None:
 
 
 def _header_length(fields: dict[str, Any], data: bytes) -> int | None:
-    """The true header length of a PERF_DATA_BLOCK: the one place from which as many objects as are stated lead to TotalByteLength,
-    where HeaderLength is another; None where it leads there itself, or no place does."""
+    """Returns the true header length of a PERF_DATA_BLOCK, if HeaderLength is wrong: the only offset from which the stated number
+    of objects leads to TotalByteLength. None if HeaderLength is right, or no single offset fits."""
     needed = ("little_endian", "total_byte_length", "header_length", "num_object_types")
     if len(data) < HEADER_LENGTH or not all(name in fields for name in needed) or not fields["num_object_types"]:
         return None
@@ -131,7 +131,7 @@ OfBlocks = Callable[[CallEvidence, WinperfBlock], Iterable[Judgement]]
 
 
 def of_blocks(requirements: OfMethods, *, of_objects: bool = False) -> Callable[[OfBlocks], Look[CallEvidence]]:
-    """Decorates audit checks of PERF_DATA_BLOCKs, or only `of_objects` that HeaderLength leads to."""
+    """Decorates an audit check of PERF_DATA_BLOCKs; with `of_objects`, only of those whose HeaderLength leads to the objects."""
 
     def look_of(check: OfBlocks) -> Look[CallEvidence]:
         @of_calls(requirements, READS)
@@ -149,13 +149,13 @@ def of_blocks(requirements: OfMethods, *, of_objects: bool = False) -> Callable[
 
 
 def definitions_of(item: Structure) -> Iterator[Definition]:
-    """The counter definitions of a winperf object, one after the other behind its header."""
+    """Yields the counter definitions of a winperf object, which follow its header."""
     for number, definition in enumerate(item.fields.get("counters", ())):
         yield Definition(f"{item.path}.counters[{number}]", definition)
 
 
 def counter_blocks_of(item: Structure) -> Iterator[Structure]:
-    """The counter blocks of a winperf object: its own where it never has instances, else one for each instance."""
+    """Yields the counter blocks of a winperf object: its own if it never has instances, else one for each instance."""
     if (own := item.fields.get("counter_block")) is not None:
         yield Structure(f"{item.path}.counter_block", own, item.start + item.fields.get("definition_length", 0))
     for instance in item.instances:

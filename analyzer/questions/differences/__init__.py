@@ -1,1 +1,1 @@
-"""Questions about two sides: two captures, two moments of one, or a capture and what is usual."""
+"""The comparisons of `diff`: two captures, two moments of one capture, or a capture and a baseline."""

@@ -1,6 +1,6 @@
-"""A baseline: what a machine usually runs and who usually asks it, as captures showed it; and what of a capture is not in it.
+"""A baseline: what a machine usually runs and who usually asks it; and what in a capture is new against it.
 
-The file is JSON: the machines by their names and addresses, and of each what was seen, with the values that its properties had.
+The file is JSON: the machines by their names and addresses, and what was seen of each, with all values of its properties.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from analyzer.results.records.difference import (
 _SCHEMA = 1
 NOT_USUAL = "not in the baseline"
 _MOST_BYTES = 256 << 20
-# What has several values at once.
+# Properties that hold several values at once.
 _LISTS = frozenset({"from", "asks"})
 _BETWEEN = ", "
 
 
 class UsualMachine(Struct, frozen=True):
-    """A machine of the baseline of what is usual."""
+    """A machine of the baseline."""
 
     label: str
     addresses: tuple[str, ...]
@@ -53,7 +53,7 @@ class UsualMachine(Struct, frozen=True):
 
 
 class UsualThing(Struct, frozen=True):
-    """Something that the baseline says is usual on a machine, and the values that each of its properties had."""
+    """Something that the baseline says is usual on a machine, with all values of each of its properties."""
 
     about: Subject
     machine: str | None
@@ -63,7 +63,7 @@ class UsualThing(Struct, frozen=True):
 
 
 class Baseline(Struct, frozen=True):
-    """The baseline of what is usual on machines. `made_of` are the files that showed it."""
+    """The baseline of what is usual on machines. `made_of` are the captures that showed it."""
 
     schema: int
     made_of: tuple[str, ...]
@@ -72,7 +72,7 @@ class Baseline(Struct, frozen=True):
 
 
 def read_usual(path: Path) -> Baseline:
-    """The baseline of what is usual that a file holds. Raises `InputError` for what is none."""
+    """Reads the baseline of what is usual from a file. Raises `InputError` if it is none."""
     hint = "`diff --write-baseline` writes one"
     try:
         if path.stat().st_size > _MOST_BYTES:
@@ -88,7 +88,7 @@ def read_usual(path: Path) -> Baseline:
 
 
 def usual_json(analysis: Analysis) -> tuple[bytes, int]:
-    """What an analysis shows as usual, as a baseline file, and how many things are in it."""
+    """Returns what an analysis shows as usual, as a baseline file, and the number of things in it."""
     peers = peers_of(analysis)
     labels = paired_peers(peers, {}).labels_a
     machines = tuple(UsualMachine(labels[ip], (ip,), one.names, one.is_server) for ip, one in peers.items())
@@ -108,7 +108,7 @@ def _usual(view: CaptureView) -> Iterator[UsualThing]:
 
 
 def _facts(view: CaptureView) -> Iterable[ShownFact]:
-    """The facts about machines that a capture shows; processes of one name are one, whatever their ids."""
+    """Returns the facts about machines that a capture shows, for a baseline. Processes of one name are one, whatever their ids."""
     processes = (
         process_fact(one, machine, 0) for (machine, _), alike in processes_by_name(view).items() for one in alike
     )
@@ -121,7 +121,7 @@ def _values(key: str, fact: ShownFact) -> Sequence[str]:
 
 
 class NewThings:
-    """What of an analysis is new: not in the baseline of what is usual."""
+    """Finds what an analysis shows that the baseline does not have."""
 
     def __init__(self, baseline: Baseline, source: str, analysis: Analysis) -> None:
         """`source` is the name of the baseline's file."""
@@ -134,7 +134,7 @@ class NewThings:
         }
         self._peers: Peers = paired_peers(usual, peers_of(analysis))
         labels = {address: one.label for one in baseline.machines for address in one.addresses}
-        # The labels of a baseline stand in it.
+        # Machines keep the labels that the baseline gave them.
         own = {self._peers.labels_a[address]: label for address, label in labels.items()}
         self._labels: Mapping[str, str] = {ip: own.get(label, label) for ip, label in self._peers.labels_b.items()}
         self.found: Sequence[DifferenceRecord] = [*self._machines(), *self._things()]
@@ -142,7 +142,7 @@ class NewThings:
 
     @property
     def summary(self) -> DiffSummaryRecord:
-        """The summary of what is new: the baseline, the capture, and what came of it."""
+        """Returns the summary of a comparison with a baseline: the baseline, the capture and the outcome."""
         outcome: DiffOutcome = "different" if self.found else "incomplete" if self.uncompared else "equal"
         count = len(self.found)
         words = {
@@ -168,7 +168,7 @@ class NewThings:
         )
 
     def records(self) -> Iterator[DifferenceRecord | NotComparedRecord | DiffSummaryRecord]:
-        """All records of what is new, the summary last."""
+        """Yields all records of a comparison with a baseline, the summary last."""
         yield from self.found
         yield from self.uncompared
         yield self.summary
@@ -220,7 +220,7 @@ class NewThings:
         )
 
     def _sealed(self) -> Iterator[NotComparedRecord]:
-        """The record that sealed calls, which nobody could read, say nothing of what ran."""
+        """Yields the record that sealed calls could not be compared with the baseline, if there are any."""
         shown = self._analysis.shown
         states = self._analysis.calls.states_of(shown.numbers)
         if states["sealed"]:

@@ -1,4 +1,4 @@
-"""Two calls in, the fields in which they differ out, or why that cannot be said.
+"""Compares two calls: returns the fields in which they differ, or why they cannot be compared.
 
 Stubs of the same bytes are equal. Answers of one layout (all bytes but clocks and values) are compared by columns. All others are
 taken apart into fields, up to `_MOST_BYTES` of stubs.
@@ -30,14 +30,14 @@ _ELEMENTS = "(elements)"
 
 
 class PairComparison:
-    """Compares pairs of calls of two captures; `fields` counts what was left out, and values, over all of them."""
+    """Compares pairs of calls of two captures; `fields` counts values, and what was left out, over all pairs."""
 
     def __init__(self, peers: Peers, fields: FieldComparison) -> None:
         self._peers, self._fields = peers, fields
         self._left = _MOST_BYTES
 
     def compare(self, a: Call, b: Call) -> tuple[list[FieldDifference], WhyNotCompared | None]:
-        """The fields in which two calls differ, and why some part of them could not be compared."""
+        """Returns the fields in which two calls differ, and why a part of them could not be compared (None: all was)."""
         fields, why = self._fields, None
         fields.found = []
         fields.name_the_server = partial(self._peers.are_names, a.server.ip, b.server.ip)
@@ -67,7 +67,7 @@ class PairComparison:
     def _apart(
         self, name: SideName, calls: tuple[Call, Call], sides: tuple[Side, Side], data: tuple[bytes, bytes]
     ) -> WhyNotCompared | None:
-        """Compares stubs of two calls, and the buffers in them, field by field."""
+        """Compares the stubs of two calls, and the buffers in them, field by field."""
         stubs = stub_fields(calls[0], name), stub_fields(calls[1], name)
         if stubs[0] is None or stubs[1] is None:
             return None if data[0] == data[1] else "layout unknown"
@@ -84,13 +84,13 @@ class PairComparison:
         return None
 
     def _damages(self, name: SideName, a: object, b: object) -> None:
-        """Notes a difference in the damage of two calls: what only one side has, or other damage."""
+        """Notes a difference between the damage of two calls' stubs or buffers."""
         words = [str(problem) if problem is not None else None for problem in (a, b)]
         if words[0] != words[1]:
             self._fields.found.append(_difference(name, "damage", words[0], words[1], ""))
 
     def _outcomes(self, a: Call, b: Call) -> None:
-        """Notes a difference in the outcome of two calls: a fault in place of an answer, or another one."""
+        """Notes a difference between the outcomes of two calls: different faults, or a fault and an answer."""
         if a.fault != b.fault:
             words = [
                 f"fault {fault_name(call.fault) or hex(call.fault)}"
@@ -104,7 +104,7 @@ class PairComparison:
             self._fields.found.append(_difference("response", "fault", words[0], words[1], reference))
 
     def _have_like_handles(self, calls: tuple[Call, Call], name: SideName) -> bool:
-        """Whether handles at the same places of two calls' stubs of the same bytes stand for each other."""
+        """Tells whether the handles in two calls' equal stubs stand for each other."""
         sides = [call.request if name == "request" else call.response for call in calls]
         for param in USED if name == "request" else GIVEN:
             a, b = handle_of(sides[0], param), handle_of(sides[1], param)
@@ -113,7 +113,7 @@ class PairComparison:
         return True
 
     def _differs_in_handle(self, calls: tuple[Call, Call], data: tuple[bytes, bytes]) -> bool:
-        """Whether the requests of two calls differ in nothing but handles that stand for each other."""
+        """Tells whether the requests of two calls differ only in handles that stand for each other."""
         handles = [
             next((found for param in USED if (found := handle_of(call.request, param)) is not None), None)
             for call in calls
@@ -126,7 +126,7 @@ class PairComparison:
         return True
 
     def _differs_in_values(self, a: Side, b: Side, data: tuple[bytes, bytes]) -> bool:
-        """Whether the answers of two calls differ in nothing but clocks and values, which are counted."""
+        """Tells whether the answers of two calls differ only in clocks and values, and counts these."""
         if a.buffer_span is None or b.buffer_span is None or self._fields.counts_values:
             return False
         (start, stop), (start_b, stop_b) = a.buffer_span, b.buffer_span
@@ -148,7 +148,7 @@ class PairComparison:
         return True
 
     def _perf_data_values(self, a: bytes, b: bytes) -> tuple[int, int] | None:
-        """How many values two PerflibV2 answers have, and how many of them differ; None where more may differ."""
+        """Counts the values of two PerflibV2 answers, and those that differ; None if more than values may differ."""
         one, other = PERF_DATA.read(a), PERF_DATA.read(b)
         if one is None or other is None or one.layout is not other.layout or one.perf_freq != other.perf_freq:
             return None
@@ -156,7 +156,7 @@ class PairComparison:
         return len(one.values), int(np.count_nonzero(one.values != other.values)) + texts
 
     def _winperf_values(self, a: bytes, b: bytes) -> tuple[int, int] | None:
-        """How many values two winperf answers have, and how many of them differ, of blocks without values that are no numbers."""
+        """Counts the values of two winperf answers, and those that differ; None if more than values may differ."""
         one, other = WINPERF.read(a), WINPERF.read(b)
         if one is None or other is None or one.layout is not other.layout or any(one.layout.mixed):
             return None
@@ -171,12 +171,12 @@ def _why(missing: Missing | None) -> WhyNotCompared:
 
 
 def _carried(side: Side) -> tuple[bytes, ...]:
-    """The bytes of a compared call's PDUs as they were captured."""
+    """Returns the PDU bytes of a compared call as they were captured."""
     return tuple(fragment.pdu.data for fragment in side.pdus)
 
 
 def _without(root: Field, span: tuple[int, int]) -> Field:
-    """The fields of a compared call without the content of `lpData`, which is compared by its own layout."""
+    """Returns the stub fields of a compared call without the content of `lpData`, which is compared by its own layout."""
     kept = [
         _without(child, span) for child in root.children if not (child.spelling == _ELEMENTS and child.start == span[0])
     ]
@@ -184,7 +184,7 @@ def _without(root: Field, span: tuple[int, int]) -> Field:
 
 
 def _difference(side: SideName, path: str, a: str | None, b: str | None, reference: str) -> FieldDifference:
-    """A difference of two calls that no field shows."""
+    """Makes a difference between two calls that is no field's: damage or fault."""
     return FieldDifference(
         side=side,
         path=f"{side}.{path}",

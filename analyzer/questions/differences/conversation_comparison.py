@@ -1,6 +1,6 @@
-"""Two conversations in, what differs between their calls out: calls are aligned by what they ask, and compared pair by pair.
+"""Compares two conversations: aligns their calls by what they ask, and compares them pair by pair.
 
-Pairs that differ in the same fields are told once, with the first of them. Calls of one side only are told stretch by stretch.
+Pairs that differ in the same fields are reported once, with the first of them. Calls of one side only are reported by stretches.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _WHY: dict[WhyNotCompared, str] = {
 
 
 class Unequal(Struct, frozen=True):
-    """Unequal pairs of calls that differ in the same fields: their numbers, and the fields of the first."""
+    """Pairs of calls that differ in the same fields: their numbers, and the differing fields of the first pair."""
 
     conversation: Conversation
     a: list[int]
@@ -59,19 +59,19 @@ class Unequal(Struct, frozen=True):
 
 
 class CallComparison:
-    """Compares the conversations of two captures, one after the other, and counts what came of it."""
+    """Compares the conversations of two captures, one after the other, and keeps the results."""
 
     def __init__(self, a: Analysis, b: Analysis, peers: Peers, fields: FieldComparison, *, in_order: bool) -> None:
-        """Where calls are not `in_order`, the n-th call that asks something belongs to the n-th of the other side."""
+        """If calls are not `in_order`, the n-th call that asks something is paired with the n-th of the other side."""
         self._a, self._b, self._in_order = a, b, in_order
         self._pairs = PairComparison(peers, fields)
         self.compared = 0
-        # What differs of each conversation, and what could not be compared: numbers of calls of both sides.
+        # The differences found, and the numbers of the calls of both sides that could not be compared.
         self._found: list[DifferenceRecord | Unequal] = []
         self._uncompared: dict[tuple[WhyNotCompared, str], tuple[list[int], list[int]]] = {}
 
     def compare_conversations(self, a: Conversation | None, b: Conversation | None) -> None:
-        """Compares two conversations that belong together; one is None where only the other capture has it."""
+        """Compares two conversations that belong together; one is None if only the other capture has it."""
         if a is None or b is None:
             self._found.append(self._lone_conversation(a, b))
             return
@@ -94,7 +94,7 @@ class CallComparison:
         self._found += (one for _, one in sorted(found, key=itemgetter(0)))
 
     def records(self) -> Iterator[DifferenceRecord]:
-        """The records of differing calls, conversation by conversation."""
+        """Yields the records of differing calls, conversation by conversation."""
         unequal = [one for one in self._found if isinstance(one, Unequal)]
         of_a = findings_by_call(self._a, (one.a[0] for one in unequal))
         of_b = findings_by_call(self._b, (one.b[0] for one in unequal))
@@ -106,7 +106,7 @@ class CallComparison:
                 yield one
 
     def uncompared(self) -> Iterator[NotComparedRecord]:
-        """The conversations and calls that could not be compared."""
+        """Yields the records of calls in conversations that could not be compared, by reason and method."""
         for (why, method), (a, b) in self._uncompared.items():
             text = f"{len(a):,} call{'s' if len(a) != 1 else ''} of {method}: {_WHY[why]}"
             if why == "sealed":
@@ -160,7 +160,7 @@ class CallComparison:
         )
 
     def _lone(self, conversation: Conversation, numbers: Sequence[int], kind: DifferenceKind) -> DifferenceRecord:
-        """The record of a stretch of calls that only one capture has."""
+        """Makes the record of a stretch of calls that only one capture has."""
         analysis = self._a if kind == "only-a" else self._b
         methods = Counter(_method(analysis.calls[number - 1]) for number in numbers)
         name = ", ".join(f"{count} × {method}" if count > 1 else method for method, count in methods.items())
@@ -191,7 +191,7 @@ class CallComparison:
         )
 
     def _changed(self, a: Conversation, b: Conversation) -> DifferenceRecord | None:
-        """The record of a conversation that is carried differently, or by others."""
+        """Makes the record of a conversation whose transport, security or account differs; None if none does."""
         of_a, of_b = dict(a.properties) | {"account": a.user}, dict(b.properties) | {"account": b.user}
         found = [PropertyDifference(*one) for one in properties_that_differ(of_a, of_b)]
         if not found:
@@ -209,7 +209,7 @@ class CallComparison:
 
 
 def occurrence_of(analysis: Analysis, numbers: Iterable[int]) -> Occurrence:
-    """The occurrence of some differing calls: the first of them, and the frames of the very first."""
+    """Makes the occurrence of some calls in a difference: their first numbers, and the frames of the first call."""
     found = list(numbers)
     frames, files = frames_of_calls(analysis, found[:1])
     known = tuple(map(analysis.known_as, found[:_MOST_CALLS]))
@@ -221,7 +221,7 @@ def property_words(one: PropertyDifference) -> str:
 
 
 def field_words(one: FieldDifference) -> str:
-    """The difference of a field of two calls in one line."""
+    """Describes in one line how a field of two calls differs."""
     if one.kind == "only-a":
         return f"{one.path} {one.a} in A alone"
     if one.kind == "only-b":
@@ -230,7 +230,7 @@ def field_words(one: FieldDifference) -> str:
 
 
 def _in_order_of(a: Sequence[AlignedCall], b: Sequence[AlignedCall]) -> list[AlignedCall]:
-    """The compared calls of B in the order in which A asks the same; what A does not ask comes last."""
+    """Returns the calls of B in the order in which A asks the same; calls that A does not ask come last."""
     left: dict[object, list[AlignedCall]] = {}
     for one in reversed(b):
         left.setdefault(one.keys[1], []).append(one)
@@ -249,7 +249,7 @@ ByCall = Mapping[int, Sequence[Finding]]
 
 
 def findings_by_call(analysis: Analysis, numbers: Iterable[int]) -> ByCall:
-    """What an audit by the letter finds in compared calls of some numbers."""
+    """Audits these compared calls under the profile `spec`, and returns their findings by call number."""
     wanted = sorted(set(numbers))
     found: dict[int, list[Finding]] = {}
     if wanted:
@@ -261,7 +261,7 @@ def findings_by_call(analysis: Analysis, numbers: Iterable[int]) -> ByCall:
 
 
 def breaches(a: Sequence[Finding], b: Sequence[Finding], fields: Sequence[FieldDifference]) -> tuple[Breach, ...]:
-    """The audit's findings in two compared calls that only one has, and that are of fields which differ."""
+    """Returns the audit's findings that only one of two compared calls has, and that are about fields which differ."""
     return tuple(dict.fromkeys([*_of_side("a", a, b, fields), *_of_side("b", b, a, fields)]))
 
 
@@ -276,7 +276,7 @@ def _of_side(
 
 
 def _is_of(finding: Finding, field: FieldDifference) -> bool:
-    """Whether an audit's finding is about a differing field: its place ends with a name on the way to the field."""
+    """Tells whether an audit's finding is about a differing field: its place ends with a name on the path to the field."""
     at = finding.judgement.at
     if at is None or at.side != field.side:
         return False

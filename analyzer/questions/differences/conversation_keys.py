@@ -1,7 +1,7 @@
-"""The calls of a side as conversations: what each call asks, in keys by which calls of two sides are aligned.
+"""Groups the calls of a side into conversations, and gives each call the keys by which calls of two sides are aligned.
 
-A conversation is all that one account asks a machine through one interface. Connections that ask exactly the same belong together
-first; of the others the calls follow each other, connection by connection.
+A conversation is all that one account asks a machine through one interface. Connections that ask exactly the same are paired first;
+the calls of the others follow each other, connection by connection.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from analyzer.results.calls.call_row_columns import Context
 from analyzer.results.calls.held_calls import HeldCall, HeldSide
 from analyzer.results.security import who_words
 
-# Parameters that say how much room there is, and by which name the server is called: they are compared, and align nothing.
+# Parameters for sizes of buffers and the server's name: they are compared, but calls are not aligned by them.
 _ALIGN_NOTHING = frozenset({"szMachine", "lpMachineName", "dwInSize", "lpcbData", "lpcbLen", "cbBufSize"})
 # Parameters that are context handles, of requests and of answers.
 USED = ("hQuery", "phQuery", "hKey", "hService", "hSCManager", "hSCObject")
@@ -30,7 +30,7 @@ HANDLE_LENGTH = 20
 
 
 class AlignedCall(Struct, frozen=True):
-    """What the alignment of calls takes of one: its keys, the finest first, and digests of both stubs, None where there is none."""
+    """A call for alignment: its keys, the finest first, and digests of both stubs (None: no stub)."""
 
     number: int
     keys: tuple[Hashable, ...]
@@ -43,7 +43,7 @@ class AlignedCall(Struct, frozen=True):
 
 
 class Conversation(Struct, frozen=True):
-    """What an account asks a machine through an interface."""
+    """The calls of one account at one machine through one interface, aligned with another capture's."""
 
     server: str
     interface: str
@@ -57,7 +57,7 @@ class Conversation(Struct, frozen=True):
 
 
 class _Talk(Struct):
-    """A conversation of an account that is being collected: calls by channel."""
+    """A conversation while it is collected: its calls by channel."""
 
     channels: dict[int, list[AlignedCall]]
     contexts: dict[Context, None]
@@ -68,7 +68,7 @@ _TalkKey = tuple[str, str, str]
 
 
 def talks_of(view: CaptureView) -> dict[_TalkKey, _Talk]:
-    """The conversations of a capture by machine, interface and account."""
+    """Collects the conversations of a capture, by machine, interface and account."""
     calls, numbers = view.analysis.calls, view.analysis.shown.numbers
     found: dict[_TalkKey, _Talk] = {}
     keys: dict[Context, _TalkKey] = {}
@@ -93,9 +93,8 @@ def talks_of(view: CaptureView) -> dict[_TalkKey, _Talk]:
 def paired_talks(
     a: Mapping[_TalkKey, _Talk], b: Mapping[_TalkKey, _Talk]
 ) -> Iterator[tuple[Conversation | None, Conversation | None]]:
-    """Pairs the conversations of two captures that belong together. If one account of a machine and interface is left on each side,
-    it is taken for the other's.
-    """
+    """Pairs the conversations of two captures. If one account of a machine and interface is left on each side, the two are
+    paired."""
     partner = {key: key for key in a if key in b}
     for key in a:
         if key in partner:
@@ -117,7 +116,7 @@ def paired_talks(
 
 
 def _same_first(a: _Talk, b: _Talk) -> tuple[list[list[AlignedCall]], list[list[AlignedCall]]]:
-    """The channels of two conversations, in the order of A; those that ask the same in the same place."""
+    """Returns the channels of two paired conversations; channels that ask the same have the same place."""
     left: dict[tuple[Hashable, ...], list[list[AlignedCall]]] = {}
     for channel in b.channels.values():
         left.setdefault(tuple(one.keys[1] for one in channel), []).append(channel)
@@ -170,8 +169,8 @@ def _asked(number: int, call: HeldCall, guids: Mapping[str, str]) -> AlignedCall
 
 
 def means(call: HeldCall, guids: Mapping[str, str] = MappingProxyType({})) -> tuple[Hashable, ...]:
-    """The key of what a call asks: its parameters, without handles and sizes, and what its handle was opened for. GUIDs of
-    countersets are replaced by those that `guids` has for them."""
+    """Returns the key of what a call asks: its parameters without handles and sizes, and what its handle was opened for. Counterset
+    GUIDs are replaced by those that `guids` gives for them."""
     params = dict(call.request.params) if call.request is not None else {}
     if (guid := str(params.get("CounterSetGuid"))) in guids:
         params["CounterSetGuid"] = guids[guid]
@@ -187,7 +186,7 @@ def _is_handle(value: Any) -> bool:
 
 
 def _digest(side: HeldSide | None, start: int) -> int | None:
-    """The digest of a call's stub from a place on; None where there is no stub."""
+    """Returns the digest of a call's stub from offset `start` on; None without a stub."""
     if side is None or side.missing is not None or side.stub is None:
         return None
     stub = side.stub if isinstance(side.stub, bytes) else side.stub.data

@@ -1,4 +1,4 @@
-"""Two analyses in, the records of `diff` out: machines, accounts, countersets, counters, processes, services, then calls."""
+"""Makes the records of `diff` from two analyses: machines, accounts, countersets, counters, processes, services, then calls."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from analyzer.results.records.process import ProcessRecord
 
 
 class Differences:
-    """What differs between two analyses. With `counts_values`, values of counters are told one by one, and decide."""
+    """Finds all differences between two analyses. With `counts_values`, counter values are reported and count, too."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Differences:
         counts_values: bool = False,
         running: tuple[Sequence[ProcessRecord], Sequence[ProcessRecord]] | None = None,
     ) -> None:
-        """`running` are the processes at each of two moments; calls are in no order there."""
+        """`running` are the processes at each of two moments; calls are not compared in order then."""
         self.a, self.b = a, b
         self.sides = (("A", a), ("B", b))
         self._peers = paired_peers(peers_of(a), peers_of(b))
@@ -56,7 +56,7 @@ class Differences:
         view_a = CaptureView(a, self._peers.labels_a, of_a)
         view_b = CaptureView(b, self._peers.labels_b, of_b)
         self._views = view_a, replace(view_b, guids=guids_of_the_same(view_a, view_b))
-        # By machine, the calls of each side that no key opened: they may show what only the other side is seen to show.
+        # Sealed calls of each side, by machine: they may show what only the other side seems to show.
         self._sealed = tuple(map(sealed_calls, self._views))
         self._hidden: dict[tuple[bool, Subject, str], list[ShownFact]] = {}
         self._fields = FieldComparison(HandlePairs(), counts_values, self._views[1].guids)
@@ -64,20 +64,20 @@ class Differences:
 
     @cached_property
     def found(self) -> Sequence[DifferenceRecord]:
-        """All differences of two analyses, in the order in which they are told."""
+        """Returns all differences between two analyses, in the order of the report."""
         for one, other in paired_talks(*map(talks_of, self._views)):
             self._calls.compare_conversations(one, other)
         return [*self._of_machines(), *self._of_facts(), *self._calls.records()]
 
     @cached_property
     def uncompared(self) -> Sequence[NotComparedRecord]:
-        """The records of what `diff` could not compare."""
+        """Returns the records of everything that `diff` could not compare."""
         _ = self.found
         return [*self._of_hidden(), *self._calls.uncompared()]
 
     @cached_property
     def summary(self) -> DiffSummaryRecord:
-        """The summary record of `diff`: both sides and what came of it."""
+        """Returns the summary record of `diff`: both sides and the outcome."""
         found, fields = self.found, self._fields
         outcome: DiffOutcome = "different" if found else "incomplete" if self.uncompared else "equal"
         return DiffSummaryRecord(
@@ -95,7 +95,7 @@ class Differences:
         )
 
     def records(self) -> Iterator[DifferenceRecord | NotComparedRecord | DiffSummaryRecord]:
-        """All records of `diff`, the summary last."""
+        """Yields all records of `diff`, the summary last."""
         yield from self.found
         yield from self.uncompared
         yield self.summary
@@ -125,7 +125,7 @@ class Differences:
                 known = one or other
                 assert known is not None
                 is_of_a = other is None
-                # Who shows another list of processes shows that one is not in it.
+                # A side that shows any process list of the machine also shows that this process is not in it.
                 is_listed = known.about == "process" and known.machine in lists[is_of_a]
                 if known.about in _IN_STUBS and known.machine in self._sealed[is_of_a] and not is_listed:
                     self._hidden.setdefault((is_of_a, known.about, known.machine), []).append(known)
@@ -137,7 +137,7 @@ class Differences:
                 yield self._changed(one, other, found)
 
     def _of_hidden(self) -> Iterator[NotComparedRecord]:
-        """The record that one analysis shows something, and calls of the other may show it that no key opened."""
+        """Yields records of what only one analysis shows, while sealed calls of the other may show the same."""
         for (is_of_a, about, machine), facts in self._hidden.items():
             side, other = ("A", "B") if is_of_a else ("B", "A")
             shows, sealed = self.sides[not is_of_a][1], self.sides[is_of_a][1]
@@ -154,7 +154,7 @@ class Differences:
             )
 
     def _fact(self, fact: ShownFact, *, is_of_a: bool) -> DifferenceRecord:
-        """The record of a fact about a machine that only one analysis has."""
+        """Makes the record of a fact about a machine that only one analysis shows."""
         seen = occurrence_of(self.a if is_of_a else self.b, fact.calls) if fact.calls else None
         return DifferenceRecord(
             about=fact.about,
@@ -179,7 +179,7 @@ class Differences:
         )
 
 
-# What only stubs show.
+# Subjects that only stubs show.
 _IN_STUBS = frozenset(("counterset", "counter", "process", "service"))
 
 
@@ -188,7 +188,7 @@ def _machine_fact(label: str, peer: Peer) -> ShownFact:
 
 
 def _of_peers(one: Peer, other: Peer) -> Iterator[PropertyDifference]:
-    """What differs between two machines that are taken for the same."""
+    """Yields the properties in which two paired machines differ."""
     if one.ip != other.ip:
         yield PropertyDifference("address", one.ip, other.ip)
     if one.names and other.names and {*map(str.casefold, one.names)}.isdisjoint(map(str.casefold, other.names)):

@@ -1,8 +1,8 @@
-"""Two fields with all in them, the fields that differ out; what differs by its nature is counted and left out.
+"""Compares two trees of fields and notes the fields that differ. What differs by its nature is counted and left out.
 
 A context handle of one side stands for the handle at the same place of the other. Clocks, values of counters, referent ids, padding
-and the name by which the client calls the server say nothing of who answered. Elements of lists belong together by what names them
-(id, name, GUID), whatever place they have.
+and the name by which the client calls the server say nothing of who answered. Elements of lists are paired by what names them (id,
+name, GUID), whatever their place.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from analyzer.results.calls.call import SideName
 from analyzer.results.records.difference import DifferenceKind, FieldDifference
 
 _ELEMENT = re.compile(r"(.+)\[\d+\]")
-# Bytes that mean nothing, by the names that ksy/ and the layouts give them.
+# Names that ksy/ and the layouts give to bytes without a meaning.
 UNUSED = frozenset({"(padding)", "(alignment)", "(between)"})
 _CLOCKS = frozenset({"perf_time_stamp", "perf_time_100ns", "perf_time"})
 _VALUES = frozenset({("ms_pcq_perf_data.counter_data", "value"), ("winperf.counter_values", "values")})
 _REFERENT, _HANDLE, _MACHINE, _TIME = "referent", "ndr.context_handle", "ms_pcq_stubs.machine_name", "systemtime"
-# What names an element among its like.
+# Fields that name an element of a list.
 _NAMING = (
     *("counterset_guid", "counter_id", "instance_id", "name", "unique_id", "index"),
     *("counter_name_title_index", "object_name_title_index"),
 )
-# What follows from the length and number of other fields.
+# Fields that follow from the length and number of other fields.
 _FOLLOWING = re.compile(
     r"(lpcbData|lpcbLen|out_size|rtn_size|data_size|data_len|max_count|actual_count|total_size|size|length|maximum_length|ofs_\w+|num_\w+|index|"
     r"\w*_length|\w*_offset|default_counter)"
 )
-# What paths into a buffer begin with.
+# Paths into a buffer begin with this name.
 BUFFER = "lpData"
 _SHOWN_BYTES = 64
 _SHOWN_TEXT = 200
@@ -46,15 +46,15 @@ NO_HANDLE = "00000000-0000-0000-0000-000000000000"
 
 
 class HandlePairs:
-    """Which context handle of A stands for which of B."""
+    """Remembers which context handle of A stands for which of B."""
 
     def __init__(self) -> None:
         self._of_a: dict[str, str] = {}
         self._of_b: dict[str, str] = {}
 
     def stand(self, a: str, b: str) -> bool:
-        """Whether two context handles at the same place of compared calls stand for each other. Two unknown handles do from then
-        on."""
+        """Tells whether two context handles at the same place of compared calls stand for each other. Two unknown handles do from
+        now on."""
         if NO_HANDLE in (a, b):
             return a == b
         known = self._of_a.get(a, b), self._of_b.get(b, a)
@@ -63,14 +63,13 @@ class HandlePairs:
         return known == (b, a)
 
     def learn(self, a: str, b: str) -> None:
-        """Notes that two context handles stand for each other from now on, whatever they did before."""
+        """Notes that two context handles stand for each other from now on, instead of earlier pairs."""
         self._of_a[a], self._of_b[b] = b, a
 
 
 class FieldComparison(Struct):
-    """Compares fields of two calls, and holds what came of it. `name_the_server` says whether two texts are names of one
-    server; with `counts_values`, values of counters differ as all else does. `guids` are the GUIDs of A by those of B that
-    stand for them."""
+    """Compares fields of two calls and keeps the differences. `name_the_server` tells whether two texts name the same server. With
+    `counts_values`, counter values count as differences. `guids` has for a GUID of B the GUID of A that it stands for."""
 
     handles: HandlePairs
     counts_values: bool = False
@@ -82,7 +81,7 @@ class FieldComparison(Struct):
     values_different: int = 0
 
     def compare(self, side: SideName, a: Field, b: Field, path: str, at: tuple[int, int]) -> None:
-        """Compares two roots of fields, which begin `at` these places of the stubs."""
+        """Compares two root fields, which begin at these offsets in the stubs."""
         self._node(side, a, b, path, at, a.doc_ref)
 
     def _node(self, side: SideName, a: Field, b: Field, path: str, at: tuple[int, int], reference: str) -> None:
@@ -111,7 +110,7 @@ class FieldComparison(Struct):
         at: tuple[int, int],
         reference: str,
     ) -> None:
-        """Compares a field of both calls, or one that only one side has."""
+        """Compares a field that both calls have, or notes one that only one call has."""
         known = one or other
         assert known is not None
         spelled = _spelled(known, is_of_buffer=path.startswith(BUFFER))
@@ -131,7 +130,7 @@ class FieldComparison(Struct):
             self._node(side, one, other, place, at, reference)
 
     def _children(self, side: SideName, a: Field, b: Field, path: str, at: tuple[int, int], reference: str) -> None:
-        """Compares child fields that are not all the same: lists are paired by what names their elements, all else by name."""
+        """Compares children of two fields that have not all the same names: list elements by what names them, others by name."""
         lists_a, lists_b = _by_list(a), _by_list(b)
         for name in dict.fromkeys([*lists_a, *lists_b]):
             for one, other in _paired(lists_a.get(name, []), lists_b.get(name, []), self.guids):
@@ -199,14 +198,14 @@ class FieldComparison(Struct):
 
 
 def marked(found: Sequence[FieldDifference]) -> list[FieldDifference]:
-    """The differing fields of one call, lengths only marked as such where something else differs from which they may follow."""
+    """Returns the differing fields of one call. Lengths keep the mark that they follow from others only if other fields differ."""
     if any(not one.follows for one in found):
         return list(found)
     return [replace(one, follows=False) for one in found]
 
 
 def _is_length(one: Field, path: str) -> bool:
-    """Whether a compared field is a length, count or offset, or what a pointer to one points to."""
+    """Tells whether a compared field is a length, count or offset, or the value that a pointer to one points to."""
     names = path.split(".")[-2:-1] if one.name == "value" else [_plain_name(one.name)]
     return any(_FOLLOWING.fullmatch(name) for name in names)
 
@@ -217,7 +216,7 @@ def _plain_name(name: str) -> str:
 
 
 def _spelled(one: Field, *, is_of_buffer: bool) -> str:
-    """The name of a compared field in paths: in a buffer that of ksy/, else that of the IDL where it has one."""
+    """Returns the name of a compared field in paths: in a buffer that of ksy/, elsewhere that of the IDL, if it has one."""
     return one.spelling if not is_of_buffer and one.spelling.isidentifier() else one.name
 
 
@@ -235,7 +234,7 @@ def _by_list(one: Field) -> dict[str, list[Field]]:
 def _paired(
     a: Sequence[Field], b: Sequence[Field], guids: Mapping[str, str]
 ) -> Iterator[tuple[Field | None, Field | None]]:
-    """Pairs compared fields of two lists. Those between two pairs are paired in order where there are as many, else each is
+    """Pairs compared elements of two lists by their names. Unnamed stretches of the same length are paired in order, others stay
     alone."""
     pairs = aligned([_naming(one) for one in a], [_naming(one, guids) for one in b])
     found: list[tuple[int, int, Field | None, Field | None]] = [(x, y, a[x], b[y]) for x, y in pairs]
@@ -250,7 +249,7 @@ def _paired(
 
 
 def _naming(one: Field, guids: Mapping[str, str] = MappingProxyType({})) -> tuple[object, ...]:
-    """What tells a compared element from others of its list, with these GUIDs for others; nothing where nothing names it."""
+    """Returns what names a compared list element among others, with GUIDs replaced by `guids`; empty if nothing does."""
     level: Sequence[Field] = (one,)
     if not one.children and one.type.startswith("ndr.uuid"):
         return (guids.get(str(one.value), one.value),)
@@ -262,7 +261,7 @@ def _naming(one: Field, guids: Mapping[str, str] = MappingProxyType({})) -> tupl
 
 
 def _words(one: Field | None) -> str | None:
-    """The value of a compared field for people; of a structure, what names it."""
+    """Describes the value of a compared field; for a structure what names it."""
     if one is None:
         return None
     if one.value is None:

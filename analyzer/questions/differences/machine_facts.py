@@ -1,6 +1,6 @@
-"""What one side shows of its machines: accounts, countersets, counters, processes and services, each with its properties as text.
+"""Collects the facts that one side shows of its machines: accounts, countersets, counters, processes and services, with properties.
 
-Two sides are compared by these, and a baseline is made of them.
+`diff` compares two sides by these facts, and a baseline consists of them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from analyzer.results.reported_names.counterset_catalog import CountersetEntry, 
 from analyzer.results.security import who_words
 from analyzer.results.service_of_call import service_facts
 
-# In the order in which they are told.
+# In the order of the report.
 SUBJECTS: tuple[Subject, ...] = ("machine", "account", "counterset", "counter", "process", "service")
 
 
@@ -42,8 +42,7 @@ class ShownFact(Struct, frozen=True):
 
 
 class CaptureView(Struct, frozen=True):
-    """One side of `diff`: an analysis, the labels of its machines by address, its processes, and what the GUIDs of its countersets
-    are called in A."""
+    """One side of `diff`: an analysis, labels of machines by address, its processes, and for its counterset GUIDs those of A."""
 
     analysis: Analysis
     labels: Mapping[str, str]
@@ -55,12 +54,12 @@ class CaptureView(Struct, frozen=True):
 
 
 def facts_of(view: CaptureView) -> list[ShownFact]:
-    """The facts about machines that one side of `diff` shows, but for the machines and processes themselves."""
+    """Returns the facts about machines that one side of `diff` shows, without the machines and processes themselves."""
     return [*_accounts(view), *_countersets(view), *_titles(view), *_services(view)]
 
 
 def _accounts(view: CaptureView) -> Iterator[ShownFact]:
-    """The account facts of machines: who asked which machine, from where, through which interfaces."""
+    """Yields the account facts of machines: who asked which machine, from where, through which interfaces."""
     analysis = view.analysis
     shown = ShownCalls(analysis)
     found: dict[tuple[str, str], tuple[set[str], set[str], list[int]]] = {}
@@ -78,13 +77,13 @@ def _accounts(view: CaptureView) -> Iterator[ShownFact]:
 
 
 def _servers(view: CaptureView, interface: str) -> set[str]:
-    """The addresses of machines that the calls which are shown ask through an interface."""
+    """Returns the addresses of servers that shown calls ask through this interface."""
     contexts = view.analysis.calls.contexts_of(view.analysis.shown.numbers)
     return {context.server.ip for context, _ in contexts if context.interface.uuid == interface}
 
 
 def sealed_calls(view: CaptureView) -> dict[str, list[int]]:
-    """The numbers of the calls that no key opened, by the machine that they ask."""
+    """Returns the numbers of the shown calls that no key opened, by the label of their server."""
     calls = view.analysis.calls
     found: dict[str, list[int]] = {}
     shown = np.asarray(view.analysis.shown.numbers, np.int64)
@@ -114,7 +113,7 @@ def _countersets(view: CaptureView) -> Iterator[ShownFact]:
 
 
 def guids_of_the_same(a: CaptureView, b: CaptureView) -> dict[str, str]:
-    """By the GUID of B, the GUID in A of countersets of one name that have different ones on the same machine."""
+    """Maps a counterset GUID of B to the GUID in A, if countersets of one name on one machine have different GUIDs."""
     of_a, of_b = _names(a), _names(b)
     kept = set(of_a.values()) & set(of_b.values())
     pairs = ((of_b[key], guid) for key, guid in of_a.items() if key in of_b)
@@ -122,7 +121,7 @@ def guids_of_the_same(a: CaptureView, b: CaptureView) -> dict[str, str]:
 
 
 def _names(view: CaptureView) -> dict[tuple[str, str], str]:
-    """GUIDs of countersets by machine and name, of names that one has alone."""
+    """Returns the GUIDs of countersets by machine and name, for names that only one counterset has."""
     found: dict[tuple[str, str], list[str]] = {}
     for ip, catalog in view.analysis.catalogs:
         for guid, entry in catalog.countersets.items():
@@ -149,7 +148,7 @@ def _described(one: Described) -> dict[str, str]:
 
 
 def _titles(view: CaptureView) -> Iterator[ShownFact]:
-    """What the name tables of a machine's registry call objects and counters."""
+    """Yields facts about the names of objects and counters in a machine's registry name tables."""
     asked = _servers(view, winreg.INTERFACE)
     for ip, table in view.analysis.name_tables:
         if ip not in asked:
@@ -164,7 +163,7 @@ def _titles(view: CaptureView) -> Iterator[ShownFact]:
 
 
 def _services(view: CaptureView) -> Iterator[ShownFact]:
-    """The services that calls made, changed, asked about, started or stopped, as the last of these state them."""
+    """Yields facts about services that calls made, changed, queried, started or stopped, as the last call states them."""
     analysis = view.analysis
     found: dict[tuple[str, str], tuple[dict[str, str], list[int]]] = {}
     shown = ShownCalls(analysis)
@@ -189,8 +188,8 @@ def _services(view: CaptureView) -> Iterator[ShownFact]:
 
 
 def process_facts(a: CaptureView, b: CaptureView) -> tuple[list[ShownFact], list[ShownFact]]:
-    """The process facts of both sides of `diff`. One of B has the key of one of A that is its like: of the same name, and of the
-    same id where there is one; of the others of a name the n-th is like the n-th."""
+    """Returns the process facts of both sides of `diff`. Processes that are paired have the same key: those of the same name and
+    id, then the n-th others of a name."""
     of_a, of_b = processes_by_name(a), processes_by_name(b)
     found: tuple[list[ShownFact], list[ShownFact]] = ([], [])
     for key in dict.fromkeys([*of_a, *of_b]):
@@ -203,7 +202,7 @@ def process_facts(a: CaptureView, b: CaptureView) -> tuple[list[ShownFact], list
 
 
 def processes_by_name(view: CaptureView) -> dict[tuple[str, str], list[ProcessRecord]]:
-    """The processes of a side of `diff` by machine and name."""
+    """Groups the processes of a side of `diff` by machine and name."""
     found: dict[tuple[str, str], list[ProcessRecord]] = {}
     for one in view.processes:
         found.setdefault((view.label(one.server_ip), one.name.casefold()), []).append(one)
@@ -211,7 +210,7 @@ def processes_by_name(view: CaptureView) -> dict[tuple[str, str], list[ProcessRe
 
 
 def process_fact(one: ProcessRecord, machine: str, number: int) -> ShownFact:
-    """The fact about a process on a machine: what it is known by; its id is none of its properties."""
+    """Makes the fact about a process on a machine. Its id is not a property."""
     properties = {"parent": one.parent_name} if one.parent_name is not None else {}
     properties["odd"] = ", ".join(sorted(mark.kind for mark in one.oddities)) or "no"
     pid = f" (pid {one.pid})" if one.pid is not None else ""
@@ -221,11 +220,10 @@ def process_fact(one: ProcessRecord, machine: str, number: int) -> ShownFact:
 
 
 def by_identity(facts: Iterable[ShownFact]) -> dict[tuple[Subject, str | None, str], ShownFact]:
-    """Facts about machines by what tells them apart, in the order in which they are told."""
+    """Returns the facts about machines by identity, in the order of the report."""
     return {one.identity: one for one in sorted(facts, key=lambda one: SUBJECTS.index(one.about))}
 
 
 def properties_that_differ(a: Mapping[str, str], b: Mapping[str, str]) -> Sequence[tuple[str, str, str]]:
-    """Name and both values of each property of a fact about a machine that is not the same. Nothing can be said of what only one
-    side states."""
+    """Returns name and both values of each property of a machine's fact that differs; properties of only one side are left out."""
     return [(key, a[key], b[key]) for key in a if key in b and a[key] != b[key]]

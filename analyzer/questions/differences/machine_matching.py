@@ -1,7 +1,7 @@
-"""Which machine of one side is which of the other: hosts in, one label for both out.
+"""Matches the machines of two sides of `diff`: machines that are the same get one label.
 
-Machines are the same where they share a name, else where they have the same address. One server that is left on each side, and one
-client, are taken for each other: so a capture of one's own server is compared with that of another.
+Machines are the same if they share a name, or else an address. If one server is left on each side, the two are matched, and so are
+two clients: this compares a capture of one's own server with that of another.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SERVER = ("SMB server", "DCERPC server")
 
 
 class Peer(Struct, frozen=True):
-    """What one side of `diff` shows of a machine at an address."""
+    """A machine at an address, as one side of `diff` shows it."""
 
     ip: str
     names: tuple[str, ...]
@@ -30,13 +30,13 @@ class Peer(Struct, frozen=True):
         return f"{self.names[0]} ({self.ip})" if self.names else self.ip
 
     def is_called(self, name: str) -> bool:
-        """Whether a name, or what the client put in its place, is of the machine at this address."""
+        """Tells whether a name that a client used means the machine at this address."""
         plain = name.lstrip("\\").casefold()
         return not plain or plain == self.ip or plain in map(str.casefold, self.names)
 
 
 class Peers(Struct, frozen=True):
-    """The machines of both sides of `diff` by address, and the label of each; machines that are the same have one label."""
+    """The machines of both sides of `diff` by address, and their labels; matched machines have one label."""
 
     a: Mapping[str, Peer]
     b: Mapping[str, Peer]
@@ -44,8 +44,8 @@ class Peers(Struct, frozen=True):
     labels_b: Mapping[str, str]
 
     def are_names(self, ip_a: str, ip_b: str, a: str, b: str) -> bool:
-        """Whether two names that clients call a server by at these addresses are of one machine: each is known to both sides, or
-        the sides share none, and each has its own."""
+        """Tells whether the names by which clients call the servers at these two addresses mean one machine. If both sides share
+        the address and a name, each server must have the other's name, else its own."""
         one, other = self.a.get(ip_a), self.b.get(ip_b)
         if one is None or other is None:
             return a == b
@@ -55,7 +55,7 @@ class Peers(Struct, frozen=True):
 
 
 def peers_of(analysis: Analysis) -> dict[str, Peer]:
-    """The machines of the calls and sessions that are shown, by address."""
+    """Returns the machines that take part in shown calls and sessions, by address."""
     found: dict[str, Peer] = {}
     for host in host_records(analysis):
         before = found.get(host.ip)
@@ -71,7 +71,7 @@ def peers_of(analysis: Analysis) -> dict[str, Peer]:
 
 
 def paired_peers(a: Mapping[str, Peer], b: Mapping[str, Peer]) -> Peers:
-    """Matches the machines of both sides of `diff`, with their labels."""
+    """Matches the machines of both sides of `diff`, and labels them."""
     tests: Sequence[Callable[[Peer, Peer], bool]] = (
         lambda one, other: one.ip == other.ip and _share_name(one, other),
         _share_name,
@@ -100,7 +100,7 @@ def paired_peers(a: Mapping[str, Peer], b: Mapping[str, Peer]) -> Peers:
 
 
 def _labels(peers: Iterable[Peer], taken: Iterable[str]) -> dict[str, str]:
-    """A label for each machine's address, none of them taken."""
+    """Makes a label for each machine of `diff`, different from those taken."""
     used, found = set(taken), {}
     for one in peers:
         label = one.names[0] if one.names and one.names[0] not in used else one.words if one.names else one.ip

@@ -1,8 +1,8 @@
-"""Two sequences in, the pairs of positions that belong together out, both ascending.
+"""Aligns two sequences: finds the pairs of positions that belong together, ascending on both sides.
 
-What both begin and end with is paired first. Between, the shortest edit script (E. Myers, "An O(ND) Difference Algorithm and Its
-Variations", 1986) is looked for up to `_MOST_EDITS` edits. If sequences differ more, the n-th occurrence in one belongs to the n-th
-in the other, where these pairs ascend (longest increasing subsequence). That takes n log n steps, whatever they hold.
+A common beginning and end is paired first. Between them, it searches the shortest edit script (E. Myers, "An O(ND) Difference
+Algorithm and Its Variations", 1986) up to `_MOST_EDITS` edits. If the sequences differ more, it pairs n-th occurrences, as many as
+ascend on both sides (longest increasing subsequence). That takes n log n steps, whatever they hold.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _MOST_EDITS = 600
 
 
 def aligned(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
-    """Aligns two sequences: the positions of equal items that belong together."""
+    """Aligns two sequences: returns the positions of equal items that belong together."""
     first, most = 0, min(len(a), len(b))
     while first < most and a[first] == b[first]:
         first += 1
@@ -34,7 +34,7 @@ def aligned(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
 
 
 def gaps(pairs: Pairs, length_a: int, length_b: int) -> Iterator[tuple[range, range]]:
-    """The stretches between aligned pairs in which at least one sequence has something."""
+    """Yields the stretches between aligned pairs where at least one sequence has items."""
     before_a, before_b = 0, 0
     for x, y in [*pairs, (length_a, length_b)]:
         if x > before_a or y > before_b:
@@ -43,8 +43,8 @@ def gaps(pairs: Pairs, length_a: int, length_b: int) -> Iterator[tuple[range, ra
 
 
 def aligned_by_levels(a: Sequence[Sequence[Hashable]], b: Sequence[Sequence[Hashable]]) -> Pairs:
-    """Aligns items that have several keys each, the finest first: what a finer key leaves unpaired between two pairs, a coarser one
-    may pair."""
+    """Aligns items with several keys each, the finest first: a coarser key pairs what finer keys left unpaired between two
+    pairs."""
     levels = len(a[0]) if a else len(b[0]) if b else 0
     pairs: Pairs = []
     for level in range(levels):
@@ -57,7 +57,7 @@ def aligned_by_levels(a: Sequence[Sequence[Hashable]], b: Sequence[Sequence[Hash
 
 
 def _edited(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs | None:
-    """The aligned pairs that the shortest edit script keeps; None where it has too many edits."""
+    """Returns the aligned pairs that the shortest edit script keeps; None if it needs too many edits."""
     furthest = {1: 0}
     trace: list[dict[int, int]] = []
     for edits in range(min(len(a) + len(b), _MOST_EDITS) + 1):
@@ -74,7 +74,7 @@ def _edited(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs | None:
 
 
 def _kept(trace: Sequence[dict[int, int]], x: int, y: int) -> Pairs:
-    """The aligned pairs on the edit script's way from the end back to the beginning."""
+    """Follows the edit script back from its end, and returns the aligned pairs on it."""
     pairs: Pairs = []
     for edits in range(len(trace) - 1, -1, -1):
         furthest, diagonal = trace[edits], x - y
@@ -90,7 +90,7 @@ def _kept(trace: Sequence[dict[int, int]], x: int, y: int) -> Pairs:
 
 
 def _by_occurrence(a: Sequence[Hashable], b: Sequence[Hashable]) -> Pairs:
-    """Aligned pairs of n-th occurrences that ascend in both sequences, as many as there can be of these."""
+    """Returns the longest ascending list of aligned pairs, each of n-th occurrences of the same item."""
     places: dict[Hashable, list[int]] = {}
     for at in range(len(b) - 1, -1, -1):
         places.setdefault(b[at], []).append(at)

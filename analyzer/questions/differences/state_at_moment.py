@@ -1,4 +1,4 @@
-"""A capture and a moment in, what was known then out: the last answer to each question, and the processes that ran."""
+"""Finds what was known at a moment of a capture: the last answer to each question, and the processes that ran."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Moment(Struct, frozen=True):
 
 
 def moments(analysis: Analysis, bounds: Sequence[TimeBound]) -> list[Moment]:
-    """The analysis of a capture at each moment that `diff` compares."""
+    """Returns the state of a capture at each moment that `diff` compares."""
     return [at_moment(analysis, one.at(analysis.capture), f"last answered until {one}") for one in bounds]
 
 
 def at_moment(analysis: Analysis, time_ns: int, words: str) -> Moment:
-    """The analysis at a moment: of the calls that are shown, the last of each question whose request was sent until then. A
+    """Returns the state of a capture at a moment: for each question the last shown call that was sent by then and answered. A
     question is a method with its parameters, asked by one client through one handle."""
     calls, numbers = analysis.calls, analysis.shown.numbers
     last: dict[Hashable, int] = {}
@@ -49,7 +49,7 @@ def at_moment(analysis: Analysis, time_ns: int, words: str) -> Moment:
 
 
 def _runs(one: ProcessRecord, time_ns: int, last: Collection[int]) -> bool:
-    """Whether a process ran at a moment: it was seen before and after it, or in an answer that is the last to its question."""
+    """Tells whether a process ran at a moment: it was seen before and after, or in an answer that is the last to its question."""
     if one.first_time_ns > time_ns or one.last_time_ns > time_ns:
         return one.first_time_ns <= time_ns
     return one.last_call in last and (one.ended_before_ns is None or one.ended_before_ns > time_ns)

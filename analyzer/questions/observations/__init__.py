@@ -1,1 +1,1 @@
-"""What happened, as observations: who did what to what on which machine, and what became of it."""
+"""Observations of a capture: who did what to what on which machine, and with which outcome."""

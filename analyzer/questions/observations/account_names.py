@@ -1,4 +1,4 @@
-"""The accounts and groups that calls of samr and lsarpc are about: calls in their order in, names and relative ids out.
+"""Finds the accounts and groups that calls of samr and lsarpc are about: their names and relative ids.
 
 Requests name them, or hand over a handle that an earlier call opened by name or relative id ([MS-SAMR] section 3.1.5, [MS-LSAT]
 section 3.1.4). Their stubs are in NDR or NDR64 ([MS-RPCE] sections 2.2.4 and 2.2.5).
@@ -40,8 +40,8 @@ _MOST_KNOWN = 10_000
 
 
 class _NamingStub(Cursor):
-    """The stub of a side of a samr or lsarpc call, which names accounts. A `word` is a pointer, or a length of an array; of so many
-    bytes, at a multiple of these."""
+    """Reads a stub of a samr or lsarpc call that names accounts. A `word` is a pointer or an array length: 4 or 8 bytes, aligned to
+    its size."""
 
     __slots__ = ("size",)
 
@@ -55,14 +55,14 @@ class _NamingStub(Cursor):
 
 
 class Accounts:
-    """The accounts that calls of one caller at one server are about (samr, lsarpc), call after call."""
+    """Follows the accounts that one caller's samr and lsarpc calls at one server are about, call after call."""
 
     def __init__(self) -> None:
         self._handles: dict[bytes, str] = {}
         self._names: dict[int, str] = {}
 
     def accounts_of(self, call: Call) -> tuple[str, ...]:
-        """The accounts and groups that a samr or lsarpc call is about, as far as they are known."""
+        """Returns the accounts and groups that a samr or lsarpc call is about, as far as they are known."""
         request = call.request
         if request is None or request.missing is not None:
             return ()
@@ -119,8 +119,8 @@ class Accounts:
 
 
 def _count(cursor: _NamingStub, *, varying: bool) -> int:
-    """How many elements an array of a samr or lsarpc call has behind its Count; one that is `varying` states its offset and its
-    length too."""
+    """Reads the number of elements of a samr or lsarpc array, and skips its NDR counts. A `varying` array also has an offset and an
+    actual count."""
     count = cursor.u32("Count")
     for name in ("max_count", "offset", "actual_count") if varying else ("max_count",):
         cursor.word(name)
@@ -135,7 +135,7 @@ def _names(cursor: _NamingStub, *, varying: bool) -> list[str]:
 
 
 def _string_head(cursor: _NamingStub) -> tuple[int, int]:
-    """Length and pointer of an RPC_UNICODE_STRING ([MS-DTYP] section 2.3.10)."""
+    """Reads the length and pointer of an RPC_UNICODE_STRING that names an account ([MS-DTYP] section 2.3.10)."""
     cursor.align(cursor.size)
     length = cursor.u16("Length")
     cursor.u16("MaximumLength")
@@ -143,7 +143,7 @@ def _string_head(cursor: _NamingStub) -> tuple[int, int]:
 
 
 def _strings(cursor: _NamingStub, heads: Sequence[tuple[int, int]]) -> list[str]:
-    """The text of account names, which stands behind the heads of all strings."""
+    """Reads the texts of account names, which stand after the heads of all strings."""
     found: list[str] = []
     for length, pointer in heads:
         if not pointer:
@@ -162,5 +162,5 @@ def _strings(cursor: _NamingStub, heads: Sequence[tuple[int, int]]) -> list[str]
 
 
 def _ids(cursor: _NamingStub) -> list[int]:
-    """The relative ids of accounts in SamrLookupIdsInDomain."""
+    """Reads the relative ids of accounts in a request of SamrLookupIdsInDomain."""
     return [cursor.u32("RelativeIds") for _ in range(_count(cursor, varying=True))]

@@ -1,7 +1,7 @@
-"""What calls of other interfaces did: services, tasks, accounts, shares, the registry; what is left is counted by its methods.
+"""Makes observations of calls of other interfaces: services, tasks, accounts, shares, the registry; all other calls by method.
 
-Calls are put together by columns: caller, interface, method and outcome. Only those that name what they are about (a service, a
-registry value) are looked at one by one.
+Calls are grouped by columns: caller, interface, method and outcome. Only calls that name an object (a service, a registry value)
+are looked at one by one.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from analyzer.results.service_of_call import service_facts
 if TYPE_CHECKING:
     from analyzer.questions.statistics.shown_call_columns import Numbers
 
-# ERROR_INSUFFICIENT_BUFFER, ERROR_MORE_DATA, ERROR_NO_MORE_ITEMS ([MS-ERREF] section 2.2): so a server says how much room it needs,
-# or that a list has ended. Where the rest was answered, they belong to it.
+# ERROR_INSUFFICIENT_BUFFER, ERROR_MORE_DATA, ERROR_NO_MORE_ITEMS ([MS-ERREF] section 2.2): a server says how much room it needs,
+# or that a list has ended. If other calls of the same deed were answered, these belong to them.
 _PART_OF_ANSWER = (122, 234, 259)
-# So many things that one caller did something to have an observation each; those beyond are one.
+# The first objects of one caller and deed have an observation each; those beyond this number share one.
 _MOST_OBJECTS = 100
 _SHOWN_DATA = 200
 _STOP = Deed("service-stop", "medium", "stopped the service", "stop the service")
@@ -57,7 +57,7 @@ _DELETING = (
     winreg.WinregOpnum.BASE_REG_DELETE_KEY_EX,
 )
 _SAVING = (winreg.WinregOpnum.BASE_REG_SAVE_KEY, winreg.WinregOpnum.BASE_REG_SAVE_KEY_EX)
-# Methods that name what they are about, by interface.
+# Methods that name their object, by interface.
 _NAMING = {
     scmr.INTERFACE: (
         *scmr.CREATING,
@@ -78,7 +78,7 @@ _NAMING = {
 # REG_CREATED_NEW_KEY ([MS-RRP] section 3.1.5.7); an existing key is opened otherwise.
 _CREATED_NEW = 1
 _CONTROL_STOP = 1
-# What an object is called that the calls do not name.
+# Words for an object that the calls do not name.
 _UNNAMED = "whose name is not known"
 # Deed, object and what it runs or holds.
 _About = tuple[Deed, str, str | None]
@@ -86,8 +86,8 @@ _What = TypeVar("_What", bound=Hashable)
 
 
 def deed_drafts(scene: Scene) -> Iterator[Draft]:
-    """What is observed of calls that are none of performance (services, tasks, accounts, shares, registry): each call is in one of
-    these."""
+    """Yields the observations of all calls that are not about performance (services, tasks, accounts, shares, registry). Each call
+    is in one of them."""
     yield from _named(scene, scmr.INTERFACE, lambda: _about_service)
     yield from _named(scene, winreg.INTERFACE, lambda: _about_key)
     yield from _named(scene, account_names.SAMR, _account_reader)
@@ -96,8 +96,8 @@ def deed_drafts(scene: Scene) -> Iterator[Draft]:
 
 
 def _named(scene: Scene, interface: str, reader: Callable[[], Callable[[Call], _About | None]]) -> Iterator[Draft]:
-    """Observations of what was done to things that calls of an interface name (services, tasks, accounts, keys). A `reader` takes
-    the calls of one caller in their order."""
+    """Yields observations of the services, accounts and keys that an interface's calls name. A `reader` takes the calls of one
+    caller in order."""
     calls = scene.calls
     which = scene.left & calls.is_of(interface) & np.isin(calls.column("opnum"), _NAMING[interface])
     for who, places in calls.by(who_in, which).items():
@@ -110,7 +110,7 @@ def _named(scene: Scene, interface: str, reader: Callable[[], Callable[[Call], _
 
 
 def _joined(scene: Scene, groups: dict[tuple[_What, int], list[int]]) -> dict[tuple[_What, int], list[int]]:
-    """Places of admin calls by what they did and their outcome; those that are part of an answer are put with it."""
+    """Groups places of admin calls by deed and outcome. Refusals that are part of an answer (a small buffer) join the answered."""
     statuses = scene.calls.column("status")
     answered, refused = OUTCOMES.index("answered"), OUTCOMES.index("refused")
     for what, outcome in list(groups):
@@ -124,8 +124,8 @@ def _joined(scene: Scene, groups: dict[tuple[_What, int], list[int]]) -> dict[tu
 
 
 def _limited(scene: Scene, who: Who, groups: dict[tuple[_About, int], list[int]]) -> Iterator[Draft]:
-    """An observation for each thing that admin calls did something to; those beyond the most are one for each deed and outcome.
-    Reads are always one."""
+    """Yields an observation for each object of admin calls. Objects beyond the limit share one for each deed and outcome, and so do
+    all reads."""
     single: Counter[tuple[Deed, int]] = Counter()
     together: dict[tuple[Deed, int], tuple[list[int], dict[str, None]]] = {}
     for ((deed, name, detail), outcome), found in groups.items():
@@ -148,7 +148,7 @@ def _limited(scene: Scene, who: Who, groups: dict[tuple[_About, int], list[int]]
 
 
 def _account_reader() -> Callable[[Call], _About | None]:
-    """Reads what calls do to which accounts and groups."""
+    """Returns a function that reads what a samr or lsarpc call does to which accounts and groups."""
     known = account_names.Accounts()
 
     def about(call: Call) -> _About | None:
@@ -163,7 +163,7 @@ def _account_reader() -> Callable[[Call], _About | None]:
 
 
 def _about_service(call: Call) -> _About | None:
-    """What a call of the service control manager does to which service, and what that runs."""
+    """Returns what a call of the service control manager does to which service, with its settings; None if it is not observed."""
     facts = service_facts(call)
     name = (facts.name if facts is not None else None) or ""
     if call.opnum == scmr.ScmrOpnum.CONTROL_SERVICE:
@@ -176,7 +176,7 @@ def _about_service(call: Call) -> _About | None:
 
 
 def _settings(facts: ServiceFacts) -> str | None:
-    """What a call configures of a service: what it runs, when and as whom, as far as the call states it."""
+    """Describes how a call configures a service: what it runs, when and as whom, as far as the call states it."""
     parts = [f'which runs "{facts.image_path}"'] if facts.image_path else []
     parts += [f"start {facts.start}"] if facts.start else []
     parts += [f"as {facts.account}"] if facts.account else []
@@ -185,7 +185,7 @@ def _settings(facts: ServiceFacts) -> str | None:
 
 
 def _about_key(call: Call) -> _About | None:
-    """What a call of the remote registry does to which key or value, and what data it writes."""
+    """Returns what a call of the remote registry does to which key or value, with the data; None if it opens an existing key."""
     path, opnum = call.path or "", call.opnum
     if opnum in _READING:
         if (
@@ -207,7 +207,7 @@ def _about_key(call: Call) -> _About | None:
 
 
 def _data(content: Any) -> str | None:
-    """The data of a registry value in an observation, in words."""
+    """Describes the data of a registry value for an observation."""
     if content is None:
         return None
     words = content.hex() if isinstance(content, bytes) else str(content)
@@ -215,7 +215,7 @@ def _data(content: Any) -> str | None:
 
 
 def _by_method(scene: Scene) -> Iterator[Draft]:
-    """Observations of admin calls that name nothing, by caller, method and outcome."""
+    """Yields observations of admin calls that name no object, by caller, method and outcome."""
     calls = scene.calls
     for who, of_who in calls.by(who_in, scene.left).items():
         groups: dict[tuple[tuple[Deed, str], int], list[int]] = {}
@@ -236,20 +236,20 @@ def _by_method(scene: Scene) -> Iterator[Draft]:
 
 
 def _labels(scene: Scene, places: Numbers) -> tuple[str, ...]:
-    """The methods of observed admin calls, each once."""
+    """Returns the methods of observed admin calls, each once, with their interface."""
     interfaces = (one.interface for one in scene.calls.contexts(places))
     names = listed(interface_label(one) for one in interfaces)
     return tuple(f"{names}.{method}" for method in scene.calls.values("method", places) if method)
 
 
 def _split(places: Numbers, codes: Numbers) -> Iterator[Numbers]:
-    """Places of observed calls by their codes, in the order of the codes."""
+    """Splits the places of observed calls by their codes, in the order of the codes."""
     for code in distinct(codes).tolist():
         yield places[codes == code]
 
 
 def _command(scene: Scene, places: Numbers) -> str:
-    """The command that shows calls of these interfaces, for an observation."""
+    """Returns the command that shows all calls of these calls' interfaces, for an observation."""
     names = dict.fromkeys(
         interface_label(one.interface) for one in scene.calls.contexts(places) if one.interface.uuid is not None
     )

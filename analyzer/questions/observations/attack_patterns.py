@@ -1,6 +1,6 @@
-"""What an attack looks like among observations, and what is said of those that look so: never that somebody attacks.
+"""Finds observations that look like a known attack, and notes that in them. It never claims that somebody attacks.
 
-Each module of `attacks` has a function with `@attack`; its docstring is its page, and nothing lists them.
+Each module of `attacks` has a function with `@attack`, whose docstring is the attack's page. No list names these modules.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from analyzer.results.records.observation import SEVERITIES, Confidence, Severit
 
 
 class Likeness(Struct, frozen=True):
-    """Observations that look like an attack: how sure that is, why, and how grave they are for that, where it is more."""
+    """Observations that look like an attack: how sure that is, why, and their severity if the attack raises it."""
 
     drafts: Sequence[Draft]
     confidence: Confidence
@@ -33,7 +33,7 @@ Search = Callable[[Sequence[Draft], Scene], Iterator[Likeness]]
 
 
 class Attack(Struct, frozen=True):
-    """An attack by its code and name; `techniques` are ids of MITRE ATT&CK, `sources` say where it is described."""
+    """A known attack with its code and name; `techniques` are ids of MITRE ATT&CK, `sources` say where it is described."""
 
     code: str
     name: str
@@ -43,7 +43,7 @@ class Attack(Struct, frozen=True):
 
     @property
     def page(self) -> str:
-        """The page of an attack: what it looks for, what else looks so, and when it is silent."""
+        """Returns the page of an attack: what it looks for, what else does the same, and when it is silent."""
         return inspect.cleandoc(self.find.__doc__ or "")
 
     @property
@@ -55,7 +55,7 @@ _KNOWN: dict[str, Attack] = {}
 
 
 def attack(code: str, *, techniques: Sequence[str], sources: Sequence[str]) -> Callable[[Search], Search]:
-    """Registers what finds an attack; its name is that of the function."""
+    """Registers a function that finds an attack; the attack has the function's name."""
 
     def register(find: Search) -> Search:
         name = getattr(find, "__name__", "").replace("_", "-")
@@ -67,15 +67,15 @@ def attack(code: str, *, techniques: Sequence[str], sources: Sequence[str]) -> C
 
 @cache
 def every_attack() -> tuple[Attack, ...]:
-    """All attacks that are known, by their codes."""
+    """Returns all known attacks, sorted by code."""
     for module in pkgutil.iter_modules(attacks.__path__):
         importlib.import_module(f"{attacks.__name__}.{module.name}")
     return tuple(_KNOWN[code] for code in sorted(_KNOWN))
 
 
 def note_attacks(drafts: Sequence[Draft], scene: Scene) -> None:
-    """Notes in observations which attack they look like. An observation that looks like several attacks is as grave as the gravest,
-    and as sure as the least sure of them."""
+    """Notes in observations which attacks they look like. An observation that looks like several attacks gets the highest severity
+    and the lowest confidence of them."""
     for known in every_attack():
         for likeness in known.find(drafts, scene):
             for draft in likeness.drafts:

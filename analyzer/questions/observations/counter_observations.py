@@ -1,4 +1,4 @@
-"""Who looked at which counters, who was refused, and what is unusual of handles and polls: observations of performance calls."""
+"""Makes observations of performance calls: who read which counters, who was refused, and unusual handles and polls."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from analyzer.results.calls.call import CallOutcome, CallState
 from analyzer.results.records.observation import ObservationKind, Severity
 from analyzer.results.records.statistics import Who
 
-# Describing more countersets than a monitor has use for, or asking for every object there is.
+# An enumeration: a client describes at least this many countersets, more than a monitor needs, or asks for every object.
 _ENUMERATED_SETS = 10
 _EVERYTHING = frozenset({"global", "costly", "metadataglobal", "metadatacostly"})
-# Fewer polls have no rhythm; beyond this share of the median, the mean distance from it is no clockwork.
+# Fewer polls have no rhythm. Polling is irregular if the mean distance from the median interval exceeds this share of it.
 _FEWEST_POLLS = 5
 _MOST_JITTER = 0.25
 _ERROR_ACCESS_DENIED = 5
@@ -86,7 +86,7 @@ def _looked(scene: Scene, who: Who, activities: list[Activity]) -> Iterator[Draf
 
 
 def _asked(scene: Scene, severity: Severity, what: str, who: Who, activities: Sequence[Activity]) -> Draft:
-    """The observation that somebody asked for counters and was shown nothing."""
+    """Makes the observation that somebody asked for counters and read nothing."""
     numbers = [number for one in activities for number in one.calls]
     outcome, why = _no_answer(activities)
     text = f"{scene.caller(who)} asked for {what}: {listed(_names(activities))}, {why}"
@@ -129,7 +129,7 @@ def _enumeration(scene: Scene, text: str, numbers: Iterable[int], who: Who, acti
 
 
 def _let_in(scene: Scene, kind: ObservationKind, caller: str) -> Iterator[Draft]:
-    """Observations of performance calls of guests and of anonymous sessions."""
+    """Yields observations of performance calls of guests or of anonymous callers."""
     is_so = attrgetter(f"auth.{kind}")
     calls = scene.calls
     for who, places in calls.by(
@@ -182,7 +182,7 @@ def _polling(scene: Scene) -> Iterator[Draft]:
             (poll.first_call, poll.last_call),
             Who(*who_of(scene.analysis.calls[poll.first_call - 1])),
         )
-        # Of what it counts, no more than the first and the last call are named.
+        # It counts all polls, but names only the first and the last call.
         made.objects, made.outcome, made.count, made.stub_bytes = (what,), "answered", poll.polls, None
         yield made
 
@@ -200,7 +200,7 @@ def _refused(scene: Scene) -> Iterator[Draft]:
 
 
 def _encrypted(scene: Scene) -> Iterator[Draft]:
-    """Observations of performance calls that no key decrypted."""
+    """Yields observations of performance calls that no key decrypted."""
     calls = scene.calls
     for who, places in calls.by(who_in, scene.performance & calls.is_one("state", "sealed")).items():
         numbers = calls.numbers[places].tolist()
@@ -217,7 +217,7 @@ def _names(activities: Iterable[Activity]) -> tuple[str, ...]:
 
 
 def _no_answer(activities: Sequence[Activity]) -> tuple[CallOutcome, str]:
-    """What became of performance requests that read nothing, and why: `and was refused: ERROR_ACCESS_DENIED`."""
+    """Returns the outcome of performance requests that read nothing, and why: `and was refused: ERROR_ACCESS_DENIED`."""
     endings = sum((Counter(one.unread) for one in activities), Counter[str]())
     words = endings if len(endings) == 1 else (f"{ending} {count:,}" for ending, count in endings.most_common())
     is_refused = sum(one.refused for one in activities) == endings.total()

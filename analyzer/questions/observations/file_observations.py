@@ -1,4 +1,4 @@
-"""What was done to files over SMB: programs that were written where a service may run them, each; the rest, how many."""
+"""Makes observations of files over SMB: each program that was written to an administrative share; other files by what was done."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from analyzer.results.records.file import FileAction, FileRecord
 from analyzer.results.records.observation import ObservationKind
 from analyzer.results.records.statistics import Who
 
-# So many programs of one caller have an observation each; those beyond are one.
+# The first programs of one caller have an observation each; those beyond this number share one.
 _MOST_PROGRAMS = 100
 _DONE: Mapping[ObservationKind, str] = {
     "program-written": "wrote programs to administrative shares of",
@@ -31,7 +31,7 @@ _Group = tuple[ObservationKind, Who, CallOutcome]
 
 
 def file_drafts(scene: Scene) -> Iterator[Draft]:
-    """Yields the observations of files over SMB, if they were asked for. Each file is in one of these."""
+    """Yields the observations of files over SMB, if files were read. Each file is in one of them."""
     sessions = {one.number: one for one in scene.analysis.shown_sessions}
     groups: dict[_Group, list[FileRecord]] = {}
     for one in scene.analysis.shown_files:
@@ -64,7 +64,7 @@ def _who(one: FileRecord, sessions: Mapping[int, SmbSession]) -> Who:
 
 
 def _outcome(one: FileRecord) -> CallOutcome:
-    """The outcome of opening a file, for its observation; something was done to a file whose opening was not captured."""
+    """Returns the outcome of opening a file, for its observation. A file with actions was opened, captured or not."""
     if one.actions:
         return "answered"
     return "asked" if one.status is None else "refused"
@@ -104,7 +104,7 @@ def _observed(scene: Scene, group: _Group, found: Sequence[FileRecord], content:
 
 
 def _words(words: Iterable[str], found: Sequence[FileRecord]) -> str:
-    """What was done to files in words, one for each of `_VERBS`: `created, written and deleted`."""
+    """Joins the words for what was done to files, given one for each of `_VERBS`: `created, written and deleted`."""
     done = [word for action, word in zip(_VERBS, words, strict=True) if any(action in one.actions for one in found)]
     return " and ".join(filter(None, (", ".join(done[:-1]), done[-1])))
 
@@ -114,7 +114,7 @@ def _path(one: FileRecord) -> str:
 
 
 def _content(found: Sequence[FileRecord]) -> str | None:
-    """Size and digests of what was written of an observed file."""
+    """Describes the size and digests of what was written to an observed file."""
     written = [one.written for one in found if one.written is not None]
     digests = listed(
         f"SHA-256 {'' if one.is_whole else 'of a part '}{one.sha256}" for one in written if one.sha256 is not None

@@ -1,4 +1,4 @@
-"""Who logged on to which machine, who was refused, who was let in as a guest or as nobody, and which sessions stayed encrypted."""
+"""Makes observations of logons and SMB sessions: who logged on, was refused or let in as guest or anonymous; what stayed sealed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from analyzer.results.records.observation import ObservationKind
 from analyzer.results.records.statistics import Who
 
 _MANY_REFUSED = 10
-# So many logons a command selects by.
+# A printed command selects by at most this many logons.
 _MOST_NAMED = 8
-# So a server refuses a password or an account. Other refusals say nothing of passwords.
+# Statuses that refuse a password or an account. Other refusals say nothing of passwords.
 OF_PASSWORD = re.compile(r"STATUS_(?:LOGON_FAILURE|WRONG_PASSWORD|NO_SUCH_USER|ACCOUNT_LOCKED_OUT)")
 _BY = {"smb": "SMB", "rpc": "RPC"}
 
@@ -31,8 +31,8 @@ def logon_drafts(scene: Scene) -> Iterator[Draft]:
 
 
 def _let_in(scene: Scene, kind: ObservationKind, noun: str) -> Iterator[Draft]:
-    """Observations of sessions of guests and anonymous users at servers at which they made no performance call; such calls are
-    observed themselves."""
+    """Yields observations of guest or anonymous sessions at servers where these users made no performance call. Such calls have
+    their own observations."""
     is_guest = kind == "guest"
     auths = [(one.server.ip, one.auth) for one in scene.calls.by(lambda context: context, scene.performance)]
     called = {server for server, auth in auths if (auth.guest if is_guest else auth.anonymous)}
@@ -50,7 +50,7 @@ def _let_in(scene: Scene, kind: ObservationKind, noun: str) -> Iterator[Draft]:
 
 
 def _of_sessions(draft: Draft, scene: Scene, sessions: Sequence[SmbSession | Logon]) -> Draft:
-    """An observation of sessions or logons, with when they were and which frames show them."""
+    """Completes an observation of sessions or logons: its command, count, frames, times and logons."""
     # `sessions` lists those of SMB.
     of_rpc = [one.key for one in sessions if isinstance(one, Logon) and one.session is None]
     draft.command = scene.command("sessions")
@@ -88,14 +88,14 @@ def _refused(scene: Scene) -> Iterator[Draft]:
 
 
 def _status(logon: Logon) -> str:
-    """The name of the status with which a logon was refused, for its observation."""
+    """Returns the name of the status that refused a logon, for its observation."""
     assert logon.refused is not None
     name = refusal_name(logon, logon.refused) or hex(logon.refused)
     return name if logon.by == "smb" else f"{logon.refused_by} {name}"
 
 
 def _logged_on(scene: Scene) -> Iterator[Draft]:
-    """Observations of logons that were granted to an account, and those whose answer was not captured."""
+    """Yields observations of logons that were granted to an account, and of logons whose outcome was not captured."""
     groups: dict[tuple[Who, bool], list[Logon]] = {}
     for logon in scene.analysis.shown_logons:
         if logon.outcome in ("account", "unanswered", "undecided"):
@@ -115,7 +115,7 @@ def _logged_on(scene: Scene) -> Iterator[Draft]:
 
 
 def _encrypted(scene: Scene) -> Iterator[Draft]:
-    """Observations of SMB3 messages that no key decrypted."""
+    """Yields observations of SMB3 messages that no key decrypted."""
     groups: dict[Who, list[SmbSession]] = {}
     for one in scene.analysis.shown_sessions:
         if one.encrypted_messages > one.decrypted_messages:
@@ -130,13 +130,13 @@ def _encrypted(scene: Scene) -> Iterator[Draft]:
         made = Draft(severity="medium", kind="encrypted", text=text, command="", who=who, count=count)
         made.outcome, made.reason = "unreadable", reasons
         made = _of_sessions(made, scene, closed)
-        # Of a session whose setup was not captured, what shows it are its messages.
+        # A session whose setup was not captured is shown by its messages.
         made.frames = made.frames or [frame for one in closed for frame in _sealed_frames(scene, one)]
         yield made
 
 
 def _sealed_frames(scene: Scene, session: SmbSession) -> Iterator[int]:
-    """The frames of an SMB session's messages that stayed encrypted, as the problem that states them names them."""
+    """Yields the frames of an SMB session's messages that stayed encrypted, from the problem that states them."""
     for problem in scene.analysis.problems:
         if problem.kind == "sealed" and problem.text.startswith(f"SMB session {session.session_id:#x}:"):
             yield from problem.frames

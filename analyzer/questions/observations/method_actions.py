@@ -1,8 +1,8 @@
-"""What calls of other interfaces do, by their methods: data that anybody can read and add to.
+"""Lists what methods of other interfaces do, for observations: data that anybody can read and add to.
 
-A method stands by its name as scapy-rpc has it, which is that of its specification; `*` stands for the rest of a name (the forms
-W and A, later versions). What stands first counts. Severity says how much a caller learns or changes: `high` what makes a machine
-run something new or lets somebody in, `medium` what changes something else or lists people, `info` what lists the rest.
+A method stands by its name as scapy-rpc has it, which is that of its specification; `*` stands for the rest of a name (the forms W
+and A, later versions). The first match counts. Severity says how much a caller learns or changes: `high` makes a machine run
+something new or lets somebody in, `medium` changes something else or lists people, `info` lists the rest.
 """
 
 from __future__ import annotations
@@ -107,6 +107,6 @@ METHODS: Mapping[str, Mapping[str, Deed]] = {
 
 @cache
 def deed_of(interface: str | None, method: str | None) -> Deed | None:
-    """The deed that a method does (for observations), None for one that is not listed."""
+    """Returns the deed that a method does, for observations; None if the method is not listed."""
     patterns = METHODS.get(interface or "", {})
     return next((deed for pattern, deed in patterns.items() if fnmatchcase(method or "", pattern)), None)

@@ -1,4 +1,4 @@
-"""What observations are made of: the view of an analysis that all of them share, and one observation before it has its rank."""
+"""The parts of observations: the view of an analysis that they share (`Scene`), and an observation without a rank (`Draft`)."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from analyzer.questions.statistics.shown_call_columns import Mask, Numbers
 
 _MOST_NAMES = 5
-# What was refused matters less than what was done.
+# The severity of a refused deed, by the severity of the deed.
 LESS: Mapping[Severity, Severity] = {"high": "medium", "medium": "info", "info": "info"}
 OUTCOMES: tuple[CallOutcome, ...] = ("answered", "refused", "asked", "unreadable")
 
 
 class Draft(Struct, kw_only=True):
-    """A draft: an observation before it has its rank. Without `frames`, they are those of its `calls`."""
+    """An observation that has no rank yet. Without `frames`, its frames are those of its `calls`."""
 
     severity: Severity
     kind: ObservationKind
@@ -61,8 +61,8 @@ class Draft(Struct, kw_only=True):
 
 
 class Deed(Struct, frozen=True):
-    """What calls of a method do, for observations: `created the service`, `create the service`, and what stands before the name of
-    the machine."""
+    """The deed of a method's calls, for observations: `created the service`, `create the service`, and the word before the
+    machine's name."""
 
     kind: ObservationKind
     severity: Severity
@@ -72,29 +72,28 @@ class Deed(Struct, frozen=True):
 
 
 class Scene:
-    """An analysis as all observations of it look at it: the calls that are shown, which of them are about performance, their
-    outcomes, what was found of counters, and what machines are called."""
+    """The view of an analysis that all its observations share. It has the shown calls, which of them are about performance, their
+    outcomes, what was found of counters, and the names of machines."""
 
     def __init__(self, analysis: Analysis) -> None:
         self.analysis, self.damages = analysis, Damages()
-        # What was polled shows which answers are damaged, so that no buffer is decoded twice.
+        # Reading the polls also finds damaged answers, so that no buffer is decoded twice.
         self.found = findings(analysis, self.damages)
         self.calls = ShownCalls(analysis)
         self.performance = self.calls.may_be_performance()
         self.outcomes = _outcomes(self.calls)
         self.names = {ip: names[0] for ip, names in machine_names(analysis).items()}
-        # Calls that are none of performance, and that no observation is about yet.
+        # Calls that are not about performance and have no observation yet.
         self.left: Mask = ~self.performance
 
     @cached_property
     def processes(self) -> ProcessTable:
-        """The processes that were to be seen, machine by machine, for observations."""
+        """Returns the processes that answers show, machine by machine, for observations."""
         return process_table(self.analysis, self.found)
 
     @cached_property
     def processes_seen(self) -> Counter[tuple[str, str | None, str]]:
-        """How many processes of a machine somebody saw in its counters, for observations: by its address, the account and the
-        client."""
+        """Counts for observations the processes that somebody saw, by machine, account and client."""
         found: Counter[tuple[str, str | None, str]] = Counter()
         for seen_by, count in Counter(self.processes.seen_by).items():
             for key in {(seen.server_ip, seen.user, seen.client_ip) for seen in seen_by}:
@@ -102,16 +101,16 @@ class Scene:
         return found
 
     def command(self, command: str, *words: str, filter: str | None = None, interfaces: Sequence[str] = ()) -> str:
-        """A command that shows more of an observation."""
+        """Returns a command that shows more of an observation."""
         return next_command(self.analysis, command, *words, filter=filter, interfaces=interfaces)
 
     def host(self, ip: str) -> str:
-        """A machine in an observation by its name and address."""
+        """Returns a machine's name and address for an observation."""
         name = self.names.get(ip)
         return f"{name} ({ip})" if name and name != ip else ip
 
     def caller(self, who: Who) -> str:
-        """The caller in an observation: an account, and the machine that it is at."""
+        """Returns the caller in an observation: an account and its machine."""
         return f"{who.name if who.user is not None else 'an unknown user'} from {self.host(who.client_ip)}"
 
     def of_calls(
@@ -123,7 +122,7 @@ class Scene:
         numbers: Iterable[int],
         who: Who | None,
     ) -> Draft:
-        """The draft of an observation of some calls."""
+        """Makes the draft of an observation of some calls."""
         calls = sorted(set(numbers))
         places = np.searchsorted(self.calls.numbers, calls)
         lengths = self.calls.column("request_wire_length"), self.calls.column("response_wire_length")
@@ -155,8 +154,8 @@ class Scene:
         detail: str | None = None,
         words: str | None = None,
     ) -> Draft:
-        """The draft of an observation of calls by which somebody did something, with one outcome. `words` say to what it was done,
-        where the names of the `objects` do not."""
+        """Makes the draft of an observation of calls that did one deed with one outcome. `words` name its objects if `objects` do
+        not."""
         what = listed(objects) if words is None else words
         what = f" {what}" if what else ""
         is_known = deed.kind == "other-calls" or bool((self.calls.column("status")[places] >= 0).any())
@@ -172,7 +171,7 @@ class Scene:
         text += f", {detail}" if detail is not None else ""
         text += f", in {len(places):,} calls" if len(places) > 1 else ""
         text += f": {reason}" if reason is not None else ""
-        # Without its answer it may have been done.
+        # Without a captured answer, the deed may have been done: its severity stays.
         severity = deed.severity if outcome != "refused" else LESS[deed.severity]
         made = self.of_calls(severity, deed.kind, text, command, self.calls.numbers[places].tolist(), who)
         made.objects, made.detail, made.outcome, made.reason = tuple(objects), detail, outcome, reason
@@ -180,7 +179,7 @@ class Scene:
         return made
 
     def _reason(self, outcome: CallOutcome, places: Numbers) -> str | None:
-        """Why observed calls with this outcome were refused or could not be read, None for those that were answered."""
+        """Says why observed calls with this outcome were refused or could not be read; None if they were answered."""
         match outcome:
             case "answered":
                 return None
@@ -194,7 +193,7 @@ class Scene:
         return listed(_refusal(*code) for code, _ in codes.most_common())
 
     def _lack(self, places: Numbers) -> str:
-        """What was not captured of observed calls that are there in part."""
+        """Says what was not captured of observed calls that are partial."""
         if all(one.interface.uuid is None for one in self.calls.contexts(places)):
             return "the interface is not known, for its bind was not captured"
         if bool((self.calls.column("request_side")[places] < 0).all()):
@@ -202,14 +201,14 @@ class Scene:
         return "a part of the call was not captured"
 
     def looked_at(self, places: Numbers) -> list[Call]:
-        """The observed calls at some places."""
+        """Returns the calls at these places among the observed ones."""
         which = np.zeros(len(self.calls), np.bool_)
         which[places] = True
         return [call for _, call in self.calls.looked_at(which)]
 
 
 def _outcomes(calls: ShownCalls) -> Numbers:
-    """The outcome of each observed call (`Call.outcome`), by its place in `OUTCOMES`."""
+    """Returns the outcome of each observed call (`Call.outcome`), as its index in `OUTCOMES`."""
     is_asked = (calls.column("response_side") < 0) & calls.is_one("state", "request-only", "sealed")
     found = np.where(is_asked, OUTCOMES.index("asked"), OUTCOMES.index("unreadable"))
     found[calls.is_one("state", "complete")] = OUTCOMES.index("answered")
@@ -218,19 +217,19 @@ def _outcomes(calls: ShownCalls) -> Numbers:
 
 
 def _refusal(status: int, kind: int, fault: int) -> str:
-    """The name of what an observed call was refused with."""
+    """Returns the name of the status or fault that refused an observed call."""
     if fault >= 0:
         return f"fault {fault_name(fault) or hex(fault)}"
     return ReturnKind(kind).words_of(status)
 
 
 def who_in(context: Context) -> Who:
-    """Who made the observed calls that have this in common."""
+    """Returns who made the observed calls of this context."""
     return Who(*who_of(context))
 
 
 def listed(names: Iterable[str]) -> str:
-    """The names in an observation: the first of different ones, and how many more there are."""
+    """Lists names in an observation: the first distinct ones, and how many more there are."""
     distinct = list(dict.fromkeys(names))
     more = len(distinct) - _MOST_NAMES
     return ", ".join(distinct[:_MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")

@@ -1,4 +1,4 @@
-"""The account of a capture: all its observations, the gravest first, each made once."""
+"""Makes all observations of a capture and ranks them, the gravest first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from analyzer.questions.observations.process_observations import process_drafts
 from analyzer.questions.observations.program_observations import program_drafts
 from analyzer.results.records.observation import SEVERITIES, Observation, ObservationKind
 
-# So many calls and frames stand for all of an observation.
+# An observation names at most this many calls and frames.
 _MOST_NUMBERS = 16
 _LOSSES = ("gap", "truncated", "malformed", "limit")
 
@@ -65,7 +65,7 @@ _WHY: Mapping[ObservationKind, str] = {
 
 
 def observations(scene: Scene, file: str) -> tuple[Observation, ...]:
-    """All observations of a capture, the gravest first, with their ranks."""
+    """Returns all observations of a capture with their ranks, the gravest first."""
     drafts = list(_drafts(scene))
     note_attacks(drafts, scene)
     listed_by_rank = sorted(drafts, key=lambda item: (SEVERITIES.index(item.severity), item.first_time_ns or 0))
@@ -83,11 +83,11 @@ def _drafts(scene: Scene) -> Iterator[Draft]:
 
 
 def _losses(scene: Scene) -> Iterator[Draft]:
-    """The observation of what could not be read."""
+    """Yields one observation of everything that could not be read, if there is any."""
     lost = [one for one in all_problems(scene.analysis, scene.damages) if one.kind in _LOSSES]
     if lost:
         kinds = Counter(one.kind for one in lost)
-        # Behind what was lost may be what a selection asks for.
+        # Losses count for the whole capture: lost bytes may hold calls that a selection asks for.
         where = "" if scene.analysis.part is None else " in the whole capture"
         counts = listed(f"{kind} {count:,}" for kind, count in kinds.most_common())
         yield Draft(

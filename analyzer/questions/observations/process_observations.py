@@ -1,4 +1,4 @@
-"""Processes with odd names or parents, as answers about Process show them."""
+"""Makes observations of processes with odd names or parents, as answers about processes show them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from analyzer.results.records.statistics import Who
 
 
 def process_drafts(scene: Scene) -> Iterator[Draft]:
-    """An observation of the odd processes of each name on a machine, of whoever saw them first."""
+    """Yields an observation for each name of odd processes on a machine, with the caller who saw them first."""
     groups: dict[tuple[Who, str], list[int]] = {}
     table = scene.processes
     for row, oddities in enumerate(table.oddities):
@@ -34,7 +34,7 @@ def _observed(scene: Scene, who: Who, name: str, rows: Sequence[int]) -> Draft:
     text += f", in {counted(answers, 'answer')}: {marks}"
     numbers = [call for row in rows for call in (table.first[row].first_call, table.last[row].last_call)]
     made = scene.of_calls("medium", "odd-process", text, scene.command("processes"), numbers, who)
-    # Of the answers that it counts, no more than the first and the last are named.
+    # It counts all answers, but names only the first and the last call.
     made.objects, made.outcome, made.count, made.stub_bytes = (name,), "answered", answers, None
     made.detail = f"({known})" if known else None
     made.whys, made.confidence = (marks, "most processes with such a name or parent are harmless"), "possible"

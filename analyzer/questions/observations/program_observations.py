@@ -1,4 +1,4 @@
-"""Which programs clients are like, by the marks that they leave."""
+"""Makes observations of which program a client is like, by the marks that programs leave."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from analyzer.results.records.statistics import Who
 
 
 def program_drafts(scene: Scene) -> Iterator[Draft]:
-    """One observation for each account, client, server and program, of connections with a logon."""
+    """Yields an observation for each account, client, server and likely client program, from connections with a logon."""
     analysis = scene.analysis
     named = {(one.client, one.server): one.identity for one in analysis.shown_sessions}
     named |= {(one.client, one.server): one.identity for one in analysis.shown_logons if one.session is None}

@@ -1,4 +1,4 @@
-"""What a responder needs first of a file: its observations, processes that were to be seen, and whether it is about performance."""
+"""Makes the triage of a file: its observations, the processes it shows, and whether it has performance traffic."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from analyzer.results.records.observation import SEVERITIES, Observation
 from analyzer.results.records.triage import Outcome, TriageFile, TriageHost, TriageProcess
 from analyzer.results.security import Decryption
 
-# So many frames stand for all that show a process.
+# A process names at most this many frames.
 _MOST_NUMBERS = 16
 
 
 class Triaged(Struct, frozen=True):
-    """One file: its record, its observations by rank, and the processes by their first sighting."""
+    """The triage of one file: its record, its observations by rank, and the processes by first sighting."""
 
     file: TriageFile
     findings: tuple[Observation, ...] = ()
@@ -35,12 +35,12 @@ class Triaged(Struct, frozen=True):
 
 
 def unreadable(file: str, reason: str) -> Triaged:
-    """The triage of a file that no analysis could be made of."""
+    """Makes the triage of a file that could not be analysed."""
     return Triaged(_file(file, "unreadable", reason, None, ()))
 
 
 def triage(analysis: Analysis, file: str, nothing: str | None) -> Triaged:
-    """What the analysis of one file amounts to. `nothing` says why there is no performance call, None where there is one, or
+    """Makes the triage of one file from its analysis. `nothing` says why there is no performance call; None if there is one, or
     something that may hide one."""
     if nothing is None and analysis.part is not None and not (analysis.shown or analysis.shown_sessions):
         text = f"{file}: no call passes: {analysis.part.words}."
@@ -119,7 +119,7 @@ def _file(file: str, outcome: Outcome, text: str, scene: Scene | None, ranked: S
 
 
 def _sentence(scene: Scene) -> str:
-    """The sentence of a triage on what there is of performance traffic."""
+    """Returns the sentence of a triage about how many performance calls there are."""
     analysis, count = scene.analysis, int(scene.performance.sum())
     if not count:
         kinds = listed(Counter(problem.kind for problem in analysis.problems))
@@ -137,7 +137,7 @@ def _sentence(scene: Scene) -> str:
 
 
 def _keys_wanted(scene: Scene) -> Iterator[str]:
-    """The keys a triage wants: what would decrypt the performance calls, and the SMB sessions, that no key decrypted."""
+    """Yields the keys that would decrypt the performance calls and SMB sessions that no key decrypted, for triage."""
     for session in scene.analysis.shown_sessions:
         if session.encrypted_messages > session.decrypted_messages and session.decryption.lacks_key:
             yield _key_for(session.identity.mechanism, session.identity.claimed, session.identity.service)

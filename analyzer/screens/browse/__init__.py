@@ -1,1 +1,1 @@
-"""The terminal browser: the view model in panes of Textual. Nothing but its command loads it."""
+"""The terminal browser of `browse`: the view model in panes of Textual. Only this command loads it."""

@@ -1,8 +1,9 @@
-"""`browse`: a capture in three panes of a terminal, with series, findings and the polled machines beside them (Textual).
+"""The application of `browse`: a capture in three panes of a terminal, with tabs for series, findings and polled machines
+(Textual).
 
-In: what reads the capture, called in a thread with what hears of its progress, and what reads its packets once more. The panes read
-calls one at a time, when their lines are drawn, so that the size of a capture does not matter; filters, series, packets and the
-audit run in threads, which look at the same calls.
+A function reads the capture in a thread and reports progress; another one reads its packets again. The panes read a call when its
+line is drawn, so that the size of a capture does not matter. Filters, series, packets and the audit run in threads, which look at
+the same calls.
 """
 
 from __future__ import annotations
@@ -48,12 +49,12 @@ Reading = Callable[[Progress], Analysis]
 PacketReading = Callable[[Analysis], Analysis]
 _WORD = re.compile(r"[\w.]*$")
 MAX_READINGS = 2_000_000
-# So many calls are filtered before it is asked whether the result is still wanted.
+# After this many filtered calls, the browser checks whether the result is still wanted.
 _AT_ONCE = 4096
 
 
 class FieldSuggester(Suggester):
-    """Completes the name of a filter field that is being written in the browser."""
+    """Completes the name of a filter field while it is typed in the browser."""
 
     async def get_suggestion(self, value: str) -> str | None:
         word = _WORD.search(value)
@@ -64,7 +65,7 @@ class FieldSuggester(Suggester):
 
 
 class FilterInput(Input):
-    """The browser's input line for the filter. Tab completes the name of a field; where there is none to complete, it leads to the
+    """The browser's input line for the filter. Tab completes the name of a field; if there is nothing to complete, it moves to the
     list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", "complete", show=False)]
@@ -102,7 +103,7 @@ Green: answered. Red: failed. Yellow: sealed, or answered in part."""
 
 
 class HelpScreen(ModalScreen[None]):
-    """The help screen of the browser: its keys, until any key is pressed."""
+    """The help screen of the browser: shows its keys until a key is pressed."""
 
     CSS = """
     HelpScreen { align: center middle; }
@@ -121,7 +122,7 @@ class HelpScreen(ModalScreen[None]):
 
 
 class _Tabs(Vertical):
-    """The tabs of the browser: what there is to see of a capture that was read."""
+    """The tabs of the browser: calls, series, findings and host."""
 
     def compose(self) -> ComposeResult:
         with TabbedContent(initial="of-calls"):
@@ -146,8 +147,8 @@ class _Tabs(Vertical):
 
 
 class Browser(App[None]):
-    """The terminal browser of one capture. `size` is that of its files in bytes, 0 where it is not known; `packets` gives an
-    analysis its packets."""
+    """The terminal browser of one capture. `size` is that of its files in bytes, 0 if unknown; `packets` adds its packets to an
+    analysis."""
 
     CSS = """
     #reading { align: center middle; height: 1fr; }
@@ -194,7 +195,7 @@ class Browser(App[None]):
         self.title, self._read_capture, self._bytes_to_read = title, reading, size
         self._read_packets = packets
         self.analysis: Analysis | None = None
-        # The call that the tree is to show, and the place in it that becomes current then.
+        # The call that the tree will show, and the place in it that becomes current then.
         self._wanted: int | None = None
         self._aim: tuple[str, int, int] | None = None
         self.failure: InputError | None = None
@@ -237,7 +238,7 @@ class Browser(App[None]):
         return row_of(self.analysis.calls[number - 1], self.analysis)
 
     def _derive(self) -> None:
-        """Derives packets, findings and series for the browser, while the calls are looked at already."""
+        """Reads packets and makes findings, series and films for the browser in a thread, while calls are already shown."""
         analysis = self.analysis
         assert analysis is not None
         if self._read_packets is not None:
@@ -288,7 +289,7 @@ class Browser(App[None]):
                 self._go_to(finding.call, aim)
 
     def _go_to(self, number: int, aim: tuple[str, int, int] | None = None) -> None:
-        """Makes the browser's list show this call, whatever the filter leaves out, and the tree this place in it."""
+        """Selects this call in the browser's list, even if the filter hides it, and the place `aim` in its tree."""
         assert self.analysis is not None
         calls = self.query_one(CallList)
         if number not in calls.order:
@@ -304,8 +305,8 @@ class Browser(App[None]):
             self._open(number)
 
     def _open(self, number: int | None) -> None:
-        """Takes a call apart for the browser in a thread, so that the list goes on under held keys; a call that is passed by is
-        left out."""
+        """Takes a call apart for the browser in a thread, so that the list scrolls on under held keys. Calls that were scrolled
+        past are skipped."""
         if number is not None and self.analysis is not None and number != self._wanted:
             self._wanted = number
             self.run_worker(lambda: self._make_layers(number), thread=True)
@@ -330,7 +331,7 @@ class Browser(App[None]):
         self._aim = None
 
     def _light(self, tree: Tree) -> None:
-        """Highlights in the browser the bytes of the current line of the tree."""
+        """Highlights the bytes of the tree's current line in the browser."""
         if not tree.shown:
             return
         one = tree.shown[tree.current]
@@ -381,7 +382,7 @@ class Browser(App[None]):
             self.query_one(CallList).focus()
 
     def action_follow(self) -> None:
-        """Shows in the browser only calls of the current call's handle."""
+        """Filters the browser's list to the calls of the current call's handle."""
         if self.analysis is None or (number := self.query_one(CallList).number) is None:
             return
         handle = self._row(number).handle
@@ -392,7 +393,7 @@ class Browser(App[None]):
         self.run_filter(f"handle == {handle}")
 
     def action_layer(self, by: int) -> None:
-        """Shows in the browser the next layer of the call, or the one before."""
+        """Moves the browser's tree to the next layer of the call, or to the one before."""
         if self.analysis is None:
             return
         tree = self.query_one(Tree)
@@ -407,7 +408,7 @@ class Browser(App[None]):
         self.query_one(CallList).focus()
 
     def run_filter(self, source: str) -> None:
-        """Shows in the browser the calls that pass the filter, or says what is wrong with it."""
+        """Filters the browser's list of calls, or says what is wrong with the filter."""
         assert self.analysis is not None
         if not source.strip():
             self._pass(range(1, len(self.analysis.calls) + 1))
@@ -442,7 +443,7 @@ class Browser(App[None]):
 
 
 def _first(tree: Tree) -> LayerBytes | None:
-    """The layer that the browser shows where none is chosen: what the answer holds, else what was asked."""
+    """Returns the layer whose bytes the browser shows if none is chosen: the answer's buffer or stub, else the request's stub."""
     layers = [layer for side in tree.view.sides for layer in side.layers] if tree.view is not None else []
     for wanted in ("response.buffer", "response.stub", "request.stub"):
         for layer in layers:

@@ -1,4 +1,4 @@
-"""The host in the browser: which tables a machine was polled for, the instances of one, and the counters of one of these."""
+"""The host pane of the browser: the polled tables of a machine, the instances of one table, and the counters of one instance."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TableList(Lines):
 
 
 class RowList(Lines):
-    """The browser's list of a counterset's instances at the moment."""
+    """The browser's list of a counterset's instances at the present moment."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -52,11 +52,11 @@ class RowList(Lines):
 
     @property
     def row(self) -> MachineRow | None:
-        """The instance of a counterset that is current in the list."""
+        """Returns the current instance of the browser's list."""
         return self.rows[self.current] if self.rows else None
 
     def titles(self, by: int | None) -> Text:
-        """The titles above the lines of a list in the browser. `by` is the column that they are sorted by."""
+        """Returns the column titles above the browser's list of instances. `by` is the column that it is sorted by."""
         text = Text(f"{'Name':<{_NAME}}", "bold")
         for at, (title, _) in enumerate(self.table.columns if self.table is not None else ()):
             text.append(_right(f"{title} ▾" if at == by else title, self._width(at)), "bold")
@@ -77,7 +77,7 @@ class RowList(Lines):
 
 
 class CounterList(Lines):
-    """The browser's list of the current instance's counters with their course; choosing one leads to its bytes."""
+    """The browser's list of the current instance's counters with their course. Choosing one shows its bytes."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -108,7 +108,7 @@ class CounterList(Lines):
 
 
 class HostPane(Vertical):
-    """The browser's pane of a machine at a moment. Arrow keys step, space plays; the panes in it would scroll by them."""
+    """The browser's pane of a machine at a moment. Arrow keys step, space plays, before the lists in it can scroll by them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "step(-1)", "moment back", priority=True),
@@ -121,7 +121,7 @@ class HostPane(Vertical):
     ]
 
     class Opened(Message):
-        """The message that the bytes of a cell in the host pane are wanted."""
+        """The message that the user wants the bytes of a cell in the host pane."""
 
         def __init__(self, cell: MachineCell) -> None:
             super().__init__()
@@ -147,7 +147,7 @@ class HostPane(Vertical):
         yield CounterList(id="cells")
 
     def watch_films(self, films: Films, names: Mapping[str, str], base_ns: int) -> None:
-        """Shows in the pane what machines were polled for. `names` are those of machines by address."""
+        """Shows in the host pane what machines were polled for. `names` are those of machines by address."""
         self._machines = [(names.get(ip, ip), WatchedMachine(films, ip)) for ip in films.machines()]
         self._base_ns = base_ns
         self._look()
@@ -221,7 +221,7 @@ class HostPane(Vertical):
         self._playing = None
 
     def action_sort(self) -> None:
-        """Sorts the host pane by the next column."""
+        """Sorts the host pane's instances by the next column."""
         if self._tables:
             table = self._tables[self.query_one(TableList).current]
             before = self._sorted.get(table.film.names[0], table.use_column)

@@ -1,4 +1,4 @@
-"""A pane of any number of lines. Only the visible ones are made; one of them is current."""
+"""The base of the browser's list panes: any number of lines, one of them current. Only the visible ones are made."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WIDTH = 1000
 
 
 class Lines(ScrollView, can_focus=True):
-    """A pane of the browser with any number of lines. What shows something overrides `line`, and sets `count` when it changes."""
+    """A pane of the browser with any number of lines. A subclass overrides `line` and calls `show` when its lines change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "step(1)", "next", show=False),
@@ -36,7 +36,7 @@ class Lines(ScrollView, can_focus=True):
     marks_current = True
 
     class Moved(Message):
-        """The message that another line of the pane is current."""
+        """The message that another line of a browser's pane is current."""
 
         def __init__(self, lines: Lines) -> None:
             super().__init__()
@@ -47,18 +47,18 @@ class Lines(ScrollView, can_focus=True):
             return self.lines
 
     class Chosen(Moved):
-        """The message that the current line of the pane was chosen: Enter, or a second click."""
+        """The message that the current line of a browser's pane was chosen, by Enter or a second click."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self.count = 0
 
     def line(self, at: int) -> Text:
-        """The text of a line in the browser's pane."""
+        """Returns the text of a line in the browser's pane."""
         raise NotImplementedError
 
     def show(self, count: int, current: int = 0) -> None:
-        """Shows other lines in the browser's pane, so many."""
+        """Shows `count` new lines in the browser's pane."""
         self.count = count
         self.virtual_size = Size(_WIDTH, count)
         self.set_reactive(Lines.current, max(0, min(current, count - 1)))
@@ -72,7 +72,7 @@ class Lines(ScrollView, can_focus=True):
             return Strip.blank(width)
         text = self.line(at)
         first = round(self.scroll_offset.x)
-        # What is current is seen by its being reversed, in one colour: that every terminal can show.
+        # The current line is reversed and has one colour: every terminal can show that.
         if at == self.current and self.marks_current:
             style = Style(reverse=True, bold=self.has_focus or None)
             return Strip([Segment(text.plain, style)]).crop_extend(first, first + width, style)

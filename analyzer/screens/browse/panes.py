@@ -1,4 +1,4 @@
-"""The panes of the browser: call list, decoded tree, bytes, series, findings, each laid out of the view model."""
+"""The panes of the browser: call list, tree of a call, bytes, series, findings, all laid out from the view model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from analyzer.screens.views.text_report import OUTCOME_STYLES
 
 _SEVERITIES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 BYTES_IN_LINE = 16
-# The kinds of layers from the outside in, and what many of one are called. More than a few of one stand under one line.
+# The kinds of layers from the outside in, with their plurals. More than a few layers of a kind stand under one line.
 _GROUPS: dict[LayerKind, str] = {
     "frame": "frames",
     "tcp": "TCP payloads",
@@ -47,7 +47,7 @@ _LEAST_ASKED = 16
 
 
 class CallList(Lines):
-    """The browser's call list, one call a line; each is read when its line is drawn."""
+    """The browser's call list, one call a line. A call is read when its line is drawn."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -59,7 +59,7 @@ class CallList(Lines):
 
     @property
     def number(self) -> int | None:
-        """The number of the current call in the browser's list."""
+        """Returns the number of the current call in the browser's list."""
         return self.order[self.current] if self.order else None
 
     def line(self, at: int) -> Text:
@@ -74,7 +74,7 @@ class CallList(Lines):
         who, whom = (f"{shortened(printable(one), name):<{name}}" for one in (self._caller(row), self._called(row)))
         text.append(f" {who}>{whom} ", "magenta")
         text.append(f"{(row.handle or ''):<2} ", "cyan")
-        # Of a long line the beginnings of what was asked and of the outcome are seen; of the former also the end where little fits.
+        # A long line shows the beginnings of request and outcome; on a narrow terminal, also the end of the request.
         left = self.size.width - len(text)
         room = max(_LEAST_ASKED, left // 2, left - len(outcome) - 1)
         text.append(f"{(shortened if is_wide else cut_in_middle)(printable(words), room)} ")
@@ -84,8 +84,8 @@ class CallList(Lines):
         return text
 
     def _caller(self, row: Row) -> str:
-        """The caller in the browser's call list: the account without its domain, with a question mark where it is claimed only;
-        else the machine."""
+        """Returns the caller in the browser's call list: the account without its domain, with "?" if it is only claimed; else the
+        machine."""
         if row.user is not None or row.claimed_user is not None:
             account = (row.user or f"{row.claimed_user}?").rpartition("\\")[2]
             return account.partition("@")[0] if "@" in account else account
@@ -107,20 +107,20 @@ class _TreeLine(Struct):
 
     @property
     def text(self) -> Text:
-        """The text of this line of the browser's tree. That of a field is made when its line is drawn: a call may have 10,000 of
-        them."""
+        """Returns the text of a line in the browser's tree. A field's text is made when its line is drawn: a call may have
+        10,000."""
         if self.words is not None:
             return self.words
         assert self.node is not None
         if self.node.children:
-            # Where it is specified stands in the line above the bytes.
+            # The line above the bytes says where it is specified.
             name = Text(f"{printable(self.node.spelling or self.node.name)}:")
             return name.append(" §", "dim") if self.node.reference else name
         return Text(printable(node_words(self.node)))
 
 
 class Tree(Lines):
-    """The browser's tree of a call: its sides, their layers and fields; what has fields in it opens and closes."""
+    """The browser's tree of a call: its sides, their layers and fields. Lines with fields below them open and close."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -135,7 +135,7 @@ class Tree(Lines):
         self._lay(0)
 
     def look_again(self, view: CallView) -> None:
-        """Shows the call in the browser's tree again, with further layers; what was current stays it."""
+        """Shows the same call in the browser's tree with further layers; the current line stays current."""
         here = self.shown[self.current] if self.shown else None
         self.view = view
         self.shown = list(self.lines())
@@ -147,7 +147,7 @@ class Tree(Lines):
         self._lay(next(same, 0))
 
     def to_layer(self, id: str) -> None:
-        """Makes the line of a layer current in the browser's tree, in whatever group it is."""
+        """Moves to the line of a layer in the browser's tree, and opens its group."""
         self._toggled[_group_of(id)] = True
         self._lay(self.current)
         self._go(next((at for at, one in enumerate(self.shown) if one.key == id), self.current))
@@ -164,7 +164,7 @@ class Tree(Lines):
         super().action_choose()
 
     def find(self, layer: str, start: int, stop: int) -> None:
-        """Makes the innermost field with this range current in the browser's tree; its layer where there is none."""
+        """Moves to the innermost field with this byte range in the browser's tree, else to its layer."""
         if self.view is None:
             return
         for side in self.view.sides:
@@ -191,7 +191,7 @@ class Tree(Lines):
         self.post_message(self.Moved(self))
 
     def lines(self) -> Iterator[_TreeLine]:
-        """The lines of what is open in the browser's tree."""
+        """Yields all visible lines of the browser's tree."""
         if self.view is None:
             return
         for side in self.view.sides:
@@ -209,7 +209,7 @@ class Tree(Lines):
             yield _TreeLine(0, Text().append(f"{label}: ", "blue").append(printable(fact.text)))
 
     def _side_lines(self, side: SideView) -> Iterator[_TreeLine]:
-        """The layers of a side as lines of the browser's tree; many frames or fragments stand under one line."""
+        """Yields the layers of a side as lines of the browser's tree; more than a few of one kind stand under one line."""
         for kind, words in _GROUPS.items():
             layers = [layer for layer in side.layers if layer.kind == kind]
             if len(layers) > _FEW:
@@ -241,23 +241,22 @@ class Tree(Lines):
 
 
 def _group_of(layer: str) -> str:
-    """The tree line above the layers of its side and kind: `request.pdus` of `request.pdu12`."""
+    """Returns the key of the tree line above all layers of the same side and kind: `request.pdus` for `request.pdu12`."""
     return f"{layer.rstrip('0123456789')}s"
 
 
 class LayerTabs(Static):
-    """The browser's tabs for the layers of a call, a line for each side; the one that is looked at stands out, and a click
-    chooses."""
+    """The browser's tabs for the layers of a call, one line a side. The shown layer stands out, and a click chooses another."""
 
     class Picked(Message):
-        """The message that a layer was chosen in the browser."""
+        """The message that the user chose a layer in the browser."""
 
         def __init__(self, layer: str) -> None:
             super().__init__()
             self.layer = layer
 
     def show(self, view: CallView | None, current: LayerBytes | None) -> None:
-        """Shows in the browser's tabs the layers of another call, or another layer of the same."""
+        """Shows the layers of a call in the browser's tabs, and marks the current one."""
         self.lines: list[list[tuple[int, int, str]]] = []
         text = Text()
         for side in view.sides if view is not None else ():
@@ -284,7 +283,7 @@ class LayerTabs(Static):
 
 
 class Bytes(Lines):
-    """The browser's pane of a layer's bytes; those of the current field stand out."""
+    """The browser's pane of a layer's bytes; it highlights those of the current field."""
 
     marks_current = False
 
@@ -317,7 +316,7 @@ class Bytes(Lines):
 
 
 class SeriesList(Lines):
-    """The browser's list of series with their course as a sparkline."""
+    """The browser's list of counter series, with their course as a sparkline."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
@@ -325,7 +324,7 @@ class SeriesList(Lines):
         self._is_of_one = False
 
     def look_at(self, series: Sequence[SeriesView]) -> None:
-        """Shows these series of counters in the list; the machine only where there are several."""
+        """Puts these series of counters in the browser's list; it names the machine only if there are several."""
         self.series = series
         self._is_of_one = len({one.server for one in series}) == 1
 
@@ -345,7 +344,7 @@ class SeriesList(Lines):
 
 
 class FindingList(Lines):
-    """The browser's list of findings; choosing one leads to its call and bytes."""
+    """The browser's list of findings. Choosing one shows its call and bytes."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)

@@ -1,4 +1,4 @@
-"""The timeline as JSON Lines, which several processes make of a long one."""
+"""Writes the timeline as JSON Lines; several processes share a long one."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from analyzer.interfaces.call_contents.timeline_records import capture_record, r
 from analyzer.results.analysis import Analysis
 from analyzer.screens.views.timeline import Timeline
 
-# One part of the text are so many calls, or as many kilobytes of answers. A copy does not wait for others with so much.
+# A part of the text has this many calls, or as many kilobytes of answers. At this size, processes do not wait for each other.
 _CALLS = 256
 
 
 def call_lines(view: Timeline) -> Iterator[bytes]:
-    """The JSON lines of the timeline, any number of them at a time, or a long one in pieces."""
+    """Yields the JSON lines of the timeline, several at a time, or a long line in pieces."""
     analysis, selection = view.analysis, view.selection
     shown = selection.shown(analysis).numbers
     if analysis.jobs == 1 or len(shown) <= _CALLS or not may_copy():
@@ -33,7 +33,7 @@ def _lines_of_copies(analysis: Analysis, shown: Sequence[int], selected_by: str 
     parts = _LineParts(analysis, shown)
     copies = Copies(parts.make, len(parts.firsts), analysis.jobs)
     for first, pieces in zip(parts.firsts, copies.parts(), strict=True):
-        # What is known of the buffers comes last.
+        # The last piece says what is known of the buffers.
         last = b""
         for piece in pieces:
             if last:
@@ -44,18 +44,18 @@ def _lines_of_copies(analysis: Analysis, shown: Sequence[int], selected_by: str 
 
 
 class _LineParts:
-    """Makes the JSON lines of calls with some numbers, a part at a time."""
+    """Makes the JSON lines of the timeline's shown calls, a part at a time."""
 
     def __init__(self, analysis: Analysis, shown: Sequence[int]) -> None:
         self._calls, self._shown = analysis.calls, shown
         self._records = CallRecords(analysis, for_json=True)
         kilobytes = analysis.calls.column("response_stub_length")[np.asarray(shown) - 1] >> 10
         part_of = np.cumsum(1 + kilobytes.astype(np.int64)) // _CALLS
-        # Where in the calls shown each part begins.
+        # The index of the first shown call of each part.
         self.firsts: list[int] = [0, *(np.flatnonzero(np.diff(part_of)) + 1).tolist()]
 
     def make(self, part: int) -> Iterator[bytes]:
-        """The JSON lines of a part of the calls, then what is known of the buffers of its calls."""
+        """Yields the JSON lines of one part of the timeline's calls, then what is known of their buffers."""
         first, *others = self.firsts[part : part + 2]
         numbers = self._shown[first : others[0] if others else None]
         self._records.go_on_after(self._calls[self._shown[first - 1] - 1].time_ns if first else None)

@@ -1,7 +1,7 @@
-"""The page of `diff`: one HTML file that shows what differs, without a script.
+"""Writes the page of `diff`: one HTML file that shows what differs, without a script.
 
-It loads nothing. Its Content-Security-Policy allows the style that is in it, by its SHA-256, and nothing else. Text of captures is
-escaped, and its control characters are shown.
+It loads nothing. Its Content-Security-Policy allows only the style that is in it, by its SHA-256. Text of captures is escaped, and
+its control characters are shown.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from analyzer.screens.views.diff import (
     volatile_words,
 )
 
-# Of further differences about one thing the page says how to get them.
+# The page says how to get further differences about one subject.
 MOST_SHOWN = 2_000
 # Calls with more fields are closed until somebody opens them.
 _OPEN_FIELDS = 12
@@ -58,7 +58,7 @@ def diff_page(view: DifferencesView, evidence: EvidenceRecord | None = None) -> 
 
 
 def _head(view: DifferencesView) -> Iterator[str]:
-    """The head of the `diff` page: what came of it, both sides, and a way to each section."""
+    """Yields the head of the `diff` page: the result, both sides, and a link to each section."""
     found = view.differences
     summary = found.summary
     yield f'<header class="{summary.outcome}"><h1>{_text(summary.text)}</h1>\n<dl class="sides">\n'
@@ -117,7 +117,7 @@ def _record(view: DifferencesView, record: DifferenceRecord) -> Iterator[str]:
 
 
 def _seen(view: DifferencesView, name: str, side: Occurrence | None) -> Iterator[str]:
-    """Where a side of the `diff` page shows a difference: calls, the frames of the first, and the command that shows that."""
+    """Yields where a side of the `diff` page shows a difference: calls, frames of the first, and the command that shows it."""
     if side is None or not side.calls:
         return
     analysis = dict(view.differences.sides).get(name)
@@ -148,7 +148,7 @@ def _fields(fields: Sequence[FieldDifference]) -> Iterator[str]:
 
 
 def _cell(value: str | None, data: str | None, other: str | None, start: int | None) -> str:
-    """A cell of the `diff` page: a value of one side and its bytes, those marked that the other side has not."""
+    """Returns a cell of the `diff` page: the value and bytes of one side; it marks bytes that differ from the other side."""
     if value is None and data is None:
         return "<em>not there</em>"
     shown = _text(value) if value is not None else ""
@@ -169,7 +169,7 @@ def _breach(breach: Breach) -> Iterator[str]:
 
 
 def _closing(view: DifferencesView, evidence: EvidenceRecord | None) -> Iterator[str]:
-    """The end of the `diff` page: what was left out, what could not be compared, and what it was made from."""
+    """Yields the end of the `diff` page: what was left out, what could not be compared, and what it was made from."""
     found = view.differences
     summary = found.summary
     lines = []
@@ -190,7 +190,7 @@ def _closing(view: DifferencesView, evidence: EvidenceRecord | None) -> Iterator
 
 
 def _breakable(path: str) -> str:
-    """A path on the `diff` page that may be folded behind its points."""
+    """Returns a field path for the `diff` page that may break after its dots."""
     return _text(path).replace(".", ".<wbr>")
 
 

@@ -1,4 +1,4 @@
-"""Entries in, JSON Lines in the Elastic Common Schema out; what the schema has no field for is under `pcq`."""
+"""Writes exported entries as JSON Lines in the Elastic Common Schema; what the schema has no field for is under `pcq`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from analyzer.screens.views.exported_entries import Entry
 
 Document = dict[str, Any]
 ECS_VERSION = "9.4.0"
-# A keyword that is longer is not searched (ignore_above of the schema).
+# The schema does not search longer keywords (ignore_above).
 _KEYWORD = 1024
 _CATEGORIES = {"call": ["network"], "session": ["authentication", "session"], "finding": ["network"]}
 _TYPES = {"call": ["access", "protocol"], "session": ["start"], "finding": ["info", "protocol"]}
@@ -24,7 +24,7 @@ _SEVERITIES = {"error": 73, "warning": 47, "info": 21}
 
 
 def ecs_lines(entries: Iterable[Entry]) -> Iterator[bytes]:
-    """Entries in the Elastic Common Schema, one JSON line an entry."""
+    """Yields one JSON line in the Elastic Common Schema for each exported entry."""
     for entry in entries:
         yield json_line(_document(entry))
 
@@ -63,7 +63,7 @@ def _document(entry: Entry) -> Document:
     return {name: value for name, value in document.items() if value != {}}
 
 
-# What stands in other fields already.
+# Keys of the record that other fields already have.
 _OTHERWISE = frozenset(("record", "time", "time_ns", "client", "server", "message"))
 
 
@@ -109,7 +109,7 @@ def _network(entry: Entry, client: Endpoint, server: Endpoint) -> Document:
 
 
 def _put_user(document: Document, entry: Entry) -> None:
-    """Puts a user into an ECS entry: `DOMAIN\\name` and `name@REALM` taken apart."""
+    """Puts the user into an ECS document; splits `DOMAIN\\name` and `name@REALM`."""
     if entry.user is None:
         return
     domain, separator, name = entry.user.rpartition("\\")
@@ -122,7 +122,7 @@ def _put_user(document: Document, entry: Entry) -> None:
 
 
 def _known(record: Document) -> Document:
-    """An ECS entry without what is not known: the schema leaves such fields out."""
+    """Returns an ECS object without unknown values: the schema leaves such fields out."""
     return {
         name: _known(value) if isinstance(value, dict) else value for name, value in record.items() if value is not None
     }
@@ -136,9 +136,9 @@ _SEED, _TCP = 0, 6
 
 
 def community_id(one: Endpoint, other: Endpoint) -> str:
-    """The Community ID of a TCP connection (version 1, seed 0), by which Zeek, Suricata and others name flows.
+    """Returns the Community ID of a TCP connection (version 1, seed 0), by which Zeek, Suricata and others name flows.
 
-    This is `1:` and the SHA-1 of both ends, the lower one first, in Base64.
+    The ID is `1:` and the Base64 of a SHA-1 over both ends, the lower one first.
     """
     ends = sorted((ip_address(end.ip).packed, end.port) for end in (one, other))
     (low, low_port), (high, high_port) = ends

@@ -1,7 +1,7 @@
-"""`--columns` for JSON: the records that a table has as rows, each with the chosen keys only.
+"""Implements `--columns` for JSON: prints the records that a table has as rows, with the chosen keys only.
 
-A column is named as in CSV (`client_ip`) or by the way to a key (`client.ip`, `response.params.dwInSize`). A record keeps its
-shape, and its `record`: what reads whole records reads these too.
+A column is named as in CSV (`client_ip`) or by the way to a key (`client.ip`, `response.params.dwInSize`). A record keeps its shape
+and its key `record`: programs that read whole records read these too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from analyzer.core.output.json import dumps
 from analyzer.results.records.record_types import Record
 from analyzer.screens.formats.table_schema import choices_of, columns_of
 
-# The keys to keep; below each, those to keep of its value, or None for the whole of it.
+# The keys to keep, each with the keys to keep in its value, or None for the whole value.
 Keys = dict[str, "Keys | None"]
 _PARTS = Decoder(dict[str, Raw])
 # Types of values that have no keys.
@@ -34,21 +34,21 @@ _LEAVES = (
 
 
 class Projection(Struct, frozen=True):
-    """The projection of `--columns`: which records of a view are printed, by their `record` as JSON, and which of their keys."""
+    """The choice of `--columns` for JSON: which records of a view are printed, by their `record`, and which keys."""
 
     tags: frozenset[bytes]
     keys: Keys
 
     @classmethod
     def of_columns(cls, kinds: Sequence[type[Record]], names: Sequence[str]) -> Projection:
-        """The projection of JSON records to the columns with these names. Raises `InputError` for a name that no record has."""
+        """Projects JSON records to the columns with these names. Raises `InputError` for a name that no record has."""
         keys: Keys = {"record": None}
         for name in names:
             _keep(keys, _way(kinds, name))
         return cls(frozenset(dumps(kind.__struct_config__.tag) for kind in kinds), keys)
 
     def lines(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """A JSON line with the chosen columns for each record that is printed, of JSON Lines in pieces of any length."""
+        """Yields each printed record as a JSON line with the chosen columns. `chunks` are JSON Lines in pieces of any length."""
         for line in _lines(chunks):
             parts = _PARTS.decode(line)
             if bytes(parts["record"]) in self.tags:
@@ -75,7 +75,7 @@ def _way(kinds: Sequence[type[Record]], name: str) -> tuple[str, ...]:
 
 
 def _has(kind: inspect.Type, way: Sequence[str]) -> bool:
-    """Whether a value of a record's type may have a key that `--columns` names. What has no fixed shape may have any."""
+    """Tells whether a value of this type may have the key that `--columns` names. A type without a fixed shape may have any key."""
     if not way:
         return True
     for choice in choices_of(kind):
@@ -90,7 +90,7 @@ def _has(kind: inspect.Type, way: Sequence[str]) -> bool:
 
 
 def _chosen(parts: Mapping[str, Raw], keys: Keys) -> bytes:
-    """The JSON object with the chosen columns that it has; their values are copied unread."""
+    """Returns a JSON object with only the chosen keys that it has; their values are copied unread."""
     found = (dumps(name) + b":" + _value(bytes(parts[name]), below) for name, below in keys.items() if name in parts)
     return b"{" + b",".join(found) + b"}"
 

@@ -1,8 +1,8 @@
-"""The coverage of requirements as JUnit XML, the form in which continuous-integration systems read results.
+"""Writes the coverage of requirements as JUnit XML, which continuous-integration systems read.
 
-A suite a section, a test case a requirement, with its verdict as a property. Which verdicts are failures is for `--fail-on` to say:
-failures and warnings with their first findings, what could not be judged with the reason. What is no failure and was not judged is
-skipped: nothing that was not seen counts as passed. Where nothing of the capture was decrypted, that is an error of its own.
+A section is a suite, a requirement is a test case with its verdict as a property. `--fail-on` says which verdicts are failures:
+failures and warnings have their first findings, inconclusive verdicts their reason. A requirement that was not judged and is no
+failure is skipped: nothing unseen counts as passed. If nothing of the capture was decrypted, that is an error of its own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def junit_xml(
     view: AuditView, failing: Collection[CoverageVerdict] = ("fail", "warn"), evidence: EvidenceRecord | None = None
 ) -> bytes:
-    """The coverage of an audit as a JUnit XML document, UTF-8; requirements of the `failing` verdicts are failures."""
+    """Returns the coverage of an audit as a JUnit XML document, UTF-8; requirements with the `failing` verdicts are failures."""
     found: dict[str, _Reported] = {}
     for finding in view.findings():
         if not finding.is_excused:
@@ -59,7 +59,7 @@ def junit_xml(
 
 
 class _Reported(Struct):
-    """What JUnit XML reports of one requirement: the first findings in words, and how many there are."""
+    """The findings that JUnit XML reports for one requirement: the first ones in words, and how many there are."""
 
     first: list[str] = field(default_factory=list)
     count: int = 0

@@ -1,4 +1,4 @@
-"""Packets in, a pcapng file out (draft-ietf-opsawg-pcapng): one section, little-endian, times in nanoseconds."""
+"""Writes packets to a pcapng file (draft-ietf-opsawg-pcapng): one section, little-endian, times in nanoseconds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_TEXT = 4096
 
 
 class PcapngWriter:
-    """Writes a pcapng file block by block; interfaces before their packets."""
+    """Writes a pcapng file block by block; write each interface before its packets."""
 
     def __init__(self, out: BinaryIO, *, application: str, comment: str | None = None) -> None:
         self._out = out
@@ -29,7 +29,7 @@ class PcapngWriter:
         self._block(_SECTION, struct.pack("<IHHQ", _MAGIC, 1, 0, _UNKNOWN_LENGTH) + options)
 
     def interface(self, link_type: int, name: str | None = None, description: str = "") -> int:
-        """Writes an interface description block of pcapng; gives the number of the new interface. `link_type` is a LINKTYPE_
+        """Writes an interface description block of pcapng and returns the number of the interface. `link_type` is a LINKTYPE_
         number."""
         described = ((_IF_DESCRIPTION, _text(description)),) if description else ()
         named = ((_IF_NAME, _text(name)),) if name is not None else ()
@@ -66,8 +66,8 @@ class PcapngWriter:
         comment: str = "",
         sent: bool | None = None,
     ) -> None:
-        """Writes a packet as an enhanced packet block of pcapng. `sent` says whether the machine sent or received it, where that is
-        known."""
+        """Writes a packet as an enhanced packet block of pcapng. `sent` says whether the machine sent or received it, None if
+        unknown."""
         head = struct.pack(
             "<IIIII", interface, time_ns >> 32 & 0xFFFFFFFF, time_ns & 0xFFFFFFFF, len(data), original_length
         )

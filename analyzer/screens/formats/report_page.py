@@ -1,7 +1,7 @@
-"""The page that `report` writes: one HTML file with its script, its style and all of its data (docs/report.md).
+"""Writes the page of `report`: one HTML file with its script, its style and all of its data (docs/report.md).
 
-It loads nothing: its Content-Security-Policy allows the script and the style that are in it, by their SHA-256, and nothing else, so
-that text from a capture cannot become code whatever it says. The script is built from `web/` and lies in `page_assets/`.
+It loads nothing: its Content-Security-Policy allows only its own script and style, by their SHA-256. So text from a capture cannot
+become code, whatever it says. The script is built from `web/` and lies in `page_assets/`.
 """
 
 from __future__ import annotations
@@ -38,52 +38,52 @@ from analyzer.screens.formats.report_page_data import (
 from analyzer.screens.viewmodel.plotted_series import series_views
 from analyzer.screens.views.report import Report
 
-# What a browser was measured to hold with ease (docs/report.md). Calls beyond these stay in the list, without their layers.
+# A browser holds these with ease, as measured (docs/report.md). Calls beyond them stay in the list, without their layers.
 MAX_DETAILS = 50_000
 MAX_DETAIL_BYTES = 96 << 20
 MAX_READINGS = 2_000_000
-# Who plays hours of polls asks for their values: films come first, and calls have less room.
+# For hours of polls, values matter most: films come first, and calls have less room.
 MAX_FILM_BYTES = 14 << 20
 MAX_DETAILS_OF_A_LONG_POLL = 1_000
 MAX_DETAIL_BYTES_OF_A_LONG_POLL = 2 << 20
 
 
 class LiveVersion(Struct, frozen=True):
-    """Which page of a capture that grows this is, and whether it is the last."""
+    """The version of the report page of a growing capture, and whether it is the last."""
 
     version: int
     ended: bool
 
 
 class ValueBlocks(Struct, frozen=True):
-    """The blocks of counter values on the report page by their names, and whether series had to be cut: those of a long poll."""
+    """The blocks of counter values on the report page, by name, and whether a long poll made it cut series."""
 
     texts: dict[str, bytes]
     is_long: bool
 
     @property
     def most_details(self) -> int:
-        """How many calls can be taken apart on the report page at most."""
+        """Returns how many calls the report page shows layer by layer at most."""
         return MAX_DETAILS_OF_A_LONG_POLL if self.is_long else MAX_DETAILS
 
     @property
     def most_detail_bytes(self) -> int:
-        """How many bytes the layers of calls may have in the report page."""
+        """Returns how many bytes the layers of calls may take in the report page."""
         return MAX_DETAIL_BYTES_OF_A_LONG_POLL if self.is_long else MAX_DETAIL_BYTES
 
 
 def write_page(
     report: Report, values: ValueBlocks, destination: Destination, evidence: EvidenceRecord | None = None
 ) -> None:
-    """Writes the page of a report, with its `value_blocks`, and with what it was made from."""
+    """Writes the page of a report, with its `value_blocks` and its evidence."""
     with destination.sparing(report.inputs()).opened() as out:
         for part in page_parts(report, values, evidence):
             out.write(part)
 
 
 def value_blocks(analysis: Analysis) -> ValueBlocks:
-    """The blocks of series and films on the report page. They come last in the page and are made first: what that takes is free
-    again for the rest."""
+    """Makes the blocks of series and films on the report page. They are made first, although they come last in the page, so that
+    their memory is free again for the rest."""
     base = analysis.capture.first_time_ns or 0
     maker = FilmMaker(MAX_FILM_BYTES)
     series, left_out = series_views(analysis, MAX_READINGS, maker.take_readings)
@@ -98,8 +98,8 @@ def value_blocks(analysis: Analysis) -> ValueBlocks:
 def page_parts(
     report: Report, values: ValueBlocks, evidence: EvidenceRecord | None = None, live: LiveVersion | None = None
 ) -> Iterator[bytes]:
-    """The parts of the report page, in the order of the file: what is shown first comes first. `values` are its `value_blocks`. A
-    page that is `live` asks the server that it came from whether there is a newer one."""
+    """Yields the parts of the report page in the order of the file, first what the page shows first. `values` are its
+    `value_blocks`. With `live`, the page asks its server for newer versions."""
     analysis = report.analysis
     script, style = asset("report.js"), asset("report.css")
     policy = (
@@ -130,7 +130,7 @@ def page_parts(
     yield _script("audit", packed(audit_block(report)))
     yield from _block("fields", vocabulary())
     yield b"<script>" + script + b"</script>\n"
-    # What comes behind the script does not delay the call list; the page waits for it where it is asked for.
+    # Blocks after the script do not delay the call list; the page waits for one when it needs it.
     yield from _calls(report, values.most_details, values.most_detail_bytes)
     for name, text in values.texts.items():
         yield _script(name, text)
@@ -138,7 +138,7 @@ def page_parts(
 
 
 def opening(title: str, policy: str, style: bytes) -> Iterator[bytes]:
-    """The beginning of an HTML page up to its style; `policy` is its Content-Security-Policy, and the title is HTML already."""
+    """Yields the beginning of an HTML page up to its style. `policy` is its Content-Security-Policy; the title is already HTML."""
     yield f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -154,12 +154,12 @@ def opening(title: str, policy: str, style: bytes) -> Iterator[bytes]:
 
 
 def data_head(head: Mapping[str, Any]) -> bytes:
-    """What the report page says of itself; `verify` looks for its evidence here."""
+    """Returns the script element with the report page's data about itself; `verify` looks for its evidence here."""
     return b'<script type="application/json" id="head">' + _harmless(dumps(head)) + b"</script>\n"
 
 
 def _calls(report: Report, most_details: int, most_bytes: int) -> Iterator[bytes]:
-    """The records and layers of calls on the report page, up to what a browser holds; then what was left out."""
+    """Yields the layers and records of calls on the report page, as many as a browser holds; last, how many have layers."""
     analysis = report.analysis
     numbers = range(1, min(len(analysis.calls), most_details) + 1)
     held = 0
@@ -187,7 +187,7 @@ def _calls(report: Report, most_details: int, most_bytes: int) -> Iterator[bytes
 
 
 def _listed(texts: list[bytes]) -> tuple[bytes, bytes, bytes]:
-    """A list on the report page of values that are JSON already."""
+    """Returns a JSON list for the report page, from values that are JSON already."""
     return b"[", b",".join(texts), b"]"
 
 
@@ -205,10 +205,10 @@ def _harmless(text: bytes) -> bytes:
 
 
 def hash_of(text: bytes) -> str:
-    """The digest by which a page's Content-Security-Policy allows a script or a style."""
+    """Returns the digest by which a page's Content-Security-Policy allows a script or a style."""
     return f"sha256-{b64encode(sha256(text).digest()).decode()}"
 
 
 def asset(name: str) -> bytes:
-    """A built file (script, style) of an HTML page."""
+    """Reads a built file (script, style) of an HTML page."""
     return (Path(__file__).with_name("page_assets") / name).read_bytes()

@@ -1,8 +1,8 @@
-"""Sides of calls for the page of `report`: what those that are alike have in common once, and what each has of its own.
+"""Lays out sides of calls for the page of `report`: once what alike sides share, and what each has of its own.
 
-Most sides of a capture are those of another call again, with other values: as many layers, of the same lengths, at the same
-places, with the same fields. Such sides share a `Template`, so that of a further one no layer and no tree is made: its frame,
-the bytes that are in no frame, and the meanings that follow from bytes are all there is to say.
+Most sides of a capture repeat another call's with other values: the same layers, lengths, places and fields. Such sides share a
+`Template`. For a further one, no layer and no tree is made: it is stated by its frame, the bytes that are in no frame, and the
+meanings that follow from bytes.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _MOST_BYTES = 1 << 14
 # Templates are forgotten, all at once, when they hold about as much.
 _MOST_HELD = 16 << 20
 _OF_A_LAYER = 400
-# What decides on the layer of a message beside its fields: its protocol.
+# The first bytes of a message (its protocol) decide on its layer, besides its fields.
 _MAGIC = {"tcp": 8, "smb": 4}
-# Where the bytes of a layer are that lies in no other one: in the frames, or with those of its own.
+# Where the bytes of a layer without a parent are: in the frames, or among the side's own bytes.
 IN_FRAMES, OWN = -1, -2
 
 
 class WordsOf(Struct, frozen=True):
-    """A layer on the report page with fields whose meanings follow from their bytes: its form, where it lies, and the bytes of
-    these fields."""
+    """A layer on the report page with fields whose meanings follow from their bytes: its form, its place, and what picks these
+    bytes."""
 
     form: Form
     start: int
@@ -46,9 +46,9 @@ class WordsOf(Struct, frozen=True):
 
 
 class LaidLayer(Struct, frozen=True):
-    """A layer on the report page: what there is to say of it, its form, and where it is.
+    """A layer on the report page: its outline, its form and its place.
 
-    `place` has its length, where its bytes are (`IN_FRAMES`, `OWN`, else their place in the layer it lies in), its runs, and its
+    `place` has its length, where its bytes are (`IN_FRAMES`, `OWN`, else their offset in the layer it lies in), its runs, and its
     position in the template's `words`, -1 for none. A run is five numbers; its frame is a position among those of the side.
     """
 
@@ -58,8 +58,7 @@ class LaidLayer(Struct, frozen=True):
 
 
 class Template(Struct, frozen=True, eq=False):
-    """A template of the report page: what call sides have in common that are alike: what there is to say of the side, and its
-    layers.
+    """A template of the report page: the outline and layers that alike sides of calls share.
 
     Places in `words` are those in `LaidSide.data`.
     """
@@ -70,10 +69,10 @@ class Template(Struct, frozen=True, eq=False):
 
 
 class LaidSide(Struct, frozen=True):
-    """A call's side on the report page by its template: its frames, by their ids, with their bytes where they are here; and the
-    bytes of its own.
+    """A call's side on the report page: its template, its frames by id with their bytes (if they are in the page), and its own
+    bytes.
 
-    `data` has all of them, one behind the other, and then the layers that lie in several frames.
+    `data` has all of these bytes one after the other, and then the layers that lie in several frames.
     """
 
     template: Template
@@ -83,7 +82,7 @@ class LaidSide(Struct, frozen=True):
 
 
 class _AlikeSides(Struct):
-    """Templates of call sides that are told apart by the same bytes: those of `mask` within the first `stop` ones."""
+    """Templates of call sides that the same bytes tell apart: those of `mask` within the first `stop` bytes."""
 
     mask: int
     stop: int
@@ -91,8 +90,8 @@ class _AlikeSides(Struct):
 
 
 class _KnownSide(Struct, frozen=True):
-    """What the report page knows of a call's side before it is taken apart: what its template depends on beside its bytes, its
-    frame, and the bytes of its own."""
+    """A call's side on the report page before it is taken apart: what its template depends on besides bytes, its frame, and its own
+    bytes."""
 
     key: Hashable
     frames: tuple[tuple[int, bytes | None], ...]
@@ -100,7 +99,7 @@ class _KnownSide(Struct, frozen=True):
 
 
 class PageSides:
-    """Lays out sides of calls for the report page, whose packets are those given."""
+    """Lays out sides of calls for the report page, from these packets."""
 
     def __init__(self, packets: Packets | None) -> None:
         self._packets, self._forms = packets, Forms()
@@ -108,7 +107,7 @@ class PageSides:
         self._held = 0
 
     def sides_of(self, call: Call) -> Iterator[LaidSide]:
-        """The sides of a call that were captured, for the report page."""
+        """Yields the captured sides of a call, laid out for the report page."""
         for name, side in sides_of(call):
             found = self._found(call, name, side)
             if found is None:
@@ -142,8 +141,8 @@ class PageSides:
         alike.templates[int.from_bytes(laid.data[:stop], "little") & mask] = laid.template
 
     def _found(self, call: Call, name: SideName, side: Side) -> _KnownSide | None:
-        """What is known of a call's side before it is taken apart; None of one that is not one PDU in one frame, or long: it is
-        taken apart by itself."""
+        """Returns what is known of a call's side before it is taken apart. Returns None if it is not one PDU in one frame, or is
+        long: then it needs no template."""
         pdus = side.pdus
         if not isinstance(pdus, Pdus) or len(pdus) != 1:
             return None
@@ -180,8 +179,8 @@ class PageSides:
         return _KnownSide(key, frames, tuple(own))
 
     def _carriers(self, frame: CapturedFrame, pdus: Pdus, own: list[bytes], *, has_smb: bool) -> tuple[Any, ...] | None:
-        """What the report page knows of the messages in a frame that carried a PDU; their bytes are added to `own` where they are
-        in no frame. None where they lie in other frames too."""
+        """Returns what the report page knows of the SMB messages in a frame that carried a PDU; adds decrypted messages to `own`.
+        Returns None if they lie in other frames too."""
         assert self._packets is not None
         if not has_smb:
             return ()
@@ -199,7 +198,7 @@ class PageSides:
 
 
 def _taken_apart(view: SideView) -> tuple[LaidSide, list[int]]:
-    """Lays out the view of a call's side for the report page; gives where each of its layers lies in `data`, too."""
+    """Lays out the view of a call's side for the report page; returns also the place of each layer in `data`."""
     frames = {_id_of(layer.runs[0]): layer.data for layer in view.layers if layer.kind == "frame"}
     ids = tuple(dict.fromkeys([*frames, *(_id_of(run) for layer in view.layers for run in layer.runs)]))
     kinds = [
@@ -208,7 +207,7 @@ def _taken_apart(view: SideView) -> tuple[LaidSide, list[int]]:
     ]
     own = tuple([layer.data for layer, at in zip(view.layers, kinds, strict=True) if at == OWN])
     begins = dict(zip(frames, accumulate(map(len, frames.values()), initial=0), strict=False))
-    # Behind these: what lies in several frames, put together.
+    # After these: the joined bytes of layers that lie in several frames.
     parts = [*frames.values(), *own]
     reached_own, reached = sum(map(len, frames.values())), sum(map(len, parts))
     starts: dict[str, int] = {}
@@ -242,7 +241,7 @@ def _taken_apart(view: SideView) -> tuple[LaidSide, list[int]]:
 
 
 def _is_in(layer: LayerBytes, frames: Mapping[int, bytes]) -> bool:
-    """Whether the bytes of a call's layer are those of frames that are on the report page."""
+    """Tells whether the bytes of a call's layer are in frames that the report page holds."""
     return layer.kind == "frame" or (
         not layer.steps and all(_id_of(run) in frames and run.stop - run.at == run.length for run in layer.runs)
     )
@@ -253,7 +252,7 @@ def _id_of(run: Run) -> int:
 
 
 def _outline(layer: LayerBytes) -> tuple[Any, ...]:
-    """The outline of a layer on the report page: what there is to say of it. The number of a frame is that of its run."""
+    """Returns the outline of a layer on the report page: id, kind, title and so on. A frame's number is that of its run."""
     title = "Frame" if layer.kind == "frame" else layer.title
     return layer.id, layer.kind, title, layer.steps, layer.undone_by, layer.parent, layer.notes, layer.problem
 
@@ -264,12 +263,12 @@ def _numbers(runs: Sequence[Run], places: Mapping[int, int]) -> Iterator[int]:
 
 
 def _mask(view: SideView, starts: Sequence[int], length: int) -> bytes:
-    """The bytes of a call's side that decide on its template."""
+    """Returns a mask of the bytes of a call's side that decide on its template."""
     mask = 0
     for layer, start in zip(view.layers, starts, strict=True):
         if layer.kind == "sealed":
             continue
-        # Of what is damaged, or has no fields, every byte counts.
+        # If a layer is damaged or has no fields, all of its bytes decide.
         deciding = b"\xff" * len(layer.data)
         if layer.form is not None and layer.form.problem is None:
             deciding = deciding_bytes(layer.form.tree, len(layer.data))

@@ -1,8 +1,8 @@
-"""The data of the page that `report` writes: the view model as blocks of JSON, most of them compressed (docs/report.md).
+"""Makes the data of the page that `report` writes: the view model as blocks of JSON, most of them compressed (docs/report.md).
 
-The page has no other source: what it shows is decoded here, but for the values of fields that a form says how to read. A block is
-JSON, deflated (RFC 1951) and in base64, so that it is text without a meaning in HTML; those of details have bytes behind it.
-Integers beyond 2**53, which JavaScript's numbers do not hold, are `{"$int": "..."}`.
+The page has no other source: it shows what is decoded here, except values of fields that a form says how to read. A block is JSON,
+deflated (RFC 1951) and in base64, so that HTML reads it as plain text; blocks of details have bytes behind it. Integers beyond
+2**53, which JavaScript's numbers do not hold, are `{"$int": "..."}`.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from analyzer.screens.views.report import Report
 _SAFE_INTEGER = 2**53 - 1
 # Most values are of these types.
 _AS_IT_IS = frozenset({str, bool, float})
-# Calls in a block: of records, which a filter reads one block after the other, and of details, which are read for one call.
+# Calls in a block: of records, which a filter reads block after block, and of details, which are read for one call.
 HEADS_IN_BLOCK, DETAILS_IN_BLOCK = 500, 50
-# What blocks of details share begins anew where it is longer, which a browser reads for one call.
+# Blocks of details share at most this much, since a browser reads all of it for one call; then a new share begins.
 MAX_SHARED_BYTES = 1 << 20
 _OF_AN_OUTLINE, _OF_A_TEMPLATE = 200, 40
 
@@ -56,13 +56,13 @@ _TEXTS = (
 
 
 def packed(parts: Iterable[bytes]) -> bytes:
-    """Packs a block of the report page's data as text; its content comes in parts."""
+    """Compresses a block of the report page's data and returns it as base64 text. `parts` are its content."""
     # Level 6 takes twice the time for a twentieth less: most bytes are those of frames.
     return b64encode(deflated(parts, 4))
 
 
 def exact(value: Any) -> Any:
-    """A value of the report page's data as JSON that JavaScript reads without a loss."""
+    """Converts a value of the report page's data to JSON values that JavaScript reads without loss."""
     if value is None or type(value) in _AS_IT_IS:
         return value
     if isinstance(value, int):
@@ -75,7 +75,7 @@ def exact(value: Any) -> Any:
 
 
 class _NumberedTexts:
-    """Texts of the report page's data by number, each once."""
+    """Numbers the texts of the report page's data, each once."""
 
     def __init__(self) -> None:
         self.all: dict[str, int] = {}
@@ -85,7 +85,7 @@ class _NumberedTexts:
 
 
 def rows_block(analysis: Analysis) -> dict[str, Any]:
-    """The call list of the report page by columns: texts are positions in `texts`, -1 for none; times count from the first
+    """Returns the call list of the report page as columns. Texts are positions in `texts`, -1 for none; times count from the first
     frame."""
     texts = _NumberedTexts()
     base = analysis.capture.first_time_ns or 0
@@ -109,7 +109,7 @@ def rows_block(analysis: Analysis) -> dict[str, Any]:
     }
     calls, table = analysis.calls, analysis.calls.table
     contexts, methods = table.contexts, table.meaning("method")
-    # What filters ask about most often, as the record has it.
+    # The fields that filters ask about most often, as the record has them.
     numbers = (calls.column(name).tolist() for name in ("opnum", "status", "fault", "method", "context", "key_number"))
     for row, opnum, status, fault, method, context, key in zip(rows(analysis), *numbers, strict=True):
         _add(columns, row, base, texts)
@@ -138,9 +138,8 @@ def _add(columns: dict[str, list[Any]], row: Row, base: int, texts: _NumberedTex
 
 
 def record_blocks(analysis: Analysis, with_buffers: int) -> Iterator[tuple[list[bytes], list[bytes]]]:
-    """The records of calls in the report page's data, as `timeline` prints them in JSON, a block of them at a time: first
-    without buffers, then these. There are none of calls behind number `with_buffers`: the buffers of a long poll are longer
-    than all else."""
+    """Yields the records of calls for the report page in blocks, as `timeline` prints them in JSON: first without buffers, then the
+    buffers. Calls after number `with_buffers` have none: the buffers of a long poll are longer than all else."""
     made = CallRecords(analysis, for_json=True)
     numbers = range(1, len(analysis.calls) + 1)
     for at in range(0, len(numbers), HEADS_IN_BLOCK):
@@ -167,17 +166,17 @@ _DIGITS_ALONE, _LONG_NUMBER = bytes([48 if chr(byte) in "0123456789" else 32 for
 
 
 def _has_content(buffer: Any) -> bool:
-    """Whether a buffer in the report page's data is there and holds anything. One that comes in pieces does."""
+    """Tells whether a buffer in the report page's data holds anything. One that comes in pieces does."""
     return isinstance(buffer, Pieces) or dumps(buffer) not in (_NONE, b"{}")
 
 
 def _text_of(buffer: Any) -> bytes:
-    """The JSON of a buffer in the report page's data, which may be JSON already."""
+    """Returns a buffer in the report page's data as JSON text."""
     return b"".join(buffer.made()) if isinstance(buffer, Pieces) else dumps(buffer)
 
 
 def exact_text(text: bytes) -> bytes:
-    """JSON for the report page that JavaScript reads without a loss, of JSON."""
+    """Rewrites the long integers of JSON text for the report page, so that JavaScript reads it without loss."""
     if text[:1] not in b'[{"':
         return exact_text(b"[%b]" % text)[1:-1]
     plain = text
@@ -197,7 +196,7 @@ def exact_text(text: bytes) -> bytes:
 
 
 def _long_numbers(text: bytes) -> Iterator[tuple[int, int]]:
-    """Where whole numbers of many digits begin and end in the report page's JSON; they may be part of a text."""
+    """Yields where integers of many digits begin and end in the report page's JSON; they may be part of a text."""
     digits = text.translate(_DIGITS_ALONE)
     stop = 0
     while (at := digits.find(_LONG_NUMBER, stop)) >= 0:
@@ -210,10 +209,10 @@ def _long_numbers(text: bytes) -> Iterator[tuple[int, int]]:
 
 
 class DetailBlock(Struct, frozen=True):
-    """A block of the report page with calls taken apart, and what they share with those of other blocks.
+    """A block of the report page with the layers of some calls, and what they share with other blocks.
 
-    `frames` has four numbers for each frame: file, number, place in the data (-1: not there), length. `data` has the bytes of
-    frames, and those that are in no frame, one behind the other.
+    `frames` has four numbers for each frame: file, number, place in the data (-1: not there), length. `data` has the bytes of the
+    frames, and those that are in no frame, one after the other.
     """
 
     shared: Shared
@@ -223,14 +222,14 @@ class DetailBlock(Struct, frozen=True):
 
     @property
     def content(self) -> tuple[bytes, ...]:
-        """The content of a block of calls before it is packed for the report page: how long its JSON is, its JSON, its bytes."""
+        """Returns the content of a block of calls, before it is packed for the report page: its JSON with the length before it, its
+        bytes."""
         head = dumps({"shared": self.shared.number, "frames": self.frames, "calls": self.calls})
         return len(head).to_bytes(4, "little"), head, self.data
 
 
 def detail_blocks(analysis: Analysis, numbers: Sequence[int]) -> Iterator[DetailBlock]:
-    """The layers of calls for the report page, a block of them at a time. What they share is whole once a block shares something
-    else."""
+    """Yields the layers of calls for the report page in blocks. Their `shared` is complete once a block has another one."""
     sides, shapes = PageSides(analysis.packets), Shapes()
     shared = Shared(0, shapes)
     for at in range(0, len(numbers), DETAILS_IN_BLOCK):
@@ -241,20 +240,19 @@ def detail_blocks(analysis: Analysis, numbers: Sequence[int]) -> Iterator[Detail
         yield DetailBlock(shared, made.frames, calls, b"".join(made.data))
 
 
-# The JSON of the tree of each form. A form that is forgotten elsewhere is not held here.
+# The JSON of the tree of each form. It keeps no form alive that is forgotten elsewhere.
 Shapes = WeakKeyDictionary[Form, bytes]
 
 
 class Shared:
-    """What calls on the report page share, each once and by its number: texts, the forms of trees, what is equal of facts, sides,
-    layers, meanings."""
+    """Numbers what calls on the report page share: texts, forms of trees, and outlines of facts, sides, layers, meanings."""
 
     def __init__(self, number: int, shapes: Shapes) -> None:
         self.number, self._shapes = number, shapes
         self.size = 0
         self._numbers: dict[Any, int] = {}
         self._texts = _NumberedTexts()
-        # Of calls that have the same, by what they have in common: the outline, and the numbers of texts.
+        # The outline and the numbers of texts of facts that calls share, by a key of what they have in common.
         self._facts: dict[Hashable, tuple[int, list[int], list[int]]] = {}
         self._templates: dict[Template, int] = {}
         self._words: dict[tuple[Form, Hashable], int] = {}
@@ -265,12 +263,12 @@ class Shared:
 
     @property
     def content(self) -> tuple[bytes, ...]:
-        """The content of the block of what calls share, before it is packed for the report page."""
+        """Returns the content of the block that calls on the report page share, before it is packed."""
         head = dumps({"texts": list(self._texts.all), "outlines": self._outlines})
         return head[:-1], b',"forms":[', b",".join(self._forms), b"]}"
 
     def facts(self, call: Call, analysis: Analysis) -> list[Any]:
-        """The outline of the facts of a call on the report page, and the text of each, or its number."""
+        """Returns the facts of a call for the report page: the number of their outline, then each text or its number."""
         own = tuple(frame_facts(call, analysis))
         key = (*analysis.calls.shared(call.number), *[fact.label for fact in own])
         id = id_fact(call)
@@ -283,7 +281,7 @@ class Shared:
         return [number, *[fact.text for fact in own], *texts_before, id.text, *texts_after]
 
     def side(self, template: Template) -> int:
-        """The number of what call sides on the report page have in common."""
+        """Returns the number of a template of call sides on the report page."""
         if (known := self._templates.get(template)) is None:
             layers = [
                 (self.outline(layer.outline), -1 if layer.form is None else self._form(layer.form), *layer.place)
@@ -294,7 +292,7 @@ class Shared:
         return known
 
     def words(self, of: WordsOf, data: bytes) -> int:
-        """The number of the meanings that follow from the bytes of a layer on the report page: position and text of each."""
+        """Returns the number of the meanings that follow from a layer's bytes on the report page: position and text of each."""
         key = of.form, of.bytes_of_spots(data)
         if (known := self._words.get(key)) is None:
             known = self._words[key] = self.outline(tuple(self._meanings(of.form, data[of.start : of.stop])))
@@ -311,7 +309,7 @@ class Shared:
                 yield from (spot.position, number)
 
     def _text(self, text: str) -> int:
-        """The number of a text on the report page."""
+        """Returns the number of a text on the report page."""
         before = len(self._texts.all)
         number = self._texts.all.setdefault(text, before)
         if number == before:
@@ -319,7 +317,7 @@ class Shared:
         return number
 
     def outline(self, outline: tuple[Any, ...]) -> int:
-        """The number of what is equal of several facts, sides, layers or meanings on the report page."""
+        """Returns the number of an outline that several facts, sides, layers or meanings on the report page share."""
         if (known := self._numbers.get(outline)) is None:
             known = self._numbers[outline] = len(self._outlines)
             self._outlines.append(outline)
@@ -327,7 +325,7 @@ class Shared:
         return known
 
     def _form(self, form: Form) -> int:
-        """The number of a layer's form on the report page."""
+        """Returns the number of a layer's form on the report page."""
         if (known := self._form_numbers.get(form)) is None:
             known = self._form_numbers[form] = len(self._forms)
             if (shape := self._shapes.get(form)) is None:
@@ -338,7 +336,7 @@ class Shared:
 
 
 def _shape(node: Node) -> list[Any]:
-    """A field of a form on the report page: without a value where it reads one, without the meaning that follows from it."""
+    """Returns a field of a form for the report page, without a value or meaning that the page reads from the bytes."""
     follows = node.words is not None and bool(node.reads or node.children)
     return [
         node.name,
@@ -355,7 +353,7 @@ def _shape(node: Node) -> list[Any]:
 
 
 class _Block:
-    """What the report page holds of the calls of a block."""
+    """Gathers the calls, frames and bytes of one block of details for the report page."""
 
     def __init__(self, shared: Shared, sides: PageSides) -> None:
         self._shared, self._sides = shared, sides
@@ -365,12 +363,12 @@ class _Block:
         self._at = 0
 
     def call(self, call: Call, analysis: Analysis) -> list[Any]:
-        """A call taken apart for the page: its facts, then its sides."""
+        """Returns one call for a block of the report page: its facts, then its sides."""
         return [self._shared.facts(call, analysis), *[self._side(side) for side in self._sides.sides_of(call)]]
 
     def _side(self, side: LaidSide) -> list[Any]:
-        """A call's side in a block of the report page: template, frames, where the bytes of its own are in the data, and the
-        meanings in each layer that has some."""
+        """Returns a call's side for a block of the report page: template, frames, places of its own bytes in the data, and meanings
+        by layer."""
         shared, data = self._shared, side.data
         return [
             shared.side(side.template),
@@ -380,7 +378,7 @@ class _Block:
         ]
 
     def _frame(self, frame: int, data: bytes | None) -> int:
-        """The position of a frame among those of the report page's block; without its bytes, it has no place in the data."""
+        """Returns the position of a frame in the report page's block. A frame without bytes has no place in the data."""
         if (known := self._known.get(frame)) is None or (data is not None and self.frames[4 * known + 2] < 0):
             known = self._known[frame] = len(self.frames) // 4
             place, length = (-1, 0) if data is None else (self._put(data), len(data))
@@ -395,10 +393,10 @@ class _Block:
 
 
 def audit_block(report: Report) -> Iterator[bytes]:
-    """The block of the report page for an audit: what it found and how far it could judge, as JSON in parts: findings may be
-    several a call.
+    """Yields the audit's block of the report page as JSON in parts: its findings, its coverage, and the sentence if it found
+    nothing.
 
-    A finding is the position of what it has in common with others among `alike`, its call, and its frames.
+    A finding is a position in `alike`, where alike findings share one entry, its call, and its frames.
     """
     numbers: dict[FindingView, int] = {}
     before = b'{"findings":['
@@ -416,8 +414,8 @@ def audit_block(report: Report) -> Iterator[bytes]:
 
 
 def series_block(series: Iterable[SeriesView], left_out: int, base: int) -> Iterator[bytes]:
-    """The block of the report page for series, as JSON in parts, behind the number of readings left out; times count from the first
-    frame."""
+    """Yields the series block of the report page as JSON in parts, after the number of readings left out. Times count from the
+    first frame."""
     before = b'{"left_out":%d,"series":[' % left_out
     # Series that were read in the same answers have the same numbers of calls and times, and as a rule follow each other.
     calls: tuple[int, ...] | None = None
@@ -434,8 +432,8 @@ def series_block(series: Iterable[SeriesView], left_out: int, base: int) -> Iter
 
 
 def films_block(films: Films, base: int) -> dict[str, Any]:
-    """The block of the report page for the films of machines, without their blocks, which have numbers over all films. Calls, times
-    and moments are differences, times from the first frame on."""
+    """Returns the films block of the report page, without the films' own blocks, which are numbered over all films. Calls, times
+    and moments are differences; times begin at the first frame."""
     numbers = {id(film): number for number, film in enumerate(films.films)}
     machines = [
         {"ip": ip, "films": [numbers[id(film)] for film in some], "moments": _differences(moments(some), base)}

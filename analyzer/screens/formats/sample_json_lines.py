@@ -1,8 +1,8 @@
-"""Sample records as JSON Lines, a chunk at a time: chunks of `sample_chunks` in, what `dumps` makes of each of their records out.
+"""Writes sample records as JSON Lines, a chunk of `sample_chunks` at a time, byte for byte as `dumps` would write each record.
 
-The record of each column is written once for all answers of its layout, with marks where the call, the instance and the value go.
-What stands between marks is the same in every row, and what is the same in every column is joined with its neighbours. So a line
-consists of some half a dozen ready pieces, and thousands of lines are laid out piece by piece.
+The record of each column is written once for all answers of its layout, with marks for the call, the instance and the value. The
+text between marks is the same in every row, and equal texts of all columns are joined with their neighbours. So a line consists of
+some half a dozen ready pieces, and thousands of lines are laid out piece by piece.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LINES_AT_ONCE = 2_048
 
 
 def sample_json_lines(items: Iterable[SampleChunk | SampleRecord]) -> Iterator[bytes]:
-    """The JSON lines of samples, many at a time."""
+    """Yields the JSON lines of samples, many at a time."""
     for item in items:
         if isinstance(item, SampleChunk):
             yield from _chunk_lines(item)
@@ -34,8 +34,8 @@ def sample_json_lines(items: Iterable[SampleChunk | SampleRecord]) -> Iterator[b
 
 
 class _LinePiece(Struct, frozen=True):
-    """A piece of every sample's JSON line: texts by column or by row, the value, that of its base, or (`call`) texts and keys of
-    the call."""
+    """A piece of every sample's JSON line: texts by column or by row, the value, the value of its base, or texts and keys of the
+    call (`call`)."""
 
     of: Literal["call", "column", "row", "value", "base"]
     texts: list[bytes]
@@ -82,13 +82,13 @@ def _base_texts(values: Sequence[bytes], bases: Sequence[int | None], width: int
 
 
 def _filled(texts: Sequence[bytes], stated: dict[str, bytes]) -> Iterator[bytes]:
-    """The JSON of a sample: texts and keys by turns, the keys replaced by what they stand for."""
+    """Yields the JSON of a sample from texts and keys in turn; replaces each key by its value."""
     for number, text in enumerate(texts):
         yield stated[text.decode()] if number % 2 else text
 
 
 def _pieces(part: ChunkPart, of_call: Values) -> list[_LinePiece]:
-    """The pieces of the samples' JSON lines of a part."""
+    """Makes the pieces of the JSON lines for one part of the samples."""
     rows = part.rows
     of_value = ("raw",) if part.bases is None else ("raw", "base_raw")
     marked = [*of_call, *of_value, *(rows[0] if rows else ())]

@@ -1,9 +1,9 @@
-"""Findings as SARIF 2.1.0 (OASIS), for the viewers and code-scanning services that read it.
+"""Writes audit findings as SARIF 2.1.0 (OASIS), for viewers and code-scanning services.
 
-SARIF knows files and byte offsets; what we have are frames and bytes of a stub that was joined and decrypted from them. The region
-of a finding is that of its bytes as they were captured, sealed or not; where nothing says where they stand, as in a compressed
-file, it is the whole file. Frames and ranges are properties. What a profile excuses is a suppressed result. A result is known
-again by rule, requirement, method and field, and by its place among those alike, whatever the number of its call.
+SARIF knows files and byte offsets; we have frames, and bytes of a stub that was joined and decrypted from them. The region of a
+finding is its bytes as they were captured, sealed or not. If their offset is unknown, as in a compressed file, it is the whole
+file. Frames and ranges are properties. A finding that a profile excuses is a suppressed result. The fingerprint of a result is its
+rule, requirement, method and field, and its place among those alike, whatever the number of its call.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from analyzer.screens.views.audit import AuditView
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-# Where what a rule judges is written, by the beginning of its requirements.
+# The documents that rules judge by, by the prefix of their requirements.
 _SPECIFICATIONS = {
     "PCQ": "https://learn.microsoft.com/en-us/openspecs/windows_protocols/ms-pcq/",
     "WP": "https://learn.microsoft.com/en-us/windows/win32/api/winperf/ns-winperf-perf_data_block",
@@ -41,7 +41,7 @@ _SPECIFICATIONS = {
 _ROOT = "SRCROOT"
 _MIME = {".pcap": "application/vnd.tcpdump.pcap", ".cap": "application/vnd.tcpdump.pcap"}
 _POSITION = re.compile(r"\[[^\]]*\]")
-# What is read once, standard input and open files.
+# Names of captures that can be read only once: standard input and open files.
 _STREAMS = ("-", "<stream>")
 # So many further places of one finding are listed.
 _MOST_RELATED = 10
@@ -57,10 +57,10 @@ def sarif_log(
     lost: list[str],
     evidence: EvidenceRecord | None = None,
 ) -> dict[str, Any]:
-    """The SARIF log of one audit: one run, with the rules that were asked and a result for each finding.
+    """Returns the SARIF log of one audit: one run, with the rules that were asked and a result for each finding.
 
-    `locate` raises `OSError` for a file that cannot be read any more. Its findings have no regions, which the log states; the
-    sentences are added to `lost`.
+    `locate` raises `OSError` for a file that cannot be read any more. Its findings then have no regions. The log says so, and a
+    sentence about it is added to `lost`.
     """
     stated = {} if evidence is None else {"evidence": document(evidence)}
     facts = view.analysis.capture
@@ -109,7 +109,7 @@ def sarif_log(
 def _results(
     view: AuditView, index: Mapping[str, int], sizes: Sequence[int], locate: Locate, lost: list[str]
 ) -> list[dict[str, Any]]:
-    """A SARIF result for each finding, with its region: the whole file where no other is known."""
+    """Returns a SARIF result for each finding, with its region, or the whole file if that is unknown."""
     facts, alike = view.analysis.capture, Counter[str]()
     results = []
     placed: list[tuple[dict[str, Any], Finding]] = []
@@ -128,7 +128,7 @@ def _results(
 
 
 def _home() -> dict[str, str]:
-    """The home page of this program for SARIF, where its package names one."""
+    """Returns the home page of this program for SARIF, if its package names one."""
     for entry in metadata("pcq-analyzer").get_all("Project-URL") or ():
         _, _, address = str(entry).partition(", ")
         if address:
@@ -137,7 +137,7 @@ def _home() -> dict[str, str]:
 
 
 def _size(path: Path) -> int:
-    """The size of a file; -1, SARIF's word for an unknown length, of what is none, such as standard input."""
+    """Returns the size of a capture file for SARIF; -1, SARIF's unknown length, if there is no file, as for standard input."""
     try:
         return path.stat().st_size
     except OSError:
@@ -145,7 +145,7 @@ def _size(path: Path) -> int:
 
 
 def _uri(name: str) -> str:
-    """The URI of a file in SARIF, relative to the working directory; one elsewhere by its name alone."""
+    """Returns the URI of a file for SARIF, relative to the working directory; for a file elsewhere only its name."""
     path = path_of_text(name)
     relative = os.path.relpath(path)
     return quote(os.fsencode(path.name if relative.startswith("..") else Path(relative).as_posix()))
@@ -180,7 +180,7 @@ def _descriptor(rule: Rule) -> dict[str, Any]:
 
 
 def _markdown(rule: Rule) -> str:
-    """The page of a rule as Markdown for SARIF, its headings in bold, and the requirements it judges."""
+    """Returns the page of a rule as Markdown for SARIF, with bold headings and the requirements that it judges."""
     paragraphs = [f"# {rule.code} {rule.name}"]
     for paragraph in rule.page.split("\n\n"):
         heading, colon, rest = paragraph.partition(":")
@@ -242,7 +242,7 @@ def _result(finding: Finding, index: int, facts: CaptureFacts, alike: Counter[st
 
 
 def _add_regions(placed: list[tuple[dict[str, Any], Finding]], facts: CaptureFacts, locate: Locate) -> list[str]:
-    """Gives SARIF results the regions of the bytes that show them. Returns a sentence for each file of which they are not known."""
+    """Adds to SARIF results the regions of the bytes that show them. Returns a sentence for each file that is unreadable now."""
     wanted: dict[int, set[int]] = {}
     for _, finding in placed:
         assert finding.place is not None

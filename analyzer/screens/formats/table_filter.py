@@ -1,4 +1,4 @@
-"""A filter of calls as a condition on the table of calls: a record is made again of the columns that the filter asks for."""
+"""Applies a filter of calls to a table of calls: rebuilds a record from the columns that the filter asks for."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _MARK = "__passes"
 
 
 def passing(calls: pl.LazyFrame, passes: CallFilter) -> pl.LazyFrame:
-    """The rows of a table of calls that pass a filter. Other columns than those of its fields are not read for it.
+    """Returns the rows of a table of calls that pass a filter. Reads only the columns of the filter's fields for it.
 
-    The answer is a column first: of a condition polars would ask what it is of the least and greatest values of a file.
+    The answer is a column first: polars would apply a condition to the least and greatest values of a file.
     """
     paths = [path.split(".") for field in passes.fields for path in field.paths]
     columns = [column for column in columns_of(CallRecord) if any(_meet(column.path, path) for path in paths)]
@@ -30,12 +30,12 @@ def passing(calls: pl.LazyFrame, passes: CallFilter) -> pl.LazyFrame:
 
 
 def _meet(column: Sequence[str], path: Sequence[str]) -> bool:
-    """Whether a column is what a filter's path leads to, or part of it, or holds it."""
+    """Tells whether a table column is the value that a filter's path leads to, a part of it, or holds it."""
     return all(one == other for one, other in zip(column, path, strict=False))
 
 
 def _plain(column: Column) -> pl.Expr:
-    """Cells of a table for a filter, as Python has them without loss: times and durations as nanoseconds."""
+    """Converts a table column for a filter to Python values without loss: times and durations are nanoseconds."""
     value = pl.col(column.name)
     if isinstance(column.kind, pl.Datetime | pl.Duration):
         return value.to_physical()

@@ -1,8 +1,8 @@
-"""Tables derived from record types: the columns of a type, and records as rows of them.
+"""Derives tables from record types: the columns of a type, and records as their rows.
 
 A column has the name of the record's key. Parts of a single value follow it (`server_ip`, `auth_user`). A time or duration loses
-its `_ns`, since its type has the unit. Words of a fixed set are an Enum, several values a List, of parts a Struct. What has no
-fixed shape (parameters, decoded buffers) is JSON text. The text of a value that is a number or a text has a column of its own.
+its `_ns`, since its type has the unit. Words of a fixed set are an Enum, several values a List, of parts a Struct. Values without a
+fixed shape (parameters, decoded buffers) are JSON text. A value that is a number or a text has a second column for the text.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from analyzer.results.records.record_types import INSTANT, Record
 from analyzer.results.records.sample import CounterRecord
 
 Row = list[Any]
-# How texts of numbers-or-texts are called.
+# The names of text columns beside values that are numbers or texts.
 _TEXT_OF = {"raw": "text", "base_raw": "base_text"}
 _INSTANT, _DURATION = pl.Datetime("ns", "UTC"), pl.Duration("ns")
 _UINT64, _INT64, _TEXT = pl.UInt64(), pl.Int64(), pl.String()
 
 
 class Column(Struct, frozen=True):
-    """A column of a table of records: the way to its value from the record, and what makes a cell of that."""
+    """A column of a table of records: the path to its value in the record, its type, and a function that makes its cells."""
 
     name: str
     path: tuple[str, ...]
@@ -37,14 +37,14 @@ class Column(Struct, frozen=True):
     cell: Callable[[Any], Any]
 
     def cell_of(self, record: Any) -> Any:
-        """The table cell of a record in this column; None for what is absent or left out."""
+        """Returns a record's table cell in this column; None if the value is absent or left out."""
         value = _at(record, self.path)
         return self.cell(value) if value is not None else None
 
 
 @cache
 def columns_of(kind: type[Record]) -> tuple[Column, ...]:
-    """The table columns of a record type, in the order of its fields."""
+    """Returns the table columns of a record type, in the order of its fields."""
     found = inspect.type_info(kind)
     assert isinstance(found, inspect.StructType)
     return tuple(_columns(found, (), (kind,)))
@@ -52,12 +52,12 @@ def columns_of(kind: type[Record]) -> tuple[Column, ...]:
 
 @cache
 def table_schema(kind: type[Record]) -> Mapping[str, pl.DataType]:
-    """The table columns of a record type and their types: those of every table of such records, on any capture."""
+    """Returns the names and types of a record type's table columns, the same for any capture."""
     return {column.name: column.kind for column in columns_of(kind)}
 
 
 def merged_schema(kinds: Iterable[type[Record]]) -> Mapping[str, pl.DataType]:
-    """The columns of a table of several types: `record` says which a row is of, and what its type has not is null."""
+    """Returns the columns of one table for several record types. `record` names a row's type; columns of other types are null."""
     chosen = list(kinds)
     schema: dict[str, pl.DataType] = {"record": pl.Enum([str(kind.__struct_config__.tag) for kind in chosen])}
     for kind in chosen:
@@ -73,7 +73,7 @@ def merged_schema(kinds: Iterable[type[Record]]) -> Mapping[str, pl.DataType]:
 
 
 def table_of_records(kind: type[Record], records: Iterable[Record]) -> pl.DataFrame:
-    """Records of one type as a table with the columns of the type, whatever the records are."""
+    """Makes a table of records of one type; it has the columns of the type, also without records."""
     columns = columns_of(kind)
     cells: list[Row] = [[] for _ in columns]
     plan = _Plan.of_columns(columns)
@@ -83,7 +83,7 @@ def table_of_records(kind: type[Record], records: Iterable[Record]) -> pl.DataFr
 
 
 def table_of_several(kinds: Sequence[type[Record]], records: Iterable[Record]) -> pl.DataFrame:
-    """Records of several types as one table, in their order."""
+    """Makes one table of records of several types, in their order."""
     schema = merged_schema(kinds)
     places = {name: number for number, name in enumerate(schema)}
     cells: list[Row] = [[] for _ in schema]
@@ -99,15 +99,15 @@ def table_of_several(kinds: Sequence[type[Record]], records: Iterable[Record]) -
 
 
 def frame_of(cells: Sequence[Row], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    """A table of columns of cells (a polars DataFrame)."""
+    """Makes a table (a polars DataFrame) from the cells of each column."""
     return pl.DataFrame(
         [_series(name, kind, values) for (name, kind), values in zip(schema.items(), cells, strict=True)]
     )
 
 
 def _series(name: str, kind: pl.DataType, cells: Row) -> pl.Series:
-    """A column of a table as a polars Series, made of cells. polars takes 10 to 50 us for each list that it is given: their items
-    become a column of their own, which is divided."""
+    """Makes a column of a table as a polars Series from cells. polars takes 10 to 50 us for each list it is given, so the items of
+    lists become one column, which is divided."""
     if isinstance(kind, pl.List):
         sizes = np.array([len(cell) if cell is not None else 0 for cell in cells], np.int64)
         items = [item for cell in cells if cell is not None for item in cell]
@@ -120,7 +120,7 @@ def _series(name: str, kind: pl.DataType, cells: Row) -> pl.Series:
 
 
 def _divided(name: str, kind: pl.DataType, items: pl.Series, sizes: npt.NDArray[np.int64], cells: Row) -> pl.Series:
-    """A table column of lists of so many items."""
+    """Divides a column of items into a table column of lists with these sizes."""
     rows = pl.Series("row", np.repeat(np.arange(len(sizes)), sizes)).set_sorted()
     lists = pl.DataFrame([rows, items.alias("items")]).group_by("row", maintain_order=True).agg("items")["items"]
     if not sizes.all():
@@ -131,7 +131,7 @@ def _divided(name: str, kind: pl.DataType, items: pl.Series, sizes: npt.NDArray[
 
 
 def cells_of(kind: type[Record], record: Record) -> Iterator[tuple[str, Any]]:
-    """The table cells of one record by their columns; what it leaves out is left out."""
+    """Yields the table cells of one record with their columns, without keys that the record leaves out."""
     for column in columns_of(kind):
         value = _at(record, column.path, UNSET)
         if value is not UNSET:
@@ -155,8 +155,8 @@ LEFT_OUT = ("display", "exact", "base_raw", "object_perf_time", "object_perf_fre
 
 @cache
 def reading_schema(*, exact: bool) -> Mapping[str, pl.DataType]:
-    """The columns of a table of readings: those of `CounterRecord`, with names as categories and flags in one word; the value as
-    a fraction where that is asked for."""
+    """Returns the columns of a table of readings: those of `CounterRecord`, with names as categories and flags in one word. `exact`
+    adds the value as a fraction."""
     from analyzer.questions.series.formatted_columns import FLAGS  # not needed for records, and slow to load
 
     left_out = [name for name in LEFT_OUT if name != "exact" or not exact]
@@ -169,7 +169,7 @@ def reading_schema(*, exact: bool) -> Mapping[str, pl.DataType]:
 
 
 class _Plan(Struct):
-    """The table columns of a record type, those of one part together, so that a part is looked up once a record."""
+    """The table columns of a record type, grouped by part, so that a part is looked up once a record."""
 
     leaves: list[tuple[str, Callable[[Any], Any], int]]
     parts: dict[str, _Plan]
@@ -218,7 +218,7 @@ def _columns(found: inspect.StructType, path: tuple[str, ...], within: tuple[typ
 def _of_type(
     kind: inspect.Type, unit: str | None, within: tuple[type, ...]
 ) -> tuple[pl.DataType, Callable[[Any], Any]]:
-    """The type of a table column, and what makes its cells."""
+    """Returns the type of a table column for a record's field, and the function that makes its cells."""
     choices = choices_of(kind)
     names = {type(choice) for choice in choices}
     first = choices[0]
@@ -243,7 +243,7 @@ def _of_type(
 
 
 def _several(kind: inspect.Type, within: tuple[type, ...]) -> tuple[pl.DataType, Callable[[Any], Any]] | None:
-    """The type of a table column of what has several parts; None where it has no fixed shape."""
+    """Returns the table column's type and cell function for a field with several parts; None if it has no fixed shape."""
     if isinstance(kind, inspect.VarTupleType | inspect.TupleType):
         item = kind.item_type if isinstance(kind, inspect.VarTupleType) else kind.item_types[0]
         inner, unit = _plain(item)
@@ -265,7 +265,7 @@ def _several(kind: inspect.Type, within: tuple[type, ...]) -> tuple[pl.DataType,
 
 
 def _plain(kind: inspect.Type) -> tuple[inspect.Type, str | None]:
-    """The type of a record's field without its annotation, and the unit that the annotation names."""
+    """Returns the type of a record's field without its annotation, and the unit that the annotation names."""
     unit = None
     while isinstance(kind, inspect.Metadata):
         unit = (kind.extra_json_schema or {}).get("unit", unit)
@@ -274,7 +274,7 @@ def _plain(kind: inspect.Type) -> tuple[inspect.Type, str | None]:
 
 
 def choices_of(kind: inspect.Type) -> list[inspect.Type]:
-    """The types that a record's value may have, but for none."""
+    """Returns the types that a record's value may have, without None."""
     kinds = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
     return [plain for each in kinds if not isinstance(plain := _plain(each)[0], inspect.NoneType)]
 
@@ -284,7 +284,7 @@ def _is_unsigned(kind: inspect.Type) -> bool:
 
 
 def _physical(kind: pl.DataType) -> pl.DataType:
-    """The physical type of the cells of a table column before they are made of its type."""
+    """Returns the physical type of a table column's cells, before they are cast to the column's type."""
     if isinstance(kind, pl.Datetime | pl.Duration):
         return _INT64
     if isinstance(kind, pl.Enum):
@@ -308,8 +308,8 @@ def _text_alone(value: Any) -> str | None:
 
 
 def number_cell(kind: pl.DataType) -> Callable[[Any], int | None]:
-    """Returns what makes the table cells of numbers. One that the column cannot hold (a forged clock below zero) is null there; the
-    JSON record has it."""
+    """Returns the function that makes table cells of numbers. A number that the column cannot hold (a forged clock below zero) is
+    null there; the JSON record has it."""
     # Types of polars are compared in Python: once a column, not once a cell.
     low, high = (0, (1 << 64) - 1) if kind == pl.UInt64 else (-(1 << 63), (1 << 63) - 1)
 
@@ -320,7 +320,7 @@ def number_cell(kind: pl.DataType) -> Callable[[Any], int | None]:
 
 
 def storable(value: str | None) -> str | None:
-    """Text that a table can store: a string with a lone surrogate has no UTF-8 form; it is kept readable as an escape."""
+    """Returns text that a table can store: a lone surrogate, which has no UTF-8 form, becomes a readable escape."""
     if value is None or value.isascii():
         return value
     return value.encode("utf-8", "backslashreplace").decode()

@@ -1,7 +1,7 @@
-"""The one writer of tables: what a view shows as polars DataFrames, CSV and Parquet.
+"""Makes and writes all tables of views: as polars DataFrames, CSV and Parquet.
 
-Records become rows with the columns of their types (`table_schema.py`). Samples and displayed values come by columns: an entry for
-each instance, counter or answer, which is laid out over the rows with numpy. Texts are positions in a list of all distinct ones.
+Records become rows with the columns of their types (`table_schema.py`). Samples and displayed values come as columns: an entry for
+each instance, counter or answer, which numpy lays out over the rows. Texts are positions in a list of all distinct texts.
 """
 
 from __future__ import annotations
@@ -82,19 +82,19 @@ ROWS_AT_ONCE = 131_072
 _INTERVALS_AT_ONCE = 50_000
 # Records that wait until their columns are made: some 6 MB.
 _RECORDS_AT_ONCE = 16_384
-# What a plan says of a row takes 1 KB before it is in columns.
+# A row of a plan takes 1 KB before it is in columns.
 _PLAN_ROWS_AT_ONCE = 4096
 
 
 def table_of(view: View) -> pl.DataFrame:
-    """The main records of a view as columns."""
+    """Returns the main records of a view as one table."""
     # The pieces stay as they are: texts that come again and again are shared there, and would be copied.
     return pl.concat(tables_of(view), rechunk=False)
 
 
 def tables_of(view: View) -> Iterator[pl.DataFrame]:
-    """The main records of a view in pieces, at least one, which may be empty: the values of a long capture may be larger than
-    memory."""
+    """Yields the main records of a view as tables in pieces, at least one, which may be empty. The values of a long capture may be
+    larger than memory."""
     if isinstance(view, Samples):
         return sample_tables(view.chunks())
     if isinstance(view, Counters):
@@ -103,18 +103,18 @@ def tables_of(view: View) -> Iterator[pl.DataFrame]:
 
 
 def calls_table(analysis: Analysis, *, shown: Sequence[int] | None = None) -> pl.DataFrame:
-    """One row a call, of all calls or of those with the numbers `shown`; `*_params` and `*_buffer` are JSON text."""
+    """Makes the table of calls, all or those with the numbers `shown`, one row a call; `*_params` and `*_buffer` are JSON text."""
     numbers = range(1, len(analysis.calls) + 1) if shown is None else shown
     return table_of_records(CallRecord, CallRecords(analysis, for_json=True).records_of(numbers))
 
 
-# What the keys of a call are called in tables that are joined with others.
+# New names of a call's keys in tables that are joined with others.
 KEYS_OF_CALLS = {"number": "call", "auth_logon": "logon"}
 
 
 def structs_of_json(texts: pl.Series) -> pl.Series:
-    """JSON objects as structs of a table column with the fields of all of them. Values of a field that are of no one type are its
-    JSON, or the text that they are. If no object has a field, the type is that of nothing: no file holds structs without fields."""
+    """Converts a table column of JSON objects to structs with the fields of all of them. A field with values of several types has
+    JSON or plain text. If no object has a field, the type is Null: no file holds structs without fields."""
     rows = [None if text is None else decoded(text) for text in texts]
     fields = {
         name: _one_type(name, [None if row is None else row.get(name) for row in rows])
@@ -141,26 +141,26 @@ def _one_type(name: str, values: Sequence[Any]) -> pl.Series:
 
 
 def problems_table(analysis: Analysis) -> pl.DataFrame:
-    """The table of problems: one row for each thing that could not be read, of the calls that are shown."""
+    """Makes the table of problems: one row for each thing that could not be read in the shown calls."""
     facts = analysis.capture
     return table_of_records(ProblemRecord, (problem_record(one, facts) for one in shown_problems(analysis)))
 
 
 def logons_table(analysis: Analysis) -> pl.DataFrame:
-    """The table of logons: one row a logon, of the sessions and calls that are shown."""
+    """Makes the table of logons: one row a logon of the shown sessions and calls."""
     facts = analysis.capture
     return table_of_records(LogonRecord, (logon_record(one, facts) for one in analysis.shown_logons))
 
 
 def write_csv(view: View, out: BinaryIO, columns: Sequence[str] = (), *, raw_cells: bool) -> None:
-    """Writes the table of a view as CSV with a header; `columns` and `raw_cells` as for `formats.write.write`."""
+    """Writes the table of a view as CSV with a header; `columns` and `raw_cells` as for `view_writer.write`."""
     for number, table in enumerate(_only(tables_of(view), columns)):
         flat = _flat(table) if raw_cells else safe_cells(_flat(table))
         out.write(flat.write_csv(include_header=number == 0).encode())
 
 
 def _only(tables: Iterable[pl.DataFrame], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """The tables with these columns only, in this order; with all where none is named. Raises `InputError` for one that is none."""
+    """Yields the tables with these columns in this order (none named: all). Raises `InputError` for an unknown column."""
     for table in tables:
         if unknown := [name for name in columns if name not in table.columns]:
             raise InputError(f"the table has no column {unknown[0]}", hint=f"It has {', '.join(table.columns)}.")
@@ -168,7 +168,7 @@ def _only(tables: Iterable[pl.DataFrame], columns: Sequence[str]) -> Iterator[pl
 
 
 def _flat(table: pl.DataFrame) -> pl.DataFrame:
-    """Makes a table flat for CSV, which has no lists: they become JSON text. Categories are text, durations nanoseconds."""
+    """Flattens a table for CSV: lists become JSON text, categories text, durations nanoseconds."""
     nested = [
         pl.Series(name, [json_ready(value) for value in table[name].to_list()], dtype=pl.String)
         for name, kind in table.schema.items()
@@ -182,7 +182,7 @@ def _flat(table: pl.DataFrame) -> pl.DataFrame:
 def write_parquet(
     view: View, out: BinaryIO, columns: Sequence[str] = (), metadata: dict[str, str] | None = None
 ) -> None:
-    """Writes the table of a view as one Parquet file, with `metadata` in its footer; `columns` as for `formats.write.write`."""
+    """Writes the table of a view as one Parquet file, with `metadata` in its footer; `columns` as for `view_writer.write`."""
     pieces = _only(tables_of(view), columns)
     if isinstance(view, Samples | Counters):
         write_pieces(pieces, out, metadata)
@@ -191,7 +191,7 @@ def write_parquet(
 
 
 def write_pieces(tables: Iterator[pl.DataFrame], out: BinaryIO, metadata: dict[str, str] | None = None) -> None:
-    """Writes pieces of a table of one schema, at least one, as one Parquet file, a row group at a time."""
+    """Writes tables of one schema, at least one, to one Parquet file, a row group at a time."""
     ours: list[Exception] = []
     first = next(tables)
 
@@ -223,7 +223,7 @@ def _whole(view: View) -> pl.DataFrame:
 
 
 def kinds_of(view: View | StreamedTimeline) -> tuple[type[Record], ...]:
-    """The types of the records in a view's table. Where a view has one main type, the table is of that."""
+    """Returns the types of the records in a view's table: only the main type, if the view has one."""
     if isinstance(view, Decode) and view.samples:
         return (SampleRecord,)
     if isinstance(view, Counters):
@@ -257,7 +257,7 @@ _KINDS: Mapping[type, tuple[type[Record], ...]] = {
 
 
 def _matrix(view: MatrixView) -> pl.DataFrame:
-    """The table of the audit's matrix: a column for each capture, and so the one table whose columns depend on the captures."""
+    """Makes the table of the audit's matrix, a column for each capture: the only table whose columns depend on captures."""
     rows = [
         {
             "requirement": requirement,
@@ -279,7 +279,7 @@ def _is_text(kind: Any) -> bool:
 
 
 class _ColumnTexts:
-    """The texts of one table column by their positions; those seen once are not looked at again. Position 0 is no text."""
+    """Numbers the distinct texts of one table column, each looked at once. Position 0 is no text."""
 
     def __init__(self, kind: Any) -> None:
         self._kind = kind
@@ -295,7 +295,7 @@ class _ColumnTexts:
         return number
 
     def positions(self, texts: Sequence[str | None]) -> list[int]:
-        """The positions of many texts of a table column, which are often the same."""
+        """Returns the positions of many texts of a table column, which are often the same."""
         if texts.count(texts[0]) == len(texts):
             return [self.position(texts[0])] * len(texts)
         return [self.position(text) for text in texts]
@@ -304,7 +304,7 @@ class _ColumnTexts:
         return self._known().gather(positions)
 
     def same(self, position: int, count: int) -> pl.Series:
-        """One text of a table column again and again."""
+        """Returns a table column that repeats one text."""
         return self._known().new_from_index(position, count)
 
     def _known(self) -> pl.Series:
@@ -314,9 +314,9 @@ class _ColumnTexts:
 
 
 class _Entries(Struct, frozen=True, eq=False):
-    """The entries that a table column is laid out of: a number each, or the position of a text; where `absent`, nothing (None:
-    nowhere). `only` is the one entry where all are the same, and whether it is absent. They are of instances (`by_row`), else of
-    counters."""
+    """The entries that a table column is laid out from: numbers, or positions of texts. `absent` marks entries without a value
+    (None: no such entry). If all entries are the same, `only` is that entry and whether it is absent. They belong to instances
+    (`by_row`), else to counters."""
 
     entries: npt.NDArray[np.int64]
     absent: npt.NDArray[np.bool_] | None
@@ -325,7 +325,7 @@ class _Entries(Struct, frozen=True, eq=False):
 
     @classmethod
     def entries_of(cls, values: Sequence[Any], texts: _ColumnTexts | None, *, by_row: bool = False) -> _Entries:
-        """The entries of a column of the table for these cells."""
+        """Makes the entries of a table column from these cells."""
         if texts is not None:
             entries, absent = np.array(texts.positions(values), np.int64), None
         else:
@@ -335,7 +335,7 @@ class _Entries(Struct, frozen=True, eq=False):
 
     @classmethod
     def joined(cls, pieces: Sequence[_Entries]) -> _Entries:
-        """The entries of several sequences of cells of one column of counters, one behind the other."""
+        """Joins the entries of several sequences of counters' cells in one table column."""
         if len(pieces) == 1:
             return pieces[0]
         absent = [np.zeros(len(one.entries), np.bool_) if one.absent is None else one.absent for one in pieces]
@@ -357,7 +357,7 @@ def _laid_out(
     entries: npt.NDArray[np.int64],
     absent: npt.NDArray[np.bool_] | None,
 ) -> pl.Series:
-    """A table column of rows that each have an entry."""
+    """Makes a table column from one entry for each row."""
     if texts is not None:
         return texts.taken(entries).alias(name)
     series = pl.Series(name, entries).cast(kind)
@@ -365,7 +365,7 @@ def _laid_out(
 
 
 def _same(name: str, kind: Any, texts: _ColumnTexts | None, only: tuple[int, bool], count: int) -> pl.Series:
-    """A table column whose rows have all the same entry."""
+    """Makes a table column whose rows all have the same entry."""
     entry, is_absent = only
     if texts is not None:
         return texts.same(entry, count).alias(name)
@@ -380,7 +380,7 @@ def _texts_of(schema: Mapping[str, Any]) -> dict[str, _ColumnTexts]:
 
 
 def sample_tables(items: Iterable[SampleChunk | SampleRecord]) -> Iterator[pl.DataFrame]:
-    """Tables of samples of about `ROWS_AT_ONCE` rows; at least one, which may be empty."""
+    """Yields tables of samples of about `ROWS_AT_ONCE` rows; at least one, which may be empty."""
     made = 0
     tables = _Samples()
     waiting: list[SampleChunk | SampleRecord] = []
@@ -412,7 +412,7 @@ def sample_tables(items: Iterable[SampleChunk | SampleRecord]) -> Iterator[pl.Da
 
 
 def _cut(chunk: SampleChunk) -> Iterator[SampleChunk]:
-    """Cuts a chunk of samples to pieces of whole rows where it is large."""
+    """Cuts a large chunk of samples into pieces of whole rows."""
     part, width = chunk.part, len(chunk.part.columns)
     if part.rows is None or len(part) <= ROWS_AT_ONCE:
         yield chunk
@@ -424,13 +424,13 @@ def _cut(chunk: SampleChunk) -> Iterator[SampleChunk]:
 
 
 class _Samples:
-    """Makes tables of samples; texts seen once are not looked at again."""
+    """Makes tables of samples; looks at each distinct text once."""
 
     def __init__(self) -> None:
         self._texts = _texts_of(table_schema(SampleRecord))
 
     def table_of(self, items: Sequence[SampleChunk | SampleRecord]) -> pl.DataFrame:
-        """One table of chunks and records of samples, in order."""
+        """Makes one table of chunks and records of samples, in order."""
         tables: list[pl.DataFrame] = []
         at = 0
         while at < len(items):
@@ -464,7 +464,7 @@ class _Samples:
         return pl.DataFrame(series)
 
     def _columns(self, part: ChunkPart) -> dict[str, _Entries]:
-        """The table columns of a part of samples, made once."""
+        """Returns the table columns of a part of samples, made once."""
         known: dict[str, _Entries] | None = part.made.get("table")
         if known is None:
             records = [dict(cells_of(SampleRecord, record)) for record in part.columns]
@@ -481,7 +481,7 @@ class _Samples:
         return known
 
     def _over(self, column: Column, chunks: Sequence[SampleChunk], found: Sequence[_Entries]) -> pl.Series:
-        """A table column that every chunk of samples has in its own entries."""
+        """Makes a table column of samples from each chunk's entries."""
         name, kind, texts = column.name, column.kind, self._texts.get(column.name)
         only = {one.only for one in found}
         if len(only) == 1 and (same := only.pop()) is not None:
@@ -498,15 +498,14 @@ class _Samples:
 
 
 def _over_part(entries: npt.NDArray[Any], of: _Entries, part: ChunkPart) -> npt.NDArray[Any]:
-    """Entries of samples of a part for each of its rows: those of instances again and again, or those of counters one after the
-    other."""
+    """Lays out the entries of a part of samples over its rows: repeats those of instances, and those of counters in turn."""
     if of.by_row:
         return np.repeat(entries, len(part.columns))
     return np.tile(entries, len(part.rows)) if part.rows is not None else entries
 
 
 def _sample_values(name: str, chunks: Sequence[SampleChunk]) -> pl.Series:
-    """The table column of the sample values themselves, or of those of their bases."""
+    """Makes the table column of the samples' raw values, or of their base values."""
     parts = [chunk.values if name == "raw" else _bases(chunk) for chunk in chunks]
     series = pl.Series(name, np.concatenate(parts), dtype=pl.UInt64)
     lacking = [
@@ -526,7 +525,7 @@ def _base_columns(chunk: SampleChunk) -> Sequence[int | None]:
 
 
 def _bases(chunk: SampleChunk) -> npt.NDArray[np.uint64]:
-    """For each sample value in a table that of its base; of those that have none, any."""
+    """Returns the base value of each sample in a table; any value for samples without a base."""
     columns = [base if base is not None else 0 for base in _base_columns(chunk)]
     return chunk.values.reshape(-1, len(columns))[:, columns].reshape(-1)
 
@@ -555,7 +554,7 @@ Places = npt.NDArray[np.int64]
 
 
 class _Readings:
-    """Makes tables of batches of counter readings."""
+    """Makes tables from batches of counter readings."""
 
     def __init__(self, *, exact: bool) -> None:
         self._schema = reading_schema(exact=exact)
@@ -572,7 +571,7 @@ class _Readings:
         return pl.DataFrame(columns)
 
     def _columns(self, plan: ValuePlan, schema: Mapping[str, Any]) -> dict[str, _Entries]:
-        """The table columns of a plan of readings, made once."""
+        """Returns the table columns of a plan of readings, made once."""
         known: dict[str, _Entries] | None = plan.made.get("table")
         if known is None:
             pieces: dict[str, list[_Entries]] = {name: [] for name in schema}
@@ -587,7 +586,7 @@ class _Readings:
     def _over(
         self, name: str, kind: Any, known: Sequence[tuple[dict[str, _Entries], Places]], batch: Batch
     ) -> pl.Series:
-        """A table column that every plan of readings has in its own entries."""
+        """Makes a table column of readings from each plan's entries."""
         found, texts = [columns[name] for columns, _ in known], self._texts.get(name)
         only = found[0].only
         if only is not None and all(one.only == only for one in found):
@@ -603,7 +602,7 @@ class _Readings:
         return _laid_out(name, kind, texts, entries, lacking if lacking.any() else None)
 
     def _of_answers(self, batch: Batch) -> dict[str, pl.Series]:
-        """The table columns that are the same for all readings of an answer."""
+        """Makes the table columns that are the same for all readings of an answer."""
         answers = batch.answers
 
         def over(values: Sequence[Any], kind: Any) -> pl.Series:
@@ -631,12 +630,12 @@ class _Readings:
 
 
 def _cells(values: list[Any], kind: Any) -> list[Any]:
-    """Table cells of readings: numbers that their column can hold, None for others; texts stay."""
+    """Returns the table cells of readings: None for numbers that their column cannot hold; texts stay."""
     return values if _is_text(kind) else list(map(number_cell(kind), values))
 
 
 def _plan_row(plan: ValuePlan, place: int) -> dict[str, Any]:
-    """What a row of a plan says of readings in every answer, for the table."""
+    """Returns the table cells of a reading that are the same in every answer of its plan."""
     series, sample = plan.series[place], plan.samples[place]
     row: dict[str, Any] = {"counter_type": series.counter_type, "counter_name": series.counters[0]}
     if sample is None:
@@ -663,7 +662,7 @@ def _plan_row(plan: ValuePlan, place: int) -> dict[str, Any]:
 
 
 def _of_values(batch: Batch, schema: Mapping[str, Any]) -> dict[str, pl.Series]:
-    """The table columns that differ from reading to reading."""
+    """Makes the table columns that differ from reading to reading."""
     none = pl.Series(batch.why != 0)
     no_pair = pl.Series(batch.previous_call == 0)
     texts = _texts(batch)
@@ -695,13 +694,13 @@ def _picked(values: Sequence[Any], kind: Any, positions: npt.NDArray[Any]) -> pl
 
 
 def _sparse(values: Mapping[int, Any], kind: Any, batch: Batch) -> pl.Series:
-    """A table column that has few values, by their rows."""
+    """Makes a table column with few values, given by row."""
     series = pl.Series([None], dtype=kind).new_from_index(0, len(batch))
     return series.scatter(list(values), list(values.values())) if values else series
 
 
 def _texts(batch: Batch) -> dict[int, str | None]:
-    """The raw values of readings that are no numbers, by their rows of the table."""
+    """Returns the raw values of readings that are texts, by their rows of the table."""
     texts: dict[int, str | None] = {}
     if not any(answer.texts for answer in batch.answers):
         return texts
@@ -714,7 +713,7 @@ def _texts(batch: Batch) -> dict[int, str | None]:
 
 
 def _raw(batch: Batch, texts: dict[int, str | None]) -> pl.Series:
-    """The table column of raw counter values that are numbers."""
+    """Makes the table column of raw counter values that are numbers."""
     absent = np.zeros(len(batch), np.bool_)
     for plan, rows in batch.plans:
         absent[rows] = (plan.is_error | (plan.at < 0))[batch.place[rows]]
@@ -724,7 +723,7 @@ def _raw(batch: Batch, texts: dict[int, str | None]) -> pl.Series:
 
 
 def _exact(batch: Batch) -> pl.Series:
-    """The table column of displayed values as fractions in lowest terms."""
+    """Makes the table column of displayed values as fractions in lowest terms."""
     divisor = np.gcd(batch.numerator, batch.denominator)
     parts = pl.DataFrame({"n": batch.numerator // divisor, "d": batch.denominator // divisor})
     texts = parts.select(pl.format("{}/{}", "n", "d")).to_series()
@@ -736,7 +735,7 @@ def _exact(batch: Batch) -> pl.Series:
 
 
 def _by_series(batch: Batch, of: str, make: Any) -> npt.NDArray[np.int64]:
-    """A number of the series of each row of the table."""
+    """Returns a number of its series for each row of the table; `make` computes it once a series."""
     out = np.empty(len(batch), np.int64)
     for plan, rows in batch.plans:
         if (entries := plan.made.get(of)) is None:
@@ -746,7 +745,7 @@ def _by_series(batch: Batch, of: str, make: Any) -> npt.NDArray[np.int64]:
 
 
 def _scaled(batch: Batch, value: pl.Series) -> pl.Series:
-    """The table column of values times ten to the power of DefaultScale."""
+    """Makes the table column of values times ten to the power of DefaultScale."""
     scales = _by_series(batch, "scale", lambda series: max(-(1 << 40), min(series.scale, 1 << 40)))
     rows = np.flatnonzero((scales != 0) & (batch.why == 0)).tolist()
     if not rows:

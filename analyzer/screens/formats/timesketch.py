@@ -1,4 +1,4 @@
-"""Entries in, JSON Lines for Timesketch out: `message`, `datetime` and `timestamp_desc` are what it demands of each line.
+"""Writes exported entries as JSON Lines for Timesketch, which demands `message`, `datetime` and `timestamp_desc` in each line.
 
 The other keys are flat, as Timesketch searches them; `timestamp` counts microseconds, `data_type` is named as plaso does.
 """
@@ -13,12 +13,12 @@ from analyzer.core.times import iso_time
 from analyzer.screens.views.exported_entries import Entry
 
 Document = dict[str, Any]
-# What the time is of, in plaso's words where it has some.
+# The kind of a time, in plaso's words if it has some.
 _START, _END, _RECORDED = "Start Time", "End Time", "Recorded Time"
 
 
 def timesketch_lines(entries: Iterable[Entry]) -> Iterator[bytes]:
-    """Entries for Timesketch, one JSON line an entry; a session has one for its beginning and one for its end."""
+    """Yields one JSON line for Timesketch for each exported entry; for a session one for its beginning and one for its end."""
     for entry in entries:
         if entry.kind == "session" and entry.end_ns is not None and entry.end_ns > entry.time_ns:
             yield _line(entry, entry.time_ns, _START)
@@ -48,8 +48,8 @@ def _line(entry: Entry, time_ns: int, what: str) -> bytes:
 
 
 def _flat(record: Document, before: str = "") -> Iterator[tuple[str, Any]]:
-    """A record made flat for Timesketch: keys and values; those of an object with its name before them. What is not known is left
-    out."""
+    """Flattens a record for Timesketch: yields keys and values, with an object's name before its keys. Leaves out unknown
+    values."""
     for name, value in record.items():
         if not before and name in _OTHERWISE:
             continue
@@ -59,5 +59,5 @@ def _flat(record: Document, before: str = "") -> Iterator[tuple[str, Any]]:
             yield f"{before}{name}", value
 
 
-# What stands in other keys already; `tag` is Timesketch's own.
+# Keys of the record that other keys already have; `tag` is Timesketch's own.
 _OTHERWISE = frozenset(("record", "message", "time", "time_ns", "client", "server", "tag"))

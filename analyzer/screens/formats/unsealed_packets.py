@@ -1,9 +1,9 @@
-"""Calls in, packets out: unsealed DCERPC over TCP as it would have been captured without encryption and segmentation.
+"""Writes calls as packets: unsealed DCERPC over TCP, as it would have been captured without encryption and segmentation.
 
-Addresses, ports and times are the captured ones. TCP is made new (RFC 9293), a PDU a packet where it fits. What came over a named
-pipe lies in FSCTL_PIPE_TRANSCEIVE requests and responses of SMB2 ([MS-SMB2] sections 2.2.31 and 2.2.32), for on port 445 nothing
-else is read as DCERPC. The tree and the open before them carry the names. Binds ([C706] section 12.6.4.3) are made from what the
-calls say of their interface. Messages that stayed sealed are written as they were captured, with their trailer.
+Addresses, ports and times are the captured ones. TCP is made new (RFC 9293), one packet a PDU if it fits. PDUs of a named pipe lie
+in FSCTL_PIPE_TRANSCEIVE requests and responses of SMB2 ([MS-SMB2] sections 2.2.31 and 2.2.32), since programs read DCERPC on port
+445 only there. A tree connect and an open before them carry the names. Binds ([C706] section 12.6.4.3) are made from what the calls
+say of their interface. Messages that stayed sealed are written as they were captured, with their trailer.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ LINKTYPE_RAW = 101
 _MOST_PAYLOAD = 65_000
 # frag_length has 16 bits; stubs are cut at multiples of 8 ([MS-RPCE] section 2.2.2.1).
 _MOST_STUB = 64_000
-# What an end offers to receive.
+# The largest fragment that each end offers to receive.
 _MOST_FRAGMENT = 65_528
-# Of these, both messages that there are, are whole.
+# States of calls whose captured messages are whole.
 _WHOLE = ("complete", "request-only", "response-only")
 _TREE_CONNECT, _CREATE, _IOCTL = 3, 5, 11
 _FSCTL_PIPE_TRANSCEIVE = 0x0011C017
@@ -42,7 +42,7 @@ _NAMED_FRAMES = 8
 
 
 class IpPacket(Struct, frozen=True):
-    """An IP packet of the unsealed conversation: when it was captured, its bytes, and what it is."""
+    """An IP packet of the unsealed conversation: its time, its bytes, and a comment."""
 
     time_ns: int
     data: bytes
@@ -50,7 +50,7 @@ class IpPacket(Struct, frozen=True):
 
 
 class Unwritten(Struct):
-    """What of the calls is not in the unsealed packets: messages longer than are kept, and those that stayed sealed."""
+    """Counts what the unsealed packets lack: messages longer than are kept, and those that stayed sealed."""
 
     dropped: int = 0
     sealed: int = 0
@@ -64,7 +64,7 @@ def write_conversation(
     names: Mapping[str, Iterable[str]],
     unwritten: Unwritten | None = None,
 ) -> int:
-    """Writes the unsealed packets of calls as a pcapng file, with the names of the addresses; how many there are."""
+    """Writes the unsealed packets of calls as a pcapng file, with the names of the addresses; returns their number."""
     from importlib.metadata import version
 
     comment = f"decrypted from {', '.join(files)}: TCP, SMB2 headers and binds are made anew"
@@ -79,7 +79,7 @@ def write_conversation(
 def packets_of(
     calls: Iterable[tuple[int, Call]], files: Sequence[str], unwritten: Unwritten | None = None
 ) -> Iterator[IpPacket]:
-    """The unsealed packets of calls with their numbers, by time. What cannot be written is counted in `unwritten`."""
+    """Yields the unsealed packets of numbered calls, by time. Counts what cannot be written in `unwritten`."""
     count = unwritten if unwritten is not None else Unwritten()
     messages: list[tuple[int, int, int, Call]] = []
     for number, call in calls:
@@ -115,8 +115,8 @@ def packets_of(
 
 
 def _pdus(call: Call, side: Side) -> list[bytes]:
-    """The unsealed PDUs of one message: cut anew where the stub is whole, else those there are, unsealed as far as that could be
-    done."""
+    """Returns the unsealed PDUs of one message: cut anew if the stub is whole, else the captured ones, unsealed as far as
+    possible."""
     if not side.pdus:
         return []
     first, stub = side.pdus[0], side.stub
@@ -139,7 +139,7 @@ def _cut(head: bytes, stub: bytes) -> Iterator[bytes]:
 
 
 def _pdu(head: bytes, stub: bytes, hint: int | None, flags: int) -> bytes:
-    """Makes a PDU without authentication: `head` up to the stub with its lengths made right."""
+    """Makes an unsealed PDU without authentication from its head, with corrected lengths, and its stub."""
     order = "<" if head[4] & 0x10 else ">"
     out = bytearray(head + stub)
     out[3] = flags
@@ -150,7 +150,7 @@ def _pdu(head: bytes, stub: bytes, hint: int | None, flags: int) -> bytes:
 
 
 def _comment(number: int, call: Call, side: Side, name: SideName, files: Sequence[str]) -> str:
-    """The comment on an unsealed packet: what it is, and the frames it was made from."""
+    """Returns the comment on an unsealed packet: what it is, and the frames it was made from."""
     sealed = side.missing is Missing.SEALED
     state = (
         "as captured, still sealed"
@@ -163,7 +163,7 @@ def _comment(number: int, call: Call, side: Side, name: SideName, files: Sequenc
 
 
 def frames_in_words(frames: Sequence[int], files: Sequence[str]) -> str:
-    """The frames of an unsealed packet in words: `frames 3, 4 of a.pcap`; of several files, one after the other."""
+    """Lists the frames of an unsealed packet: `frames 3, 4 of a.pcap`, file after file."""
     by_file: dict[int, list[int]] = {}
     for frame in frames:
         by_file.setdefault(file_of(frame), []).append(number_of(frame))
@@ -180,7 +180,7 @@ def _numbers(numbers: Sequence[int]) -> str:
 
 
 class _Connection:
-    """One connection of the written capture: sequence numbers of both ends, and what of SMB and DCERPC has been set up on it."""
+    """One TCP connection of the unsealed packets: sequence numbers of both ends, and its SMB trees, pipes and DCERPC contexts."""
 
     def __init__(self, client: Endpoint, server: Endpoint) -> None:
         self._ends = (client.ip, client.port), (server.ip, server.port)
@@ -212,7 +212,7 @@ class _Connection:
             self._sequence[not from_client] += len(part)
 
     def bound(self, call: Call, time_ns: int) -> Iterator[IpPacket]:
-        """The packets of the bind of a call's context, written before its first use."""
+        """Yields the packets of the bind of a call's context, before its first use."""
         contexts = self._contexts.get(call.channel)
         is_first = contexts is None
         if contexts is None:
@@ -236,7 +236,7 @@ class _Connection:
     def transceive(
         self, call: Call, number: int, from_client: bool, data: bytes, time_ns: int, comment: str
     ) -> Iterator[IpPacket]:
-        """The packets of PDUs in an FSCTL_PIPE_TRANSCEIVE ([MS-SMB2] sections 2.2.31 and 2.2.32)."""
+        """Yields the packets of PDUs in an FSCTL_PIPE_TRANSCEIVE ([MS-SMB2] sections 2.2.31 and 2.2.32)."""
         if from_client:
             self._waiting[number] = message_id = self._next_id()
             body = struct.pack(
@@ -255,7 +255,7 @@ class _Connection:
                 0,
             )
         else:
-            # Without its request, a response answers none.
+            # A response without a captured request gets a MessageId of its own.
             message_id = self._waiting.pop(number, 0) or self._next_id()
             body = struct.pack(
                 "<HHI16sIIIIII", 49, 0, _FSCTL_PIPE_TRANSCEIVE, _file_id(call), 112, 0, 112, len(data), 0, 0
@@ -263,7 +263,7 @@ class _Connection:
         yield from self._smb2(call, _IOCTL, message_id, from_client, body + data, time_ns, comment)
 
     def _pipe_opened(self, call: Call, time_ns: int) -> Iterator[IpPacket]:
-        """The packets that connect the tree, if it is not yet, and open the pipe of a call."""
+        """Yields the packets that connect the tree, once for each session, and open the pipe of a call."""
         session = _session_id(call)
         if session not in self._trees:
             self._trees[session] = len(self._trees) + 1
@@ -288,7 +288,7 @@ class _Connection:
     def _smb2(
         self, call: Call, command: int, message_id: int, from_client: bool, body: bytes, time_ns: int, comment: str
     ) -> Iterator[IpPacket]:
-        """The packets of one SMB2 message behind its Direct TCP header ([MS-SMB2] sections 2.1 and 2.2.1.2)."""
+        """Yields the packets of one SMB2 message after its Direct TCP header ([MS-SMB2] sections 2.1 and 2.2.1.2)."""
         session = _session_id(call)
         tree = 0 if command == _TREE_CONNECT and from_client else self._trees[session]
         head = struct.pack(
@@ -310,7 +310,7 @@ class _Connection:
         yield from self.send(from_client, len(message).to_bytes(4, "big") + message, time_ns, comment)
 
     def _way(self, from_client: bool) -> tuple[tuple[str, int], tuple[str, int]]:
-        """The ends of a written TCP connection: who sends, and to whom."""
+        """Returns sender and receiver of a packet on this connection."""
         return self._ends if from_client else self._ends[::-1]
 
     def _next_id(self) -> int:
@@ -323,13 +323,13 @@ def _session_id(call: Call) -> int:
 
 
 def _file_id(call: Call) -> bytes:
-    """The FileId of a pipe's open in the written packets: the number of its channel, which is unique in the capture."""
+    """Returns the FileId of a pipe's open in the unsealed packets: the number of its channel, which is unique in the capture."""
     return struct.pack("<QQ", call.channel + 1, call.channel + 1)
 
 
 def _bind(call: Call, *, is_first: bool) -> bytes:
-    """Makes a bind, or an alter_context where it is not the first, of one context with the transfer syntax that was agreed on
-    ([C706] sections 12.6.4.3 and 12.6.4.1)."""
+    """Makes a bind, or an alter_context if it is not the first, of one context with the agreed transfer syntax ([C706] sections
+    12.6.4.3 and 12.6.4.1)."""
     assert call.interface.uuid is not None
     major, _, minor = (call.interface.version or "1.0").partition(".")
     interface = dcerpc.syntax(call.interface.uuid, int(major), int(minor or 0))
@@ -338,7 +338,7 @@ def _bind(call: Call, *, is_first: bool) -> bytes:
 
 
 def _bind_answer(call: Call, *, is_first: bool) -> bytes:
-    """Makes the answer to a bind or alter_context ([C706] sections 12.6.4.4 and 12.6.4.2) that accepts."""
+    """Makes the answer that accepts a bind or alter_context ([C706] sections 12.6.4.4 and 12.6.4.2)."""
     name = b"".join((b"\\PIPE\\", (call.pipe or "").encode("ascii", "replace"), b"\0")) if call.pipe else b"\0"
     body = dcerpc.bind_ack_body([(0, 0, _transfer(call))], name, most=_MOST_FRAGMENT, group=1)
     return dcerpc.pdu(dcerpc.BIND_ACK if is_first else dcerpc.ALTER_RESP, body, call_id=call.call_id)

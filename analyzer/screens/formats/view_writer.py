@@ -36,9 +36,9 @@ def write(
     """Writes a view as `text`, `jsonl`, `json`, `csv` or `parquet`; calls, sessions and findings also as `timesketch`, `ecs` or
     `zeek`.
 
-    `columns` are those of tables and the keys of JSON, all where none is named. `raw_cells` leaves the cells of CSV as they are,
-    whatever a terminal or a spreadsheet would make of them. `evidence` is the first record of JSON, a comment before CSV, metadata
-    of Parquet, and the last lines of text, which a `pager` shows on terminals.
+    `columns` are those of tables and the keys of JSON; none means all. `raw_cells` leaves the cells of CSV as they are, whatever a
+    terminal or a spreadsheet would make of them. `evidence` is the first record of JSON, a comment before CSV, metadata of Parquet,
+    and the last lines of text, which a `pager` shows on terminals.
     """
     destination = destination.sparing(view.inputs())
     if form == "text":
@@ -90,7 +90,7 @@ def write_streamed(
     columns: Sequence[str] = (),
     evidence: Callable[[], EvidenceRecord | None],
 ) -> None:
-    """Writes a view while it is made, as `text` or `jsonl`; `evidence` comes last, when everything was read."""
+    """Writes a view as `text` or `jsonl` while it is made; `evidence` comes last, when everything was read."""
     destination = destination.sparing(view.inputs())
     if form == "text":
         write_markup(lambda width: _with_evidence(view.lines(width), evidence), destination, at_once=True)
@@ -108,7 +108,7 @@ def write_streamed(
 
 
 def lines_for_others(view: Entries, form: str) -> Iterator[bytes]:
-    """Calls, sessions or findings as lines for programs of others (Timesketch, ECS, Zeek)."""
+    """Yields calls, sessions or findings as lines for other programs (Timesketch, ECS, Zeek)."""
     from analyzer.screens.views.exported_entries import entries, kind_of
 
     if form == "timesketch":
@@ -126,7 +126,7 @@ def lines_for_others(view: Entries, form: str) -> Iterator[bytes]:
 
 
 def _text(view: View, width: int | None) -> Iterator[str]:
-    """The text lines of a view, the first of which says whether names are pseudonyms."""
+    """Yields the text lines of a view; the first says so if names are pseudonyms."""
     if isinstance(view, OfCapture) and view.analysis.capture.redacted:
         from analyzer.screens.viewmodel.call_summary_words import REDACTED
         from analyzer.screens.views.text_report import folded, styled
@@ -145,7 +145,7 @@ def _with_evidence(lines: Iterable[str], evidence: Callable[[], EvidenceRecord |
 
 
 def json_lines(view: View) -> Iterator[bytes]:
-    """The records of a view as JSON, each with a newline; any number of lines at a time, or a long one in pieces."""
+    """Yields the records of a view as JSON Lines, several lines at a time, or a long line in pieces."""
     if isinstance(view, Timeline):
         from analyzer.screens.formats.call_json_lines import call_lines
 

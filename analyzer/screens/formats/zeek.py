@@ -1,4 +1,4 @@
-"""Entries in, a log in Zeek's ASCII form out: calls as in dce_rpc.log, sessions, findings as in notice.log.
+"""Writes exported entries as logs in Zeek's ASCII form: calls as in dce_rpc.log, sessions, findings as in notice.log.
 
 The first columns of each log are Zeek's own, with its names and types; ours follow. `uid` is made of the ends of the connection.
 """
@@ -29,7 +29,7 @@ class _ZeekColumn(Struct, frozen=True):
 
 
 def _key(*path: str) -> Callable[[Entry], Any]:
-    """A value of the record for Zeek's log, None where something on the way is not there."""
+    """Returns a function that reads a value of the record for Zeek's log, None if a key on the path is absent."""
 
     def value(entry: Entry) -> Any:
         found: Any = entry.record
@@ -126,7 +126,7 @@ _LOGS: dict[EntryKind, tuple[str, tuple[_ZeekColumn, ...]]] = {
 def zeek_lines(
     kind: EntryKind, entries: Iterable[Entry], begun_ns: int | None, ended_ns: int | None
 ) -> Iterator[bytes]:
-    """The lines of a log of Zeek; `#open` and `#close` have the times of the capture."""
+    """Yields the lines of a Zeek log; `#open` and `#close` have the times of the capture."""
     path, columns = _LOGS[kind]
     head = (
         ("#separator \\x09",),
@@ -154,7 +154,7 @@ def _day(time_ns: int | None) -> str:
 
 
 def _written(kind: str, value: Any) -> str:
-    """A value as Zeek's ASCII writer has it."""
+    """Writes a value of a log as Zeek's ASCII writer does."""
     if value is None:
         return _UNSET
     if kind.startswith("vector["):
@@ -169,8 +169,8 @@ def _written(kind: str, value: Any) -> str:
 
 
 def _text(text: str, special: str) -> str:
-    """Text in Zeek's log: separators and what does not print as `\\xHH`; so is the first character of what would be taken for no
-    value."""
+    """Escapes text for Zeek's log: separators and unprintable characters become `\\xHH`, and so does the first character of a text
+    that would read as no value."""
     out = "".join(
         "\\\\" if letter == "\\" else _escaped(letter) if letter in special or not letter.isprintable() else letter
         for letter in text
@@ -194,7 +194,7 @@ def _uid(client: Endpoint | None, server: Endpoint | None) -> str | None:
 
 
 def _named_pipe(entry: Entry) -> str | None:
-    """The pipe of an entry for dce_rpc.log; over TCP the port, which is what the secondary address of a bind_ack names there."""
+    """Returns the pipe of an entry for dce_rpc.log; over TCP the port, as the secondary address of a bind_ack names it."""
     if entry.record["transport"] == "ncacn_np":
         pipe = entry.record["pipe"]
         return f"\\PIPE\\{pipe}" if pipe is not None else None

@@ -1,4 +1,4 @@
-"""What `import analyzer as pcq` offers: reading captures, cases, tables, parts, charts."""
+"""The notebook interface, `import analyzer as pcq`: reads captures and cases, gives tables, parts and charts."""
 
 from analyzer.screens.notebook.notebook_baseline import write_baseline as write_baseline
 from analyzer.screens.notebook.notebook_capture import CallDocument as CallDocument

@@ -1,4 +1,4 @@
-"""Pictures of a capture (altair): calls over time, formatted values, response times, polls. Each is a chart to be changed."""
+"""Charts of a capture for notebooks (altair): calls over time, formatted values, response times, polls. Users can change them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # More marks than these are neither distinguished nor drawn smoothly; of more, every n-th is drawn and the title says so.
 MOST_MARKS = 20_000
 _WIDTH = 640
-# Of times with milliseconds, which stand beside each other in this width.
+# Labels of times with milliseconds that fit beside each other in this width.
 _MOST_LABELS = 6
 _MINUTE = 60_000
 
@@ -34,8 +34,8 @@ class Plots:
         self._capture = capture
 
     def timeline(self) -> alt.Chart:
-        """A chart of calls, each a mark: when (UTC), through which handle (else by which method), in the colour of what became of
-        it. Raises nothing of its own; without calls the chart is empty.
+        """Returns a chart of calls, one mark a call: its time (UTC), its handle or else its method, its outcome as colour. Raises
+        nothing of its own; without calls the chart is empty.
 
             cap.plot.timeline()
         """
@@ -74,9 +74,9 @@ class Plots:
         )
 
     def counters(self, *paths: str, interval: Any = None) -> alt.LayerChart:
-        """Formatted values over time, a line a series. A line ends where values end; crosses mark readings that a reset, a lost
-        answer or a damaged value left without one, and say why. Values are in the units of their counters. Paths and interval as
-        for `Capture.counters`. Raises `InputError` for a path that means nothing here, and where there is nothing to draw.
+        """Returns a chart of formatted values over time, one line a series. A line ends where values end. Crosses mark readings
+        without a value after a reset, a lost answer or damage, and say why. Values are in the units of their counters. Paths and
+        interval as for `Capture.counters`. Raises `InputError` for a path that means nothing here, and if there is nothing to draw.
 
             cap.plot.counters(r"\\Processor Information(*)\\% User Time")
         """
@@ -133,8 +133,8 @@ class Plots:
         return alt.layer(lines.transform_filter("isValid(datum.value)"), gaps)
 
     def latency(self) -> alt.Chart:
-        """Response times by method in milliseconds, from the last frame of the request to the first of the answer. Raises
-        nothing of its own.
+        """Returns a chart of response times by method in milliseconds, from the last frame of the request to the first of the
+        answer. Raises nothing of its own.
 
             cap.filter("opnum == 6").plot.latency()
         """
@@ -169,7 +169,7 @@ class Plots:
         )
 
     def polls(self) -> alt.Chart:
-        """A chart of the polls of each query handle: the seconds between successive ones. Raises nothing of its own.
+        """Returns a chart of the polls of each query handle: the seconds between successive polls. Raises nothing of its own.
 
         cap.plot.polls()
         """
@@ -202,10 +202,10 @@ class Plots:
 
 
 def _time(data: alt.Data) -> alt.X:
-    """The time axis of a chart, in UTC whatever the browser's zone is.
+    """Returns the time axis of a chart, in UTC whatever the browser's zone is.
 
-    Where all is within a minute, it is one of milliseconds since 1970 with marks of our own: Vega distinguishes marks by the
-    second, and draws one of those that share it.
+    If all marks are within a minute, the axis counts milliseconds since 1970 and has labels of our own: Vega distinguishes labels
+    by the second, and draws only one of those that share it.
     """
     import altair as alt
 
@@ -217,14 +217,14 @@ def _time(data: alt.Data) -> alt.X:
 
 
 def _marks(start: float, stop: float) -> list[int]:
-    """Round numbers for the labels of a chart's axis from `start` to `stop`."""
+    """Returns round numbers between `start` and `stop` for the labels of a chart's axis."""
     steps = (digit * 10**power for power in count() for digit in (1, 2, 5))
     step = next(step for step in steps if (stop - start) / step <= _MOST_LABELS)
     return list(range(ceil(start / step) * step, floor(stop) + 1, step))
 
 
 def _data(table: pl.DataFrame, title: str) -> tuple[alt.Data, str]:
-    """The rows of a table for a chart, thinned where there are too many to be seen."""
+    """Returns the rows of a table for a chart, thinned if there are too many to be seen, and the chart's title."""
     import altair as alt
 
     step = -(-table.height // MOST_MARKS) or 1

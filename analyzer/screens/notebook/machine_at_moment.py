@@ -1,4 +1,5 @@
-"""A machine at a moment as tables: a counterset each, and each cell with the place of its bytes."""
+"""The tables of `Capture.host` in a notebook: a machine at a moment, one table a counterset, each cell with the place of its
+bytes."""
 
 from __future__ import annotations
 
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class HostMoment(dict[str, "pl.DataFrame"]):
-    """What a machine showed at a moment: a table for each counterset, one row an instance, one column a counter, null where there
-    is no value. `change` is `started` or `ended` since the poll before. `cells` has each cell in a row of its own: what a
-    performance monitor shows, or why there is nothing, and where its bytes are in the buffer of the answer of `call`. `moments`
-    are all there are.
+    """The counters of a machine at a moment: a table for each counterset, one row an instance, one column a counter, null without a
+    value. `change` is `started` or `ended` since the poll before. `cells` has each cell in a row of its own: what a performance
+    monitor shows, or why there is nothing, and where its bytes are in the buffer of the answer of `call`. `moments` are all there
+    are.
 
         moment = cap.host(at="5m")
         moment["Process"].sort("% Processor Time", descending=True)
@@ -54,8 +55,8 @@ _TEXTS, _NUMBERS = ("counterset", "instance", "identity", "counter", "words", "s
 
 
 def machine_of(analysis: Analysis, films: Films, machine: str | None) -> tuple[str, WatchedMachine]:
-    """The machine of an address or a name, and what to call it in a notebook. Raises `InputError` where none of that name was
-    polled, or where none is named and several were."""
+    """Returns a machine by address or name, and its display name for a notebook. Raises `InputError` if no polled machine has this
+    name, or if none is named and several were polled."""
     peers, polled = peers_of(analysis), list(films.machines())
     # An address is that of one machine, even where clients call another one by it.
     known = [machine] if machine in polled else polled
@@ -80,7 +81,7 @@ def _time(time_ns: int) -> datetime:
 
 
 def _names(tables: Sequence[MachineTable]) -> list[str]:
-    """The names of a machine's countersets in a notebook; where several clients polled one, with who did."""
+    """Returns the names of a machine's countersets in a notebook. If several clients polled one, its name says who."""
     names = [one.film.names[0] for one in tables]
     return [
         name if names.count(name) == 1 else f"{name} by {one.film.handles[0]} of {one.film.client}"

@@ -1,4 +1,4 @@
-"""`pcq.write_baseline`: what a capture or dataset shows as usual, as a file for `pcq.diff`."""
+"""`pcq.write_baseline`: writes what a capture or dataset shows as usual to a baseline file for `pcq.diff`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def write_baseline(a: Capture | Dataset, path: str | Path, *, force: bool = False) -> Path:
-    """Writes what a capture or dataset shows as usual: what machines run, and who asks them, for `diff`. Raises `InputError` where
-    the file cannot be written, or where one is there and `force` is not.
+    """Writes a baseline for `diff`: what machines of a capture or dataset run, and who asks them. Raises `InputError` if the file
+    cannot be written, or if it exists and `force` is not given.
 
         pcq.write_baseline(pcq.open("dataset"), "host.json")
     """

@@ -1,4 +1,4 @@
-"""What notebooks import: `analyze` reads a capture, and the result shows itself as tables.
+"""The notebook's functions and captures: `analyze` reads a capture, and the result shows itself as tables.
 
 An example:
 
@@ -90,8 +90,8 @@ escape_frames()
 
 
 class Capture:
-    """One analysed capture, or a part of one (`filter`, `between`, `handle`, `series`). Tables and plots then speak of this part
-    alone.
+    """One analysed capture, or a part of one (`filter`, `between`, `handle`, `series`). Tables and plots of a part show only this
+    part.
 
     Tables are made when first asked for. A capture may be used by one thread at a time; several captures by several threads.
 
@@ -113,21 +113,21 @@ class Capture:
 
     @property
     def plot(self) -> Plots:
-        """Charts of what is shown: `timeline`, `counters`, `latency`, `polls`. Raises nothing; each says what it draws and raises.
+        """Returns the charts of this capture: `timeline`, `counters`, `latency`, `polls`. Raises nothing; their methods may.
 
         cap.plot.timeline()
         """
         return Plots(self)
 
     def filter(self, text: str) -> Capture:
-        """The calls that pass a filter (docs/filters.md). Raises `InputError` for what is no filter.
+        """Returns the capture's part that passes a filter (docs/filters.md). Raises `InputError` if the text is no filter.
 
         cap.filter("opnum == 6 && status != 0").calls
         """
         return self._part(Selection(filter=CallFilter(text)))
 
     def between(self, since: Moment | None = None, until: Moment | None = None) -> Capture:
-        """The calls whose requests are of a time, bounds included.
+        """Returns the part of the capture whose requests are between two times, bounds included.
 
         A bound is a `datetime` (in UTC where it has no zone), text as for `--since` (`2026-11-20T13:50:16Z`, `13:50:16`, `5m`
         after the first frame), or seconds or a `timedelta` after the first frame. Raises `InputError` for what is no time.
@@ -138,14 +138,14 @@ class Capture:
         return self._part(Selection(since=bound_of(since), until=bound_of(until)))
 
     def handle(self, name: str) -> Capture:
-        """The calls on one query handle or key, `q1`, `k1`, or its UUID. Raises `InputError` where there is none.
+        """Returns the capture's part with calls on one query handle or key: `q1`, `k1`, a UUID. Raises `InputError` without any.
 
         cap.handle("q1").counters(interval="5s")
         """
         return self._part(Selection(handle=name))
 
     def series(self, *paths: str) -> Capture:
-        """The calls that answered with these counters; `counters` and `plot.counters` then show these alone.
+        """Returns the capture's part that answered with these counters; its `counters` and `plot.counters` show only these.
 
         `paths` are counter paths as for `counters`. Raises `InputError` for one that means nothing here.
 
@@ -161,7 +161,7 @@ class Capture:
         return self if part is None else self.only(part.numbers, part.words, self._paths)
 
     def only(self, numbers: Iterable[int], words: str, paths: tuple[str, ...] = ()) -> Capture:
-        """The calls of these numbers that are shown so far; `words` is what chose them. Raises nothing.
+        """Returns the part of the capture with those of these calls that it shows; `words` name the choice. Raises nothing.
 
         cap.only([1, 2], "the first two").calls
         """
@@ -174,8 +174,8 @@ class Capture:
         return Capture(replace(self.analysis, part=part), paths)
 
     def iter_calls(self) -> Iterator[CallDocument]:
-        """The calls that are shown, one by one, each as `call` gives it; none is held on to. Raises nothing. `pcq.iter_calls` gives
-        those of a capture while it is read.
+        """Yields the shown calls one by one, each as `call` gives it; it keeps none in memory. Raises nothing. `pcq.iter_calls`
+        yields the calls of a capture while it is read.
 
             for call in cap.iter_calls():
                 print(call["time"], call["method"])
@@ -184,8 +184,8 @@ class Capture:
             yield self.call(number)
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Saves the whole analysis, decrypted and without keys, as a case (docs/case-file.md); `open` reads it, and so does every
-        command. Raises `InputError` where it cannot be written, or where a file is there and `force` is not.
+        """Saves the whole analysis, decrypted and without keys, as a case (docs/case-file.md). `open` and every command read it.
+        Raises `InputError` if it cannot be written, or if the file exists and `force` is not given.
 
             cap.save("x.pcq")
         """
@@ -199,10 +199,11 @@ class Capture:
 
     @cached_property
     def calls(self) -> pl.DataFrame:
-        """One row a call: `time` in UTC, `latency` in nanoseconds, `*_length` in bytes. `call` and `logon` are those of the other
-        tables. `request_params` and `response_params` are structs with a field for each parameter of the methods that are shown,
-        null where a method has none of that name. `*_buffer` is JSON text. Raises nothing: what could not be read is in `state` and
-        `reason`. Other captures have other fields: `pl.concat(..., how="vertical_relaxed")` puts tables together.
+        """Returns the table of calls, one row a call: `time` in UTC, `latency` in nanoseconds, `*_length` in bytes. `call` and
+        `logon` are those of the other tables. `request_params` and `response_params` are structs with a field for each parameter of
+        the shown methods, null if a method has no parameter of that name. `*_buffer` is JSON text. Raises nothing: `state` and
+        `reason` say what could not be read. Other captures have other fields: `pl.concat(..., how="vertical_relaxed")` puts tables
+        together.
 
             cap.calls.filter(pl.col("request_params").struct.field("dwInSize") > 4096)
             cap.filter("method == PerflibV2QueryCounterData").calls.unnest("request_params")
@@ -212,8 +213,9 @@ class Capture:
 
     @cached_property
     def samples(self) -> pl.DataFrame:
-        """One row a raw counter value, of PerflibV2 and winperf alike: `raw` is the captured number (unsigned, no unit), `time` is
-        in UTC, and `perf_freq` in ticks a second. `repeated` marks what the same answer has before. Raises nothing.
+        """Returns the table of raw counter values, of PerflibV2 and winperf alike: `raw` is the captured number (unsigned, no
+        unit), `time` in UTC, `perf_freq` in ticks a second. `repeated` marks values that the same answer has before. Raises
+        nothing.
 
             cap.samples.filter(~pl.col("repeated")).join(cap.calls, on="call")
         """
@@ -221,7 +223,7 @@ class Capture:
 
     @cached_property
     def problems(self) -> pl.DataFrame:
-        """One row for each thing that could not be read: of a part of the capture, what concerns its calls. Raises nothing.
+        """Returns the table of problems, one row for each thing that could not be read; for a part, of its calls. Raises nothing.
 
         cap.problems.group_by("kind").len()
         """
@@ -229,7 +231,7 @@ class Capture:
 
     @cached_property
     def handles(self) -> pl.DataFrame:
-        """One row a query handle: opened, polled and closed by which call, times in UTC, and what it held. Raises nothing.
+        """Returns the table of query handles: which calls opened, polled and closed each (UTC), and what it held. Raises nothing.
 
         cap.handles.select("handle", "uuid", "end")
         """
@@ -237,8 +239,8 @@ class Capture:
 
     @cached_property
     def stats(self) -> dict[str, pl.DataFrame]:
-        """A table for each kind of record that `stats` prints: `method-stats`, `poll-stats`, `error-stats`, ...; response times
-        and intervals in nanoseconds, sizes in bytes. Raises nothing.
+        """Returns a table for each kind of record that `stats` prints: `method-stats`, `poll-stats`, `error-stats`, ...; response
+        times and intervals in nanoseconds, sizes in bytes. Raises nothing.
 
             cap.stats["method-stats"]
         """
@@ -249,7 +251,7 @@ class Capture:
 
     @cached_property
     def sessions(self) -> pl.DataFrame:
-        """One row an SMB session: who, how it is protected, which key decrypted it; times in UTC. Raises nothing.
+        """Returns the table of SMB sessions: who, how it is protected, which key decrypted it; times in UTC. Raises nothing.
 
         cap.sessions.select("user", "dialect", "decryption")
         """
@@ -257,8 +259,8 @@ class Capture:
 
     @cached_property
     def logons(self) -> pl.DataFrame:
-        """One row a logon, by SMB or by RPC: who, what the server granted, from when until when; `logon` is that of a call.
-        Raises nothing.
+        """Returns the table of logons by SMB or RPC, one row a logon: who, what the server granted, from when until when; `logon`
+        is that of a call. Raises nothing.
 
             cap.logons.filter(pl.col("outcome") == "refused")
         """
@@ -266,7 +268,7 @@ class Capture:
 
     @cached_property
     def hosts(self) -> pl.DataFrame:
-        """One row an address, with its names and where each was stated. Raises nothing.
+        """Returns the table of hosts, one row an address, with its names and where each was stated. Raises nothing.
 
         cap.hosts.explode("names")
         """
@@ -274,8 +276,8 @@ class Capture:
 
     @cached_property
     def processes(self) -> pl.DataFrame:
-        """One row a process of a machine: parent, start and sightings in UTC, processor time in percent, memory in bytes, and what
-        is odd about it. Raises nothing.
+        """Returns the table of processes, one row a process of a machine: parent, start and sightings in UTC, and what is odd about
+        it. Processor time is in percent, memory in bytes. Raises nothing.
 
             cap.processes.filter(pl.col("oddities").list.len() > 0)
         """
@@ -283,8 +285,8 @@ class Capture:
 
     @cached_property
     def files(self) -> pl.DataFrame:
-        """One row a file or directory that was opened over SMB: what was done to it, and the digest of what passed; times in UTC.
-        For a part of a capture, the files of its sessions. Raises `InputError` of a case, and of what was redacted.
+        """Returns the table of files and directories opened over SMB: what was done to each, and the digest of what passed; times
+        in UTC. For a part of a capture, the files of its sessions. Raises `InputError` for a case and for a redacted capture.
 
             cap.files.filter(pl.col("warnings").list.len() > 0)
         """
@@ -292,7 +294,7 @@ class Capture:
 
     @cached_property
     def triage(self) -> pl.DataFrame:
-        """What a responder looks at first, one row each, the gravest first, as `triage` prints it; times in UTC. Raises nothing.
+        """Returns the table of `triage`: what a responder looks at first, the gravest first; times in UTC. Raises nothing.
 
         cap.triage.select("severity", "text")
         """
@@ -300,8 +302,8 @@ class Capture:
         return table_of_records(Observation, triage(self.analysis, ", ".join(facts.files), None).findings)
 
     def counters(self, *paths: str, interval: Interval | None = None, exact: bool = False) -> pl.DataFrame:
-        """One row a displayed value: rates, percentages, times, as a performance monitor would have shown them; `unit` is `/s`,
-        `%`, `s`, or empty for a plain number. `why_null` says why there is none.
+        """Returns the table of displayed values: rates, percentages, times, as a performance monitor would have shown them. `unit`
+        is `/s`, `%`, `s`, or empty for a plain number. `why_null` says why there is no value.
 
         `paths` are counter paths like those of `--counter` (`\\Process(*)\\% Processor Time`; none: all). `interval` puts readings
         together (`5s`, `500ms`, seconds, or a `timedelta`). `exact` adds a column with each value as a fraction in lowest terms.
@@ -319,7 +321,7 @@ class Capture:
         return table
 
     def wide(self, *paths: str, interval: Interval | None = None) -> pl.DataFrame:
-        """One row a moment (`time`, UTC), a column for each series: its displayed values, null where there is none. The name of a
+        """Returns displayed values, one row a moment (`time`, UTC) and one column a series, null without a value. The name of a
         column is the path of its series. If several handles polled series of one path, the first value of a moment is taken.
         `paths` and `interval` are as for `counters`. Raises `InputError` for a path that means nothing here.
 
@@ -334,7 +336,7 @@ class Capture:
         return films_of(readings(self.analysis))
 
     def host(self, machine: str | None = None, at: Moment | None = None) -> HostMoment:
-        """What a machine showed at a moment, as its Task Manager had it: a table for each counterset that was polled, by its name.
+        """Returns what a machine showed at a moment, like its Task Manager: a table for each polled counterset, by its name.
 
         `machine` is an address or a name; not needed where one was polled. `at` is a moment as for `between`; without it, the last.
         Raises `InputError` for a machine that was not polled, and for what is no time.
@@ -350,7 +352,8 @@ class Capture:
         return HostMoment(name, time_ns, watched.moments, list(watched.tables(time_ns)))
 
     def audit(self, profile: str = "windows") -> Findings:
-        """`findings`, one row each, and `coverage`, one row a requirement, under a profile (`spec`, `windows`, `strict`).
+        """Audits the capture under a profile (`spec`, `windows`, `strict`): returns the tables `findings` and `coverage`
+        (requirements).
 
         Raises `InputError` for another profile.
 
@@ -365,7 +368,7 @@ class Capture:
         )
 
     def call(self, number: int) -> CallDocument:
-        """The record of call `number` (from 1), decoded as in `timeline --format jsonl`; a notebook shows fields beside bytes.
+        """Returns the record of call `number` (from 1), decoded as in `timeline --format jsonl`; a notebook shows fields and bytes.
 
         Raises `InputError` where there is no such call.
 
@@ -375,7 +378,7 @@ class Capture:
 
 
 class CallDocument(dict[str, Any]):
-    """A call as a dictionary, which a notebook shows as the layers of the call, each with its fields beside its bytes.
+    """A call as a dictionary. A notebook shows it as the call's layers, each with its fields beside its bytes.
 
     cap.call(12)["response"]["buffer"]
     """
@@ -384,7 +387,7 @@ class CallDocument(dict[str, Any]):
 
     @classmethod
     def of_call(cls, call: Call, analysis: Analysis) -> CallDocument:
-        """A call of an analysis. Raises nothing.
+        """Makes the dictionary of a call of an analysis. Raises nothing.
 
         pcq.CallDocument.of_call(call, analysis)
         """
@@ -397,7 +400,7 @@ class CallDocument(dict[str, Any]):
 
 
 class Findings(dict[str, "pl.DataFrame"]):
-    """What an audit found: `findings`, one row each, and `coverage`, one row a requirement.
+    """The findings of an audit in a notebook: `findings`, one row each, and `coverage`, one row a requirement.
 
     cap.audit()["findings"].filter(pl.col("severity") == "error")
     """
@@ -407,7 +410,7 @@ class Findings(dict[str, "pl.DataFrame"]):
 
 
 def _check(view: Counters) -> None:
-    """Raises `InputError` for a counter path that means nothing, once the notebook's view was read."""
+    """Raises `InputError` if a counter path of a notebook's view matched nothing; call it after the view was read."""
     for path, near in view.selection.unmatched():
         raise InputError(f"{path} is no counter of this capture", hint=f"near it: {', '.join(near)}" if near else None)
 
@@ -436,7 +439,7 @@ def bound_of(moment: Moment | None) -> TimeBound | None:
 
 
 def _keyring(secrets: Secrets | None) -> Keyring | None:
-    """The keyring of keys that a notebook gives in any form; without any, that of the file that the environment names."""
+    """Makes a keyring of the secrets that a notebook gives in any form; without any, of the file that the environment names."""
     if secrets is None:
         secrets = os.environ.get(SECRETS_VARIABLE) or None
     if secrets is None or isinstance(secrets, Keyring):
@@ -491,8 +494,8 @@ def _given(
     metadata_from: str | None,
     redact: bool | str,
 ) -> Given:
-    """What a command needs to read the capture of a notebook in the same way. Keys that are in no file are for its user to
-    fill in."""
+    """Returns the options that a command needs to read a notebook's capture in the same way. Keys that are in no file are left to
+    the user."""
     options: dict[str, list[str]] = {
         "--secrets": [str(secrets) if isinstance(secrets, str | Path) else "SECRETS_FILE"] if secrets else [],
         "--engine": [engine] if engine != "own" else [],
@@ -517,7 +520,7 @@ def _pseudonyms(redact: bool | str) -> Pseudonyms | None:
 def iter_calls(
     path: Source | Sequence[Source], secrets: Secrets | None = None, *, engine: Engine = "own"
 ) -> Iterator[CallDocument]:
-    """The calls of a capture while it is read, each as `Capture.call` gives it, in memory that does not grow with the capture.
+    """Yields the calls of a capture while it is read, each like `Capture.call`, in memory that does not grow with the capture.
 
     A call comes as soon as none that began before its end is under way, in order and with its number, as with `--names-from now`
     of `timeline`. Its names are those that the calls before it state. `path` and `secrets` as for `analyze`; a case gives its calls

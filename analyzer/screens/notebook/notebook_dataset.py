@@ -56,8 +56,8 @@ Found = TypeVar("Found")
 
 
 class _Condition(Struct, frozen=True):
-    """A condition on a dataset's calls: in words, as a change to the table of calls, and of which servers they are alone (None:
-    any)."""
+    """A condition on a dataset's calls: its words, its change to the table of calls, and the servers that it limits them to (None:
+    no limit)."""
 
     words: str
     chosen: Callable[[pl.LazyFrame], pl.LazyFrame]
@@ -65,7 +65,7 @@ class _Condition(Struct, frozen=True):
 
 
 class _Loaded(Struct, frozen=True):
-    """Conversations of a dataset that are loaded one at a time, and again each time somebody asks for them."""
+    """Conversations of a dataset, loaded one at a time, and again on each iteration."""
 
     load: Callable[[], Iterator[tuple[ConversationFacts, Capture]]]
 
@@ -94,7 +94,7 @@ class Dataset:
 
     @classmethod
     def open(cls, path: str | Path) -> Dataset:
-        """Raises `InputError` for what is no dataset, of a later version, or cannot be reached."""
+        """Opens a dataset for a notebook. Raises `InputError` if it is none, of a later version, or cannot be reached."""
         return cls(*read_dataset(path))
 
     def __repr__(self) -> str:
@@ -122,8 +122,8 @@ class Dataset:
     # ------------------------------------------------------------------------------------------------ parts
 
     def filter(self, text: str) -> Dataset:
-        """The calls that pass a filter (docs/filters.md), over the columns of the table of calls. Where it asks for `server.ip`,
-        other servers are not read. Raises `InputError` for what is no filter.
+        """Returns the part of the dataset whose calls pass a filter (docs/filters.md) on the columns of the table of calls. If it
+        asks for `server.ip`, other servers are not read. Raises `InputError` if the text is no filter.
 
             ds.filter("server.ip == 10.0.0.5 && opnum == 6").samples.collect()
         """
@@ -134,8 +134,8 @@ class Dataset:
         return self._part(_Condition(f"filter {passes}", lambda calls: passing(calls, passes), servers))
 
     def between(self, since: Moment | None = None, until: Moment | None = None) -> Dataset:
-        """The calls whose requests are of a time, bounds included; calls of other days are not read. Bounds as for
-        `Capture.between`; those that are relative count from the first frame of the dataset.
+        """Returns the part of the dataset whose requests are between two times, bounds included; calls of other days are not read.
+        Bounds as for `Capture.between`; relative ones count from the first frame of the dataset.
 
             ds.between("2026-11-20T13:50", "2026-11-20T13:55").calls.collect()
         """
@@ -151,7 +151,7 @@ class Dataset:
         return narrowed
 
     def handle(self, name: str) -> Dataset:
-        """The calls on one handle, `q12-1` as the tables name it, or its UUID.
+        """Returns the part of the dataset with the calls on one handle, `q12-1` as the tables name it, or its UUID.
 
         ds.handle("q12-1").counters(interval="5s").collect()
         """
@@ -161,8 +161,8 @@ class Dataset:
         return self._part(_Condition(f"handle {name}", lambda calls: calls.filter(on_it)))
 
     def series(self, *paths: str) -> Dataset:
-        """The calls that answered with these counters; `counters` and `plot.counters` then show these alone. They are looked for
-        at once, in the cases of the conversations. Raises `InputError` for a path that means nothing in any of them.
+        """Returns the part of the dataset whose calls answered with these counters; its `counters` and `plot.counters` show only
+        these. It searches the cases of the conversations at once. Raises `InputError` for a path that means nothing in any of them.
 
             ds.series(r"\\Memory\\Available Bytes").plot.counters()
         """
@@ -188,7 +188,7 @@ class Dataset:
 
     @property
     def _servers(self) -> list[str]:
-        """The servers that the directories of the dataset's table of calls are of."""
+        """Returns the servers whose directories the dataset's table of calls has."""
         from urllib.parse import unquote
 
         parts = (part for file in self.manifest.tables["calls"].files for part in file.split("/"))
@@ -197,11 +197,11 @@ class Dataset:
     # ------------------------------------------------------------------------------------------------ tables
 
     def table(self, name: str) -> pl.LazyFrame:
-        """A table of the whole by its name. Raises `InputError` where there is none of it."""
+        """Returns a table of the whole dataset by its name. Raises `InputError` if there is no such table."""
         return restored(self._scanned(name), name)
 
     def _scanned(self, name: str) -> pl.LazyFrame:
-        """A table of the dataset in its stored form."""
+        """Returns a table of the dataset in its stored form."""
         import polars as pl
 
         entry = self.manifest.tables.get(name)
@@ -219,7 +219,7 @@ class Dataset:
         return pl.scan_parquet(files, schema=dict(STORED[name]), hive_partitioning=True, hive_schema=divided)
 
     def _of_servers(self, table: pl.LazyFrame) -> pl.LazyFrame:
-        """The rows of a dataset's table of the servers whose calls are shown, where that is known without reading."""
+        """Limits a dataset's table to the servers of shown calls, if they are known without reading."""
         import polars as pl
 
         for condition in self._conditions:
@@ -229,7 +229,7 @@ class Dataset:
 
     @property
     def calls(self) -> pl.LazyFrame:
-        """The dataset's table of calls, one row a call. `call` and `logon` are those of the other tables."""
+        """Returns the dataset's table of calls, one row a call. `call` and `logon` are those of the other tables."""
         return self._calls.rename(KEYS_OF_CALLS)
 
     @property
@@ -248,7 +248,7 @@ class Dataset:
         return calls
 
     def _of_calls(self, name: str, column: str = "call", of_call: str = "number") -> pl.LazyFrame:
-        """The rows of a dataset's table that belong to calls that are shown."""
+        """Returns the rows of a dataset's table that belong to shown calls."""
         if not self._is_part:
             return self.table(name)
         table = restored(self._of_servers(self._scanned(name)), name)
@@ -256,22 +256,22 @@ class Dataset:
 
     @property
     def samples(self) -> pl.LazyFrame:
-        """The dataset's table of samples, one row a raw counter value."""
+        """Returns the dataset's table of samples, one row a raw counter value."""
         return self._of_calls("samples")
 
     @property
     def sessions(self) -> pl.LazyFrame:
-        """The dataset's table of sessions, one row an SMB session."""
+        """Returns the dataset's table of sessions, one row an SMB session."""
         return self._of_calls("sessions", "session", "session")
 
     @property
     def logons(self) -> pl.LazyFrame:
-        """The dataset's table of logons; where a part is shown, those of its sessions."""
+        """Returns the dataset's table of logons; for a part, those of its sessions."""
         return self._of_calls("logons", "session", "session")
 
     @property
     def hosts(self) -> pl.LazyFrame:
-        """The dataset's table of hosts, one row an address of a site."""
+        """Returns the dataset's table of hosts, one row an address of a site."""
         if not self._is_part:
             return self.table("hosts")
         parts = self._parts()
@@ -279,27 +279,27 @@ class Dataset:
 
     @property
     def handles(self) -> pl.LazyFrame:
-        """The dataset's table of query handles; of a part, with the calls that are shown."""
+        """Returns the dataset's table of query handles; for a part, with the shown calls only."""
         if not self._is_part:
             return self.table("handles")
         return self._made("handles", lambda cap: cap.handles)
 
     @property
     def problems(self) -> pl.LazyFrame:
-        """One row for each thing that could not be read; of a part, what concerns its calls."""
+        """Returns the dataset's table of problems, one row for each thing that could not be read; for a part, of its calls."""
         if not self._is_part:
             return self.table("problems")
         return self._made("problems", lambda cap: cap.problems)
 
     @property
     def metadata(self) -> pl.LazyFrame:
-        """The dataset's table of metadata: what each server reported of its counters, also where only a part is shown."""
+        """Returns the dataset's table of metadata: what each server reported of its counters, also if only a part is shown."""
         return self.table("metadata")
 
     def counters(self, *paths: str, interval: Interval | None = None, exact: bool = False) -> pl.LazyFrame:
-        """One row a displayed value, as a performance monitor would have shown it, as `Capture.counters` gives them. Without
-        arguments it is a table that was stored; with any, it is made from the cases of conversations when it is collected, and a
-        path that means nothing in any of them is an error then.
+        """Returns the dataset's table of displayed values, one row a value, as `Capture.counters` gives them. Without arguments it
+        is a stored table. With any, `collect()` makes it from the cases of conversations, and then raises an error for a path that
+        means nothing in any of them.
 
             ds.counters(r"\\Memory\\*", interval="1min").collect()
         """
@@ -318,8 +318,8 @@ class Dataset:
         return _lazy(_in_text(schema), made)
 
     def audit(self, profile: str | None = None) -> dict[str, pl.LazyFrame]:
-        """`findings`, one row each, and `coverage`, one row a requirement, under the profile that the dataset was collected with,
-        or another (`spec`, `windows`, `strict`). Raises `InputError` for what is no profile."""
+        """Audits the dataset: returns `findings`, one row each, and `coverage`, one row a requirement, under the profile that it
+        was collected with, or another (`spec`, `windows`, `strict`). Raises `InputError` for another profile."""
         from analyzer.questions.audit.audit_engine import Profile
 
         stored = self.manifest.options.get("profile", "windows")
@@ -335,8 +335,8 @@ class Dataset:
 
     @property
     def stats(self) -> dict[str, pl.LazyFrame]:
-        """A table for each kind of record that `stats` prints, a conversation after the other (`conversation`): numbers of calls
-        are those of the conversation."""
+        """Returns a table for each kind of record that `stats` prints, conversation by conversation (`conversation`). Numbers of
+        calls are those of the conversation."""
         return {
             str(kind.__struct_config__.tag): self._by_conversation(
                 table_schema(kind),
@@ -347,21 +347,21 @@ class Dataset:
 
     @property
     def triage(self) -> pl.LazyFrame:
-        """What a responder looks at first, a conversation after the other (`conversation`), the gravest first of each: numbers of
-        calls are those of the conversation."""
+        """Returns the table of `triage`, conversation by conversation (`conversation`), the gravest observation of each first.
+        Numbers of calls are those of the conversation."""
         return self._by_conversation(table_schema(Observation), lambda cap: cap.triage)
 
     @property
     def processes(self) -> pl.LazyFrame:
-        """One row a process of a machine, as `Capture.processes` has them: of all conversations together (`joined`)."""
+        """Returns the dataset's table of processes, one row a process of a machine, from all conversations together (`joined`)."""
         from analyzer.screens.notebook.notebook_capture import Capture
 
         whole = self._joined_when_asked()
         return _lazy(table_schema(ProcessRecord), lambda: (Capture(whole()).processes,))
 
     def host(self, machine: str | None = None, at: Moment | None = None) -> HostMoment:
-        """What a machine showed at a moment, as `Capture.host` gives it: of all conversations together (`joined`). A time without
-        a date counts from the first frame of the dataset. Raises `InputError` as it does.
+        """Returns what a machine showed at a moment, as `Capture.host` does, from all conversations together (`joined`). A time
+        without a date counts from the first frame of the dataset. Raises `InputError` as it does.
 
             ds.host("10.0.0.5", at="2026-11-20 13:55")["Process"]
         """
@@ -371,7 +371,7 @@ class Dataset:
 
     @property
     def plot(self) -> Plots:
-        """Charts of what is shown: `timeline`, `counters`, `latency`, `polls`. What they draw is read then.
+        """Returns the charts of this dataset: `timeline`, `counters`, `latency`, `polls`. A chart reads its data when it is made.
 
         ds.between("13:50", "13:55").plot.latency()
         """
@@ -380,27 +380,27 @@ class Dataset:
     # ------------------------------------------------------------------------------------------------ conversations
 
     def conversations(self) -> pl.DataFrame:
-        """The table of conversations of the whole dataset: number, server, hosts, frames, calls and times of each."""
+        """Returns the table of all conversations of the dataset: number, server, hosts, frames, calls and times of each."""
         return _conversations(self._facts)
 
     def conversation(self, number: int) -> Capture:
-        """A conversation as a capture of its own, with numbers of its own: that of a call here is the lower 32 bits of its number
-        in the tables. Raises `InputError` where there is none of this number."""
+        """Returns one conversation of the dataset as a capture with numbers of its own. A call's number there is the lower 32 bits
+        of its number in the tables. Raises `InputError` if there is no such conversation."""
         for one in self._facts.conversations:
             if one.number == number and one.state is not None:
                 return self._capture(one)
         raise InputError(f"there is no conversation {number}", hint="conversations() lists them")
 
     def call(self, number: int) -> CallDocument:
-        """The record of a call by its number in the tables, as `Capture.call` gives it; in it are the numbers of its conversation.
-        Raises `InputError` where there is no such call.
+        """Returns the record of a call by its number in the dataset's tables, as `Capture.call` does; the numbers in it are those
+        of its conversation. Raises `InputError` if there is no such call.
 
             ds.call(51539607553)["response"]["params"]
         """
         return self.conversation(number >> NUMBER_SHIFT).call(number & _IN_CONVERSATION)
 
     def iter_calls(self) -> Iterator[CallDocument]:
-        """The calls that are shown, a conversation after the other, each as `call` gives it; none is held on to."""
+        """Yields the dataset's shown calls, conversation by conversation, each as `call` gives it; it keeps none in memory."""
         for _, cap in self._parts():
             yield from cap.iter_calls()
 
@@ -416,13 +416,13 @@ class Dataset:
             return Capture(analysis)
 
     def _parts(self) -> _Loaded:
-        """The conversations of the dataset that have calls that are shown. Which these are is found out now: polars waits for ever
-        for a table that is collected while another one is."""
+        """Returns the conversations of the dataset with shown calls. It finds these calls at once: polars waits for ever for a
+        table that is collected while another one is."""
         numbers = self._shown if self._is_part else None
         return _Loaded(lambda: self._captures(numbers))
 
     def _captures(self, numbers: Numbers | None) -> Iterator[tuple[ConversationFacts, Capture]]:
-        """Conversations of the dataset as captures, of which these calls are shown (None: all)."""
+        """Yields conversations of the dataset as captures, limited to these calls (None: all)."""
         for one in self._facts.conversations:
             if one.state is None or (numbers is not None and one.number not in numbers):
                 continue
@@ -434,23 +434,23 @@ class Dataset:
 
     @cached_property
     def _shown(self) -> Numbers:
-        """By conversation of the dataset the numbers of its calls that are shown, those that they have in it."""
+        """Returns the numbers of the dataset's shown calls, as their conversation numbers them, by conversation."""
         found: dict[int, list[int]] = {}
         for number in self._calls.select("number").collect()["number"].sort().to_list():
             found.setdefault(number >> NUMBER_SHIFT, []).append(number & _IN_CONVERSATION)
         return found
 
     def joined(self) -> Analysis:
-        """The calls that are shown as one analysis, for `pcq.diff`. Raises `InputError` where a conversation cannot be read."""
+        """Returns the dataset's shown calls as one analysis, for `pcq.diff`. Raises `InputError` for an unreadable conversation."""
         return self._joined_when_asked()()
 
     def _joined_when_asked(self) -> Callable[[], Analysis]:
-        """A function that joins all of the dataset that is shown. Which calls these are is found out now, as for `_parts`."""
+        """Returns a function that joins the dataset's shown calls. Which calls these are is found out now, as in `_parts`."""
         shown = self._shown if self._is_part else None
         return lambda: joined(self._store, self.manifest, shown, self._words)
 
     def _made(self, name: str, make: Callable[[Capture], pl.DataFrame]) -> pl.LazyFrame:
-        """A table of this name, made from conversations of the dataset, with its numbers."""
+        """Returns the dataset's table of this name, made from conversations when it is collected, with the dataset's numbers."""
         parts = self._parts()
         return _lazy(
             TABLES[name],
@@ -470,7 +470,7 @@ class Dataset:
 
 
 def _hosts(parts: _Loaded, manifest: Manifest) -> Iterator[pl.DataFrame]:
-    """A table of hosts for each site of the dataset: those of its conversations, each once."""
+    """Yields a table of hosts for each site of the dataset, with the hosts of its shown conversations, merged."""
     import polars as pl
 
     from analyzer.questions.statistics.hosts import host_records
@@ -531,8 +531,8 @@ def _conversations(facts: Facts) -> pl.DataFrame:
 
 
 def _asked(parts: _Loaded, ask: Callable[[Capture], Found]) -> Iterator[tuple[ConversationFacts, Found]]:
-    """What conversations of the dataset answer, but for those in which it means nothing. Raises `InputError` where it does in
-    none."""
+    """Yields what `ask` returns for each conversation of the dataset, without those for which it raises `InputError`. Raises it if
+    it does so for all."""
     refused: list[InputError] = []
     answered = False
     for one, cap in parts:
@@ -552,7 +552,7 @@ def _later(one: int | None, other: int | None, choose: Callable[[int, int], int]
 
 
 def _in_text(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A dataset's schema with text in the place of categories, which differ from table to table."""
+    """Returns a dataset's schema with text in place of categories, which differ from table to table."""
     import polars as pl
 
     return {name: pl.String() if kind == pl.Categorical else kind for name, kind in schema.items()}
@@ -565,7 +565,7 @@ def _day_of(time_ns: int) -> pl.Expr:
 
 
 def _lazy(schema: Mapping[str, Any], make: Callable[[], Iterable[pl.DataFrame]]) -> pl.LazyFrame:
-    """A dataset's table that is made when it is collected, piece by piece."""
+    """Returns a dataset's table that is made piece by piece when it is collected."""
     from polars.io.plugins import register_io_source
 
     def read(

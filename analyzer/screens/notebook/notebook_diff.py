@@ -1,4 +1,4 @@
-"""`pcq.diff`: what differs between two captures, datasets or moments, or is new, as tables."""
+"""`pcq.diff`: compares two captures, datasets or moments, or one with a baseline, and gives the differences as tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Comparison:
-    """What differs between two captures, datasets or moments, or is new in one. Shown, it is the text of `diff`.
+    """The result of `pcq.diff`: what differs between two captures, datasets or moments, or is new in one. Prints like `diff`.
 
     found = pcq.diff(before, after)
     found.differences.filter(pl.col("about") == "process")
@@ -43,7 +43,7 @@ class Comparison:
 
     @cached_property
     def differences(self) -> pl.DataFrame:
-        """The table of differences: what each is about, on which side, and of calls the fields that differ. Raises nothing.
+        """Returns the table of differences: what each is about, on which side, and a call's differing fields. Raises nothing.
 
         found.differences.explode("fields")
         """
@@ -51,7 +51,7 @@ class Comparison:
 
     @cached_property
     def not_compared(self) -> pl.DataFrame:
-        """One row for each kind of calls of which nothing can be said, and why. Raises nothing.
+        """Returns the table of calls that `diff` could not compare: one row for each kind, and why. Raises nothing.
 
         found.not_compared.select("why", "method")
         """
@@ -59,7 +59,7 @@ class Comparison:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Both sides and what came of it, as the last record of `diff --format jsonl`. Raises nothing.
+        """Returns both sides of the comparison and its result, as the last record of `diff --format jsonl`. Raises nothing.
 
         found.summary["outcome"]
         """
@@ -75,8 +75,8 @@ def diff(
     baseline: str | Path | None = None,
 ) -> Comparison:
     """Compares two captures or datasets, or parts of them (`filter`, `between`): machines, accounts, countersets, counters,
-    processes, services, and calls field by field. In the place of `b`, `at` names two moments of `a`, as for `Capture.between`, and
-    `baseline` is a file of `write_baseline`: then only what is new is told.
+    processes, services, and calls field by field. Instead of `b`, `at` names two moments of `a`, as for `Capture.between`, or
+    `baseline` a file of `write_baseline`: then only new things are reported.
 
     With `values`, values of counters are told one by one, too. All conversations of a dataset are read, and its calls have the
     numbers of its tables. Raises `InputError` for what cannot be read, is no moment or no baseline, or where there is not one thing
@@ -101,5 +101,5 @@ def diff(
 
 
 def analysis_of(side: Capture | Dataset) -> Analysis:
-    """The analysis of a capture, or one of all conversations of a dataset."""
+    """Returns the analysis of a capture, or one of all conversations of a dataset, for `diff`."""
     return side.analysis if isinstance(side, Capture) else side.joined()

@@ -1,4 +1,4 @@
-"""What a notebook shows of a capture, a call and findings: static HTML, in which nothing that was captured is markup."""
+"""Makes the HTML that a notebook shows for a capture, a call and findings. It is static, and nothing captured becomes markup."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from analyzer.screens.viewmodel.observation_lines import account_lines
 from analyzer.screens.viewmodel.placed_findings import nothing_found
 from analyzer.screens.views.field_lines import placed_words
 
-# Of larger layers and longer trees the rest is counted.
+# The rest of larger layers and longer trees is only counted.
 _MOST_BYTES, _MOST_FIELDS, _MOST_LINES = 1024, 200, 12
 
 
 def text_of(value: object) -> str:
-    """A value as HTML text in a notebook: no markup, and without control characters."""
+    """Returns a value as HTML text for a notebook: no markup, and no control characters."""
     return escape(printable(str(value)))
 
 
 def escape_frames() -> None:
-    """Lets IPython, where it runs, show tables of polars without control characters: they hold names from captures."""
+    """Makes a running IPython show tables of polars without control characters: they hold names from captures."""
     if "IPython" not in sys.modules:
         return
     import polars as pl
@@ -59,7 +59,7 @@ def table_of(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def capture_html(analysis: Analysis) -> str:
-    """The HTML of a capture in a notebook: who, when, decrypted or not, and what a responder would look at first."""
+    """Returns the HTML of a capture for a notebook: who, when, decrypted or not, and what a responder would look at first."""
     facts = analysis.capture
     found = triage(analysis, ", ".join(facts.files), None)
     span = ""
@@ -100,7 +100,7 @@ def _rest(hidden: int, noun: str) -> str:
 
 
 def call_html(analysis: Analysis, number: int) -> str:
-    """The HTML of a call in a notebook: its layers, each with its fields beside its bytes."""
+    """Returns the HTML of a call for a notebook: its layers, each with its fields beside its bytes."""
     view = call_view(analysis, number)
     parts = [
         f"<p><b>call {number}</b>: {text_of(view.row.method)} {text_of(view.row.asked)} → {text_of(view.row.status)}</p>"
@@ -159,7 +159,7 @@ def _dump(data: bytes) -> str:
 
 
 def findings_html(findings: Any, coverage: Any) -> str:
-    """The HTML of an audit's findings in a notebook, the first of many."""
+    """Returns the HTML of an audit's findings for a notebook, the first of many."""
     rows = findings.head(_MOST_LINES * 2).select("rule", "verdict", "call", "message").rows()
     more = f"<p>... {findings.height - len(rows):,} more findings</p>" if findings.height > len(rows) else ""
     if not rows:

@@ -1,4 +1,4 @@
-"""A buffer that somebody holds without a capture: what it is, its record, its samples, and its bytes as a layer."""
+"""A buffer that `decode` is given without a capture: its kind, its records, its samples, and its bytes as a layer."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from analyzer.screens.viewmodel.call_layers import buffer_layer
 
 
 class LoneBuffer(Struct, frozen=True):
-    """A buffer without a capture, of `kind`; `guess` says why the kind was chosen and how sure that is, None where the user named
-    it. `others` are the kinds that would fit as well."""
+    """A buffer without a capture, of `kind`. `guess` says why this kind was chosen and how sure that is, None if the user named it.
+    `others` are the kinds that would fit as well."""
 
     data: bytes
     kind: BufferKind
@@ -48,10 +48,8 @@ class LoneBuffer(Struct, frozen=True):
 
     @classmethod
     def from_bytes(cls, data: bytes, kind: str, *, samples: bool = False, source: str | None = None) -> Self:
-        """The buffer without a capture of these bytes, of the named or guessed kind. Raises `InputError` for what is not to be had
-        of it.
-
-        That is: `kind` is `auto` and nothing fits, or a kind without samples is asked for them.
+        """Makes a lone buffer of these bytes, of the named or guessed kind. Raises `InputError` if `kind` is `auto` and nothing
+        fits, or if `samples` are asked of a kind that has none.
         """
         guess = None
         others: tuple[str, ...] = ()
@@ -75,7 +73,7 @@ class LoneBuffer(Struct, frozen=True):
         return cls(data, chosen, guess, samples, source, others)  # type: ignore[arg-type]  # the command allows only these names
 
     def redacted(self, names: Pseudonyms) -> Self:
-        """This buffer without a capture, with pseudonyms for names; what no field describes is zero."""
+        """Returns this lone buffer with pseudonyms for names; bytes that no field describes are zero."""
         return replace(self, data=redacted_buffer(self.kind, self.data, names))
 
     def inputs(self) -> tuple[str, ...]:
@@ -108,6 +106,6 @@ class LoneBuffer(Struct, frozen=True):
         return map(sample_record, winperf_samples_of(winperf_rows(self.data), NameTable()))
 
     def layer(self) -> LayerBytes:
-        """The bytes of the buffer without a capture as a layer, with the fields in them."""
+        """Returns the bytes of the lone buffer as a layer with its fields."""
         mapped = map_fields(self.kind, self.data, status_name=status_name)
         return buffer_layer(untraced(self.data), self.kind, mapped)

@@ -1,5 +1,7 @@
-"""One call taken apart: frames, TCP payload and SMB messages where its packets are at hand, PDUs, sealed stubs, stub and buffer as
-layers, each with the fields in it and the frames behind it."""
+"""Takes one call apart into layers, each with its fields and the frames behind it.
+
+The layers are frames, TCP payload and SMB messages (if its packets were read), PDUs, sealed stubs, stub and buffer.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ NOT_READ = "the captured packets were not read for it"
 
 
 def the_call(analysis: Analysis, number: int) -> Call:
-    """Call `number` of the timeline; raises `InputError` where there is none."""
+    """Returns call `number` of the timeline; raises `InputError` if there is none."""
     if not 1 <= number <= len(analysis.calls):
         raise InputError(
             f"there is no call {number}: the capture has {len(analysis.calls)} calls",
@@ -48,23 +50,23 @@ def the_call(analysis: Analysis, number: int) -> Call:
     return analysis.calls[number - 1]
 
 
-# Of a longer stub or buffer a display by forms shows no fields; at 80 bytes a node, a browser would hold 100 MB for one call.
+# Displays by forms show no fields of longer stubs or buffers: at 80 bytes a node, a browser would hold 100 MB for one call.
 MAX_TREE_BYTES = 1 << 20
 
 
 def call_view(analysis: Analysis, number: int) -> CallView:
-    """The view of call `number`, taken apart into its layers. Raises `InputError` where there is no such call."""
+    """Returns the view of call `number`, taken apart into layers. Raises `InputError` if there is no such call."""
     call = the_call(analysis, number)
     return CallView(row_of(call, analysis), tuple(facts_of(call, analysis)), tuple(side_views(call, analysis.packets)))
 
 
 def side_views(call: Call, packets: Packets | None = None) -> Iterator[SideView]:
-    """Request and response of a call in layers, as far as they were captured, from the frames up where there are packets."""
+    """Yields the captured request and response of a call as layers, with the frames if there are `packets`."""
     return (side_view(call, name, side, packets) for name, side in sides_of(call))
 
 
 def sides_of(call: Call) -> Iterator[tuple[SideName, Side]]:
-    """Request and response of a call taken apart, as far as they were captured."""
+    """Yields the captured request and response of a call, with their names."""
     if call.request is not None:
         yield "request", call.request
     if call.response is not None:
@@ -74,7 +76,7 @@ def sides_of(call: Call) -> Iterator[tuple[SideName, Side]]:
 def side_view(
     call: Call, name: SideName, side: Side, packets: Packets | None = None, forms: Forms | None = None
 ) -> SideView:
-    """A side of a call taken apart in layers. With `forms`, layers have a form in place of a tree."""
+    """Takes one side of a call apart into layers. With `forms`, layers have a form in place of a tree."""
     stub, pdus = side.stub, side.pdus
     carriers: Sequence[LayerBytes] = ()
     lacking: str | None = NOT_READ
@@ -127,7 +129,7 @@ def _fragment_layers(
     carriers: Sequence[LayerBytes],
     forms: Forms | None,
 ) -> Iterator[LayerBytes]:
-    """The layers of a PDU fragment: as it was sent, where it lies in what carried it, and what is encrypted of it."""
+    """Yields the layers of a PDU fragment: the PDU as sent, placed in the layer that carried it, and its encrypted part."""
     pdu, start, stop = fragment.pdu, fragment.stub_start, fragment.stub_stop
     data = pdu.data
     place = f" {number} of {count}" if count > 1 else ""
@@ -181,7 +183,7 @@ def _layer(
 
 
 def _form(fields: FieldMap | None) -> Form | None:
-    """The form of the layer of a stub or buffer."""
+    """Returns the form of a stub's or buffer's layer."""
     if fields is None:
         return None
     return Form(node_of(fields.root), fields.notes, str(fields.problem) if fields.problem is not None else None)
@@ -193,19 +195,19 @@ def _form_of_pdu(data: bytes, start: int, stop: int) -> Form | None:
 
 
 def _kept(forms: Forms | None, key: tuple[object, ...], data: bytes, make: Callable[[], Form | None]) -> Fields:
-    """The fields of the layer of a stub or buffer; a long one has none by form, whose display would hold too much."""
+    """Returns the fields of a stub's or buffer's layer. With `forms`, a long one has none: its display would hold too much."""
     if forms is None or len(data) <= MAX_TREE_BYTES:
         return fields_of(forms, key, data, make)
     return {"notes": (f"its fields are not in this page: it is longer than {MAX_TREE_BYTES} bytes",)}
 
 
 def buffer_layer(data: TracedBytes, kind: str, fields: FieldMap) -> LayerBytes:
-    """The layer of a buffer that came without a call."""
+    """Returns the layer of a buffer that was given without a call."""
     return _layer("buffer", kind, data, fields_of(None, kind, data.data, lambda: _form(fields)), parent="")
 
 
 def node_of(field: Field) -> Node:
-    """A node of a layer's tree: a field and the fields in it, without their bytes."""
+    """Converts a field, and the fields in it, to a node of a layer's tree, without bytes."""
     value = field.value
     assert not isinstance(value, dict | list)
     return Node(
@@ -224,7 +226,7 @@ def node_of(field: Field) -> Node:
 
 
 def facts_of(call: Call, analysis: Analysis) -> Iterator[Fact]:
-    """The facts of a call taken apart: what carried it and how it was secured, from the frames up."""
+    """Yields the facts of one call for its display: frames, connection and security, from the frames up."""
     before, after = shared_facts(call)
     yield from frame_facts(call, analysis)
     yield from before
@@ -233,7 +235,7 @@ def facts_of(call: Call, analysis: Analysis) -> Iterator[Fact]:
 
 
 def frame_facts(call: Call, analysis: Analysis) -> Iterator[Fact]:
-    """The facts of a call taken apart on the frames of both sides, and their times."""
+    """Yields the facts of a call about the frames and times of its request and response."""
     for name, side in (("request", call.request), ("response", call.response)):
         if side is not None:
             frames = ", ".join([frame_label(frame, analysis.capture) for frame in side.frames])
@@ -247,7 +249,7 @@ def id_fact(call: Call) -> Fact:
 
 
 def shared_facts(call: Call) -> tuple[tuple[Fact, ...], tuple[Fact, ...]]:
-    """The facts of a call before and behind `id_fact`: calls of the same `context` and `smb` (`CallRow`) have the same."""
+    """Returns the facts of a call before and after `id_fact`. Calls with the same `context` and `smb` (`CallRow`) share them."""
     return tuple(_connection_facts(call)), tuple(_security_facts(call))
 
 
@@ -335,13 +337,13 @@ _AUTH_TYPES = {
 }
 
 
-# What the layout of a PDU depends on.
+# The fields that the layout of a PDU depends on.
 _DECIDING = frozenset({"rpc_vers", "rpc_vers_minor", "PTYPE", "pfc_flags", "packed_drep", "frag_length", "auth_length"})
 
 
 def pdu_tree(data: bytes, stub_start: int, stub_stop: int) -> Node | None:
-    """The tree of a PDU layer's header and trailer, whose stub lies between the two; None where it is not the header of one (C706
-    chapter 12; [MS-RPCE] section 2.2.2)."""
+    """Returns the tree of a PDU layer: header, stub and trailer (C706 chapter 12; [MS-RPCE] section 2.2.2). Returns None if the
+    bytes begin with no PDU header."""
     try:
         header = read_header(data)
         ptype = Ptype(header.ptype)

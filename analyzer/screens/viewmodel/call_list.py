@@ -1,4 +1,4 @@
-"""The rows of the call list: one a call, in words."""
+"""Makes the rows of the call list: one row a call, in words."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from analyzer.screens.viewmodel.call_summary_words import (
 
 
 def rows(analysis: Analysis) -> Iterator[Row]:
-    """The rows of the call list: every call, in the order of the timeline."""
+    """Yields the row of every call for the call list, in the order of the timeline."""
     made, calls = _AlikeRows(analysis), analysis.calls
     numbers = range(1, len(calls) + 1)
     return (made.row(number, held) for number, held in zip(numbers, calls.held(numbers), strict=True))
 
 
 class _AlikeRows:
-    """Makes the rows of the call list, of calls that are alike once. Most calls are polls. A poll has the words of the poll before
-    it."""
+    """Makes the rows of the call list, and the words of calls that are alike only once. Most calls are polls, and a poll has the
+    words of the poll before it."""
 
-    # Longer buffers are compared with no other, and so many bytes and rows are kept.
+    # The longest buffer that is compared with others, the most bytes that are kept, and the bytes of a row.
     _LONGEST, _MOST_BYTES, _OF_A_ROW = 4 << 10, 4 << 20, 2 << 10
 
     def __init__(self, analysis: Analysis) -> None:
@@ -45,7 +45,7 @@ class _AlikeRows:
         self._rows: Kept[Row] = Kept(self._MOST_BYTES)
 
     def row(self, number: int, held: HeldCall | None) -> Row:
-        """The row of a call in the call list; `held` is what is stated of it, None where it has to be looked at."""
+        """Returns the row of a call in the call list. `held` is its row of the call table, None if the call itself is needed."""
         view = self._calls.views[number - 1]
         query = self._calls.states[view] if view >= 0 else None
         key = self._alike(number, held, query) if held is not None else None
@@ -68,8 +68,8 @@ class _AlikeRows:
         return row_of(self._calls[number - 1], self._analysis, self._known)
 
     def _alike(self, number: int, held: HeldCall, query: QueryView | None) -> Hashable | None:
-        """A key that is equal for calls whose rows in the list differ in number, time, handle and frames alone; None for one that
-        has to be looked at."""
+        """Returns a key that is equal for calls whose rows in the list differ only in number, time, latency, handle and frames.
+        None if the call itself is needed."""
         shared, request, response = held.shared, held.request, held.response
         if held.rare is not NOTHING_RARE or shared.interface.uuid != INTERFACE or held.key_number is not None:
             return None
@@ -86,8 +86,8 @@ class _AlikeRows:
         return (int(self._contexts[number - 1]), *of_call, *sides)
 
     def _content(self, held: HeldCall, side: HeldSide, query: QueryView | None) -> Hashable | None:
-        """What stands for the buffer of a side in comparing rows of the call list: what it is bound to, or its bytes. None where it
-        has to be looked at."""
+        """Returns a key for the buffer of a side, to compare rows of the call list: its binding or its bytes. None if the call
+        itself is needed."""
         if side.buffer_span is None or side.buffer_kind is None:
             return b""
         if not isinstance(side.stub, bytes):
@@ -100,7 +100,7 @@ class _AlikeRows:
 
 
 def row_of(call: Call, analysis: Analysis, known: KnownAnswers | None = None) -> Row:
-    """The row of a call in the call list. What was said of the same answer before is taken from `known`."""
+    """Returns the row of a call in the call list. Takes the words for an answer that came before from `known`."""
     return Row(
         number=call.number,
         time_ns=call.time_ns,
@@ -123,7 +123,7 @@ def row_of(call: Call, analysis: Analysis, known: KnownAnswers | None = None) ->
 
 
 def outcome_of(call: Call) -> Outcome:
-    """The outcome of a call, for its colour in the call list."""
+    """Returns the outcome of a call, which gives its colour in the call list."""
     match call.outcome:
         case "answered":
             return "ok"
@@ -136,6 +136,6 @@ def outcome_of(call: Call) -> Outcome:
 
 
 def frame_label(frame: int, facts: CaptureFacts) -> str:
-    """The name of a frame for people: `12`, `2:12` for frame 12 of the second of several files."""
+    """Names a frame for people: `12`, or `2:12` for frame 12 of the second of several files."""
     number = str(number_of(frame))
     return number if len(facts.files) <= 1 else f"{file_of(frame) + 1}:{number}"

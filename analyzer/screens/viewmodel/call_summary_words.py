@@ -1,4 +1,4 @@
-"""What a call asked for and what it was answered, in words for people."""
+"""Says what a call asked for and what it was answered, for people."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ from analyzer.transport.rpc.fault_names import fault_name
 if TYPE_CHECKING:
     from analyzer.questions.audit.requirement_catalog import Requirement
 
-# What is said of a buffer, and what is wrong with it.
+# The words for a buffer, and its damage.
 _Said = tuple[str, DecodeError | None]
 _SHOWN_ITEMS = 6
 _SHOWN_VALUE_NAME, _SHOWN_SETTING = 200, 200
 _SHOWN_BYTES = 16
 _MOST_PARENT = 40
-# What a display of redacted traffic says of it.
+# The sentence above displays of redacted traffic.
 REDACTED = "redacted: names and addresses are pseudonyms"
 
 
 def status_words(call: Call) -> str:
-    """The outcome of a call by name: `ERROR_SUCCESS`, `fault nca_s_op_rng_error`, `no answer`, `sealed`."""
+    """Describes the outcome of a call: `ERROR_SUCCESS`, `fault nca_s_op_rng_error`, `no answer`, `sealed`."""
     if call.fault is not None:
         return f"fault {fault_name(call.fault) or hex(call.fault)}"
     if call.status is not None:
@@ -70,13 +70,13 @@ def status_words(call: Call) -> str:
 
 
 def handle_words(call: Call) -> str:
-    """The handle a call works on: `q2` for the second query handle of the capture, `k1` for the first registry key."""
+    """Returns the handle that a call works on: `q2` for the second query handle of the capture, `k1` for the first registry key."""
     label = call.handle
     return f"{label} " if label is not None else ""
 
 
 def method_words(call: Call) -> str:
-    """The method, without what its interface's name already says."""
+    """Names the method of a call, without what its interface's name already says."""
     opnum = call.opnum
     name = call.method or (f"opnum {opnum}" if opnum is not None else "unknown method")
     if call.is_perflib:
@@ -86,7 +86,7 @@ def method_words(call: Call) -> str:
 
 
 def request_words(call: Call, analysis: Analysis) -> str:
-    """The words for the parameters of a call's request that matter."""
+    """Describes the important parameters of a call's request."""
     if call.request is None:
         return "(request not captured)"
     if call.request.problem is not None:
@@ -104,7 +104,7 @@ def request_words(call: Call, analysis: Analysis) -> str:
 
 
 class KnownAnswers:
-    """The words for answers of calls that come again: the same bytes, or data of the same layout, which `bindings` recognise."""
+    """Keeps the words for answers that come again: the same bytes, or performance data of the same layout (`bindings`)."""
 
     # Longer buffers are not kept, but for their layouts.
     _LONGEST, _MOST_BYTES = 16 << 10, 4 << 20
@@ -114,7 +114,7 @@ class KnownAnswers:
         self._decoded: Kept[_Said] = Kept(self._MOST_BYTES)
 
     def of_layout(self, call: Call, side: Side, make: Callable[[], str]) -> str | None:
-        """The words for undamaged performance data, made of the first answer of its layout; None for all else."""
+        """Returns the words for undamaged performance data, made once for each layout; None for other buffers."""
         found: tuple[Any, Binding] | None = None
         if side.buffer_kind == "perf-data":
             found = self.bindings.perflib(call.server, call.query, side.buffer_data)
@@ -123,7 +123,7 @@ class KnownAnswers:
         return found[1].once("words", make) if found is not None else None
 
     def of_bytes(self, side: Side, make: Callable[[], _Said]) -> _Said:
-        """The words for a buffer and its damage, made of the first one with the same bytes."""
+        """Returns the words for an answer's buffer and its damage, made once for the same bytes."""
         data = side.buffer_data
         if len(data) > self._LONGEST:
             return make()
@@ -133,8 +133,8 @@ class KnownAnswers:
 def answer_words(
     call: Call, analysis: Analysis, damages: Damages | None = None, known: KnownAnswers | None = None
 ) -> str:
-    """The words for what the answer of a call holds, after its status. What is wrong with its buffer is noted in `damages`; what
-    was said of the same before is taken from `known`."""
+    """Says what the answer of a call holds, after its status. Notes damage of its buffer in `damages`; takes the words for an
+    answer that came before from `known`."""
     damages = Damages() if damages is None else damages
     side = call.response
     if side is None or isinstance(side.stub, Missing):
@@ -151,7 +151,7 @@ def answer_words(
 
 
 def _broken_words(call: Call, side: Side) -> str:
-    """The words for a call's stub that breaks off: its parameters up to there, by the names of the IDL; handles stand elsewhere."""
+    """Describes a stub that was decoded in part: its parameters by their IDL names, without handles, which are shown elsewhere."""
     assert side.problem is not None
     shown = {name: value for name, value in side.params.items() if isinstance(value, int | str)}
     words = [
@@ -252,11 +252,11 @@ def _perflib_buffer_words(call: Call, side: Side, catalog: Catalog) -> _Said:
 def _known_words(
     call: Call, side: Side, damages: Damages, known: KnownAnswers | None, make: Callable[[], _Said]
 ) -> str:
-    """The words for the buffer of an answer; what is wrong with it is noted."""
+    """Describes the buffer of an answer, and notes its damage."""
     words = known.of_layout(call, side, lambda: make()[0]) if known is not None else None
     problem = None
     if words is None:
-        # What is said of these depends on what was asked.
+        # The words for these kinds depend on the request.
         depends = side.buffer_kind in ("perf-data", "winperf", "name-table")
         words, problem = make() if known is None or depends else known.of_bytes(side, make)
     damages.note(call.number, "response", side, problem)
@@ -269,7 +269,7 @@ def _buffer_size(side: Side) -> str:
 
 
 def _parts_words(layout: PerfDataLayout, query: QueryView | None, catalog: Catalog) -> str:
-    """The words for an undamaged answer of numbers, in arrays."""
+    """Describes an undamaged perf-data answer by its layout: `3 blocks, 27 values of Memory`."""
     failed = sorted({status_name(status) for status in layout.statuses.tolist() if status})
     words = _number(len(layout.statuses), "block") + (f", some failed: {', '.join(failed)}" if failed else "")
     blocks: list[int] = []
@@ -284,8 +284,8 @@ def _parts_words(layout: PerfDataLayout, query: QueryView | None, catalog: Catal
 
 
 def _values_words(count: int, countersets: Iterable[str | None]) -> str:
-    """The words for the values of an answer: `, 27 values of Memory V2 model, Processor Information`; countersets as far as the
-    capture states."""
+    """Describes the values of a perf-data answer: `, 27 values of Memory V2 model, Processor Information`. Names the countersets
+    that the capture states."""
     if not count:
         return ""
     known = [name for name in countersets if name is not None]
@@ -364,7 +364,7 @@ def _registry_request_words(call: Call, analysis: Analysis) -> str:
 
 
 def _value_words(value: RegistryValue) -> str:
-    """The words for a registry value: `REG_SZ "text"`, `REG_DWORD 2`, `REG_BINARY 16 bytes 01 02 ...`."""
+    """Describes a registry value: `REG_SZ "text"`, `REG_DWORD 2`, `REG_BINARY 16 bytes 01 02 ...`."""
     content = value.content()
     if content is None:
         return value.type_name or "no data"
@@ -384,7 +384,7 @@ def _winreg_answer_words(call: Call, analysis: Analysis, damages: Damages, known
     side = call.response
     assert side is not None
     if call.status == ERROR_MORE_DATA:
-        # Of performance data nobody knows the size before it was collected: lpcbData is undefined there (RegQueryValueEx).
+        # Nobody knows the size of performance data before it was collected: lpcbData is undefined there (RegQueryValueEx).
         needed = side.params.get("lpcbData") if call.read is None else None
         return f"{_number(needed, 'byte')} needed" if isinstance(needed, int) and needed else ""
     if side.buffer_kind is None and call.key is None and call.status == 0:
@@ -423,7 +423,7 @@ def _winreg_buffer_words(call: Call, side: Side, analysis: Analysis) -> _Said:
 
 
 def _layout_words(layout: WinperfLayout, names: NameTable) -> str:
-    """The words for an undamaged PERF_DATA_BLOCK, whose layout says what it has."""
+    """Describes an undamaged PERF_DATA_BLOCK by its layout."""
     counts = [len(item.instances) * sum(one.size > 0 for one in item.definitions) for item in layout.objects]
     indices = [item.name_index for item, count in zip(layout.objects, counts, strict=True) if count]
     defined = [(item.name_index, len(item.definitions)) for item in layout.objects if item.is_metadata]
@@ -433,10 +433,9 @@ def _layout_words(layout: WinperfLayout, names: NameTable) -> str:
 def _objects_words(
     objects: int, values: int, indices: Iterable[int], defined: Sequence[tuple[int, int]], names: NameTable
 ) -> str:
-    """The words for the objects of a winperf answer: `: 2 objects, 30 values of Processor`: how many it has, and which objects
-    (`indices`) have the values.
+    """Describes the objects of a winperf answer: `: 2 objects, 30 values of Processor`. `indices` are the objects that have values.
 
-    `defined` are objects that carry counter definitions alone (winperf.h, PERF_METADATA_*), each with their number.
+    `defined` are objects that carry only counter definitions (winperf.h, PERF_METADATA_*), each with the number of its counters.
     """
     words = f": {_number(objects, 'object')}, {_number(values, 'value')}"
     if titles := [_object_title(index, names) for index in dict.fromkeys(indices)]:
@@ -454,7 +453,7 @@ def _object_title(index: int, names: NameTable) -> str:
 
 
 def _registry_answer_words(call: Call, side: Side) -> str:
-    """The words for the answer of a registry call about keys and values other than performance data."""
+    """Describes the answer of a registry call about keys and values other than performance data."""
     params, opnum, value = side.params, call.opnum, registry_value(call)
     if opnum == WinregOpnum.BASE_REG_QUERY_VALUE and value is not None:
         size = params.get("lpcbData")
@@ -473,12 +472,12 @@ def _registry_answer_words(call: Call, side: Side) -> str:
 
 
 def fault_words(fault: int) -> str:
-    """The name of a fault's status, else its number."""
+    """Names the status of a DCERPC fault, else its number."""
     return fault_name(fault) or hex(fault)
 
 
 def section_words(requirement: Requirement) -> str:
-    """The document and section of a requirement: `MS-PCQ 2.2.4.1`, `winperf.h PERF_DATA_BLOCK`."""
+    """Names the document and section of a requirement: `MS-PCQ 2.2.4.1`, `winperf.h PERF_DATA_BLOCK`."""
     prefix, section = requirement.id.partition("-")[0], requirement.section
     if prefix == "PCQ":
         return f"MS-PCQ {section}"
@@ -496,13 +495,13 @@ _STRUCTURES = {
 
 
 def parent_words(pid: int | None, name: str | None) -> str:
-    """Process id and name of a process's parent in words, as far as they are known."""
+    """Describes the id and name of a process's parent, as far as they are known."""
     words = "" if pid is None else str(pid)
     return words if name is None else f"{words} {shortened(name, _MOST_PARENT)}"
 
 
 def service_request_words(call: Call) -> str:
-    """The words for a request to the service control manager: the service, and what is to become of it."""
+    """Describes a request to the service control manager: the service, and what is asked for it."""
     params = call.request.params if call.request is not None else {}
     opnum = call.opnum
     if opnum in OPENING_MANAGER:
@@ -520,7 +519,7 @@ def service_request_words(call: Call) -> str:
 
 
 def service_answer_words(call: Call) -> str:
-    """The words for an answer of the service control manager: the state of the service, or how it is configured."""
+    """Describes an answer of the service control manager: the state of the service, or its configuration."""
     params = call.response.params if call.response is not None else {}
     status = params.get("lpServiceStatus")
     if isinstance(status, dict) and call.status == 0:
@@ -533,7 +532,7 @@ def service_answer_words(call: Call) -> str:
 
 
 def _settings(params: dict[str, Any]) -> list[str]:
-    """The words for a service's configuration: what it runs, as whom and when, as far as it is stated."""
+    """Describes a service's configuration: what it runs, as whom and when, as far as it is stated."""
     found = []
     if display := params.get("lpDisplayName"):
         found.append(f'shown as "{_text(display)}"')
@@ -549,5 +548,5 @@ def _settings(params: dict[str, Any]) -> list[str]:
 
 
 def _text(text: Any) -> str:
-    """One line of a text in a call, in words; `show` has the whole."""
+    """Shortens a text of a call to one line; `show` has the whole."""
     return shortened(str(text or ""), _SHOWN_SETTING)

@@ -1,4 +1,4 @@
-"""What carried a side of a call: its frames, the TCP payload and the SMB messages in them as layers, outermost first."""
+"""Makes the layers that carried a side of a call: its frames, the TCP payload and SMB messages in them, outermost first."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from analyzer.transport.tcp.protocol_recognition import MAGICS
 def carrier_layers(
     name: SideName, pdus: Fragments, packets: Packets, forms: Forms | None, *, has_smb: bool
 ) -> tuple[list[LayerBytes], str | None]:
-    """The layers of a call below its PDUs (frames, TCP, SMB), and why there are none where that is so; `forms` as for
-    `side_views`."""
+    """Returns the layers of a call below its PDUs (frames, TCP, SMB), and the reason if there are none. `forms` as for
+    `side_view`."""
     frames = frames_of(pdus)
     messages = messages_of(packets, frames, pdus) if has_smb else []
     wanted = sorted({*frames, *(frame for one in messages for frame in one.sent.frames)})
@@ -46,7 +46,7 @@ def carrier_layers(
 
 
 def messages_of(packets: Packets, frames: Iterable[int], pdus: Fragments) -> list[SmbMessage]:
-    """The SMB messages that carried bytes of these PDUs."""
+    """Returns the SMB messages that carried bytes of these PDUs."""
     carried: dict[int, list[tuple[int, int]]] = {}
     for one in (pdus.whole,) if isinstance(pdus, Pdus) else [each.pdu for each in pdus]:
         for extent in one.extents():
@@ -80,7 +80,7 @@ def _frame_layer(name: SideName, number: int, frame: CapturedFrame, forms: Forms
 
 
 def _smb_layers(name: SideName, messages: Sequence[SmbMessage], forms: Forms | None) -> Iterator[LayerBytes]:
-    """The SMB layers of a call: each message as TCP carried it, then each as it could be read."""
+    """Yields the SMB layers of a call: all messages as TCP carried them, then all as they were read (decrypted, decompressed)."""
     sent: list[LayerBytes] = []
     read: list[LayerBytes] = []
     for number, message in enumerate(messages, 1):
@@ -130,7 +130,7 @@ def _message_form(data: bytes) -> Form:
 
 
 def _stream_layer(name: SideName, pdus: Fragments, forms: Forms | None) -> LayerBytes:
-    """The layer of PDUs that TCP carries without SMB: they follow each other in its stream ([C706] chapter 12)."""
+    """Makes the layer of PDUs that TCP carries without SMB, one after the other ([C706] chapter 12)."""
     whole = TracedBytes.join([one.pdu for one in pdus])
     data = whole.data
     children: list[Node] = []
@@ -189,7 +189,7 @@ _TCP: tuple[FieldSpec, ...] = (
 )
 
 
-# What the layout of a frame depends on.
+# The fields that the layout of a frame depends on.
 _DECIDING = frozenset({"ether_type", "version_ihl", "total_length", "flags_fragment_offset", "protocol"}) | {
     "payload_length",
     "next_header",
@@ -198,9 +198,10 @@ _DECIDING = frozenset({"ether_type", "version_ihl", "total_length", "flags_fragm
 
 
 def frame_tree(frame: CapturedFrame) -> Node:
-    """The fields of a frame: link layer, VLAN tags (IEEE 802.1Q), IPv4 (RFC 791), IPv6 (RFC 8200), TCP (RFC 9293).
+    """Returns the fields of a frame as a tree: link layer, VLAN tags (IEEE 802.1Q), IPv4 (RFC 791), IPv6 (RFC 8200), TCP (RFC
+    9293).
 
-    What this does not take apart (tunnels, fragments, extension headers) is `data`.
+    Tunnels, fragments and extension headers are not taken apart: they are `data`.
     """
     return structure(
         "frame", "Frame", 0, len(frame.data), label(LinkType, frame.link_type), tuple(_fields(frame.data, frame))
@@ -228,7 +229,7 @@ def _fields(data: bytes, frame: CapturedFrame) -> Iterator[Node]:
         yield from raw(data, "data", at, stop, decides=True)
         return
     yield node
-    # Where segmentation was left to the network card, the length is 0; short Ethernet frames are filled up.
+    # The length is 0 if the network card does the segmentation; short Ethernet frames are padded.
     stop = min(at + length, stop) if length else stop
     at = node.stop
     if is_tcp and at + TCP_LEN <= stop:
@@ -250,8 +251,8 @@ def _link(data: bytes, link_type: int, stop: int) -> Iterator[Node]:
 
 
 def _ipv4(data: bytes, at: int) -> tuple[Node, bool, int]:
-    """The fields of an IPv4 header, whether a TCP header follows, and the length of both and what follows; 0 where it is not
-    given."""
+    """Returns the fields of an IPv4 header, whether a TCP header follows, and the total length that it states; 0 if it states
+    none."""
     stop = min(at + max((data[at] & 15) * 4, IPV4_LEN), len(data))
     addresses = _addresses(data, at + 12, 4)
     children = (*numbers(data, at, _IPV4, "big", _DECIDING), *addresses, *raw(data, "options", at + IPV4_LEN, stop))
@@ -274,7 +275,7 @@ def _addresses(data: bytes, at: int, size: int) -> Iterator[Node]:
 
 
 def _address(data: bytes, name: str, at: int, size: int) -> Iterator[Node]:
-    """An address in a frame as a field: of 6 bytes that of a network card, else that of a host."""
+    """Yields an address in a frame as a field: 6 bytes are a network card's, others a host's."""
     for node in raw(data, name, at, at + size, _card if size == 6 else _host):
         yield replace(node, spelling=name.replace("_", " ").title())
 

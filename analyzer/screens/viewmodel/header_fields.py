@@ -1,4 +1,4 @@
-"""Fields of headers beside their bytes, from tables of names and lengths."""
+"""Makes fields of SMB, IP and PDU headers beside their bytes, from tables of names and lengths."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Literal
 
 from analyzer.results.records.display_records import Node, Reads, Words
 
-# A field of so many bytes: its id, its name in the specification, its length, and what makes a word of its value. A field
-# whose length is negative is bytes, not a number.
+# A header field: its id, its name in the specification, its length in bytes, and a function that makes a word of its value.
+# A field with a negative length is bytes, not a number.
 FieldSpec = tuple[str, str, int, Callable[[int], str | None] | None]
 
 
@@ -19,8 +19,8 @@ def numbers(
     order: Literal["little", "big"],
     deciding: Collection[str] = (),
 ) -> Iterator[Node]:
-    """Header fields that are numbers, from `at` on, as far as the data reaches. What else there is, depends on the `deciding`
-    ones."""
+    """Yields the header fields of a table, from `at` on, as far as the data reaches. The `deciding` ones decide which other fields
+    there are."""
     for name, spelling, size, meaning in fields:
         length = abs(size)
         part = data[at : at + length]
@@ -40,7 +40,7 @@ def numbers(
 def raw(
     data: bytes, name: str, start: int, stop: int, words: Words | None = None, *, decides: bool = False
 ) -> Iterator[Node]:
-    """Bytes of a header as a field; nothing if there are none. Where it `decides`, they say that nothing else is there."""
+    """Yields a range of a header's bytes as one field, if it is not empty. With `decides`, other fields depend on these bytes."""
     if start < stop:
         part = data[start:stop]
         meaning = words(part) if words is not None else None
@@ -59,20 +59,20 @@ def raw(
 
 
 def structure(name: str, spelling: str, start: int, stop: int, reference: str, children: Sequence[Node]) -> Node:
-    """A structure of these header fields."""
+    """Makes a structure of these header fields."""
     return Node(name, spelling, spelling, start, stop - start, None, None, reference, tuple(children))
 
 
 def size_of(fields: Sequence[FieldSpec]) -> int:
-    """The length of all header fields in bytes."""
+    """Returns the length of all these header fields in bytes."""
     return sum(abs(size) for _, _, size, _ in fields)
 
 
 def bits(names: dict[int, str]) -> Callable[[int], str | None]:
-    """The names of the bits of a header field's value: `ACK | PSH`."""
+    """Returns a function that names the set bits of a header field's value: `ACK | PSH`."""
     return lambda value: " | ".join(word for bit, word in names.items() if value & bit) or None
 
 
 def one_of(names: dict[int, str]) -> Callable[[int], str | None]:
-    """The name of a header field's value."""
+    """Returns a function that names a header field's value."""
     return names.get

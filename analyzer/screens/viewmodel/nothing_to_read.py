@@ -1,7 +1,7 @@
-"""Whether there was anything to read, in one sentence.
+"""Says in one sentence whether a capture has anything to read.
 
-What this program is for are performance calls: the methods of PerflibV2, and winreg's reads of HKEY_PERFORMANCE_DATA and its
-relatives. A sealed call of winreg counts as one: nothing states what it reads.
+This program is for performance calls: the methods of PerflibV2, and winreg's reads of HKEY_PERFORMANCE_DATA and its relatives. A
+sealed call of winreg counts as one, since nothing states what it reads.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from analyzer.interfaces.call_contents.timeline_records import all_problems
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, Side
 
-# Layers that only speak of connections that are ours: what they lost may have been a call.
+# Layers whose problems are only about our connections: what they lost may have been a call.
 _OURS = frozenset({"smb", "rpc"})
 # More files or interfaces than these are counted in a sentence, not named.
 _NAMED = 5
@@ -24,7 +24,7 @@ _LOSSES = frozenset({"unreadable", "failed", "gap", "sealed", "truncated", "malf
 
 
 class CallsMet:
-    """What is to be known of the calls of a capture to say whether there was anything to read; they may come one by one."""
+    """Counts the calls of a capture, to tell whether there is anything to read; they may come one by one."""
 
     def __init__(self, calls: Iterable[Call] = ()) -> None:
         self.has_performance = False
@@ -37,7 +37,7 @@ class CallsMet:
             self.count_call(call)
 
     def count_call(self, call: Call) -> None:
-        """Counts one more call of the capture: of what interface it is, and whether it is a performance call that was read."""
+        """Counts one more call of the capture: its interface, and whether it is a performance call that was read."""
         self.interfaces[call.interface.name or call.interface.uuid or "unknown interface"] += 1
         if call.is_performance:
             self.has_performance = True
@@ -49,8 +49,8 @@ class CallsMet:
 
 
 def nothing_found(analysis: Analysis, met: CallsMet | None = None) -> str | None:
-    """Why there is nothing to show, and what there is instead; None where there is a performance call, or something that may
-    hide one. `met` are its calls, where it does not hold them."""
+    """Says why there is nothing to show, and what the capture holds instead. Returns None if there is a performance call, or
+    something that may hide one. `met` are its calls if `analysis` does not hold them."""
     if met is None:
         if any(call.is_performance for call in analysis.calls):
             return None
@@ -61,7 +61,7 @@ def nothing_found(analysis: Analysis, met: CallsMet | None = None) -> str | None
     if any(problem.layer in _OURS and may_hide(problem, others) for problem in analysis.problems):
         return None
     found = _holding(analysis, met)
-    # What was not read or not captured may be anything.
+    # Bytes that were not read or not captured may be anything.
     for kind, words in (("truncated", "read"), ("gap", "captured")):
         for problem in analysis.problems:
             if (problem.kind, problem.layer) == (kind, "capture"):
@@ -70,7 +70,7 @@ def nothing_found(analysis: Analysis, met: CallsMet | None = None) -> str | None
 
 
 def _holding(analysis: Analysis, met: CallsMet) -> str:
-    """What there is to read in place of performance calls."""
+    """Says what the capture holds in place of performance calls."""
     first, *more = analysis.capture.files
     name = ", ".join(analysis.capture.files) if len(more) < _NAMED else f"{first} and {len(more)} more files"
     if analysis.capture.frames == 0:
@@ -89,7 +89,7 @@ def _holding(analysis: Analysis, met: CallsMet) -> str:
 
 
 def _interfaces(met: CallsMet) -> str:
-    """The interfaces called in a capture without performance calls, the most frequent first."""
+    """Lists the interfaces called in a capture without performance calls, the most frequent first."""
     counts = met.interfaces
     names = [name for name, _ in counts.most_common(_NAMED)]
     more = len(counts) - len(names)
@@ -101,10 +101,9 @@ def _count(number: int, noun: str) -> str:
 
 
 def nothing_decrypted(analysis: Analysis) -> str | None:
-    """The sentence that all calls that are shown are encrypted and none was decrypted; None where one was, or nothing is
-    encrypted."""
-    # Whether there are such calls, and how many of them are sealed: of all calls, and of those of our interfaces, which alone count
-    # where there are any.
+    """Says that all shown calls are encrypted and none was decrypted. Returns None if one was decrypted, or none is encrypted."""
+    # Whether there are calls, and how many are sealed: of all interfaces, and of ours. If there are calls of ours, only these
+    # count.
     met, sealed = set[bool](), {False: 0, True: 0}
     is_read = False
     for _, call in analysis.shown:
@@ -127,23 +126,23 @@ def nothing_decrypted(analysis: Analysis) -> str | None:
 
 
 def _has_content(side: Side | None) -> bool:
-    """Whether a call has a stub to read. A fault carries none, and shows nothing."""
+    """Tells whether one side of a call has a stub to read. A fault carries none."""
     return side is not None and not isinstance(stub := side.stub, Missing) and len(stub) > 0
 
 
 def unreadable(analysis: Analysis) -> list[str]:
-    """The sentences for capture files of several that could not be read at all."""
+    """Returns the sentences for capture files, of several, that could not be read at all."""
     return [problem.text for problem in analysis.problems if problem.kind == "unreadable"]
 
 
 def unread(analysis: Analysis, met: CallsMet | None = None) -> bool:
-    """Whether a performance call, or something that may have been one, could not be read. `met` are its calls, with what is wrong
-    with them, where it does not hold them."""
+    """Tells whether a performance call, or something that may have been one, could not be read. `met` are the calls with their
+    problems if `analysis` does not hold them."""
     problems = all_problems(analysis) if met is None else analysis.problems
     met = met or CallsMet(analysis.calls)
     return met.is_unread or any(may_hide(problem, met.others) for problem in problems)
 
 
 def may_hide(problem: Problem, others: FrameSet) -> bool:
-    """Whether a problem is a loss, and not one inside the calls of other interfaces alone."""
+    """Tells whether a problem may hide a performance call: a loss that is not entirely in calls of other interfaces."""
     return problem.kind in _LOSSES and not (problem.frames and others.issuperset(problem.frames))

@@ -1,4 +1,4 @@
-"""The account of a capture that is shown first: a line for each machine and kind of observation, with sums over these."""
+"""Makes the account that the overview shows first: one line for each machine and kind of observation, with sums over them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _ENDINGS: Mapping[CallOutcome | None, str] = {
     "asked": "without an answer",
     "unreadable": "not read",
 }
-# Kinds whose words say how it ended.
+# Kinds whose words already say the outcome.
 _ENDED: frozenset[ObservationKind] = frozenset({"refused-logon", "refused-call", "encrypted", "losses"})
-# What observations of a kind are called, what they are called where no answer shows that it was done, and what they count.
+# By kind: the words for observations, the words if no answer shows that the deed was done, and the noun that they count.
 _WORDS: Mapping[ObservationKind, tuple[str, str, str]] = {
     "process-list": ("process list read", "", "answer"),
     "odd-process": ("process with an odd name or parent seen", "", "answer"),
@@ -76,8 +76,8 @@ _WORDS: Mapping[ObservationKind, tuple[str, str, str]] = {
 
 
 def account_lines(observations: Iterable[Observation]) -> tuple[AccountLine, ...]:
-    """The lines of the account of a capture, the machines with what is gravest first; what is about no machine comes last. If there
-    are several files, each line says in which the observations are."""
+    """Returns the lines of a capture's account. The machine with the gravest observations is first; observations about no machine
+    are last. With several files, each line names the files of its observations."""
     groups: dict[tuple[str, ObservationKind], list[Observation]] = {}
     files: set[str] = set()
     names: dict[str, dict[str, None]] = {}
@@ -99,7 +99,7 @@ def _rank(found: Sequence[Observation]) -> int:
 
 
 def _line(machine: str, found: Sequence[Observation], *, has_files: bool) -> AccountLine:
-    """The account line for observations of one machine and kind."""
+    """Makes the account line for all observations of one machine and kind."""
     first = min(found, key=lambda one: SEVERITIES.index(one.severity))
     times = [time for one in found for time in (one.first_time_ns, one.last_time_ns) if time is not None]
     return AccountLine(
@@ -117,16 +117,17 @@ def _line(machine: str, found: Sequence[Observation], *, has_files: bool) -> Acc
 
 
 def _files(found: Sequence[Observation]) -> str:
-    """The files of observations in words: `a.pcap`, `12 files, the first a.pcap`."""
+    """Lists the files of observations: `a.pcap`, `12 files, the first a.pcap`."""
     names = list(dict.fromkeys(one.file for one in found))
     return names[0] if len(names) == 1 else f"{len(names):,} files, the first {names[0]}"
 
 
 def _words(found: Sequence[Observation]) -> str:
-    """Observations in words: `service created: PSEXESVC which runs "x.exe"; by LAB\\admin from 10.0.0.2; 2 calls, 1 refused`."""
+    """Describes observations of a kind: `service created: PSEXESVC which runs "x.exe"; by LAB\\admin from 10.0.0.2; 2 calls, 1
+    refused`."""
     title, tried, noun = _WORDS[found[0].kind]
     if tried and not any(one.outcome == "answered" and one.reason is None for one in found):
-        # Without its answer it may have been done.
+        # Without a captured answer, it may have been done.
         title = tried if any(one.outcome == "refused" for one in found) else tried.replace("tried to", "asked to")
     objects, callers = _objects(found), _callers(found)
     words = [f"{title}: {objects}" if objects else title] + ([f"by {callers}"] if callers else [])
@@ -142,7 +143,7 @@ def _words(found: Sequence[Observation]) -> str:
 
 
 def _objects(found: Sequence[Observation]) -> str:
-    """The objects in an account line: what it was done to, and with what detail: the first of it."""
+    """Lists the first objects of an account line, with details: services, files, counters and so on."""
     if found[0].kind == "other-calls":
         interfaces = Counter[str]()
         for one in found:
@@ -150,7 +151,7 @@ def _objects(found: Sequence[Observation]) -> str:
             interfaces[name if name != "unknown" else "an unknown interface"] += one.count
         words = [f"{name} {count:,}" for name, count in interfaces.most_common()]
     elif found[0].kind == "client-program":
-        # Its connections show now more of its marks, now fewer: the first are shown.
+        # A program's connections show different numbers of marks: the first connection is shown.
         words = [f"{name} {detail}" for name, detail in {one.objects[0]: one.detail for one in reversed(found)}.items()]
     else:
         objects = (([shortened(name, _SHOWN_OBJECT) for name in one.objects], one.detail) for one in found)
@@ -161,7 +162,7 @@ def _objects(found: Sequence[Observation]) -> str:
 
 
 def _callers(found: Sequence[Observation]) -> str:
-    """The callers in an account line: who did what was observed, from where."""
+    """Lists the first callers in an account line: users, and the addresses they came from."""
     names = [f"{one.who.name} from {one.who.client_ip}" for one in found if one.who is not None]
     callers = list(dict.fromkeys(names))
     more = len(callers) - _MOST_CALLERS

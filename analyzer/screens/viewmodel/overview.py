@@ -1,4 +1,4 @@
-"""What a display begins with: the files and their digests, hosts, identities, and what could not be read, and why."""
+"""Makes the overview that a display begins with: files and digests, hosts, identities, and what could not be read."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FRAMES_SHOWN = 12
 
 
 def overview_of(analysis: Analysis) -> Overview:
-    """The overview of a capture: its files, hosts, identities, problems."""
+    """Makes the overview of a capture: files, account, processes, hosts, identities, problems."""
     facts = analysis.capture
     digests = {digest.name: digest for digest in facts.digests}
     files = (
@@ -73,7 +73,7 @@ def overview_of(analysis: Analysis) -> Overview:
 
 
 def _processes(table: ProcessTable) -> Iterator[ProcessView]:
-    """The processes of machines for the overview. For the record of one, values would be looked for in all answers."""
+    """Yields the processes of machines for the overview. It makes no record of each: that would search all answers for values."""
     columns = table.parent_pids, table.parent_names, table.oddities, table.answers
     for (server, name, pid, _), first, last, parent_pid, parent_name, oddities, answers in zip(
         table.keys, table.first, table.last, *columns, strict=True

@@ -1,7 +1,7 @@
-"""What tools/windows/collect.py stored on a Windows, decoded; displayed values beside PDH's; and which points each
-buffer decides, where the documents contradict each other or themselves.
+"""Reads a folder of tools/windows/collect.py for `calibrate`, and compares our displayed values with PDH's.
 
-In: the folder, its manifest of format 1. Out: a record for each buffer, displayed value and decided point.
+It decodes the buffers in the folder. If the documents contradict each other on a point, it finds which reading a buffer decides.
+Output is a record for each buffer, displayed value and decided point.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _Arguments = dict[str, str | int | float | None]
 
 
 class _Buffer(Struct, frozen=True):
-    """An entry of the calibration's manifest: a call that was made."""
+    """An entry of the calibration's manifest: a call that was made on the Windows machine."""
 
     call: str
     kind: str
@@ -51,7 +51,7 @@ class _Buffer(Struct, frozen=True):
 
 
 class _Displayed(TypedDict):
-    """An entry of the calibration's manifest: what PDH showed, and the buffers that were read before and after."""
+    """An entry of the calibration's manifest: a value that PDH displayed, and the buffers that were read before and after."""
 
     counterset: str
     counter_id: int
@@ -63,7 +63,7 @@ class _Displayed(TypedDict):
 
 
 class _Manifest(Struct, frozen=True):
-    """The part that is looked at of the manifest that collect.py wrote beside the buffers."""
+    """The part of the calibration's manifest that this module reads."""
 
     buffers: list[_Buffer]
     displayed: list[_Displayed]
@@ -71,7 +71,7 @@ class _Manifest(Struct, frozen=True):
 
 
 class CalibrationCall(Struct, frozen=True):
-    """One call of a calibration: what was called, its status, the buffer it filled (None: none), and how that is laid out."""
+    """One call of a calibration: its name, its status, the buffer that it filled (None: none), and the kind of that buffer."""
 
     call: str
     kind: str
@@ -82,7 +82,7 @@ class CalibrationCall(Struct, frozen=True):
 
 
 class StoredCalibration(Struct, frozen=True):
-    """One folder of a calibration, read."""
+    """The contents of one calibration folder."""
 
     folder: str
     stored: tuple[CalibrationCall, ...]
@@ -91,7 +91,7 @@ class StoredCalibration(Struct, frozen=True):
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Reads the calibration folder that collect.py wrote. Raises `InputError` for what is none."""
+        """Reads the calibration folder that collect.py wrote. Raises `InputError` if it is no such folder."""
         path = folder / "manifest.json"
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
@@ -111,7 +111,7 @@ class StoredCalibration(Struct, frozen=True):
         return (str(Path(self.folder) / "manifest.json"),)
 
     def decisions(self) -> Iterator[DecisionRecord]:
-        """Every point that a calibration decides, buffer by buffer."""
+        """Yields every point that the calibration decides, buffer by buffer."""
         single = {
             one.arguments.get("counterset")
             for one in self.stored
@@ -123,7 +123,7 @@ class StoredCalibration(Struct, frozen=True):
                     yield DecisionRecord(id=id, reading=reading, file=one.file)
 
     def compared(self) -> Iterator[tuple[_Displayed, float | None, str | None]]:
-        """Yields the values that PDH displayed beside ours: the entry, our value, and why there is none."""
+        """Yields each value that PDH displayed: its manifest entry, our value, and why we have none."""
         types = _types(self.stored)
         files: dict[str | None, bytes] = {one.file: one.data for one in self.stored if one.file is not None}
         for entry in self.displayed:
@@ -204,7 +204,7 @@ def _verdict(pdh: float | None, value: float | None) -> CalibrationVerdict:
 
 
 def _types(stored: tuple[CalibrationCall, ...]) -> dict[str, dict[int, dict[str, Any]]]:
-    """The registered counters of each counterset in a calibration."""
+    """Returns the registered counters of each counterset in a calibration, by counter id."""
     found: dict[str, dict[int, dict[str, Any]]] = {}
     for one in stored:
         if one.kind == "counterset-info" and one.file is not None:
@@ -231,7 +231,7 @@ def _values(data: bytes) -> _Values:
 def _reading(
     values: _Values, registered: dict[int, dict[str, Any]], info: dict[str, Any], instance: str
 ) -> Reading | None:
-    """A counter of an instance in a calibration as the formulas take it."""
+    """Returns the reading of one counter and instance in a calibration, as the formulas take it; None if the data lacks it."""
     held, (ticks, now, freq) = values
 
     def number(counter: int) -> int | None:
@@ -258,7 +258,7 @@ def _reading(
 
 
 def _decided(one: CalibrationCall, single: set[Any]) -> Iterator[tuple[str, str]]:
-    """The points a buffer of a calibration decides, and how."""
+    """Yields the points that one buffer of a calibration decides, each with the reading it shows."""
     data = one.data
     match one.kind:
         case "string-table" if len(data) >= 8:

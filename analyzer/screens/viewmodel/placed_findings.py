@@ -1,4 +1,4 @@
-"""Findings of an audit with the layer and range that show each, and the coverage of each section."""
+"""Makes views of audit findings, with the layer and byte range that show each, and the coverage of each section."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _MOST_PATTERNS = 1024
 
 
 def finding_views(analysis: Analysis, audit: Audit) -> Iterator[FindingView]:
-    """The findings of an audit with their places, in the order of the calls; it is exhausted by this."""
+    """Yields the audit's findings with their places, in the order of the calls. This exhausts the audit."""
     return (replace(view, call=call, frames=frames) for view, call, frames in findings_of_calls(analysis, audit))
 
 
 def findings_of_calls(analysis: Analysis, audit: Audit) -> Iterator[tuple[FindingView, int | None, tuple[str, ...]]]:
-    """The findings of calls with their places: each without call and frames, of findings that are alike the same again and again;
-    then its call and frames."""
+    """Yields the audit's findings with their places, each as a view without call and frames, then its call and frames. Findings
+    that are alike share one view."""
     facts, known = analysis.capture, dict[FindingPattern, FindingView]()
     # Several findings of a call are in the same frames.
     last: tuple[int, ...] = ()
@@ -42,7 +42,7 @@ def findings_of_calls(analysis: Analysis, audit: Audit) -> Iterator[tuple[Findin
 
 
 def coverage_views(audit: Audit) -> tuple[SectionCoverage, ...]:
-    """The coverage of each section by an exhausted audit."""
+    """Returns the coverage of each section, from an exhausted audit."""
     sections: dict[str, Counter[str]] = {}
     for coverage in audit.coverage.values():
         sections.setdefault(section_words(coverage.requirement), Counter())[coverage.verdict] += 1
@@ -50,7 +50,7 @@ def coverage_views(audit: Audit) -> tuple[SectionCoverage, ...]:
 
 
 def nothing_found(verdicts: Mapping[str, int]) -> str:
-    """What an audit without a finding says of the requirements with these verdicts."""
+    """Says for an audit without a finding how many requirements could be judged. `verdicts` are their counts."""
     judged = sum(verdicts.get(verdict, 0) for verdict in JUDGED)
     unjudged = verdicts.get("inconclusive", 0)
     if not judged:
@@ -61,7 +61,7 @@ def nothing_found(verdicts: Mapping[str, int]) -> str:
 
 
 def _view(finding: Finding, audit: Audit) -> FindingView:
-    """The view of a finding with its place, without call and frames."""
+    """Makes the view of an audit finding with its place, without call and frames."""
     judgement, place, rule = finding.judgement, finding.place, finding.rule
     requirement = audit.coverage[judgement.requirement].requirement
     return FindingView(
@@ -88,5 +88,5 @@ def _view(finding: Finding, audit: Audit) -> FindingView:
 
 
 def _layer_id(part: str) -> str:
-    """The layer that a finding's place is in: `request.pdu1` of the part `request PDU 1`, `response.stub` of `response stub`."""
+    """Returns the id of the layer that a finding's place is in: `request.pdu1` of the part `request PDU 1`."""
     return part.lower().replace(" ", ".", 1).replace(" ", "")

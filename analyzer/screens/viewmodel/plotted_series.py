@@ -1,4 +1,4 @@
-"""Series with all their readings, for plots: what `counters` prints one reading at a time, series by series."""
+"""Gathers counter series with all their readings, for plots. `counters` prints the same readings one at a time."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _Column = npt.NDArray[Any]
 
 
 class _PlottedReadings(Struct):
-    """Readings of plotted series in columns, batch after batch: the number of the series, call, time, value, whether there is one,
-    and the number of what there is to say of the reading, 0 for nothing."""
+    """Gathers the readings of plotted series in columns, batch after batch. The columns are number of the series, call, time,
+    value, whether there is a value, and the number of a remark (0 for none)."""
 
     series: dict[int, Series] = field(default_factory=dict)
     batches: list[tuple[_Column, ...]] = field(default_factory=list)
     words: dict[str, int] = field(default_factory=lambda: {"": 0})
 
     def take_readings(self, batch: Batch, count: int) -> None:
-        """Takes the first readings of a batch into plotted series."""
+        """Adds the first `count` readings of a batch to the plotted series."""
         numbers = batch.ids[:count].astype(np.int32)
         for row in first_places(numbers).tolist():
             if (number := int(numbers[row])) not in self.series:
@@ -41,7 +41,7 @@ class _PlottedReadings(Struct):
         self.batches.append((numbers, calls, times, batch.value[:count].copy(), has_value, self._said(batch, count)))
 
     def _said(self, batch: Batch, count: int) -> _Column:
-        """The number of what there is to say of each of the first readings of plotted series."""
+        """Returns the number of the remark on each of the first `count` readings."""
         missed = np.where(batch.previous_call[:count] != 0, batch.missed[:count], 0)
         keys: _Column = missed * len(batch.reasons) + batch.reason[:count]
         keys = (keys * len(FLAGS) + batch.flags[:count]) * len(WHYS) + batch.why[:count]
@@ -57,7 +57,7 @@ class _PlottedReadings(Struct):
         return said
 
     def views(self) -> Iterator[SeriesView]:
-        """The plotted series in the order of their first readings, with their readings in the order of the calls."""
+        """Yields the plotted series in the order of their first readings, each with its readings in the order of the calls."""
         if not self.batches:
             return
         words = list(self.words)
@@ -81,9 +81,9 @@ class _PlottedReadings(Struct):
 def series_views(
     analysis: Analysis, most_readings: int | None = None, also: Callable[[Batch], None] | None = None
 ) -> tuple[Iterator[SeriesView], int]:
-    """The plotted series in the order of their first readings, and how many readings were left out.
+    """Returns the plotted series in the order of their first readings, and how many readings were left out.
 
-    With `most_readings`, readings beyond so many, over all series, are only counted. `also` takes all of them, batch by batch.
+    `most_readings` limits the readings of all series together; further ones are only counted. `also` receives all batches.
     """
     columns = _PlottedReadings()
     taken = left_out = 0
@@ -100,7 +100,7 @@ def series_views(
 def _view(
     series: Series, calls: tuple[int, ...], times: tuple[int, ...], columns: Sequence[_Column], words: Sequence[str]
 ) -> SeriesView:
-    """A plotted series with its readings: calls, times, values, whether there is one, and the number of what there is to say."""
+    """Makes the view of a plotted series from its readings: calls, times, and the columns of values, presence and remarks."""
     values, has_value, said = columns
     shown: list[float | None] = values.tolist()
     for at in np.flatnonzero(~has_value).tolist():

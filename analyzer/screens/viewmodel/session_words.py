@@ -1,4 +1,5 @@
-"""SMB sessions in a sentence each: who logged on to which server from where, how it is protected, and which pipes were opened."""
+"""Describes each SMB session in a sentence: who logged on to which server from where, how it is protected, which pipes it
+opened."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ def session_words(session: SmbSession) -> str:
 
 
 def session_groups(sessions: Iterable[SmbSession]) -> list[list[SmbSession]]:
-    """SMB sessions put together that differ by their ids, pipes and the client's port alone."""
+    """Groups SMB sessions that differ only in id, pipes and client port."""
     groups: dict[str, list[SmbSession]] = {}
     for session in sessions:
         groups.setdefault(_session_body(session, session.client.ip, ()), []).append(session)
@@ -21,7 +22,7 @@ def session_groups(sessions: Iterable[SmbSession]) -> list[list[SmbSession]]:
 
 
 def sessions_words(group: Sequence[SmbSession]) -> str:
-    """A group of SMB sessions in one sentence."""
+    """Describes a group of SMB sessions in one sentence."""
     first = group[0]
     if len(group) == 1:
         return session_words(first)
@@ -30,7 +31,7 @@ def sessions_words(group: Sequence[SmbSession]) -> str:
 
 
 def _answer_words(session: SmbSession) -> str:
-    """What became of an SMB session's logon in words, where it was not granted as far as the capture shows."""
+    """Says what the server answered to an SMB session's logon, unless the capture shows that it was granted."""
     if session.refused is not None:
         return f", refused: {nt_status_name(session.refused)}"
     if session.identity.granted is None and session.identity.claimed is not None:

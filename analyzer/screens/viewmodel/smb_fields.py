@@ -1,6 +1,7 @@
-"""SMB messages as fields beside their bytes. For SMB2 these are framing and transforms ([MS-SMB2] sections 2.1, 2.2.41, 2.2.42),
-and the headers (2.2.1), also of what carries data (2.2.19 to 2.2.22, 2.2.31, 2.2.32). For SMB1 they are the headers ([MS-CIFS]
-section 2.2.3).
+"""Makes trees of the fields of SMB messages beside their bytes.
+
+For SMB2 these are framing and transforms ([MS-SMB2] sections 2.1, 2.2.41, 2.2.42), headers (2.2.1), and bodies that carry data
+(2.2.19 to 2.2.22, 2.2.31, 2.2.32). For SMB1 they are the headers ([MS-CIFS] section 2.2.3).
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ _SMB1: tuple[FieldSpec, ...] = (
 )
 
 
-# What the layout of a message depends on, beside the four bytes that it begins with.
+# The fields that the layout of a message depends on, besides its first four bytes.
 _DECIDING = frozenset({"protocol_id", "compression_algorithm", "flags", "offset", "structure_size"}) | {
     "command",
     "next_command",
@@ -143,8 +144,8 @@ _DECIDING = frozenset({"protocol_id", "compression_algorithm", "flags", "offset"
 
 
 def sent_tree(data: bytes, *, is_framed: bool) -> Node:
-    """The fields of an SMB message as TCP carried it, with its framing header where that is there, and what encrypts or compresses
-    it."""
+    """Returns the fields of an SMB message as TCP carried it: framing header if it has one, encryption or compression header,
+    rest."""
     children: list[Node] = []
     at = 0
     if is_framed:
@@ -162,7 +163,7 @@ def sent_tree(data: bytes, *, is_framed: bool) -> Node:
             children.append(structure(what.lower(), f"SMB2 {what}", at, stop, section, fields))
             at, name = stop, "encrypted" if wanted == TRANSFORM_MAGIC else "compressed"
             if wanted == COMPRESSION_MAGIC and not data[stop - 6] & _CHAINED:
-                # So many bytes stand before what is compressed, as they are.
+                # Offset counts the uncompressed bytes before the compressed ones.
                 plain = min(stop + int.from_bytes(data[stop - 4 : stop], "little"), len(data))
                 children += raw(data, "uncompressed", stop, plain)
                 at = plain
@@ -171,8 +172,7 @@ def sent_tree(data: bytes, *, is_framed: bool) -> Node:
 
 
 def message_tree(data: bytes) -> Node:
-    """The fields of an SMB message that can be read: each of a compound ([MS-SMB2] section 3.2.4.1.4) with its header and what it
-    carries."""
+    """Returns the fields of a readable SMB message: header and body of each message of a compound ([MS-SMB2] section 3.2.4.1.4)."""
     if data[:4] == SMB2_MAGIC:
         children = list(_compound(data))
     elif data[:4] == SMB1_MAGIC:

@@ -1,6 +1,7 @@
-"""A machine as its Task Manager has it: which counterset belongs where, which of its counters are what, and what each cell says.
+"""Lays out a machine's counters like its Task Manager: the panel of each counterset, its usual counters, and the words of each
+cell.
 
-The page lays out films in its own script (`web/src/films.ts`); what is said here is what it says.
+The page lays out films in its own script (`web/src/films.ts`), which must say the same as this module.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from analyzer.questions.films.film import (
 
 
 class Panel(Struct, frozen=True):
-    """A panel of a Task Manager: the countersets in it by their English names, and the counters that are always there: a title, and
-    the names they go by, the one to take first."""
+    """A panel of a Task Manager: its countersets by English names, and the counters that it always shows. A counter has a title and
+    names, the preferred one first."""
 
     id: str
     title: str
@@ -67,8 +68,8 @@ def panel_of(film: Film) -> Panel:
 
 
 def usual_columns(film: Film) -> list[tuple[str, int | None]]:
-    """Returns the counters that a Task Manager always has, by title, each with the column that has it; None where it was not
-    asked."""
+    """Returns the counters that this Task Manager panel always shows, by title, each with its column in the film; None if it was
+    not polled."""
     by_name = {name.casefold(): at for at, column in reversed(list(enumerate(film.columns))) for name in column.names}
 
     def column_of(names: Sequence[str]) -> int | None:
@@ -79,8 +80,8 @@ def usual_columns(film: Film) -> list[tuple[str, int | None]]:
 
 class MachineCell(Struct, frozen=True):
     """A cell of a Task Manager: a counter of an instance at a poll. `words` are what a performance monitor shows, or why there is
-    nothing; `value` is None then, and for text. `says` is what else is known of it. The bytes are in the buffer of the answer of
-    `call`; without `start`, where is not known. What was not asked has no call."""
+    nothing; then, and for text, `value` is None. `says` is what else is known of it. The bytes are in the buffer of the answer of
+    `call`, at `start`, None if unknown. A counter that was not polled has no call."""
 
     words: str
     value: int | Decimal | None
@@ -92,8 +93,8 @@ class MachineCell(Struct, frozen=True):
 
 
 class MachineRow(Struct, frozen=True):
-    """A row of a Task Manager: an instance, by its number in the film, that is there, or that ended since the poll before: it has
-    no cells then. `name` is as counter paths write it at this poll, or at the one before."""
+    """A row of a Task Manager: an instance, by its number in the film. An instance that ended since the poll before has no cells.
+    `name` is as counter paths write it at this poll, or at the one before."""
 
     number: int
     name: str | None
@@ -103,8 +104,8 @@ class MachineRow(Struct, frozen=True):
 
 
 class MachineTable(Struct, frozen=True):
-    """A table of a Task Manager: a counterset at a moment, as one client polled it; no poll before the first. Columns have a title
-    and the column of the film, None where it was not asked: the usual ones, then all others."""
+    """A table of a Task Manager: a counterset at a moment, as one client polled it. `poll` is None before the first poll. Columns
+    have a title and their number in the film (None: not polled), the usual ones first."""
 
     film: Film
     panel: Panel
@@ -118,15 +119,15 @@ class MachineTable(Struct, frozen=True):
 
     @property
     def use_column(self) -> int | None:
-        """The column of a Task Manager's table that has the use of the processor, if one has."""
+        """Returns the column of a Task Manager's table that shows the use of the processor, else None."""
         asked = (
             at for at, (title, column) in enumerate(self.columns) if title.startswith("CPU") and column is not None
         )
         return next(asked, None)
 
     def sorted_by(self, column: int | None) -> list[MachineRow]:
-        """The rows of a Task Manager's table with the largest value first, and those without one last; without a column, as they
-        came."""
+        """Returns the rows of a Task Manager's table, the largest value first, those without a value last; unsorted without a
+        column."""
 
         def rank(one: MachineRow) -> tuple[bool, Decimal]:
             value = one.cells[column].value if column is not None and one.cells else None
@@ -135,12 +136,12 @@ class MachineTable(Struct, frozen=True):
         return list(self.rows) if column is None else sorted(self.rows, key=rank)
 
 
-# Cells of blocks that are kept read.
+# At most this many cells of decoded blocks are kept.
 _MOST_CELLS = 8_000_000
 
 
 class WatchedMachine:
-    """A machine as its Task Manager has it, at any moment of its polls."""
+    """Shows a machine like its Task Manager, at any moment of its polls."""
 
     def __init__(self, films: Films, ip: str) -> None:
         order = {one.id: place for place, one in enumerate((*PANELS, OTHERS))}
@@ -150,7 +151,7 @@ class WatchedMachine:
         self._frames: Kept[FilmFrame] = Kept(_MOST_CELLS)
 
     def tables(self, time_ns: int) -> Iterator[MachineTable]:
-        """The Task Manager's tables: each counterset as its last poll until a time showed it."""
+        """Yields the Task Manager's tables at a time: each counterset as its last poll showed it."""
         for film in self.films:
             poll = film.poll_at(time_ns)
             columns = columns_of(film)
@@ -158,7 +159,7 @@ class WatchedMachine:
             yield MachineTable(film, panel_of(film), None if poll < 0 else poll, tuple(columns), rows)
 
     def course(self, film: Film, row: int, column: int, poll: int, polls: int) -> list[float | None]:
-        """The values of a Task Manager's cell at the last polls until one."""
+        """Returns the values of a Task Manager's cell at the last `polls` polls up to `poll`."""
         cells = [self._cell(film, at, row, column) for at in range(max(0, poll - polls + 1), poll + 1)]
         return [None if cell.value is None else float(cell.value) for cell in cells]
 
@@ -222,7 +223,7 @@ def columns_of(film: Film) -> list[tuple[str, int | None]]:
 
 
 def cell_words(about: FilmColumn, value: int | Decimal) -> str:
-    """Returns a number as a performance monitor shows it."""
+    """Returns a number in a Task Manager's cell as a performance monitor shows it."""
     if about.is_hex and about.decimals == 0:
         return f"{value:X}"
     grouping = "" if any(map(_ID.search, about.names)) else ","

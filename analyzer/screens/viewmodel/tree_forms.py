@@ -1,4 +1,4 @@
-"""Trees of fields by their form: layers that are alike in layout in, one form for all of them out, and what differs.
+"""Keeps the form of layers' field trees, so that layers with the same layout share one form.
 
 Most layers of a capture have the layout of another one. A field that decides on no other (`Node.reads`) may differ between two
 trees of one form; a display reads its value from the bytes. So a tree is made only of the first layer of a form.
@@ -14,8 +14,8 @@ from msgspec import Struct
 from analyzer.interfaces.buffers.field_map import deciding
 from analyzer.results.records.display_records import Form, Node
 
-# Forms are forgotten, all at once, when they hold more bytes than these. The one that was made last stays, whatever it holds: a
-# long answer is polled again and again.
+# When forms hold more bytes than these, all are forgotten at once, except the newest, whatever its size: a long answer is polled
+# again and again.
 MAX_BYTES = 16 << 20
 # About so many bytes for each field.
 _OF_A_FIELD = 300
@@ -24,7 +24,7 @@ _DAMAGED, _MOST_DAMAGED = 64, 4096
 
 
 class _Alike(Struct):
-    """Forms whose layers are told apart by the same bytes: those of `mask` within the first `stop` ones."""
+    """Forms of layers that the same bytes tell apart: those of `mask` within the first `stop` bytes."""
 
     mask: int
     stop: int
@@ -32,7 +32,7 @@ class _Alike(Struct):
 
 
 class Fields(TypedDict, total=False):
-    """The fields of a layer with their form, as `Layer` takes them."""
+    """The fields of a layer and their form, as arguments of `LayerBytes`."""
 
     tree: Node | None
     form: Form
@@ -41,17 +41,17 @@ class Fields(TypedDict, total=False):
 
 
 class Forms:
-    """The forms of layers' trees met so far."""
+    """Keeps the forms of layers' trees that were met so far."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, list[_Alike]] = {}
-        # Of what is damaged every byte counts: of each key the last one, since what is sent again is the same again.
+        # The last damaged layer of each key, recognised by all of its bytes: what is sent again is often the same.
         self._damaged: dict[Hashable, tuple[bytes, Form]] = {}
         # About so many bytes are remembered.
         self.held = 0
 
     def form(self, key: Hashable, data: bytes, make: Callable[[], Form | None]) -> Form | None:
-        """The form of a layer's tree. `key` is what its layout depends on beside its bytes, `make` makes a form of it."""
+        """Returns the form of a layer's tree, made by `make` if it is new. `key` is what the layout depends on besides bytes."""
         key = key, len(data)
         known = self._known.get(key, ())
         for alike in known:
@@ -87,7 +87,7 @@ class Forms:
 
 
 def fields_of(forms: Forms | None, key: Hashable, data: bytes, make: Callable[[], Form | None]) -> Fields:
-    """The fields of a layer: where there are `forms`, by their form, else as a tree."""
+    """Returns the fields of a layer: as a form if there are `forms`, else as a tree."""
     form = make() if forms is None else forms.form(key, data, make)
     if form is None:
         return {}
@@ -97,6 +97,6 @@ def fields_of(forms: Forms | None, key: Hashable, data: bytes, make: Callable[[]
 
 
 def deciding_bytes(tree: Node, length: int) -> bytes:
-    """The bytes of a layer that decide on its form, as a mask."""
+    """Returns a mask of the layer's bytes that decide on its form."""
     spans = [(node.start, node.stop, bool(node.reads)) for node in tree.in_order() if not node.children]
     return deciding(spans, length)

@@ -1,4 +1,4 @@
-"""What of a capture was not read: calls by the reason, problems that are alike, and which keys decrypted what or are missing."""
+"""Summarises what was not read of a capture: calls by reason, problems that are alike, and which keys decrypted what, or lack."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 
 
 def incomplete(analysis: Analysis) -> tuple[IncompleteView, ...]:
-    """Calls that are not complete, by state and reason, for the summary of what was not read."""
+    """Counts the calls that are not complete, by state and reason, for the summary of what was not read."""
     calls = analysis.calls
     states, rare = calls.column("state"), calls.column("rare")
-    # A reason is among what few calls have.
+    # Only calls with a `rare` entry have a reason.
     reasons: Counter[tuple[CallState, str | None]] = Counter()
     for code in distinct(states).tolist():
         if (state := STATES[code]) != "complete":
@@ -35,7 +35,7 @@ def incomplete(analysis: Analysis) -> tuple[IncompleteView, ...]:
 
 
 def alike(problems: Iterable[Problem]) -> list[list[Problem]]:
-    """Problems of a capture whose sentence is the same but for its numbers, together."""
+    """Groups the problems of a capture whose sentences differ only in numbers."""
     groups: dict[tuple[str, str, str], list[Problem]] = {}
     for problem in problems:
         groups.setdefault((problem.kind, problem.layer, _NUMBERS.sub("0", problem.text)), []).append(problem)
@@ -43,7 +43,7 @@ def alike(problems: Iterable[Problem]) -> list[list[Problem]]:
 
 
 def decrypted(analysis: Analysis) -> tuple[str, ...]:
-    """What the keys of each account decrypted, a sentence an account."""
+    """Says what the keys of each account decrypted, one sentence an account."""
     by_account: dict[str, list[str]] = {}
     for one in decrypted_by_account(analysis):
         contexts = one.contexts if one.tried != 1 else one.contexts.removesuffix("s")
@@ -52,7 +52,7 @@ def decrypted(analysis: Analysis) -> tuple[str, ...]:
 
 
 def key_hint(analysis: Analysis) -> str | None:
-    """The hint on which keys would decrypt the calls that no key opened."""
+    """Says which keys would decrypt the calls that no key opened; None if no call lacks a key."""
     undecrypted = [
         shared.security for shared in analysis.calls.contexts_by_last_call() if shared.security.decryption.lacks_key
     ]

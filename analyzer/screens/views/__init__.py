@@ -1,1 +1,1 @@
-"""What each command shows: a function of the analysis, without a word about files."""
+"""The views: records and text lines of each command, made from the analysis, without a word about output files."""

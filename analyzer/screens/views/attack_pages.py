@@ -1,4 +1,4 @@
-"""The pages of what is known of attacks: for `docs`."""
+"""The view of `docs` for known attacks: their pages, as records and as text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from analyzer.screens.views.text_report import folded, page_lines, safe
 
 
 class AttackList(Struct, frozen=True):
-    """The view of attacks, with their pages."""
+    """The view of known attacks with their pages."""
 
     attacks: Sequence[Attack]
 
@@ -43,6 +43,6 @@ class AttackList(Struct, frozen=True):
 
 
 def attacks_named(words: Sequence[str]) -> list[Attack]:
-    """The attacks that codes or names stand for; none where a word stands for no attack."""
+    """Returns the attacks with these codes or names; an empty list if a word names no attack."""
     known = {word: one for one in every_attack() for word in (one.code, one.name)}
     return [known[word] for word in words] if all(word in known for word in words) else []

@@ -1,4 +1,4 @@
-"""`audit`: what an audit found, one record a finding and requirement. `audit_text.py` shows it to people."""
+"""The view of `audit`: one record a finding, then coverage and counts. `audit_text.py` makes its text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class AuditView(Struct, OfCapture, frozen=True):
-    """The view of one audit. What was found is counted by severity while it is shown."""
+    """The view of one audit. It counts the findings by severity while it shows them."""
 
     audit: Audit
     severities: Counter[Severity] = field(default_factory=Counter)
@@ -38,7 +38,7 @@ class AuditView(Struct, OfCapture, frozen=True):
         return self.audit.analysis
 
     def findings(self) -> Iterator[Finding]:
-        """The findings of the audit, counted as they pass."""
+        """Yields the findings of the audit, and counts them by severity."""
         severities = self.severities
         for finding in self.audit.findings():
             severities[finding.pattern.severity] += 1
@@ -46,11 +46,11 @@ class AuditView(Struct, OfCapture, frozen=True):
 
     @property
     def undecrypted(self) -> str | None:
-        """The sentence that nothing of the audited capture was decrypted."""
+        """Returns the sentence that nothing of the audited capture was decrypted, else None."""
         return nothing_decrypted(self.analysis)
 
     def records(self) -> Iterator[Record]:
-        """The records of an audit: findings in the order of the calls, then the coverage of every requirement, then counts."""
+        """Yields the records of an audit: findings in the order of the calls, the coverage of every requirement, and counts."""
         facts = self.analysis.capture
         for finding in self.findings():
             yield finding_record(finding, facts)
@@ -71,14 +71,14 @@ class AuditView(Struct, OfCapture, frozen=True):
         )
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """The audit as text. What makes it is not loaded for records, which most programs ask for."""
+        """Returns the audit as text. Loads the text module only here: most programs ask for records."""
         from analyzer.screens.views.audit_text import audit_lines
 
         return audit_lines(self, width)
 
 
 class MatrixView(Struct, frozen=True):
-    """Several captures, each audited by itself, compared requirement by requirement: what test traffic never exercised."""
+    """The view of several audited captures, compared by requirement. It shows what test traffic never exercised."""
 
     names: tuple[str, ...]
     coverages: Sequence[dict[str, Coverage]]
@@ -95,7 +95,7 @@ class MatrixView(Struct, frozen=True):
             )
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """The comparison of audits as text."""
+        """Returns the comparison of audits as text."""
         from analyzer.screens.views.audit_text import matrix_lines
 
         return matrix_lines(self, width)

@@ -1,4 +1,4 @@
-"""An audit as text: findings by severity, each group with its first places, the coverage by section, and captures side by side."""
+"""Makes the text of an audit: findings by severity, each group with its first places, coverage by section, captures compared."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from analyzer.screens.views.audit import AuditView, MatrixView
 
 _SHOWN = 3
-# Where no column of so many characters is left beside the counts, lines of coverage are longer than the screen.
+# If the counts leave less than this for the section, lines of coverage are longer than the screen.
 _LEAST_SECTION = 15
 _TITLES = {
     Severity.ERROR: ("bold red", "errors"),
@@ -29,14 +29,14 @@ _TITLES = {
 
 
 class _AlikeFindings(Struct):
-    """The findings of one rule about the same requirements with one outcome, for the audit's text."""
+    """Findings that the audit's text shows as one group: one rule, the same requirements, one outcome."""
 
     first: list[Finding] = field(default_factory=list)
     count: int = 0
 
 
 def audit_lines(view: AuditView, width: int | None) -> Iterator[str]:
-    """The text of one audit (`AuditView`): findings by severity, then the coverage."""
+    """Yields the text of one audit (`AuditView`): findings by severity, then the coverage."""
     if (sentence := view.undecrypted) is not None:
         yield from (styled("bold red", text) for text in folded(sentence, 4, width))
     yield from header_lines(view.analysis, width)
@@ -69,7 +69,7 @@ def audit_lines(view: AuditView, width: int | None) -> Iterator[str]:
 
 
 def _place_hint(view: AuditView, groups: Iterable[_AlikeFindings]) -> Iterator[str]:
-    """The hint how to see the bytes of a finding, by the example of the first that has some."""
+    """Yields the hint that `show --field` prints the bytes of a finding, with the first finding that has some."""
     for group in groups:
         finding = group.first[0]
         at = finding.judgement.at
@@ -115,8 +115,8 @@ def _group_lines(view: AuditView, group: _AlikeFindings, width: int | None) -> I
 
 
 def _where(view: AuditView, finding: Finding) -> str:
-    """Where a finding is, in the audit's text: `#12 PerflibV2QueryCounterData, frame 57, response dwInSize (bytes 20 to 24 of the
-    stub): expected 1, seen 2`."""
+    """Describes the place of a finding in the audit's text: `#12 PerflibV2QueryCounterData, frame 57, response dwInSize (bytes 20
+    to 24 of the stub): expected 1, seen 2`."""
     judgement, place = finding.judgement, finding.place
     words = []
     if judgement.call is not None:
@@ -189,7 +189,7 @@ _ACTORS = {Actor.CLIENT: "the client", Actor.SERVER: "the server", Actor.EITHER:
 
 
 def matrix_lines(view: MatrixView, width: int | None) -> Iterator[str]:
-    """The text of several audits compared (`MatrixView`): a line a requirement, a mark a capture."""
+    """Yields the text that compares several audits (`MatrixView`): one line a requirement, one mark a capture."""
     for number, name in enumerate(view.names, 1):
         yield safe(f"{number:>3}  {name}")
     yield ""

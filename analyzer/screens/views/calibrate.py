@@ -1,4 +1,4 @@
-"""`calibrate`: what tools/windows/collect.py stored on a Windows, as text."""
+"""The view of `calibrate`: what tools/windows/collect.py stored on a Windows machine, as text."""
 
 from __future__ import annotations
 

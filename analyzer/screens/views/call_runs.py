@@ -1,7 +1,7 @@
-"""Runs of calls that say the same again and again: numbers of calls in, runs out, each to be shown in one line.
+"""Finds runs of calls that say the same again and again, so that the timeline shows each run in one line.
 
-A run is three or more successful polls of one handle with nothing else done on it between them. It may also be three or more calls
-of one method of an interface that is not decoded, with one outcome and nothing else called over the same channel between them.
+A run is three or more successful polls of one handle, with nothing else done on it between them. A run is also three or more calls
+of one method of an undecoded interface, with one outcome and nothing else called on their channel between them.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _FEWEST = 3
 
 
 class CallRun(Struct):
-    """A run of calls that say the same, by their numbers, and the time of each."""
+    """A run of calls that say the same: their numbers and times."""
 
     numbers: MutableSequence[int]
     times: MutableSequence[int]
     is_polls: bool
 
 
-# Channel, what gives its handles numbers, and the number of one.
+# Channel, kind of handle, and number of the handle.
 _Place = tuple[int, int, int]
 
 
 def find_runs(analysis: Analysis, numbers: Sequence[int]) -> dict[int, CallRun]:
-    """The runs of calls that say the same among calls with these numbers, by the number of their first call."""
+    """Finds the runs among the calls with these numbers; returns them by the number of their first call."""
     found: dict[int, CallRun] = {}
     current: dict[_Place, tuple[tuple[object, ...], CallRun]] = {}
 
@@ -57,8 +57,8 @@ def find_runs(analysis: Analysis, numbers: Sequence[int]) -> dict[int, CallRun]:
 
 
 def _rows(calls: ShownCalls, analysis: Analysis) -> Iterator[tuple[int, int, _Place, tuple[object, ...] | None, bool]]:
-    """Number, time and place of each call of which runs are made, what it says (None where it is of no run), and whether it is a
-    poll."""
+    """Yields number, time and place of each call that may be in a run or end one, what it says (None: it is in no run), and whether
+    it is a poll."""
     contexts, of_queries = analysis.calls.table.contexts, np.array([*(one.number for one in analysis.calls.states), -1])
     views = calls.views
     handles = np.where(views >= 0, of_queries[views], calls.column("key_number"))

@@ -1,7 +1,7 @@
-"""Displayed values for people and programs: one line a series with its course, one record or row a reading or interval.
+"""The view of `counters`, displayed values: one text line a series with its course; one record or row a reading or interval.
 
-In: an analysis, counter paths, an interval. The text holds one line a series under the machine and client it belongs to, in the
-order of first readings; it keeps some numbers of each series and none of its readings.
+The text shows the series under their machine and client, in the order of first readings. It keeps some numbers of each series and
+none of its readings.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 SPARK_CELLS = 14
 _BARS = "▁▂▃▄▅▆▇█"
 _EMPTY = "·"
-# The columns of numbers; where a terminal has no room, the first of them are left out.
+# The columns of numbers; a narrow terminal leaves out the first ones.
 _TITLES: tuple[str, ...] = ("min", "mean", "max", "last")
 # Widths: of a number, of a unit, of the name.
 _NUMBER, _UNIT = 9, 4
@@ -63,7 +63,7 @@ class Counters(Struct, OfCapture, frozen=True, dict=True):
 
     @cached_property
     def selection(self) -> PathSelection:
-        """What the counter paths of `counters` mean; once the view is written, also which of them meant nothing."""
+        """Returns what the counter paths of `counters` mean; after the view was written, also which of them matched nothing."""
         return selection_of(self.patterns, lambda: machine_names(self.analysis))
 
     def records(self) -> Iterator[CounterRecord | BucketRecord]:
@@ -71,16 +71,16 @@ class Counters(Struct, OfCapture, frozen=True, dict=True):
 
     @property
     def passes(self) -> Callable[[CounterRecord], bool] | None:
-        """Whether the record of a reading passes the filter; None where there is none."""
+        """Returns the test whether a reading's record passes the filter; None without a filter."""
         return self.filter.test(self.analysis) if self.filter is not None else None
 
     def batches(self) -> Iterator[Batch]:
-        """The readings of the counters that are shown, in columns."""
+        """Yields the readings of the shown counters, as columns."""
         return counter_batches(self.analysis, self.selection, self.passes)
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """One line of `counters` a series: path, displayed values of readings, unit, minimum, mean, maximum, last, course, why
-        values lack."""
+        """Yields one line of `counters` a series: path, count of values, unit, minimum, mean, maximum, last, course, why values
+        lack."""
         lines, answers = _collected(self)
         yield from part_lines(self.analysis, width)
         if not lines:
@@ -118,7 +118,7 @@ class Counters(Struct, OfCapture, frozen=True, dict=True):
 
 
 class Spark:
-    """The course of a counter in few characters: each cell the mean of as many neighbours as it takes."""
+    """Draws the course of a counter in few characters. Each cell is the mean of as many neighbouring values as needed."""
 
     def __init__(self, cells: int = SPARK_CELLS) -> None:
         self._most = cells
@@ -141,7 +141,7 @@ class Spark:
     def __str__(self) -> str:
         means = [total / count if count else None for total, count in self._cells]
         known = [mean for mean in means if mean is not None]
-        # Values may be so large that their sum, or how far they lie apart, is no number.
+        # The sum or range of very large values may be infinite.
         if not known or not isfinite(max(known) - min(known)):
             return ""
         low, span = min(known), max(known) - min(known)
@@ -152,7 +152,7 @@ class Spark:
 
 
 class _SeriesLine(Struct):
-    """What the text of `counters` shows of one series."""
+    """The numbers that one series' line in `counters` shows."""
 
     series: Series
     readings: int = 0
@@ -165,14 +165,14 @@ class _SeriesLine(Struct):
     why: Counter[str] = field(default_factory=Counter)
     flags: Counter[str] = field(default_factory=Counter)
     spark: Spark = field(default_factory=Spark)
-    # The course as a number: series that a client asked for twice, in two ways, are the same all along.
+    # A hash of the course: equal for a series that a client asked for twice in two ways.
     course: int = 0
     first_ns: int = 0
     last_ns: int = 0
     times: int = 1
 
     def take_readings(self, batch: Batch, rows: Ints) -> None:
-        """Takes the series' readings of one batch into its line."""
+        """Adds the series' readings of one batch to its line."""
         whys, flags = batch.why[rows].tolist(), batch.flags[rows].tolist()
         found = batch.value[rows].tolist()
         values = [None if why else value for why, value in zip(whys, found, strict=True)] if any(whys) else found
@@ -211,13 +211,13 @@ class _SeriesLine(Struct):
 
     @property
     def count(self) -> str:
-        """How many readings of the series have values: `9/10`."""
+        """Returns how many readings of the series have values: `9/10`."""
         return f"{self.values}/{self.readings}"
 
     @property
     def notes(self) -> str:
-        """Notes on a line of `counters`: reasons for no value, but for the one reading every rate begins with, and what is unusual
-        about values."""
+        """Returns the notes of a series' line in `counters`: why values lack (not the first reading of each rate), and what is
+        unusual about values."""
         formula = formula_of(self.series.counter_type) if self.series.counter_type is not None else None
         why = self.why.copy()
         if formula is not None and formula.delta and why[Why.FIRST_SAMPLE]:
@@ -232,7 +232,7 @@ class _SeriesLine(Struct):
 
 
 def _collected(view: Counters) -> tuple[list[_SeriesLine], int]:
-    """The series of `counters` in the order of their first readings, and the number of answers they came in."""
+    """Returns the lines of `counters` in the order of their first readings, and the number of answers that the readings came in."""
     lines: dict[int, _SeriesLine] = {}
     answers = 0
 
@@ -254,7 +254,7 @@ def _collected(view: Counters) -> tuple[list[_SeriesLine], int]:
 
 
 def _merged(lines: Iterable[_SeriesLine]) -> list[_SeriesLine]:
-    """Series of `counters` of one client that have the same path and went the same way all along, as one line."""
+    """Merges lines of `counters` whose series have the same client, path and course."""
     found: dict[tuple[Any, ...], _SeriesLine] = {}
     for line in lines:
         key = (_place(line.series), line.series.local_path, line.course, line.readings)
@@ -271,7 +271,7 @@ def _place(series: Series) -> tuple[Any, ...]:
 
 
 def _place_lines(lines: list[_SeriesLine], width: int | None) -> Iterator[str]:
-    """The text of `counters` for a machine, who watched it, how, and when; then its series, on a terminal under their objects."""
+    """Yields the text of `counters` for one machine and client: who watched it, how, and when; then its series by object."""
     first = lines[0].series
     span = (max(line.last_ns for line in lines) - min(line.first_ns for line in lines)) / NS_PER_S
     way = f"query {first.handle}" if first.source == "perflib-v2" else "HKEY_PERFORMANCE_DATA"
@@ -299,7 +299,7 @@ def _place_lines(lines: list[_SeriesLine], width: int | None) -> Iterator[str]:
 
 
 class _Columns(Struct, frozen=True):
-    """The widths of the columns of one table of `counters`: of the name, of the count of values, and the titles of the numbers."""
+    """The column widths of one table in `counters`: the name, the count of values, and the titles of the numbers."""
 
     name: int
     count: int
@@ -307,7 +307,7 @@ class _Columns(Struct, frozen=True):
 
     @classmethod
     def fitting_columns(cls, lines: Sequence[_SeriesLine], widest_name: int, width: int | None) -> _Columns:
-        """Columns of `counters` that fit the width, where there is one: with fewer numbers, and a name in a line of its own."""
+        """Returns the columns of `counters` that fit the width: with fewer numbers, or long names on their own lines."""
         count = max(len(line.count) for line in lines) + 2
         course = max(len("course"), *(len(str(line.spark)) for line in lines))
         least, titles, room = min(widest_name, _LEAST_NAME), _TITLES, _MOST_NAME
@@ -324,7 +324,7 @@ class _Columns(Struct, frozen=True):
 
     @property
     def numbers(self) -> int:
-        """The width of all numbers in a table of `counters`."""
+        """Returns the width of all number columns in a table of `counters`."""
         return len(self.titles) * (_NUMBER + 1)
 
 
@@ -337,7 +337,7 @@ def _name(series: Series, *, is_nested: bool) -> str:
 def _series_lines(
     line: _SeriesLine, name: str, columns: _Columns, width: int | None, by: str | None = None
 ) -> Iterator[str]:
-    """The lines of a series in `counters`; `by` is what the client asked for to get it, where another one has the same path."""
+    """Yields the lines of a series in `counters`. `by` is what the client added to its query, if two series have this path."""
     if cell_len(name) > columns.name:
         yield from (safe(text) for text in folded(name, 6, width))
         name = ""
@@ -391,9 +391,9 @@ _WRITTEN_OUT = 1e7
 
 
 def compact(value: float) -> str:
-    """A displayed value of `counters` in nine characters: written out, or with a letter for ten millions and more."""
+    """Shortens a displayed value of `counters` to nine characters, with a letter from ten millions on."""
     size = abs(value)
-    if not size < 1e23:  # also what is no number, as the mean of values beyond all bounds
+    if not size < 1e23:  # also nan, as the mean of infinite values
         return f"{value:.2e}"
     if size >= _WRITTEN_OUT:
         power, letter = next((power, letter) for power, letter in _LETTERS if size >= power)

@@ -1,4 +1,4 @@
-"""`decode`: a buffer that somebody holds without a capture, as a record, as samples or as a tree beside its bytes."""
+"""The view of `decode`: a buffer without a capture, from bytes or a hex dump, as a record, as samples or as a tree."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from analyzer.screens.views.text_report import safe
 
 _LINE = re.compile(r"\s*([0-9a-fA-F]{4,16})(:?)(?:\s+(\S.*?)\s*)?")
 _GROUP = re.compile(r"((?:[0-9a-fA-F]{2})+)(?:\s+|$)")
-# Bytes on a line where nothing says how many, as most programs print them; and the most that any does (`xxd -c 256`).
+# Bytes on a line that most programs print, used if nothing says how many; and the most that any prints (`xxd -c 256`).
 _USUAL, _WIDEST = 16, 256
-# What one `*` may stand for, so that a forged offset does not fill the memory.
+# The most bytes that one `*` may stand for, so that a forged offset does not fill the memory.
 MAX_REPEATED = 64 << 20
 
 
 def dumped_bytes(lines: Sequence[str]) -> bytes | None:
-    """The bytes that a hex dump spells out, for `decode`; None where the lines are no dump."""
+    """Returns the bytes that the lines of a hex dump spell out, for `decode`; None if they are no dump."""
     out = bytearray()
     width = _USUAL
     first: int | None = None
@@ -66,7 +66,7 @@ def _offset(rows: Sequence[str], at: int) -> int | None:
 
 
 def _bytes_on(text: str, count: int) -> bytes | None:
-    """Exactly `count` bytes from the start of a hex dump's line, None where they are not there."""
+    """Reads exactly `count` bytes from the start of a hex dump's line; None if it has fewer."""
     digits, at = "", 0
     while len(digits) < 2 * count:
         group = _GROUP.match(text, at)
@@ -78,7 +78,7 @@ def _bytes_on(text: str, count: int) -> bytes | None:
 
 
 def _last_bytes(text: str, width: int) -> bytes:
-    """The last bytes of a hex dump's line: as many as leave beside them their own text; `width` at most where nothing does."""
+    """Reads the bytes on the last line of a hex dump: as many as its text column shows, at most `width` without a text column."""
     counts: list[tuple[int, str]] = []
     digits, at = "", 0
     while (group := _GROUP.match(text, at)) is not None and len(digits) < 2 * _WIDEST:
@@ -94,13 +94,13 @@ def _last_bytes(text: str, width: int) -> bytes:
 
 
 def _looks_like(beside: str, shown: bytes) -> bool:
-    """Whether a hex dump's column of text shows these bytes, a dot or a space for what cannot be printed."""
+    """Tells whether a hex dump's text column shows these bytes, with a dot or a space for unprintable ones."""
     reported = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in shown)
     return beside.strip() == reported.strip()
 
 
 def _in_words(size: int) -> int:
-    """The size of the words that so many bytes of a hex dump are in: the last of an odd number has a zero behind it."""
+    """Rounds a count of bytes up to whole 16-bit words of a hex dump: an odd last byte has a zero behind it."""
     return size + size % 2
 
 
@@ -115,13 +115,13 @@ _OFFSET_APART = re.compile(r"0{4,16}(?:: |  )")
 
 
 def bytes_of(data: bytes) -> tuple[bytes, bool]:
-    """The buffer in a file given to `decode`: the bytes themselves, or what a hex dump spells out; and whether it was one."""
+    """Returns the buffer in a file given to `decode`, taken from a hex dump or as the file has it, and whether it was a dump."""
     stripped = data.strip()
     if not stripped or not stripped.isascii() or b"\0" in stripped:
         return data, False
     lines = stripped.decode().splitlines()
     compact = stripped.removeprefix(b"0x")
-    # One line of plain digits and a dump of one line look alike, but for how the offset stands apart.
+    # A dump of one line differs from a line of plain digits only by the gap after its offset.
     if (len(lines) > 1 or _OFFSET_APART.match(lines[0])) and (spelled := dumped_bytes(lines)) is not None:
         return spelled, True
     if _PLAIN_HEX.fullmatch(compact):

@@ -1,4 +1,4 @@
-"""`diff`: what differs between two sides, in records and in text."""
+"""The view of `diff`: what differs between two sides, as records and as text."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ _KINDS = {"only-a": "only A", "only-b": "only B", "changed": "differs"}
 _NEW = {"only-b": "new", "changed": "new in"}
 _STYLES = {"only-a": "yellow", "only-b": "yellow", "changed": "red"}
 _POSITION = re.compile(r"\[\d+\]")
-# So many differences about one thing are shown in text, and so many fields of a call.
+# The text shows at most so many differences about one subject, and so many fields of a call.
 _MOST_SHOWN, _MOST_FIELDS = 40, 5
 _SHOWN_BYTES = 16
-# So many files of a side are named.
+# At most so many files of a side are named.
 _MOST_NAMES = 4
 # A longer value is cut: JSON Lines have the whole.
 _SHOWN_TEXT = 160
@@ -54,7 +54,7 @@ _TIMES = "\xa0×\xa0"
 
 
 class DifferencesView(Struct, frozen=True):
-    """The view of `diff`: what differs between two analyses, or is new in one. `baseline` are the files of what is usual."""
+    """The view of `diff`: what differs between two analyses, or is new in one. `baseline` are the files of the baseline."""
 
     differences: Differences | NewThings
     baseline: tuple[str, ...] = ()
@@ -109,7 +109,7 @@ class DifferencesView(Struct, frozen=True):
             for name, side in (("A", record.a), ("B", record.b))
             if side is not None
         )
-        # A count stays in the line of what it counts.
+        # Keeps a count on the line of its noun.
         what = f"{record.name.replace(' × ', _TIMES)} {shortened(request_of(self, record))}".rstrip()
         yield from _marked(kinds_of(record)[record.kind], record.kind, f"{where}: {what}", width)
         yield from _all_field_lines(record, width)
@@ -121,7 +121,7 @@ class DifferencesView(Struct, frozen=True):
 
 
 def sources_of(analysis: Analysis) -> str:
-    """What a side of `diff` was read from: captures, or a dataset of so many."""
+    """Says what a side of `diff` was read from: captures, or a dataset with its number of captures."""
     sources, origin = analysis.sources, analysis.dataset
     names = ", ".join(sources[:_MOST_NAMES])
     if len(sources) > _MOST_NAMES:
@@ -130,23 +130,23 @@ def sources_of(analysis: Analysis) -> str:
 
 
 def calls_of(analysis: Analysis) -> str:
-    """How many calls of a side of `diff` are compared, and of how many."""
+    """Says how many calls of a side of `diff` are compared, and of how many."""
     of_all = f" of {len(analysis.calls):,} ({analysis.part.words})" if analysis.part is not None else ""
     return f"{counted(len(analysis.shown), 'call')}{of_all}"
 
 
 def title_of(about: Subject) -> str:
-    """The heading of differences in `diff` about something."""
+    """Returns the heading in `diff` for differences about this subject."""
     return _TITLES["call"] if about in ("conversation", "call") else _TITLES[about]
 
 
 def kinds_of(record: DifferenceRecord) -> Mapping[str, str]:
-    """What `diff` calls the kinds of differences beside a record of two sides, or of a baseline."""
+    """Returns the marks of `diff` for kinds of differences: those of two sides, or those of a baseline."""
     return _NEW if record.text.endswith(NOT_USUAL) else _KINDS
 
 
 def request_of(view: DifferencesView, record: DifferenceRecord) -> str:
-    """What the first of two calls that differ asks, for `diff`; nothing of what only one side has."""
+    """Says what the first of two differing calls asks, for `diff`; "" for a call that only one side has."""
     if record.kind != "changed" or record.a is None:
         return ""
     _, analysis = view.differences.sides[0]
@@ -167,13 +167,13 @@ def _plain(words: str, indent: int, width: int | None) -> Iterator[str]:
 
 
 def _is_of_counterset(record: DifferenceRecord, lone: Collection[tuple[DifferenceKind, str | None, str]]) -> bool:
-    """Whether a counter in `diff` is of a counterset that only one side has, too."""
+    """Tells whether a counter in `diff` belongs to a counterset that is also on one side only."""
     counterset, is_named, _ = record.name.partition(": ")
     return bool(is_named) and record.kind != "changed" and (record.kind, record.machine, counterset) in lone
 
 
 def _is_of_one(records: Sequence[DifferenceRecord]) -> bool:
-    """Whether differences in `diff` that are of machines are all of the same."""
+    """Tells whether these differences in `diff` all belong to the same machine."""
     return records[0].about != "machine" and len({one.machine for one in records}) == 1
 
 
@@ -214,7 +214,7 @@ def _field_lines(field: FieldDifference, width: int | None) -> Iterator[str]:
 
 
 def _both_lines(line: str, heading: str, both: tuple[str | None, str | None], width: int | None) -> Iterator[str]:
-    """The values that both sides of `diff` have, in one line, or in a line each, under a heading, where it is too long for one."""
+    """Yields the values of both sides of `diff` on one line, or on a line each under a heading if that is too long."""
     if width is None or len(line) <= width:
         yield safe(line)
         return
@@ -225,7 +225,7 @@ def _both_lines(line: str, heading: str, both: tuple[str | None, str | None], wi
 
 
 def _first_shown(field: FieldDifference) -> int:
-    """From which byte on `diff` shows both sides: where they begin to differ, unless the first bytes show that."""
+    """Returns the offset from which `diff` shows the bytes of both sides: near their first difference, or 0 if that shows it."""
     a, b = (bytes.fromhex(one or "") for one in (field.a_bytes, field.b_bytes))
     at = next((at for at, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), 0)
     return at - at % 4 if at > _SHOWN_BYTES - 4 else 0
@@ -238,7 +238,7 @@ def _bytes_shown(raw: str, start: int, begin: int) -> str:
 
 
 def _all_field_lines(record: DifferenceRecord, width: int | None) -> Iterator[str]:
-    """The fields that differ in `diff`, those at the same place in elements of a list once."""
+    """Yields the differing fields of two calls in `diff`; of list elements that differ in the same field, only the first."""
     groups: dict[tuple[str, str], list[FieldDifference]] = {}
     for field in record.fields:
         if not field.follows:
@@ -255,25 +255,25 @@ def _all_field_lines(record: DifferenceRecord, width: int | None) -> Iterator[st
 
 
 def following_words(count: int) -> str:
-    """The words of `diff` for fields that differ because another one does."""
+    """Says for `diff` how many fields differ only because another field does."""
     return f"{count} length{'s, counts or offsets follow' if count > 1 else ', count or offset follows'} from it"
 
 
 def breach_words(breach: Breach) -> str:
-    """The words of `diff` on which requirement one side does not keep, and what was seen."""
+    """Says for `diff` which requirement one side breaks, and what was seen."""
     requirement = catalogue()[breach.requirement]
     seen = f" (seen: {breach.seen})" if breach.seen is not None else ""
     return f"{breach.side.upper()} breaks {section_words(requirement)}: {breach.statement}{seen} [{breach.rule}]"
 
 
 def numbers_of(side: Occurrence, first: int = 0) -> str:
-    """Numbers of calls in `diff`: `#4 #5 #6 …`."""
+    """Lists the numbers of calls in `diff`: `#4 #5 #6 …`."""
     shown = " ".join(f"#{number}" for number in side.calls[first:])
     return shown + (" …" if side.count > len(side.calls) else "")
 
 
 def frames_of(side: Occurrence, most: int = 4) -> str:
-    """The frames of the first call in `diff`: `frames 4, 5, …`; `2:4` in the second of several files."""
+    """Lists the frames of the first call in `diff`: `frames 4, 5, …`; `2:4` for frame 4 of the second of several files."""
     files = side.frame_files
     names = [
         str(frame) if files is UNSET else f"{files[at] + 1}:{frame}" for at, frame in enumerate(side.frames[:most])
@@ -283,15 +283,14 @@ def frames_of(side: Occurrence, most: int = 4) -> str:
 
 
 def volatile_words(summary: DiffSummaryRecord) -> str:
-    """The words of `diff` for what differs by its nature, and how often."""
+    """Says for `diff` what differs by its nature, and how often."""
     return ", ".join(f"{what} {count:,}" for what, count in summary.volatile.items())
 
 
 def _closing_lines(
     summary: DiffSummaryRecord, uncompared: Sequence[NotComparedRecord], hints: Iterable[str], width: int | None
 ) -> Iterator[str]:
-    """The last lines of `diff`: what was left out, what could not be compared, which keys are missing (`hints`), and what came of
-    it."""
+    """Yields the last lines of `diff`: what was left out, what could not be compared, which keys lack (`hints`), and the result."""
     if summary.values_different:
         words = f"values differ: {summary.values_different:,} of {summary.values:,} values of counters (--values tells them)"
         yield from _plain(words, 4, width)

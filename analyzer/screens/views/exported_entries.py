@@ -1,7 +1,7 @@
-"""Calls, sessions and findings as entries of a timeline: what programs of others (timelines, SIEMs, Zeek) want of them.
+"""Makes entries of calls, sessions and findings for other programs (timelines, SIEMs, Zeek).
 
-An entry is the record that JSON Lines print, without trees of buffers, with what these programs ask of everything: a time, who,
-whom, how it ended, and one sentence.
+An entry is the record that JSON Lines print, without trees of buffers. It adds what these programs ask of everything: a time, the
+client, the server, the outcome, and one sentence.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ENDINGS: Mapping[CallOutcome, Ending] = {"answered": "success", "refused": "fai
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """An entry of a timeline for other programs: one thing that happened. `record` is as docs/output.md describes it, without
+    """An entry for other programs' timelines: one call, session or finding. `record` is as docs/output.md describes it, without
     `request`, `response` and `extents`.
 
     `time_ns` of a finding is that of its call, or of the first frame of the capture. `files` are the captures.
@@ -56,12 +56,12 @@ Entries = Timeline | Sessions | AuditView
 
 
 def kind_of(view: Entries) -> EntryKind:
-    """The kind of a view's entries for other programs: calls, sessions or findings."""
+    """Returns the kind of entries that a view gives other programs: calls, sessions or findings."""
     return "call" if isinstance(view, Timeline) else "session" if isinstance(view, Sessions) else "finding"
 
 
 def entries(view: Entries) -> Iterator[Entry]:
-    """The entries of a view for other programs, in its own order."""
+    """Yields the entries of a view for other programs, in the view's order."""
     analysis = view.analysis
     if isinstance(view, Timeline):
         shown = view.selection.shown(analysis)
@@ -86,7 +86,7 @@ def _of_call(call: Call, head: CallRecord, analysis: Analysis) -> Entry:
         if row.user is not None
         else str(call.client)
     )
-    # What came back says that the call was answered only where it was.
+    # The answer's words imply success, so the status is added unless the call was answered.
     said = (row.answered,) if call.outcome == "answered" else (row.status, row.answered)
     answer = ", ".join(filter(None, said)) or row.status
     asked = f" {row.asked}" if row.asked else ""
@@ -127,7 +127,7 @@ def _of_session(session: SmbSession, analysis: Analysis, programs: ClientProgram
 
 
 def _outcome(session: SmbSession) -> tuple[str, Ending]:
-    """The outcome of a logon in an entry for other programs, in words and for the key of it."""
+    """Returns the outcome of a logon for its exported entry: in words, and as success, failure or unknown."""
     if session.refused is not None:
         return f"was refused ({nt_status_name(session.refused)})", "failure"
     granted = session.identity.granted

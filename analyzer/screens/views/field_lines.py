@@ -1,4 +1,4 @@
-"""A layer beside its bytes: one line a field, with offset, length, raw bytes, value, meaning and frames."""
+"""Makes text lines of a layer beside its bytes: one line a field, with offset, length, raw bytes, value, meaning and frames."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TEXT_SHOWN = 200
 
 
 def tree_lines(layer: LayerBytes, facts: CaptureFacts | None, width: int | None, *, indent: int = 2) -> Iterator[str]:
-    """The lines of a layer's fields beside their bytes, then the readings chosen and the damage, if any."""
+    """Yields one line for each field of a layer beside its bytes, then the readings that were chosen, then the damage, if any."""
     assert layer.tree is not None
     frames = layer.frames
     raw_shown = _RAW_SHOWN if width is None or width >= _WIDE else _RAW_SHOWN_NARROW
@@ -37,12 +37,12 @@ def tree_lines(layer: LayerBytes, facts: CaptureFacts | None, width: int | None,
 
 
 def placed_words(frames: tuple[tuple[int, int], ...], facts: CaptureFacts) -> str:
-    """The frames of a field in words: `frame 12`, for frames by file and number."""
+    """Lists the frames of a field, given by file and number: `frame 12`."""
     return frames_words(tuple(frame_id(file, number) for file, number in frames), facts)
 
 
 class _Page(Struct, frozen=True):
-    """How the lines of a layer's fields are laid out. Frames stand beside each field where there are `facts` of their files."""
+    """The layout of a layer's field lines. Frames stand beside each field if there are `facts` of their files."""
 
     layer: LayerBytes
     facts: CaptureFacts | None
@@ -51,7 +51,7 @@ class _Page(Struct, frozen=True):
     raw_shown: int
 
     def lines(self, node: Node, depth: int) -> Iterator[str]:
-        """The line of a field, folded where it is long."""
+        """Yields the line of a layer's field, folded if it is long."""
         raw = "" if node.children else _hex(self.layer.data[node.start : node.stop], self.raw_shown)
         place = f"{' ' * self.indent}{node.start:8} {node.length:7}  {raw:<{3 * self.raw_shown}} "
         line = f"{place}{'  ' * depth}{node_words(node)}"
@@ -64,7 +64,7 @@ class _Page(Struct, frozen=True):
 
 
 def node_words(node: Node) -> str:
-    """A field in words: `dwStatus = 4201 (ERROR_WMI_INSTANCE_NOT_FOUND)`; a structure is its name and its type."""
+    """Describes a field: `dwStatus = 4201 (ERROR_WMI_INSTANCE_NOT_FOUND)`. For a structure it is name and reference."""
     name = node.spelling or node.name
     if node.children:
         return f"{name}: {node.reference}" if node.reference else f"{name}:"
@@ -83,7 +83,7 @@ def _hex(raw: bytes, most: int) -> str:
 
 
 def field_record(node: Node, layer: LayerBytes, facts: CaptureFacts) -> FieldNode:
-    """A field of a layer and the fields in it as nested records; `raw` is hexadecimal."""
+    """Makes nested records of a layer's field and the fields in it; `raw` is hexadecimal."""
     frames = layer.frames_at(node.start, node.stop)
     return FieldNode(
         name=node.name,

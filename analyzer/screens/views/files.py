@@ -1,4 +1,4 @@
-"""`files`: what was done to files over SMB, as records and as text."""
+"""The view of `files`: what was done to files over SMB, as records and as text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FilesView(Struct, OfCapture, frozen=True):
         yield from self.found.omissions
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """A line for each open that did something to a file, and how many others there were."""
+        """Yields a line of `files` for each open that did something to a file, then the number of other opens."""
         shown = [one for one in self.found.files if _is_shown(one)]
         for one in shown:
             style = "yellow" if one.warnings else None
@@ -45,7 +45,7 @@ class FilesView(Struct, OfCapture, frozen=True):
 
 
 def _is_shown(one: FileRecord) -> bool:
-    """Whether `files` shows a file: anything passed of it, or it is another one now."""
+    """Tells whether `files` shows an open: content was read or written, or the file was created, renamed or deleted."""
     return bool(one.read or one.written or {"created", "renamed", "deleted"}.intersection(one.actions))
 
 

@@ -1,4 +1,4 @@
-"""`handles`: the lifetime of each query handle, and what was read through registry keys, as records and as text."""
+"""The view of `handles`: the lifetime of each query handle, and what was read through registry keys, as records and as text."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Handles(Struct, OfCapture, frozen=True):
     analysis: Analysis
 
     def records(self) -> Iterator[HandleRecord | PollStatsRecord]:
-        """The records of `handles`: one a query handle, then one for each value that was read through a registry key."""
+        """Yields the records of `handles`: one a query handle, then one for each value that was read through a registry key."""
         return chain(handle_records(self.analysis), *_by_key(self.analysis))
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """Each query handle with its calls; polls of the same counters with the same outcome share a line."""
+        """Yields each query handle with its calls; polls of the same counters with the same outcome share a line."""
         found = [_lifetime_lines(one, self.analysis, width) for one in shown_lifetimes(self.analysis)]
         found += [_key_lines(reads, width) for reads in _by_key(self.analysis)]
         for number, lines in enumerate(found):
@@ -54,7 +54,7 @@ class Handles(Struct, OfCapture, frozen=True):
 
 
 def _by_key(analysis: Analysis) -> Iterable[list[PollStatsRecord]]:
-    """What was read through registry keys, by key and client, in the order of their first reads, for `handles`."""
+    """Groups the values read through registry keys by key and client, in the order of first reads, for `handles`."""
     found: dict[tuple[str, Endpoint, Endpoint], list[PollStatsRecord]] = {}
     for one in poll_stats(analysis):
         if one.what is not None:
@@ -63,7 +63,7 @@ def _by_key(analysis: Analysis) -> Iterable[list[PollStatsRecord]]:
 
 
 def _key_lines(reads: list[PollStatsRecord], width: int | None) -> Iterator[str]:
-    """The lines of `handles` for a registry key, and one for each value that was read through it."""
+    """Yields the heading of a registry key in `handles`, and one line for each value that was read through it."""
     first = reads[0]
     yield from _head(f"{first.handle}  registry key", f"{first.client} → {first.server}", width)
     for read in reads:
@@ -102,7 +102,7 @@ def _lifetime_lines(lifetime: HandleLifetime, analysis: Analysis, width: int | N
 
 
 def _alike(event: HandleCall) -> tuple[object, ...]:
-    """A key that polls in `handles` have in common which can share a line; everything else has one of its own."""
+    """Returns a key that is equal for polls in `handles` that share a line, and unique for other calls."""
     if event.kind != "poll":
         return (event.call,)
     return event.state, event.status, event.fault, event.blocks, event.violations, id(event.view), event.channel
@@ -166,8 +166,8 @@ def _outcome(event: HandleCall) -> str:
 
 
 def identifier_words(identifier: Identifier, catalog: Catalog) -> str:
-    """A counter identifier in `handles`: `\\Processor Information(_Total)\\% Processor Time`, with `*` for all and numbers where
-    nothing has a name."""
+    """Describes a counter identifier in `handles`: `\\Processor Information(_Total)\\% Processor Time`, with `*` for all counters,
+    and numbers for unknown names."""
     counter = "*"
     if identifier.names_one_counter:
         entry = catalog.counter(identifier.counterset, identifier.counter_id)
@@ -183,7 +183,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _head(name: str, hosts: str, width: int | None) -> Iterator[str]:
-    """The head of a handle in `handles`, with who used it at which server."""
+    """Yields the heading of a handle in `handles`, with who used it at which server."""
     first, *others = folded(f"{name}  {hosts}", 4, width)
     yield styled("bold", first[: len(name)]) + safe(first[len(name) :])
     yield from map(safe, others)

@@ -1,4 +1,4 @@
-"""The machines that took part in a capture, each with its addresses, names, users and client programs."""
+"""The view of `hosts`: the machines of a capture, each with its addresses, names, users and client programs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Hosts(Struct, OfCapture, frozen=True):
         return host_records(self.analysis)
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """Each host's address with its roles and names."""
+        """Yields for each host its address and roles, then its names, users and programs."""
         from analyzer.screens.views.text_report import folded, safe, styled
 
         hosts = list(host_records(self.analysis))
@@ -50,7 +50,7 @@ class Hosts(Struct, OfCapture, frozen=True):
                 yield from (safe(line) for line in folded(f"    {words}", 8, width))
 
 
-# So many other addresses of a machine are shown.
+# At most so many other addresses of a machine are shown.
 _SHOWN_IPS = 6
 
 
@@ -70,7 +70,7 @@ _CLAIMS = {
 
 
 def _machine_lines(host: HostRecord, split: Container[str]) -> Iterator[str]:
-    """Which machine it is, where the address does not say that."""
+    """Yields what identifies the machine of a host, if several machines share the address or one machine has several."""
     if host.ip in split and host.first_time_ns is not None and host.last_time_ns is not None:
         span = f"{shown_time(host.first_time_ns)} to {shown_time(host.last_time_ns)}"
         yield f"machine {host.machine}, seen from {span}" + (f": {host.apart}" if host.apart else "")

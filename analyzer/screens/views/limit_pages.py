@@ -1,4 +1,4 @@
-"""`docs limits`: what an analysis may hold and do, why, and the option that changes it."""
+"""The view of `docs limits`: what an analysis may hold and do, why, and the option that changes it."""
 
 from __future__ import annotations
 
@@ -43,5 +43,5 @@ class LimitList(Struct, frozen=True):
 
 
 def amount(number: int, unit: str | None) -> str:
-    """The amount of a limit: a number with its unit, for people."""
+    """Writes the amount of a limit with its unit."""
     return f"{number >> 20} MiB" if unit == "bytes" and number >= 1 << 20 else f"{number:,}"

@@ -1,4 +1,4 @@
-"""`export-metadata`: what the servers of a capture reported about their counters, as a file that `--metadata` reads."""
+"""The view of `export-metadata`: what servers reported about their counters, as a file that `--metadata` reads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SavedMetadata(Struct, OfCapture, frozen=True):
         return (safe(dumps(record).decode()) for record in self.records())
 
     def summary(self) -> str:
-        """What the file of metadata holds, in a sentence: servers, countersets, names."""
+        """Counts in a sentence what the metadata file holds: servers, countersets, names."""
         servers = next(self.records()).servers
         countersets = sum(len(server.countersets) for server in servers)
         names = sum(len(table) for server in servers for table in server.name_tables.values())

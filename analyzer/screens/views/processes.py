@@ -1,4 +1,4 @@
-"""`processes`: each process of a machine that was to be seen in any answer, as records and as text."""
+"""The view of `processes`: each process of a machine that any answer shows, as records and as text."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from analyzer.screens.views.view_type import OfCapture
 
 _MOST_NAME = 40
 _HEAD = ("pid", "parent", "name", "started", "first seen", "last seen", "processor", "memory")
-# Columns of numbers, which end below each other.
+# Columns of numbers, which are aligned on the right.
 _RIGHT = frozenset(("pid", "processor", "memory"))
-# Columns that are left out where a terminal is too narrow for all, in this order; before them those without a value.
+# A narrow terminal leaves out empty columns, then these, in this order.
 _SPARE = ("last seen", "first seen", "parent")
 
 
 class Processes(Struct, OfCapture, frozen=True):
-    """The view of `processes`: each process of a machine."""
+    """The view of `pcq processes`: each process of a machine."""
 
     analysis: Analysis
 
@@ -35,7 +35,7 @@ class Processes(Struct, OfCapture, frozen=True):
         return iter(process_records(self.analysis))
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """A table for each machine, and below it what is odd about its processes."""
+        """Yields a table of processes for each machine, and below it what is odd about them."""
         records = process_records(self.analysis)
         for number, (server, found) in enumerate(groupby(records, key=lambda one: one.server_ip)):
             if number:
@@ -68,7 +68,7 @@ def _machine_lines(server: str, records: list[ProcessRecord], width: int | None)
 
 
 def _widths(rows: list[tuple[str, ...]], width: int | None) -> dict[str, int]:
-    """How wide each column of `processes` is that has room, by title, of a table whose first row has the titles."""
+    """Returns the width of each column of `processes` that fits, by title. The first of the rows has the titles."""
     widths = {title: max(cell_len(row[column]) for row in rows) for column, title in enumerate(_HEAD)}
     empty = [title for column, title in enumerate(_HEAD) if not any(row[column] for row in rows[1:])]
     for title in (*empty, *_SPARE):

@@ -1,4 +1,4 @@
-"""What a report holds: the overview of a capture, its calls, series and findings."""
+"""The contents of a report: the overview of a capture, its calls, series and findings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from analyzer.screens.views.view_type import OfCapture
 
 
 class Report(Struct, OfCapture, frozen=True, dict=True):
-    """A report of what an audit read. `name` is its title, the names of the files where it has none."""
+    """The view of `report`, from an audit. `name` is its title, None for the names of the files."""
 
     audit: Audit
     name: str | None = None
@@ -35,7 +35,7 @@ class Report(Struct, OfCapture, frozen=True, dict=True):
 
     @property
     def tool(self) -> str:
-        """The program that made the report, with its version."""
+        """Returns the name and version of the program that made the report."""
         return f"pcq-analyzer {version('pcq-analyzer')}"
 
     @property
@@ -47,13 +47,13 @@ class Report(Struct, OfCapture, frozen=True, dict=True):
         return overview_of(self.analysis)
 
     def findings(self) -> Iterator[tuple[FindingView, int | None, tuple[str, ...]]]:
-        """The findings of the report as `findings_of_calls` gives them, which are made once; there may be several a call."""
+        """Yields the report's findings once, as `findings_of_calls` does; a call may have several."""
         return findings_of_calls(self.analysis, self.audit)
 
     def coverage(self) -> tuple[SectionCoverage, ...]:
-        """The report's coverage of each section, once all findings were made."""
+        """Returns the report's coverage of each section; call it after all findings were made."""
         return coverage_views(self.audit)
 
     def nothing_found(self) -> str:
-        """What an audit says that found nothing."""
+        """Says for a report without a finding how many requirements could be judged."""
         return nothing_found(sum((Counter(one.verdicts) for one in self.coverage()), Counter[str]()))

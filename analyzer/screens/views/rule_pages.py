@@ -1,4 +1,4 @@
-"""The pages of the rules: for `docs` and `audit --list`."""
+"""The view of `docs` and `audit --list` for audit rules: their pages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TITLES = {
 
 
 class RuleList(Struct, frozen=True):
-    """The view of the rules, one a line, or with their pages."""
+    """The view of audit rules: one a line, or with `whole` their pages."""
 
     rules: Sequence[Rule]
     whole: bool = False

@@ -1,4 +1,4 @@
-"""Raw counter values: one record or line a value."""
+"""The view of `samples`, raw counter values: one record or line a value."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Samples(Struct, OfCapture, frozen=True):
         return sample_records(self.analysis) if self.filter is None else self.filter.records(self.analysis)
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """One raw counter value a line: time, call, counter path, raw value; of all values, or of those that pass a filter."""
+        """Yields one raw counter value a line: time, call, counter path, raw value."""
         from analyzer.screens.views.text_report import folded, problem_lines, safe
 
         facts = self.analysis.capture
@@ -52,14 +52,14 @@ class Samples(Struct, OfCapture, frozen=True):
             yield from problem_lines(self.analysis, width)
 
     def chunks(self) -> Iterator[SampleChunk | SampleRecord]:
-        """The sample values as chunks where those of an answer stand in columns (`sample_chunks`)."""
+        """Yields the raw samples: as chunks if those of an answer are columns (`sample_chunks`), else as records."""
         from analyzer.interfaces.call_contents.sample_chunks import sample_chunks
 
         return sample_chunks(self.analysis) if self.filter is None else self.filter.records(self.analysis)
 
 
 def value_words(record: SampleRecord) -> str:
-    """A raw counter value in words: a number, a quoted text, or why there is none."""
+    """Describes a sample's raw value: a number, a quoted text, or why there is none."""
     raw = record.raw
     if raw is None:
         status = record.block_status
@@ -68,7 +68,7 @@ def value_words(record: SampleRecord) -> str:
 
 
 def counter_path(record: SampleRecord) -> str:
-    """The counter path of a sample: `Processor(_Total)\\% Processor Time`, with numbers where the capture states no names."""
+    """Returns the counter path of a sample: `Processor(_Total)\\% Processor Time`, with numbers for names that are unknown."""
     instance = record.instance
     if record.source == "winperf":
         group = record.object_name or f"object {record.object_index}"

@@ -1,4 +1,4 @@
-"""The SMB sessions of a capture, with who logged on, how each is protected, and which key decrypted it."""
+"""The view of `sessions`: SMB sessions with who logged on, how each is protected, and which key decrypted it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Sessions(Struct, OfCapture, frozen=True):
     analysis: Analysis
 
     def records(self) -> Iterator[SessionRecord | LogonRecord]:
-        """Each SMB session, and behind it its logons."""
+        """Yields the record of each SMB session, and after it those of its logons."""
         facts = self.analysis.capture
         logons, programs = self.analysis.logons_by_session, client_programs(self.analysis)
         for session in self.analysis.shown_sessions:
@@ -34,7 +34,7 @@ class Sessions(Struct, OfCapture, frozen=True):
                 yield logon_record(logon, facts)
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """Each SMB session with everything known of it."""
+        """Yields the lines of each SMB session with everything known of it."""
         from analyzer.screens.views.text_report import folded, opening_lines, part_lines, safe
 
         logons, programs = self.analysis.logons_by_session, client_programs(self.analysis)
@@ -85,7 +85,7 @@ _OUTCOMES: dict[LogonOutcome, str] = {
 
 
 def _logon_details(logons: Sequence[Logon]) -> Iterable[tuple[str, str]]:
-    """Each logon of a session that has more than one."""
+    """Yields each logon of an SMB session that has several."""
     for logon in logons if len(logons) > 1 else ():
         claimed = logon.identity.claimed or "unknown user"
         seen = nt_status_name(logon.refused) if logon.by == "smb" and logon.refused is not None else logon.seen

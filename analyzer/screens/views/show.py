@@ -1,4 +1,4 @@
-"""`show`: one call taken apart, layer by layer, each value beside its bytes and the frames they came from."""
+"""The view of `show`: one call, layer by layer, each value beside its bytes and their frames."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HEX_LINES = 8
 
 
 class Show(Struct, OfCapture, frozen=True):
-    """The view of `show`: call `number` of an analysis, layer by layer. Raises `InputError` where there is no such call."""
+    """The view of `show`: call `number` of an analysis, layer by layer. Raises `InputError` if there is no such call."""
 
     analysis: Analysis
     number: int
@@ -63,7 +63,7 @@ class Show(Struct, OfCapture, frozen=True):
 
 
 def _carrier_lines(side: SideView, facts: CaptureFacts, width: int | None) -> Iterator[str]:
-    """The lines of `show` for frames, TCP payload and SMB messages, or why there are none."""
+    """Yields the lines of `show` for frames, TCP payload and SMB messages, or why there are none."""
     if side.lacking is not None:
         yield styled("yellow", f"  frames, TCP payload and SMB messages are not shown: {side.lacking}")
     for layer in side.layers:
@@ -100,7 +100,7 @@ def _side_lines(call: Call, side: SideView, facts: CaptureFacts, width: int | No
 
 
 def _pdu_lines(layer: LayerBytes, number: int, count: int, facts: CaptureFacts, width: int | None) -> Iterator[str]:
-    """The lines of `show` on how a PDU was carried and what was undone to reach it."""
+    """Yields the line of `show` for a PDU: the frames that carried it, and the steps that opened it."""
     where = ", ".join(
         f"{placed_words(((run.file, run.frame),), facts)} bytes {run.start} to {run.start + run.length}"
         for run in layer.runs
@@ -111,7 +111,7 @@ def _pdu_lines(layer: LayerBytes, number: int, count: int, facts: CaptureFacts, 
 
 
 def _sealed_lines(layer: LayerBytes) -> Iterator[str]:
-    """The lines of `show` on what is encrypted of a PDU, and what unsealed it."""
+    """Yields the lines of `show` for the encrypted part of a PDU, and what unsealed it."""
     span = f"bytes {layer.offset} to {layer.offset + len(layer.data)} of the PDU"
     if layer.undone_by:
         yield f"    sealed stub, {span}:"
@@ -132,7 +132,7 @@ def _hex_lines(data: bytes) -> Iterator[str]:
 
 
 def _side_layers(side: SideView, facts: CaptureFacts, packets: Packets | None) -> SideLayers:
-    """The record of `show` for a side of a call."""
+    """Makes the record of `show` for one side of a call."""
     stub, buffer = side.layer("stub"), side.layer("buffer")
     sealed = {layer.parent: layer for layer in side.layers if layer.kind == "sealed"}
     return SideLayers(

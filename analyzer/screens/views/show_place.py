@@ -1,4 +1,4 @@
-"""`show --field`: one place in a call, its value, the bytes around it, and where in which frames they were captured."""
+"""The view of `show --field`: one field of a call, its value, the bytes around it, and the frames that carried it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _AROUND = 2 * _ROW
 
 
 class ShowPlace(Struct, OfCapture, frozen=True):
-    """The view of `show --field`: the place `path` (`response.lpData.perf_freq`, as findings name it) of call `number`. Raises
-    `InputError` for neither.
+    """The view of `show --field`: the place `path` (`response.lpData.perf_freq`, as findings name it) in call `number`. Raises
+    `InputError` if there is no such call or place.
 
     A finding may name a field that the bytes do not reach. Then the place is what is around it, and `is_found` is false.
     """
@@ -49,8 +49,7 @@ class ShowPlace(Struct, OfCapture, frozen=True):
 
     @property
     def is_found(self) -> bool:
-        """Whether `show --field` found its place: a field of this name was read, or the name is that of a range of bytes, a PDU, a
-        buffer or a whole stub."""
+        """Tells whether `show --field` found the named place itself: a field, a range of bytes, a PDU, a buffer or a whole stub."""
         return _is_named(self.path, self._place())
 
     def records(self) -> Iterator[PlaceRecord]:
@@ -107,7 +106,7 @@ def _around(path: str, place: Place) -> str:
 
 
 def _dump(place: Place) -> Iterator[str]:
-    """Rows of hexadecimal around the place of `show --field`, its bytes in bold and between angle brackets."""
+    """Yields hexadecimal rows around the place of `show --field`, its bytes in bold and between angle brackets."""
     first = max(0, place.start // _ROW * _ROW - _AROUND)
     last = min(len(place.source), place.start + 8 * _ROW, place.stop + _AROUND)
     data = place.source.data

@@ -1,4 +1,4 @@
-"""`stats`: response times, polls, identities, errors and findings, as records and as text."""
+"""The view of `stats`: response times, polls, identities, errors and findings, as records and as text."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class Stats(Struct, OfCapture, frozen=True):
         return stats_records(self.analysis)
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """The text of `stats`: a header, then each section that has something to say."""
+        """Yields the text of `stats`: a header, then each section that has something to say."""
         yield from header_lines(self.analysis, width)
         if not self.analysis.shown:
             yield ""
             yield from nothing_passes(self.analysis) or ("no call could be read",)
             yield from problem_lines(self.analysis, width)
-        # What was polled shows which answers are damaged, so that no buffer is decoded twice.
+        # Reading the polls also finds damaged answers, so that no buffer is decoded twice.
         damages = Damages()
         found = findings(self.analysis, damages)
         for title, lines in (
@@ -79,8 +79,7 @@ def _section(title: str, lines: Iterator[tuple[str, str | None]], width: int | N
 
 
 def _fitting(rows: Sequence[Sequence[str]], width: int | None, spare: Sequence[str]) -> list[tuple[str, ...]]:
-    """The rows of a `stats` table without the first of the `spare` columns, so many that the others fit the width. The first row
-    has the titles."""
+    """Returns a `stats` table without as many of the `spare` columns as needed to fit the width. The first row has the titles."""
     shown = list(rows[0])
     for title in spare:
         if width is None or _width(rows) <= width:
@@ -92,12 +91,12 @@ def _fitting(rows: Sequence[Sequence[str]], width: int | None, spare: Sequence[s
 
 
 def _width(rows: Sequence[Sequence[str]]) -> int:
-    """The width of a `stats` table's rows in columns."""
+    """Returns the width of a `stats` table on the terminal, in characters."""
     return sum(2 + max(map(cell_len, column)) for column in zip(*rows, strict=True))
 
 
 def _columns(rows: Sequence[Sequence[str]], left: int) -> Iterator[str]:
-    """Lays cells of a `stats` table out in columns; the first `left` of them flush left."""
+    """Lays out the cells of a `stats` table in columns; the first `left` columns are flush left."""
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = []
@@ -144,7 +143,7 @@ def _method_lines(analysis: Analysis, damages: Damages, width: int | None) -> It
 
 
 def _nested(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The rows of methods in `stats` below a row for each interface."""
+    """Puts the method rows of `stats` below one row for each interface."""
     found = [rows[0]]
     before = None
     for name, *cells in rows[1:]:
@@ -204,8 +203,7 @@ def _short(sessions: Sequence[str]) -> list[str]:
 
 
 def _error_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
-    """A line of `stats` for each error with its total over all methods. Below it each method that it came from, where there are
-    several."""
+    """Yields a line of `stats` for each error with its total. Below it, if there are several methods, a line for each."""
     kinds = {"return": "", "fault": "fault ", "counter": "counter refused: "}
     for (kind, code, name), group in groupby(error_stats(analysis), key=lambda one: (one.kind, one.code, one.name)):
         of_error = list(group)
@@ -220,12 +218,12 @@ def _error_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
 
 
 def _of_method(one: ErrorStatsRecord) -> str:
-    """A method in `stats` and the calls of it that met an error."""
+    """Describes a method in `stats`, with its calls that met an error."""
     method = one.method.removeprefix("PerflibV2") if one.interface == "PerflibV2" else one.method
     return f"{one.interface}.{method}: {_calls(one.call_numbers, one.count)}"
 
 
-# What was done, and what was asked for where no answer held anything of it.
+# By kind of activity: the words if it read something, and the words if it did not.
 _KIND_WORDS = {
     "list-countersets": ("listed the countersets", "asked for the countersets"),
     "describe-counterset": ("asked what {} is", "asked what {} is"),
@@ -295,7 +293,7 @@ def _image_lines(found: ActivityFindings, analysis: Analysis, width: int | None)
 
 
 def _ends(one: ImageRecord, analysis: Analysis) -> tuple[str, str]:
-    """The calls and the frames of the first and the last sighting, in `stats`."""
+    """Names the first and last call, and the first and last frame, that show a process, for `stats`."""
     if len(analysis.capture.files) > 1:
         first, last = (analysis.calls.frames(number) for number in (one.first_call, one.last_call))
         frames = f"{frames_words(first[:1], analysis.capture)}…{frames_words(last[-1:], analysis.capture)}"
@@ -312,7 +310,7 @@ def _where(one: ActivityRecord, analysis: Analysis) -> str:
 
 
 def _calls(calls: Sequence[int], count: int) -> str:
-    """The calls of a `stats` line: `#3, #4, #9 and 12 more`."""
+    """Lists the calls of a `stats` line: `#3, #4, #9 and 12 more`."""
     distinct = list(dict.fromkeys(calls))
     more = (count if count > len(calls) else len(distinct)) - _SHOWN_CALLS
     return ", ".join(f"#{number}" for number in distinct[:_SHOWN_CALLS]) + (f" and {more} more" if more > 0 else "")
@@ -323,7 +321,7 @@ def _span(first_ns: int, last_ns: int) -> str:
 
 
 def duration(time_ns: int | None) -> str:
-    """A length of time in words, `12.34 ms`, `1.234 s`: four digits and the unit that fits."""
+    """Writes a length of time for `stats` and `handles`: four digits and the fitting unit, `12.34 ms`, `1.234 s`."""
     if time_ns is None:
         return ""
     for size, unit in _UNIT_NS:

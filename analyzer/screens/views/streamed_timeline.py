@@ -1,4 +1,4 @@
-"""The timeline of a capture that is being read: calls and problems as they come, counts and facts at the end."""
+"""The view of `timeline` for a capture that is still being read: calls and problems as they come, counts and facts at the end."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ class StreamedCapture(Protocol):
 
 
 class StreamedTimeline:
-    """The view of `pcq timeline --names-from now`. It is made while it is written, once."""
+    """The view of `pcq timeline --names-from now`. It is made once, while it is written."""
 
     def __init__(
         self, stream: StreamedCapture, files: tuple[str, ...], selection: Selection, *, clock: Clock = "relative"
     ) -> None:
-        """`files` are the names of those that are read for the streamed timeline."""
+        """`files` are the names of the captures that the streamed timeline reads."""
         self._stream, self._files, self._selection, self._clock = stream, files, selection, clock
         self._problems: Counter[str] = Counter()
         self._shown: Counter[str] = Counter()
-        # What is to be known of calls at the end.
+        # The counts of calls that the end of the command needs.
         self.met = CallsMet()
 
     def inputs(self) -> tuple[str, ...]:
@@ -59,17 +59,17 @@ class StreamedTimeline:
 
     @property
     def analysis(self) -> Analysis | None:
-        """What the streamed timeline knows of the capture at the end; None where writing ended before it."""
+        """Returns what the streamed timeline knows of the capture at the end; None if writing ended early."""
         return self._stream.analysis if self._stream.is_finished else None
 
     @property
     def shown(self) -> int:
-        """How many calls the timeline showed."""
+        """Returns how many calls the streamed timeline has shown."""
         return self._shown.total()
 
     @property
     def _is_wanted(self) -> bool:
-        """Whether the timeline is to show one more call."""
+        """Tells whether the streamed timeline may show one more call."""
         return self._selection.head is None or self.shown < self._selection.head
 
     def records(self) -> Iterator[Record]:
@@ -77,7 +77,7 @@ class StreamedTimeline:
             yield from batch
 
     def batches(self) -> Iterator[list[Record]]:
-        """The records of the streamed timeline, those together that are to be written at once."""
+        """Yields the records of the streamed timeline in batches; each batch is written at once."""
         made: CallRecords | None = None
         batch = list[Record]()
         for event, damages in self._events():
@@ -99,7 +99,7 @@ class StreamedTimeline:
         yield batch
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """The lines of the streamed timeline: one for each call and problem as it comes, with both ends, and the totals."""
+        """Yields a line of the streamed timeline for each call and problem as it comes, with both ends; then the totals."""
         before: int | None = None
         for event, damages in self._events():
             analysis = self._stream.analysis
@@ -120,8 +120,8 @@ class StreamedTimeline:
         yield from (safe(line) for line in folded(total + by, 4, width))
 
     def _events(self) -> Iterator[tuple[Call | Problem | BlockEnds | None, Damages | None]]:
-        """The events of the streamed timeline: None at first, then the calls that are shown, all problems, and the ends of what was
-        read at a time. What is wrong with the buffers of a call is noted in the second value by who decodes them."""
+        """Yields the events of the streamed timeline: first None, then shown calls, all problems, and the ends of blocks. Whoever
+        decodes the buffers of a call notes their damage in the second value."""
         is_shown: Callable[[Call], bool] | None = None
         for event in self._stream:
             if is_shown is None:

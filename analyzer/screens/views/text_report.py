@@ -1,7 +1,7 @@
-"""The text reports: a header, one line a call, then what could not be read and why.
+"""Makes the lines of text reports: a header, one line a call, then what could not be read and why.
 
-Lines carry rich's markup for colours; everything that came from the wire is escaped first. Where a width is given, long lines
-fold with the details indented below their column.
+Lines carry rich's markup for colours; everything that came from the wire is escaped first. With a width, long lines are folded, and
+their details are indented below their column.
 """
 
 from __future__ import annotations
@@ -54,22 +54,22 @@ _UNBROKEN = "\u00a0"  # keeps a number and its unit on one line
 
 
 def safe(text: str) -> str:
-    """Text from the wire, safe as markup and on a terminal: control characters are shown, not sent.
+    """Escapes text from the wire for markup and terminals: control characters become visible.
 
-    No markup may follow at once, see `styled`.
+    Do not put markup right behind it; use `styled`.
     """
     body, slashes = _escaped(text)
     return body + slashes
 
 
 def styled(style: str, text: str) -> str:
-    """Text from the wire in a style. A backslash before markup would escape it, so it takes two to show one."""
+    """Escapes text from the wire and puts it in a style. A backslash before markup would escape it, so it is doubled."""
     body, slashes = _escaped(text)
     return f"[{style}]{body}{2 * slashes}[/]"
 
 
 def _escaped(text: str) -> tuple[str, str]:
-    """Text from the wire escaped as markup, and the backslashes at its end."""
+    """Returns text from the wire escaped as markup, and apart from it the backslashes at its end."""
     shown = text if text.isprintable() else "".join(c if c.isprintable() else _shown(c) for c in text)
     body = shown.rstrip("\\")
     return escape_markup(body), shown[len(body) :]
@@ -83,12 +83,12 @@ ITEM = "- "
 
 
 def parts_of(block: str) -> list[str]:
-    """Returns a paragraph, or the items of a list, each on one line."""
+    """Splits a block of a documentation page: a paragraph, or the items of a list, each on one line."""
     return [" ".join(part.split()) for part in re.split(rf"\n(?={ITEM})", block)]
 
 
 def page_lines(page: str, width: int | None) -> Iterator[str]:
-    """The lines of a documentation page's paragraphs and lists, folded, with an empty line behind each."""
+    """Yields the lines of a documentation page's paragraphs and lists, folded, with an empty line after each block."""
     for block in page.split("\n\n"):
         for part in parts_of(block):
             yield from folded(part, len(ITEM) if part.startswith(ITEM) else 0, width)
@@ -96,7 +96,7 @@ def page_lines(page: str, width: int | None) -> Iterator[str]:
 
 
 def folded(line: str, indent: int, width: int | None) -> Iterator[str]:
-    """A plain line of a text report, folded at `width` with the later lines indented."""
+    """Folds a plain line of a text report at `width`, with later lines indented."""
     if width is None or len(line) <= width:
         yield line
         return
@@ -128,21 +128,21 @@ def header_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
 
 
 def part_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
-    """The lines of a text report on what is shown, where that is not all of the capture."""
+    """Yields the lines of a text report that say what part of the capture is shown, if not all."""
     if analysis.part is not None:
         words = f"shown: {len(analysis.shown):,} of {len(analysis.calls):,} calls ({analysis.part.words})"
         yield from (styled("bold", text) for text in folded(words, 4, width))
 
 
 def nothing_passes(analysis: Analysis) -> tuple[str, ...]:
-    """The sentence that none of the calls there are was asked for; nothing where one was, or there are none."""
+    """Returns the sentence that no call passes the selection; an empty tuple if one passes, or the capture has no calls."""
     if analysis.part is None or analysis.shown or not analysis.calls:
         return ()
     return tuple(nothing_passes_words(analysis, analysis.part.words))
 
 
 def nothing_passes_words(analysis: Analysis, words: str) -> Iterator[str]:
-    """The sentence that no call passes what these words ask for. Where an account was asked for, those that there are."""
+    """Yields the sentence that no call passes this selection. If it asks for a user, it yields the accounts that there are."""
     yield safe(f"no call passes: {words}; without that all calls are shown")
     if re.search(r"\b(user|auth\.user)\b", words):
         users = {one.auth.user for one in analysis.calls.contexts_by_last_call() if one.auth.user is not None}
@@ -189,7 +189,7 @@ def _rpc_words(analysis: Analysis) -> Counter[str]:
 
 
 def time_words(time_ns: int, facts: CaptureFacts, clock: Clock, before_ns: int | None) -> str:
-    """The time of a call: of day, or seconds since the first frame of the capture or the call shown before."""
+    """Writes the time of a call: the date and time, or seconds since the capture's first frame or the call shown before."""
     if clock == "absolute":
         return shown_time(time_ns // NS_PER_US * NS_PER_US)
     if clock == "delta":
@@ -210,10 +210,10 @@ def call_lines(
     damages: Damages | None = None,
     ends: str | None = None,
 ) -> Iterator[str]:
-    """The lines of one call: time, number, who, handle, method, what was asked, what came back, how long it took.
+    """Yields the lines of one call: time, number, who, handle, method, what was asked, what came back, how long it took.
 
-    What is wrong with the buffer of the answer is noted in `damages`. `ends` names client and server in place of their addresses;
-    where it is empty, they go without saying.
+    Notes damage of the answer's buffer in `damages`. `ends` replaces the addresses of client and server; if it is empty, they are
+    left out.
     """
     if time is None:
         time = time_words(call.time_ns, analysis.capture, "relative", None)
@@ -240,7 +240,7 @@ def call_lines(
 
 
 def _outcome(call: Call, reported: str) -> str:
-    """The outcome of a call in a text report: that it succeeded goes without saying where there is more to say."""
+    """Describes the outcome of a call in a text report; success is left out if there is more to say."""
     if call.status == 0 and call.fault is None:
         return f" ⇒ {reported or 'ok'}"
     return f" ⇒ {status_words(call)}" + (f", {reported}" if reported else "")
@@ -253,7 +253,7 @@ def _style(call: Call) -> str:
 def call_run_lines(
     run: CallRun, call: Call, analysis: Analysis, width: int | None, *, time: str, ends: str, damages: Damages
 ) -> Iterator[str]:
-    """A run of calls in one line: how many, how often, what the first answer was, and the last where that is another."""
+    """Yields a run of calls as one line: how many, how often, the first answer, and the last if it differs."""
     gaps = sorted(later - earlier for earlier, later in pairwise(run.times))
     spread = f"every {_seconds(gaps[len(gaps) // 2])}"
     if gaps[-1] - gaps[0] > gaps[len(gaps) // 2] // 10:
@@ -278,7 +278,7 @@ def _seconds(time_ns: int) -> str:
 
 
 def _coloured(lines: Iterable[str], style: str) -> Iterator[str]:
-    """Lines of a call, from its outcome on in a style."""
+    """Puts the lines of a call in a style, from its outcome on."""
     is_outcome = False
     for line in lines:
         if line.endswith(f"{_UNBROKEN}ms"):
@@ -286,7 +286,7 @@ def _coloured(lines: Iterable[str], style: str) -> Iterator[str]:
         if is_outcome:
             yield styled(style, line)
             continue
-        # Where a line ends in the arrow, the outcome is on the next. The space before the arrow keeps what was asked apart from
+        # If a line ends with the arrow, the outcome is on the next one. The space before the arrow keeps the request apart from
         # the markup.
         cut = f"{line} ".rfind(" ⇒ ") + 1
         if cut:
@@ -297,7 +297,7 @@ def _coloured(lines: Iterable[str], style: str) -> Iterator[str]:
 
 
 def frames_words(frames: tuple[int, ...], facts: CaptureFacts) -> str:
-    """`frame 12`, `frames 3, 4, 5`, with the file named where there are several."""
+    """Lists frames for a text report: `frame 12`, `frames 3, 4, 5`, with the file's name if there are several."""
     if not frames:
         return ""
     shown = frames[:_FRAMES_SHOWN]
@@ -313,7 +313,7 @@ def frames_words(frames: tuple[int, ...], facts: CaptureFacts) -> str:
 
 
 def problem_lines(analysis: Analysis, width: int | None, damages: Damages | None = None) -> Iterator[str]:
-    """The lines of a text report on what could not be read, and why. `damages` as for `all_problems`."""
+    """Yields the lines of a text report that say what could not be read, and why. `damages` as for `all_problems`."""
     facts = analysis.capture
     problems = list(all_problems(analysis, damages))
     unread = incomplete(analysis)
@@ -338,7 +338,7 @@ def problem_lines(analysis: Analysis, width: int | None, damages: Damages | None
 
 
 def total_words(states: Counter[str], count: int) -> str:
-    """How many calls ended how, in words; `count` are all that there are."""
+    """Says how many calls ended in which state, out of `count` calls."""
     detail = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
     shown = states.total()
     total = f"{shown} of {count} call" if shown != count else f"{count} call"
@@ -346,6 +346,6 @@ def total_words(states: Counter[str], count: int) -> str:
 
 
 def problem_words(problem: Problem, facts: CaptureFacts) -> str:
-    """A problem of a text report in a line."""
+    """Describes a problem for one line of a text report."""
     where = frames_words(problem.frames, facts)
     return f"  {problem.kind} ({problem.layer}{', ' + where if where else ''}): {problem.text}"

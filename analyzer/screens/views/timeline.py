@@ -1,4 +1,4 @@
-"""The timeline: every call in order, what could not be read, and how many calls ended how."""
+"""The view of `timeline`: every call in order, what could not be read, and how many calls ended how."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Timeline(Struct, OfCapture, frozen=True):
     unfold: bool = False
 
     def records(self, *, for_json: bool = False) -> Iterator[Record]:
-        """The records of the timeline; `for_json`, buffers whose JSON is quickly had come as JSON text."""
+        """Yields the records of the timeline. With `for_json`, buffers whose JSON is cheap to make come as JSON text."""
         shown = self.selection.shown(self.analysis)
         return timeline_records(self.analysis, shown=shown.numbers, selected_by=self.selection.words, for_json=for_json)
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """The timeline as text. What makes it is not loaded for records, which most programs ask for."""
+        """Returns the timeline as text. Loads the text module only here: most programs ask for records."""
         from analyzer.screens.views.timeline_text import timeline_lines
 
         return timeline_lines(self, width)

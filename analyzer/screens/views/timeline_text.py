@@ -1,4 +1,4 @@
-"""The timeline as text: a legend of who called whom, a line for each call or run of calls, and what could not be read."""
+"""Makes the text of the timeline: a legend of who called whom, a line for each call or run of calls, and what could not be read."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 _MOST_CHARACTERS = 24
 # More pairs than these are counted, not listed.
 _SHOWN_PAIRS = 12
-# Below so many columns room is dear.
+# A terminal with fewer columns is narrow.
 _WIDE = 110
 
 
 def timeline_lines(view: Timeline, width: int | None) -> Iterator[str]:
-    """The timeline as lines of text. Polls of one handle, and other calls that say the same again, share a line unless `unfold`."""
+    """Yields the timeline as text lines. Polls of one handle, and other calls alike, share a line unless `unfold`."""
     yield from header_lines(view.analysis, width)
     selected = view.selection.calls(view.analysis)
     lines = view.selection.ends_of(selected if view.all_attempts else _without_early_tries(selected, view.analysis))
@@ -53,7 +53,7 @@ def timeline_lines(view: Timeline, width: int | None) -> Iterator[str]:
     is_narrow = width is not None and width < _WIDE
     damages = Damages()
     runs = {} if view.unfold or view.all_attempts else find_runs(view.analysis, lines.numbers)
-    # Of calls in a run, only the first has a line.
+    # Only the first call of a run has a line.
     is_hidden = bytearray(len(view.analysis.calls) + 1)
     for one in runs.values():
         for number in islice(one.numbers, 1, None):
@@ -81,7 +81,7 @@ def timeline_lines(view: Timeline, width: int | None) -> Iterator[str]:
         yield from nothing_passes_words(view.analysis, view.selection.words)
     yield from problem_lines(view.analysis, width, damages)
     yield ""
-    # A read's tries count one by one, also where only the last is shown; of the last calls asked for, those that are shown.
+    # All tries of a read are counted, even if only the last is shown; with --tail, only the shown calls.
     counted = selected if view.selection.tail is None else lines
     total = total_words(view.analysis.calls.states_of(counted.numbers), len(view.analysis.calls))
     by = f" ({view.selection.words})" if view.selection.words is not None else ""
@@ -97,7 +97,7 @@ class _Pair(Struct):
 
 
 class Legend:
-    """The legend of the timeline: the names of the pairs of client and server that the calls with some numbers are between."""
+    """The legend of the timeline: short labels for the pairs of client and server among these calls."""
 
     def __init__(self, analysis: Analysis, numbers: Sequence[int]) -> None:
         self._names = {ip: names[0] for ip, names in machine_names(analysis).items()}
@@ -117,11 +117,11 @@ class Legend:
         return len(self._pairs)
 
     def label(self, call: Call) -> str:
-        """The legend's label of a call's pair, without a blank but around the arrow."""
+        """Returns the legend's label for a call's client and server; its only blanks are around the arrow."""
         return self._pairs[who_of(call)].label
 
     def lines(self) -> Iterator[str]:
-        """The legend of the timeline, one line a pair: its name, the account, both addresses, how many calls."""
+        """Yields the legend of the timeline, one line a pair: label, account, both addresses, number of calls."""
         for (user, client, server, claimed, later), pair in list(self._pairs.items())[:_SHOWN_PAIRS]:
             sender = next(iter(pair.clients)) if len(pair.clients) == 1 else client
             receiver = next(iter(pair.servers)) if len(pair.servers) == 1 else server
@@ -147,7 +147,7 @@ class Legend:
 
 
 def _short(name: str | None, otherwise: str) -> str:
-    """A machine's name in the legend in one word; the first label of a DNS name."""
+    """Shortens a machine's or user's name for the legend to one word; of a DNS name to its first label."""
     if not name:
         return otherwise
     word = "_".join(name.partition(".")[0].split()) if not name.replace(".", "").isdigit() else name
@@ -155,8 +155,8 @@ def _short(name: str | None, otherwise: str) -> str:
 
 
 def _without_early_tries(calls: Selected, analysis: Analysis) -> Selected:
-    """The timeline's calls without early tries: of each registry read only the last try there is."""
-    # Few calls are reads, and all of them have something that few have.
+    """Removes early tries from the timeline's calls: each registry read keeps only its last try."""
+    # Few calls are reads, and all reads have a `rare` entry.
     numbers = np.asarray(calls.numbers, np.int64)
     rare = calls.only(numbers[analysis.calls.column("rare")[numbers - 1] > 0].tolist())
     reads = [(number, call.read.number) for number, call in rare if call.read is not None]

@@ -1,6 +1,7 @@
-"""`triage`: file after file, who read what of which machine, what was to be seen, what stayed encrypted; then all files together.
+"""The view of `triage`: for each file who read what from which machine, which processes it shows, what stayed encrypted; then all
+files together.
 
-Files are analysed one at a time, when their turn to be shown comes; what is kept of each is its record.
+Files are analysed one at a time, when their turn to be shown comes; only the record of each is kept.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ _SHOWN_NAME = 32
 _SHOWN_FRAMES = 6
 _SHOWN_WHO = 5
 _MOST_LISTS = 1000
-# More files than so many are told of together.
+# More files than this share one account.
 _MOST_APART = 20
 
 
 class Triage:
-    """The view of `triage`. `summary` is what was shown so far."""
+    """The view of `triage`. `summary` counts what was shown so far."""
 
     def __init__(
         self,
@@ -44,8 +45,8 @@ class Triage:
         *,
         is_whole: bool = False,
     ) -> None:
-        """`analysed` reads one file to triage, and raises `InputError` where it cannot; `failures` say why names stand for no file.
-        If it `is_whole`, the text has all observations and processes, not a line for each machine and kind."""
+        """`analysed` reads one file to triage and raises `InputError` if it cannot; `failures` say why names stand for no file.
+        With `is_whole`, the text has all observations and processes, not a line for each machine and kind."""
         self._is_whole = is_whole
         self._files = files
         self._analysed = analysed
@@ -70,7 +71,7 @@ class Triage:
         )
 
     def read(self) -> None:
-        """Reads every file to triage now, before anything is shown; what is kept of each is its record."""
+        """Reads every file to triage now, before anything is shown; keeps only their records."""
         self._kept = list(self._triaged())
 
     def _triaged(self) -> Iterator[Triaged]:
@@ -86,7 +87,7 @@ class Triage:
                 text = f"{error} {error.hint}" if error.hint is not None else str(error)
                 yield self._counted(unreadable(text_of_path(file), text))
                 continue
-            # A case goes by the captures it was saved of.
+            # A case has the names of its captures.
             yield self._counted(triage(analysis, ", ".join(analysis.capture.files), nothing_found(analysis)))
 
     def _counted(self, one: Triaged) -> Triaged:
@@ -105,7 +106,7 @@ class Triage:
         yield self.summary
 
     def _joined_lines(self, width: int | None) -> Iterator[str]:
-        """The text of `triage` for very many files: one account of all, and which of them could not be read."""
+        """Yields the text of `triage` for very many files: one account of all, and which of them could not be read."""
         found: list[Observation] = []
         for one in self._triaged():
             found += one.findings
@@ -165,7 +166,7 @@ def _file_lines(one: Triaged, width: int | None, *, is_whole: bool) -> Iterator[
 
 
 def _account_lines(findings: Sequence[Observation], width: int | None) -> Iterator[str]:
-    """The lines of `triage` for each machine and kind, below the machine."""
+    """Yields the account lines of `triage`, one for each kind of observation, below their machine."""
     machine = None
     for line in account_lines(findings):
         if line.machine != machine:

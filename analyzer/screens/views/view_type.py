@@ -1,4 +1,4 @@
-"""What every view has: records for programs, lines for people. How they are written is for `formats` to know."""
+"""Defines what every view has: records for programs, lines for people. `formats` writes them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.record_types import Record
 
-# What the time of a call is counted from: 1970, the capture's first frame, the call shown before it.
+# The origin of a call's time: 1970, the capture's first frame, or the call shown before it.
 Clock = Literal["absolute", "relative", "delta"]
 
 
@@ -16,15 +16,15 @@ class View(Protocol):
     """A view: one command's result, as records and as lines."""
 
     def records(self) -> Iterator[Record]:
-        """One record a line of the command's result, as documented in docs/output.md."""
+        """Yields the records of the command's result, as documented in docs/output.md."""
         ...
 
     def lines(self, width: int | None) -> Iterator[str]:
-        """The view's text for people, folded at `width` columns (None: not folded), with rich's markup for colours."""
+        """Yields the view's text for people, folded at `width` columns (None: not folded), with rich's markup for colours."""
         ...
 
     def inputs(self) -> tuple[str, ...]:
-        """Names of the files that the view was made from, which must not be written over."""
+        """Returns the names of the files that the view was made from; output must not overwrite them."""
         ...
 
 

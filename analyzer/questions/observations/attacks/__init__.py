@@ -1,1 +1,1 @@
-"""What is known of attacks: each a module with what it looks for, how sure that is, what else does the same, and its sources."""
+"""The known attacks, one a module: what it looks for, how sure that is, what else does the same, and its sources."""

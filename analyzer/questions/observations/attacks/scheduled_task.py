@@ -45,5 +45,5 @@ def scheduled_task(drafts: Sequence[Draft], scene: Scene) -> Iterator[Likeness]:
 
 
 def _is_at(method: str) -> bool:
-    """Whether a task is one of the first interface for tasks, that of `at`."""
+    """Tells whether a scheduled task was registered through atsvc, the older interface that `at` uses."""
     return method.startswith("atsvc.")

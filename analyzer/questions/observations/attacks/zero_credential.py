@@ -44,7 +44,7 @@ def zero_credential(drafts: Sequence[Draft], scene: Scene) -> Iterator[Likeness]
 
 
 def _requests(one: Draft, scene: Scene) -> Iterator[bytes]:
-    """The first requests of calls that authenticate to Netlogon."""
+    """Yields the request stubs of an observation's first calls that authenticate to Netlogon."""
     for number in one.calls[:_LOOKED_AT]:
         call = scene.analysis.calls[number - 1]
         if (call.method or "").startswith("NetrServerAuthenticate") and call.request is not None:
@@ -52,6 +52,6 @@ def _requests(one: Draft, scene: Scene) -> Iterator[bytes]:
 
 
 def _is_zero(stub: bytes) -> bool:
-    """Whether ClientCredential, the eight bytes before the aligned NegotiateFlags that a request ends with, is zero. Where padding
-    stands between them, the last bytes of the credential do."""
+    """Tells whether the ClientCredential of a Netlogon request is zero: the eight bytes before the aligned NegotiateFlags at its
+    end. With padding between them, only the last bytes of the credential are looked at."""
     return len(stub) > 12 and not any(stub[-12:-4])
