@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from analyzer.core.events import CaptureEnds, Conflict, Event, Problem
 from analyzer.core.limits import Limits
+from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.call_table import CallTable
@@ -21,7 +22,6 @@ from analyzer.results.reported_names.counter_name_tables import NameTables
 from analyzer.results.reported_names.counterset_catalog import Catalogs
 from analyzer.transport.channel.channel_events import ChannelClosed
 from analyzer.transport.rpc.exchange import Exchange
-from analyzer.transport.rpc.undecoded_call import plain_call
 from analyzer.transport.tcp.stream_events import Recognised
 
 _Listed = TypeVar("_Listed")

@@ -12,6 +12,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.events import BlockEnds, Conflict, Event, Moment, Problem
 from analyzer.core.limits import Limits
 from analyzer.core.times import NS_PER_S
+from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.interfaces.resolution.conflicting_bytes import Marks
 from analyzer.interfaces.resolution.streamed_calls import CallStream
 from analyzer.results.analysis import Analysis, CaptureFacts
@@ -20,7 +21,6 @@ from analyzer.results.calls.call_table import CallTable, Tally
 from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.reported_names.saved_metadata import fill
 from analyzer.transport.rpc.exchange import Exchange, OpenCall
-from analyzer.transport.rpc.undecoded_call import plain_call
 
 if TYPE_CHECKING:
     from analyzer.results.reported_names.counter_name_tables import NameTables

@@ -31,6 +31,7 @@ from analyzer.core.events import CaptureEnds, ClockSetBack, Event, StandsAlone
 from analyzer.core.guid import guid_text
 from analyzer.core.limits import Limits
 from analyzer.core.session_and_handle_numbers import Numbers
+from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Lesson, Loss, PerflibLayer, lesson_of
 from analyzer.interfaces.svcctl.service_layer import ServiceLayer
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, WinregLayer, holds_names
@@ -47,7 +48,6 @@ from analyzer.transport.channel.channel_events import ChannelClosed
 from analyzer.transport.channel.channels import Channels, TcpChannels
 from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.rpc_layer import RpcLayer
-from analyzer.transport.rpc.undecoded_call import plain_call
 from analyzer.transport.smb.durable_opens import DurableKey, DurableOpens
 from analyzer.transport.smb.sessions_by_id import KnownSessions
 from analyzer.transport.smb.smb_connection_state import ConnectionState

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from analyzer.core.errors import InputError
 from analyzer.core.output.json import document
 from analyzer.core.server_names import Name, Named, SampleNames
+from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.results.calls.call import Call
 from analyzer.results.methods.scmr import INTERFACE as SVCCTL
 from analyzer.results.records.record_types import Endpoint
@@ -29,7 +30,6 @@ from analyzer.results.reported_names.saved_metadata import (
     metadata_from_json,
     metadata_record,
 )
-from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.calls import HANDLE, OTHER_HANDLE, Calls
 from tests.build.rpc import WINREG
 

@@ -17,6 +17,7 @@ from analyzer.core import growing_columns
 from analyzer.core.absence import Missing
 from analyzer.core.byte_log import Log
 from analyzer.core.traced_bytes import StoredBytes, TracedBytes
+from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.results.buffer_kinds import BufferKind
 from analyzer.results.calls import call_table, ordered_calls
 from analyzer.results.calls.call import Call, CallState, PerformanceRead, Side, StubProblem
@@ -36,7 +37,6 @@ from analyzer.results.calls.pdus import (
 )
 from analyzer.results.case_entries import dump, load
 from analyzer.results.methods import perflib
-from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.calls import HANDLE, Calls, analysis_of
 from tests.build.cases import kept
 

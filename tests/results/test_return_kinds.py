@@ -13,6 +13,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.frame_ids import number_of
 from analyzer.core.win32_errors import hresult_name, hresult_numbers
 from analyzer.interfaces.call_contents.call_records import call_record
+from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.fields_as_columns import CallColumns
 from analyzer.questions.filters.filterable_fields import call_fields
@@ -20,7 +21,6 @@ from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.questions.statistics.summary import error_stats
 from analyzer.results.methods.return_kinds import _RETURNS, ReturnKind, _by_opnum, return_kind, stated_kind
 from analyzer.transport.rpc.interface_names import method_name
-from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.calls import Calls, analysis_of
 from tests.corpus import CORPUS, expected
 

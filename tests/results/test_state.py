@@ -18,6 +18,7 @@ from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.server_names import Name
 from analyzer.core.traced_bytes import TracedBytes, untraced
+from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.interfaces.pcq.perflib_layer import perflib_call
 from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.calls.call import Call, InterfaceFacts
@@ -29,7 +30,6 @@ from analyzer.results.captured_packets import CapturedFrame, Packets
 from analyzer.results.case_entries import LOG, RECORDS, dump, load
 from analyzer.results.methods import scmr
 from analyzer.results.records.display_records import LayerBytes, Node, Run, SideView
-from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.calls import HANDLE, Calls, analysis_of
 from tests.build.cases import Kept, kept, rows_of, with_columns, with_tables
 from tests.results.test_pdus import call_with, message

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from analyzer.core.server_names import MAX_REMEMBERED, Name, Named, SampleNames
 from analyzer.core.traced_bytes import TracedBytes, untraced
+from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.query_state import Held, Identifier, InOrder
 from analyzer.results.methods import scmr
@@ -29,7 +30,6 @@ from analyzer.results.reported_names.counter_name_tables import (
 from analyzer.results.security import Identity
 from analyzer.results.service_of_call import service_facts
 from analyzer.screens.viewmodel.call_summary_words import service_answer_words, service_request_words
-from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.calls import Calls
 from tests.written import Told, by_outcome
 

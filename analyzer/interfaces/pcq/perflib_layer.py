@@ -14,6 +14,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event, Moment
 from analyzer.interfaces.buffers import decode_buffer, decode_stub, stub_places
+from analyzer.interfaces.calls_from_exchanges import decoded_call, plain_call, trimmed_length
 from analyzer.results.calls.call import Call, Side, SideName, StubProblem
 from analyzer.results.calls.query_state import Identifier
 from analyzer.results.methods.perflib import (
@@ -27,7 +28,6 @@ from analyzer.results.methods.perflib import (
 from analyzer.results.reported_names.counterset_catalog import Catalogs
 from analyzer.transport.channel.channel_events import ChannelGap
 from analyzer.transport.rpc.exchange import Exchange
-from analyzer.transport.rpc.undecoded_call import decoded_call, plain_call, trimmed_length
 
 _OPNUMS = frozenset(Opnum)
 # Methods whose request names a counterset.

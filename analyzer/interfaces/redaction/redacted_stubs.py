@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from analyzer.core.absence import Missing
 from analyzer.interfaces.buffers import StubKind, map_fields
 from analyzer.interfaces.buffers.field_map import Field
+from analyzer.interfaces.calls_from_exchanges import interface_facts
 from analyzer.interfaces.pcq.perflib_layer import perflib_call
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.svcctl.service_layer import service_call
@@ -22,7 +23,6 @@ from analyzer.results.buffer_kinds import BufferKind
 from analyzer.results.calls.call import Call, Side
 from analyzer.results.methods import perflib, scmr, winreg
 from analyzer.results.reported_names.counter_name_tables import is_index
-from analyzer.transport.rpc.undecoded_call import interface_facts
 
 SideName = Literal["request", "response"]
 # Buffers whose texts are the vocabulary of counters.

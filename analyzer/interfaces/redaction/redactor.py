@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
 from analyzer.core.traced_bytes import TracedBytes
+from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.redaction.redacted_stubs import redacted_call
 from analyzer.results.analysis import Analysis, CaptureFacts
@@ -35,7 +36,6 @@ from analyzer.results.reported_names.saved_metadata import Metadata
 from analyzer.results.security import AuthInfo, Identity
 from analyzer.transport.channel.channel_events import ChannelClosed, ChannelGap, SmbInfo
 from analyzer.transport.rpc.exchange import Exchange
-from analyzer.transport.rpc.undecoded_call import plain_call
 from analyzer.transport.smb.trees_and_opens import RPC_PIPES
 from analyzer.transport.tcp.stream_events import Recognised
 

@@ -26,6 +26,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Problem
 from analyzer.interfaces.buffers import Interface, decode_buffer, decode_stub
+from analyzer.interfaces.calls_from_exchanges import interface_facts
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, perflib_call
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, winreg_call
 from analyzer.results.calls.call import Call, Side
@@ -33,7 +34,6 @@ from analyzer.results.calls.call_table import CallTable
 from analyzer.results.methods import perflib as pcq
 from analyzer.results.methods import winreg
 from analyzer.transport.rpc.interface_names import method_name
-from analyzer.transport.rpc.undecoded_call import interface_facts
 
 _UUIDS: dict[Interface, str] = {"perflib-v2": pcq.INTERFACE, "winreg": winreg.INTERFACE}
 NAMES: dict[Interface, str] = {"perflib-v2": pcq.NAME, "winreg": winreg.NAME}

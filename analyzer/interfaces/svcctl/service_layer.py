@@ -17,6 +17,7 @@ from analyzer.core.events import Event
 from analyzer.core.guid import guid_text
 from analyzer.core.session_and_handle_numbers import Numbers
 from analyzer.interfaces.buffers import decode_stub
+from analyzer.interfaces.calls_from_exchanges import decoded_call, decoded_side, plain_call
 from analyzer.results.calls.call import Call, handle_of
 from analyzer.results.methods.scmr import (
     CREATING,
@@ -28,7 +29,6 @@ from analyzer.results.methods.scmr import (
     ScmrOpnum,
 )
 from analyzer.transport.rpc.exchange import Exchange
-from analyzer.transport.rpc.undecoded_call import decoded_call, decoded_side, plain_call
 
 # A context handle: attributes and a UUID (C706 appendix N).
 _HANDLE_BYTES = 20

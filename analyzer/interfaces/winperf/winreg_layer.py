@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from analyzer.core.events import Event
 from analyzer.core.session_and_handle_numbers import Numbers
 from analyzer.interfaces.buffers import decode_buffer, decode_stub
+from analyzer.interfaces.calls_from_exchanges import decoded_call, decoded_side, plain_call
 from analyzer.results.buffer_kinds import BufferKind
 from analyzer.results.calls.call import Call, PerformanceRead, Side, SideName, handle_of
 from analyzer.results.methods.winreg import (
@@ -29,7 +30,6 @@ from analyzer.results.methods.winreg import (
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.reported_names.counter_name_tables import NameTables, is_index, table_language
 from analyzer.transport.rpc.exchange import Exchange
-from analyzer.transport.rpc.undecoded_call import decoded_call, decoded_side, plain_call
 
 # A collector that opens keys without end must not make us hold all their paths; the oldest is forgotten.
 MAX_PATHS = 65_536

@@ -15,6 +15,7 @@ from analyzer.core.traced_bytes import TracedBytes
 from analyzer.interfaces.buffers import Field, FieldMap
 from analyzer.interfaces.call_contents.call_field_maps import buffer_fields, stub_fields
 from analyzer.interfaces.call_contents.damaged_buffers import buffer_order
+from analyzer.interfaces.calls_from_exchanges import level_name
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, Side, SideName
 from analyzer.results.calls.pdus import Fragment
@@ -35,7 +36,6 @@ from analyzer.transport.rpc.pdu import (
     Ptype,
     read_header,
 )
-from analyzer.transport.rpc.undecoded_call import level_name
 
 NOT_READ = "the captured packets were not read for it"
 

@@ -19,6 +19,7 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.events import Event
+from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.interfaces.pcq import handle_following as follow_module
 from analyzer.interfaces.pcq.handle_following import Following
 from analyzer.interfaces.pcq.perflib_layer import PerflibLayer
@@ -27,7 +28,6 @@ from analyzer.results.calls.call_table import CallTable
 from analyzer.results.calls.query_state import QueryView
 from analyzer.transport.channel.channel_events import ChannelGap
 from analyzer.transport.rpc.exchange import Exchange
-from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.buffers import Block, identifier, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, MS, OTHER_HANDLE, Calls, analysis_of, sealed, winreg
 from tests.build.rpc import CHANNEL

@@ -8,11 +8,11 @@ import pytest
 
 from analyzer.core.absence import Missing
 from analyzer.interfaces.buffers import decode_stub
+from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.redaction.redacted_stubs import redacted_buffer, redacted_call
 from analyzer.pipeline.run import analyze
 from analyzer.results.calls.call import Call
-from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.buffers import identifier, name_table, string_table, wide
 from tests.build.calls import COUNTERSET, HANDLE, Calls, winreg
 from tests.interfaces.resolution.test_unbound_calls import nameless, without_beginning

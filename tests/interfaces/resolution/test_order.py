@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.interfaces.resolution.whole_capture_resolution import call_order
 from analyzer.results.calls.call_table import CallTable
 from analyzer.results.connection import SmbSession
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Decryption, Identity
 from analyzer.transport.rpc.exchange import Exchange
-from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.calls import NO_SECURITY, Calls, analysis_of, smb_session
 
 WHO = Identity(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.core.events import Moment, Problem
+from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Loss, PerflibLayer, perflib_call
 from analyzer.interfaces.resolution import streamed_calls as stream_module
 from analyzer.interfaces.resolution.streamed_calls import CallStream
@@ -16,7 +17,6 @@ from analyzer.interfaces.winperf.winreg_layer import KeyFollower
 from analyzer.results.calls.call import Call
 from analyzer.results.methods.perflib import INTERFACE
 from analyzer.transport.rpc.exchange import Exchange, OpenCall
-from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.calls import MS, Calls
 from tests.interfaces.pcq.test_handle_following import CONVERSATION, LOST, conversation, facts
 from tests.interfaces.resolution.test_unbound_calls import DATA, nameless

@@ -17,6 +17,7 @@ from analyzer.core.events import Problem
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.interfaces.call_contents.call_records import call_record
 from analyzer.interfaces.call_contents.sample_records import sample_records
+from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner
 from analyzer.interfaces.resolution.unbound_calls import (
     ContextReadings,
@@ -30,7 +31,6 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.call_table import CallTable
 from analyzer.transport.rpc.exchange import Exchange
-from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.buffers import Block, identifier, perf_data, winperf
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_COUNTERSET, Calls, winreg
 from tests.build.counters import Info, registration_info

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from analyzer.auth.keyring import Keyring
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
+from analyzer.interfaces.calls_from_exchanges import decoded_side, plain_call, trimmed_length
 from analyzer.results.connection import Pdu
 from analyzer.results.security import AuthLevel
 from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.rpc_layer import RpcLayer
-from analyzer.transport.rpc.undecoded_call import decoded_side, plain_call, trimmed_length
 from tests.build.rpc import (
     ALTER,
     ALTER_RESP,

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from analyzer.core.absence import Missing
 from analyzer.core.byte_log import Log
 from analyzer.core.traced_bytes import TracedBytes
+from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.results.calls.call_table import CallTable
 from analyzer.results.calls.pdus import Fragments, frames_of, stub_of
 from analyzer.transport.rpc import pdus_of_incoming_message as rpc_pdus
 from analyzer.transport.rpc.pdus_of_incoming_message import PduList
-from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.calls import Calls
 
 

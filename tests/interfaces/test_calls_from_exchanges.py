@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import AuthInfo, Decryption, Identity
-from analyzer.transport.rpc.undecoded_call import plain_call
 from tests.build.calls import Calls
 from tests.build.rpc import CHANNEL, SMB
 
