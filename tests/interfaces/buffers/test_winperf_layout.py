@@ -116,6 +116,18 @@ def test_the_tree_of_a_regular_block_is_made_of_its_columns() -> None:
     assert winperf_tree(winperf([DISK, PLAIN])) == plain_decode("winperf", winperf([DISK, PLAIN])).tree
 
 
+# The header's length and offset of the system name, which is made to lie in a clock and in the first value of an instance.
+@pytest.mark.parametrize("place", [56, winperf([PLAIN]).rindex((5).to_bytes(8, "little"))])
+def test_a_system_name_among_clocks_and_values_is_read_anew(place: int) -> None:
+    trees, at = TreeTexts(), winperf([PLAIN]).index((10).to_bytes(4, "little") + (88).to_bytes(4, "little"))
+    for text in ("old", "new"):
+        data = bytearray(winperf([PLAIN]))
+        data[at : at + 8] = (6).to_bytes(4, "little") + place.to_bytes(4, "little")
+        data[place : place + 6] = text.encode("utf-16-le")
+        assert_block(read_winperf(bytes(data)), bytes(data))
+        assert_ready(trees, "winperf", bytes(data))
+
+
 @pytest.mark.parametrize(
     ("at", "number"),
     # TotalByteLength one short of the objects; a last counter block that says less than it holds.
