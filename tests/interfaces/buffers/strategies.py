@@ -84,6 +84,15 @@ def objects(draw: st.DrawFn) -> PerfObject:
     return PerfObject(draw(st.integers(0, 9998)), counters, tuple(made), has_instances, page)
 
 
+def damaged(data: bytes, draw: st.DataObject) -> bytes:
+    """The buffer with other numbers in up to three words."""
+    out = bytearray(data)
+    for _ in range(draw.draw(st.integers(0, 3))):
+        at = 4 * draw.draw(st.integers(0, len(out) // 4 - 1))
+        out[at : at + 4] = draw.draw(st.one_of(st.integers(0, 64), u32)).to_bytes(4, "little")
+    return bytes(out)
+
+
 @st.composite
 def any_buffer(draw: st.DrawFn) -> tuple[str, bytes]:
     """A well-formed buffer of any kind."""

@@ -20,7 +20,7 @@ from analyzer.interfaces.buffers.perf_data_layout import MAX_BYTES, Grid, PerfDa
 from analyzer.interfaces.buffers.value_rows import columns_of, plain_perf_data_rows
 from analyzer.results.buffer_kinds import BufferKind
 from tests.build.buffers import Block, perf_data
-from tests.interfaces.buffers.strategies import any_buffer, perf_datas, u32
+from tests.interfaces.buffers.strategies import any_buffer, damaged, perf_datas, u32
 
 
 def rows_of_parts(read: PerfDataParts) -> list[tuple[object, ...]]:
@@ -68,14 +68,6 @@ def assert_parts(read: PerfDataParts | None, data: bytes) -> None:
         )
         for row in plain.rows
     ]
-
-
-def damaged(data: bytes, draw: st.DataObject) -> bytes:
-    out = bytearray(data)
-    for _ in range(draw.draw(st.integers(0, 3))):
-        at = 4 * draw.draw(st.integers(0, len(out) // 4 - 1))
-        out[at : at + 4] = draw.draw(st.one_of(st.integers(0, 64), u32)).to_bytes(4, "little")
-    return bytes(out)
 
 
 @settings(max_examples=150)

@@ -21,7 +21,7 @@ from analyzer.interfaces.buffers.winperf_layout import (
 )
 from analyzer.interfaces.buffers.winperf_trees import winperf_tree
 from tests.build.buffers import Counter, Instance, PerfObject, winperf
-from tests.interfaces.buffers.strategies import objects, u32
+from tests.interfaces.buffers.strategies import damaged, objects
 from tests.interfaces.buffers.test_perf_data_layout import assert_ready
 
 
@@ -66,14 +66,6 @@ def assert_block(block: WinperfParts | None, data: bytes) -> None:
     assert rebuilt(data, block) == bare
 
 
-def damaged(data: bytes, draw: st.DataObject) -> bytes:
-    out = bytearray(data)
-    for _ in range(draw.draw(st.integers(0, 3))):
-        at = 4 * draw.draw(st.integers(0, len(out) // 4 - 1))
-        out[at : at + 4] = draw.draw(st.one_of(st.integers(0, 64), u32)).to_bytes(4, "little")
-    return bytes(out[: draw.draw(st.sampled_from([len(out), len(out), len(out) - 1]))])
-
-
 @settings(max_examples=150)
 @given(st.lists(objects(), max_size=3), st.data())
 def test_blocks_whole_and_damaged_one_after_the_other(made: list[PerfObject], draw: st.DataObject) -> None:
@@ -84,7 +76,7 @@ def test_blocks_whole_and_damaged_one_after_the_other(made: list[PerfObject], dr
     assert_block(read, whole)
     assert_ready(trees, "winperf", whole)
     for _ in range(3):
-        data = damaged(whole, draw)
+        data = damaged(whole, draw)[: draw.draw(st.sampled_from([len(whole), len(whole), len(whole) - 1]))]
         read = reader.read(data)
         assert (read is None) == (read_winperf(data) is None)
         assert_block(read, data)
