@@ -265,9 +265,19 @@ class WinperfReader:
         if layout is not None:
             return layout.block(data)
         block = read_winperf(data)
-        if block is not None:
+        if block is not None and not _is_name_free(data, block.layout):
             self._known.remember(data, block.layout, block.layout.free)
         return block
+
+
+def _is_name_free(data: bytes, layout: WinperfLayout) -> bool:
+    """Whether the system name of a PERF_DATA_BLOCK has words that differ between blocks of the layout: a damaged header can place
+    it among the clocks or values."""
+    _, header_length, *_, length, start = WINPERF_HEADER.unpack_from(data)
+    if WINPERF_HEADER_LENGTH <= start and start + length <= header_length:
+        return False
+    name = np.arange(start // 4, (start + length + 3) // 4)
+    return any(bool(np.isin(name, words).any()) for words in layout.free)
 
 
 # All blocks of a process are read by this one, as `perf_data_layout.PERF_DATA` reads answers.

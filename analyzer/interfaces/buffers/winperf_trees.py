@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from itertools import islice, repeat
 from typing import Any
 
-import numpy as np
 import orjson
 
 from analyzer.interfaces.buffers.struct_layouts import (
@@ -40,8 +39,8 @@ def winperf_tree(data: bytes) -> dict[str, Any] | None:
 
 def winperf_form(data: bytes, block: WinperfParts) -> bytes | None:
     """Returns the tree of a regular PERF_DATA_BLOCK as JSON text for all blocks of its layout, with a NUL for each of
-    `winperf_numbers`. None if it calls for a remark, if values are text, or if its system name is among its clocks or values."""
-    if any(block.layout.mixed) or not is_plain(data, block) or _is_name_free(data, block):
+    `winperf_numbers`. None if it calls for a remark, or values are text."""
+    if any(block.layout.mixed) or not is_plain(data, block):
         return None
     tree = _tree(data, block, repeat(_NUMBER))
     tree["system_time"] = dict.fromkeys(CLOCK, _NUMBER)
@@ -82,14 +81,6 @@ def winperf_header(data: bytes) -> dict[str, Any]:
         "system_name_length": name_length,
         "system_name_offset": name_offset,
     }
-
-
-def _is_name_free(data: bytes, block: WinperfParts) -> bool:
-    """Whether the system name of a PERF_DATA_BLOCK has words that differ between blocks of its layout: a damaged header can place
-    it among the clocks or values."""
-    *_, length, start = WINPERF_HEADER.unpack_from(data)
-    name = np.arange(start // 4, (start + length + 3) // 4)
-    return any(bool(np.isin(name, words).any()) for words in block.layout.free)
 
 
 def _tree(data: bytes, block: WinperfParts, values: Iterator[Any]) -> dict[str, Any]:
