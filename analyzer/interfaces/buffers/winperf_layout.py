@@ -274,7 +274,7 @@ def _is_name_free(data: bytes, layout: WinperfLayout) -> bool:
     """Whether the system name of a PERF_DATA_BLOCK has words that differ between blocks of the layout: a damaged header can place
     it among the clocks or values."""
     _, header_length, *_, length, start = WINPERF_HEADER.unpack_from(data)
-    if WINPERF_HEADER_LENGTH <= start and start + length <= header_length:
+    if start >= WINPERF_HEADER_LENGTH and start + length <= header_length:
         return False
     name = np.arange(start // 4, (start + length + 3) // 4)
     return any(bool(np.isin(name, words).any()) for words in layout.free)
