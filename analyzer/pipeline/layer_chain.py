@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing, nullcontext
+from itertools import chain
 from typing import ClassVar, Protocol, runtime_checkable
 
 from analyzer.core.events import BlockEnds, CaptureEnds, Event, StandsAlone
@@ -47,7 +48,7 @@ class LayerChain:
         self._feeds = [(layer.feed, layer.takes) for layer in layers]
 
     def open_since(self, since_ns: int) -> int | None:
-        """Returns the begin of the first event that began at this time or later and is incomplete in some layer; None for none."""
+        """Returns when the first event began that began at this time or later and is incomplete in some layer; None without one."""
         return earliest((layer.open_since(since_ns) for layer in self._layers if isinstance(layer, Waiting)), since_ns)
 
     def climb(self, events: Sequence[Event], first: int = 0) -> Sequence[Event]:
@@ -83,7 +84,7 @@ class LayerChain:
     def _climb_parted(self, events: Sequence[Event], first: int) -> Sequence[Event]:
         """Feeds a group of events to the layer `first` and those above it. An event that stands alone climbs alone."""
         out = list[Event]()
-        for part in _parted(events):
+        for part in parted(events):
             out += self.climb(part, first)
             if self._failure is not None:
                 break
@@ -91,10 +92,7 @@ class LayerChain:
 
     def finish(self) -> Generator[Sequence[Event]]:
         """Finishes all layers of the chain. Yields the events on top at the end of the capture, a group for each layer."""
-        for at, layer in enumerate(self._layers, 1):
-            yield self.climb(list(layer.finish()), at)
-            if self._failure is not None:
-                raise self._failure
+        return self._tops((list(layer.finish()), at) for at, layer in enumerate(self._layers, 1))
 
     def run(self, events: Iterable[Event]) -> Generator[Event]:
         """Runs all events of a capture through the layer chain; yields the events on top."""
@@ -105,27 +103,25 @@ class LayerChain:
         """Yields a group of events on top of the layer chain for each group from below. Closes `events` when the caller stops. That
         closes the files that they are read from, even if an error still refers to them."""
         with closing(events) if isinstance(events, Generator) else nullcontext():
-            for group in _grouped(events):
-                yield self.climb(group)
-                if self._failure is not None:
-                    raise self._failure
-            yield self.climb((CaptureEnds(),))
-            if self._failure is not None:
-                raise self._failure
+            yield from self._tops((group, 0) for group in chain(_grouped(events), [(CaptureEnds(),)]))
             yield from self.finish()
 
     def above(self, groups: Iterable[Sequence[Event]]) -> Generator[Event]:
         """Chains these layers on top of another chain, whose groups of events it takes; yields the events on top."""
         with closing(groups) if isinstance(groups, Generator) else nullcontext():
-            for group in groups:
-                yield from self.climb(group)
-                if self._failure is not None:
-                    raise self._failure
-            for group in self.finish():
+            for group in chain(self._tops((group, 0) for group in groups), self.finish()):
                 yield from group
 
+    def _tops(self, groups: Iterable[tuple[Sequence[Event], int]]) -> Generator[Sequence[Event]]:
+        """Yields the events on top of the layer chain for each group and the layer that it is fed to. Where a layer failed, raises
+        its error after them."""
+        for group, first in groups:
+            yield self.climb(group, first)
+            if self._failure is not None:
+                raise self._failure
 
-def _parted(events: Sequence[Event]) -> Generator[Sequence[Event]]:
+
+def parted(events: Sequence[Event]) -> Generator[Sequence[Event]]:
     """Splits a group of events for the layer chain before and behind each event that stands alone."""
     begin = 0
     for at, event in enumerate(events):
@@ -139,7 +135,7 @@ def _parted(events: Sequence[Event]) -> Generator[Sequence[Event]]:
 
 
 def _grouped(events: Iterable[Event]) -> Generator[Sequence[Event]]:
-    """Yields groups of events for the layer chain. None waits for bytes still to come: the end of a streamed block ends it."""
+    """Yields groups of events for the layer chain. None waits for bytes still to come: the end of a streamed block ends a group."""
     group, size = list[Event](), 0
     try:
         for event in events:

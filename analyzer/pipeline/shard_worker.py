@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import gc
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
-from itertools import count, repeat
+from itertools import chain, count, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.auth.security_context_type import SearchBudget
 from analyzer.capture.capture_reader import ReadBound
 from analyzer.core.absence import Missing
-from analyzer.core.events import CaptureEnds, ClockSetBack, Event, StandsAlone
+from analyzer.core.events import CaptureEnds, ClockSetBack, Event
 from analyzer.core.guid import guid_text
 from analyzer.core.limits import Limits
 from analyzer.core.session_and_handle_numbers import Numbers
@@ -35,7 +35,7 @@ from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Lesson, Loss, PerflibLayer, lesson_of
 from analyzer.interfaces.svcctl.service_layer import ServiceLayer
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, WinregLayer, holds_names
-from analyzer.pipeline.layer_chain import Feed, Layer, LayerChain
+from analyzer.pipeline.layer_chain import Feed, Layer, LayerChain, parted
 from analyzer.pipeline.reading_layers import stream_layers
 from analyzer.pipeline.segment_sources import own_segments
 from analyzer.results.calls.call import Call, handle_of
@@ -83,12 +83,12 @@ class Dealer:
         self._shards: dict[object, int] = {}
         self._loads = [0] * count
 
-    def deal(self, groups: Iterable[Collection[Event]], number: int, shard: Shard) -> Iterator[tuple[int, Event]]:
+    def deal(self, groups: Iterable[Sequence[Event]], number: int, shard: Shard) -> Iterator[tuple[int, Event]]:
         """Feeds the shard of that number the events that belong to it; gives those that belong to no shard, with their moments."""
         counted = count(1)
-        for group in groups:
+        for part in chain.from_iterable(map(parted, groups)):
             dealt = Dealt()
-            for event, moment in zip(group, counted, strict=False):
+            for event, moment in zip(part, counted, strict=False):
                 match event:
                     case StreamBatch(connection=connection, data=data, replies=replies):
                         taker = self._shard_of(connection)
@@ -106,9 +106,6 @@ class Dealer:
                         yield moment, event
                         is_own = False
                 if is_own:
-                    if dealt and (isinstance(event, StandsAlone) or isinstance(dealt[-1], StandsAlone)):
-                        shard.feed(dealt)
-                        dealt = Dealt()
                     dealt.append(event)
                     dealt.moments.append(moment)
             if dealt:
@@ -327,8 +324,6 @@ class Shard:
         if isinstance(dealt[-1], CaptureEnds):
             self._ended_at = dealt.moments[-1]
         risen = self._chain.climb(dealt)
-        if not risen:
-            return
         assert isinstance(risen, Dealt)
         for self._clock.now, higher in zip(risen.moments, risen, strict=True):
             self._take(higher)
