@@ -36,12 +36,12 @@ class _Hosts:
         machine = self.machines.machine_at(seen, ip, time_ns)
         return self._hosts.setdefault((ip, machine.number if machine is not None else 0), _Host())
 
-    def ends(
-        self, ends: SmbSession | Logon | Call, seen: int | str, time_ns: int, protocol: str
+    def ends_of(
+        self, one: SmbSession | Logon | Call, seen: int | str, time_ns: int, protocol: str
     ) -> tuple[_Host, _Host]:
         """Returns the hosts at both ends of a session, logon or call: the client and the server. Notes their roles."""
-        client = self.host_at(ends.client.ip, (seen, True), time_ns)
-        server = self.host_at(ends.server.ip, (seen, False), time_ns)
+        client = self.host_at(one.client.ip, (seen, True), time_ns)
+        server = self.host_at(one.server.ip, (seen, False), time_ns)
         client.roles[f"{protocol} client"] = server.roles[f"{protocol} server"] = None
         return client, server
 
@@ -71,12 +71,12 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
     logons = analysis.logons_by_session
     for session in analysis.shown_sessions:
         at = session.first_time_ns
-        _, server = hosts.ends(session, session.number, at, "SMB")
+        _, server = hosts.ends_of(session, session.number, at, "SMB")
         if session.dialect is not None:
             server.dialects[session.dialect] = None
         for logon in logons.get(session.number, ()):
             # A further connection of the session may be between other addresses.
-            client, server = hosts.ends(logon, logon.key if logon.is_binding else session.number, at, "SMB")
+            client, server = hosts.ends_of(logon, logon.key if logon.is_binding else session.number, at, "SMB")
             claimed = logon.identity.claimed
             if logon.is_granted:
                 _name_user(client, logon.identity)
@@ -87,7 +87,7 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
     # Calls of one context share everything that names hosts and users.
     for _, call in Selected(analysis.calls, analysis.calls.first_of_contexts(analysis.shown.numbers)):
         seen = call.session if call.session is not None else call.auth.logon or ""
-        client, server = hosts.ends(call, seen, call.time_ns, "DCERPC")
+        client, server = hosts.ends_of(call, seen, call.time_ns, "DCERPC")
         if call.identity is not None:
             _name_user(client, call.identity)
         if call.security.identity is not None:

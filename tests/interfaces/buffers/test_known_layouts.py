@@ -35,5 +35,5 @@ def test_what_differs_between_buffers_of_a_layout_is_read_anew(kind: str, data: 
     for words in found.layout.free:
         for word in words.tolist():
             second[word * size : (word + 1) * size] = random.choice((random.randbytes(size), bytes(size)))
-    for given_one in (first, bytes(second)):
-        assert_ready(trees, kind, given_one)
+    for buffer in (first, bytes(second)):
+        assert_ready(trees, kind, buffer)
