@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from analyzer.core.dcerpc import NdrWriter
-from analyzer.probe.request_stubs import context_handle, identifier, query_value
+from analyzer.probe.probe_calls import context_handle, identifier, query_value
 from rig.model import Model, SetTruth
 from tests.truth import PCQ, WINREG
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 import pytest
 
 from analyzer.core.output.json import dumps
+from analyzer.interfaces.call_contents.call_records import timeline_records
 from analyzer.interfaces.call_contents.sample_records import sample_records
-from analyzer.interfaces.call_contents.timeline_records import timeline_records
 from tests import truth
 from tests.analyses import analysis_of_file
 from tests.commands.test_all_commands import here

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from analyzer.core.win32_errors import win32_numbers
+from analyzer.core.error_code_names import win32_numbers
 from analyzer.interfaces.buffers._compiled import enum_names, spec_texts
 
 Node = tuple[Any, ...]

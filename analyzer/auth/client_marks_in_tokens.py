@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.auth.ntlm import Authenticate, Flag, Negotiate, parse_message
-from analyzer.auth.security_context_type import NTLM_SIGNATURE
+from analyzer.auth.security_types import NTLM_SIGNATURE
 from analyzer.auth.spnego import is_spnego, parse_spnego
 from analyzer.core.errors import DecodeError
 

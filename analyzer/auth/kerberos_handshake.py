@@ -28,7 +28,7 @@ from analyzer.auth.kerberos import (
 )
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey, etype_name
-from analyzer.auth.security_context_type import SearchBudget, SecurityContext, Sender
+from analyzer.auth.security_types import SearchBudget, SecurityContext, Sender
 from analyzer.core.errors import DecodeError
 from analyzer.results.security import Decryption, Identity
 

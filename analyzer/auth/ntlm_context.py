@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from analyzer.auth.hmac_key import Hmac
 from analyzer.auth.ntlm import Flag, direction_keys
-from analyzer.auth.security_context_type import SearchBudget, Sender, Unprotected
+from analyzer.auth.security_types import SearchBudget, Sender, Unprotected
 from analyzer.results.security import AuthLevel, Decryption
 
 SIGNATURE_LEN = 16

@@ -18,7 +18,7 @@ from analyzer.auth.ntlm import (
     parse_message,
     prove,
 )
-from analyzer.auth.security_context_type import SearchBudget, SecurityContext
+from analyzer.auth.security_types import SearchBudget, SecurityContext
 from analyzer.results.security import Decryption, Identity
 
 

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from analyzer.auth.der import unwrap_gss
-from analyzer.auth.handshake_type import Handshake
 from analyzer.auth.keyring import Keyring
-from analyzer.auth.security_context_type import NTLM_SIGNATURE, SearchBudget, SecurityContext, Sender, Unprotected
+from analyzer.auth.security_types import NTLM_SIGNATURE, Handshake, SearchBudget, SecurityContext, Sender, Unprotected
 from analyzer.auth.spnego import MECHANISMS, is_spnego, parse_spnego
-from analyzer.core.cached_properties import cached_property
+from analyzer.core.caches import cached_property
 from analyzer.core.errors import DecodeError, MalformedError, UnsupportedError
-from analyzer.core.names_of_numbers import label
+from analyzer.core.printable_text import label
 from analyzer.results.security import AuthLevel, AuthType, Decryption, Identity
 
 if TYPE_CHECKING:

@@ -23,18 +23,17 @@ import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from analyzer.capture.clock_setbacks import Clock
 from analyzer.capture.decompression import ByteStream, DecompressorLimitError, DecompressorMemory, Peeked, open_stream
 from analyzer.capture.file_digest import HashedFile
-from analyzer.capture.foreign_files import foreign_capture, looks_like
-from analyzer.capture.frame_blocks import FrameBlock, PlacedBlock
+from analyzer.capture.first_bytes import foreign_capture, looks_like
+from analyzer.capture.frame_blocks import Clock, FrameBlock, PlacedBlock
 from analyzer.capture.pcap import PcapFile, is_pcap
 from analyzer.capture.special_files import refuse_special, special_file
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
-from analyzer.core.file_names import text_of_path
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.printable_text import text_of_path
 from analyzer.results.provenance import FileDigest
 from analyzer.results.records.capture_records import EventTrace
 

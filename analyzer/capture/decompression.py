@@ -19,7 +19,7 @@ from stat import S_ISREG
 from typing import BinaryIO, Protocol
 
 from analyzer.capture.file_digest import HashedFile
-from analyzer.capture.foreign_files import capture_format
+from analyzer.capture.first_bytes import capture_format
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS, Limits
 

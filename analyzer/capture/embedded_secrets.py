@@ -12,7 +12,7 @@ from struct import unpack_from
 from typing import BinaryIO
 
 from analyzer.capture.decompression import ByteStream, open_stream
-from analyzer.capture.pcap_magics import section_order
+from analyzer.capture.first_bytes import section_order
 from analyzer.capture.pcapng import (
     DECRYPTION_SECRETS,
     ENHANCED_PACKET,

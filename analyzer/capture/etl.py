@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from analyzer.capture.decompression import ByteStream
 from analyzer.capture.etl_buffers import (
+    CLOCK_TYPES,
     MOST_BUFFER_BYTES,
     BufferIndex,
     Events,
@@ -26,7 +27,6 @@ from analyzer.capture.etl_buffers import (
     is_etl,
     log_file_of,
 )
-from analyzer.capture.etl_layout import CLOCK_TYPES
 from analyzer.capture.etl_packets import LACKING, NO_LINK, ROW, PacketEvents, Rows, chosen, together
 from analyzer.capture.frame_blocks import FrameBlock, heads_of
 from analyzer.capture.linktypes import LinkType

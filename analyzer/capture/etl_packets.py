@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from analyzer.capture.etl_buffers import Events, Int64s
-from analyzer.capture.etl_layout import (
+from analyzer.capture.etl_buffers import (
     DIRECTION_TAGS,
     EXTENDED_ITEM,
     KEYWORDS,
@@ -30,6 +29,8 @@ from analyzer.capture.etl_layout import (
     SIZED,
     SWITCH_DESTINATION,
     SWITCH_SOURCE,
+    Events,
+    Int64s,
 )
 from analyzer.capture.frame_blocks import Heads, rows_at
 from analyzer.capture.linktypes import LinkType

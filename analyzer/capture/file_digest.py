@@ -8,7 +8,7 @@ from os import SEEK_CUR
 from pathlib import Path
 from typing import BinaryIO
 
-from analyzer.core.file_names import text_of_path
+from analyzer.core.printable_text import text_of_path
 from analyzer.results.provenance import FileDigest
 
 _AT_ONCE = 1 << 20

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from analyzer.capture.pcap_magics import MICRO, NANO, Order, pcap_order, section_order
+from analyzer.capture.first_bytes import MICRO, NANO, Order, pcap_order, section_order
 from analyzer.capture.pcapng import NUMBERED
 from analyzer.capture.special_files import special_file
 

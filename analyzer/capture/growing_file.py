@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from io import RawIOBase
 from pathlib import Path
 
-from analyzer.capture.pcap_magics import MICRO, NANO, Order, pcap_order, section_order
+from analyzer.capture.first_bytes import MICRO, NANO, Order, pcap_order, section_order
 from analyzer.capture.pcapng import MAX_BLOCK_BYTES
 
 _FILE_HEADER, _RECORD_HEADER, _BLOCK_HEADER = 24, 16, 12

@@ -2,17 +2,25 @@
 
 It runs the same pipeline as a reading of captures, and merges pieces by time, like files. So rotation, overlapping clocks and the
 duplicates of several sensors give the same result as one reading of all files. It returns facts that other stages need.
+
+It finds what no key opened in a conversation, and whether the keys of this run may open it.
+
+The dataset holds nothing of a key, so it cannot say which keys were tried. It says what stayed sealed, by account, and keeps a
+digest of the names that keys were given for: a name is no secret (`Keyring.names`).
+
+The keys of a run of `collect` are held in the memory of each process that analyses. No task, result or file carries them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from time import process_time
 from typing import Literal
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -24,8 +32,6 @@ from analyzer.collect.capture_pieces import PieceFile
 from analyzer.collect.capture_sources import shown
 from analyzer.collect.cut_stage import secrets_in
 from analyzer.collect.dataset_manifest import STATE
-from analyzer.collect.held_keys import HELD
-from analyzer.collect.missing_keys import lacking_of
 from analyzer.collect.stage_tasks_and_facts import AnalyseTask, ConversationFacts, KnownAs
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
@@ -37,8 +43,70 @@ from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.calls.call_row_columns import STATES
 from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.methods import perflib, scmr, winreg
-from analyzer.screens.viewmodel.nothing_to_read import nothing_found
+from analyzer.results.security import Decryption, Identity
+from analyzer.screens.viewmodel.unread import nothing_found
 from analyzer.transport.packet.frame_tallies import Tallies
+
+# --------------------------------------------------------------------------------------------------------- missing keys
+
+
+# What stands for a service whose ticket no key opened: names of keys of services are not those of accounts.
+_SERVICE = "krb5"
+
+
+def lacking_of(analysis: Analysis) -> list[str]:
+    """Lists what stayed sealed in a conversation by the key it lacks: claimed accounts ("" if none was captured), SMB sessions
+    (`0x1d`), and `krb5`."""
+    return sorted(set(_lacking(analysis)))
+
+
+def _lacking(analysis: Analysis) -> Iterator[str]:
+    for session in analysis.sessions:
+        if session.encrypted_messages > session.decrypted_messages and _is_unopened(session.decryption):
+            yield f"{session.session_id:#x}"
+            yield _who(session.identity.mechanism, session.identity)
+    for context in analysis.calls.contexts_by_last_call():
+        if _is_unopened((security := context.security).decryption):
+            yield _who(security.mechanism, security.identity)
+
+
+def _is_unopened(status: Decryption) -> bool:
+    return status.lacks_key or status is Decryption.NO_HANDSHAKE
+
+
+def _who(mechanism: str | None, identity: Identity | None) -> str:
+    if "krb5" in (mechanism or ""):
+        return _SERVICE
+    return (identity.claimed if identity is not None else None) or ""
+
+
+def names_given(keyring: Keyring, files: Iterable[str]) -> str:
+    """Returns a digest of the names that keys were given for (users, principals, sessions), and of files that carry secrets."""
+    return sha256(msgspec.msgpack.encode((sorted(keyring.names), sorted(files)))).hexdigest()
+
+
+def may_open(lacking: Sequence[str], keyring: Keyring) -> bool:
+    """Tells whether a key is given by the name of an account or SMB session that stayed sealed. A key that was wrong before may be
+    right now."""
+    return any(_fits(name, keyring) for name in lacking if name != _SERVICE)
+
+
+def _fits(name: str, keyring: Keyring) -> bool:
+    if name.startswith("0x"):
+        return bool(keyring.smb_keys_for(int(name, 16)))
+    domain, _, user = name.rpartition("\\")
+    return bool(keyring.users_for(user, domain or None))
+
+
+# ------------------------------------------------------------------------------------------------------------ held keys
+
+
+# Runs that share workers hold their keys by names of their own.
+HELD: dict[str, Keyring] = {}
+
+
+# -------------------------------------------------------------------------------------------------------- analyse stage
+
 
 _FOLLOWED = frozenset((perflib.INTERFACE, winreg.INTERFACE, scmr.INTERFACE))
 

@@ -3,23 +3,66 @@
 All pieces of a file lie in one object, written front to back while the file is read. The facts of the file say where each lies. A
 piece is a MessagePack record, compressed with zstd: the arrays of a block of frames as bytes, little-endian, and the bytes. It
 keeps the number of each frame in its file, and the latest time in the file so far, by which files are merged.
+
+`WaitingBatches` gathers frames or rows in batches by key, until a batch is large enough to be written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from hashlib import sha256
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Generic, TypeVar
 
 import numpy as np
 import zstandard
 from msgspec import Struct, msgpack
 
 from analyzer.capture.frame_blocks import HEAD_BEFORE, FrameBlock, PlacedBlock, heads_of
-from analyzer.collect.waiting_batches import WaitingBatches
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.output.file_store import Store
 from analyzer.transport.packet.host_pair_sorter import FrameKind
+
+# ------------------------------------------------------------------------------------------------------ waiting batches
+
+
+Key = TypeVar("Key", bound=Hashable)
+Item = TypeVar("Item")
+
+
+class WaitingBatches(Generic[Key, Item]):
+    """Gathers items to be written (frames, rows) by key. Writes the batch of a key, in order, when it reaches the size `enough`;
+    writes the largest batches while all together exceed `most`."""
+
+    def __init__(self, write: Callable[[Key, list[Item]], None], enough: int, most: int) -> None:
+        self._write_items, self._enough, self._most = write, enough, most
+        self._items: dict[Key, list[Item]] = {}
+        self._sizes: dict[Key, int] = {}
+        self._size = 0
+
+    def add(self, key: Key, item: Item, size: int) -> None:
+        self._items.setdefault(key, []).append(item)
+        self._sizes[key] = self._sizes.get(key, 0) + size
+        self._size += size
+        if self._sizes[key] >= self._enough:
+            self.write(key)
+        while self._size > self._most:
+            self.write(max(self._sizes, key=self._sizes.__getitem__))
+
+    def last(self, key: Key) -> Item | None:
+        """Returns the newest item of a key whose batch still waits to be written, else None."""
+        return self._items[key][-1] if key in self._items else None
+
+    def write(self, key: Key) -> None:
+        self._size -= self._sizes.pop(key)
+        self._write_items(key, self._items.pop(key))
+
+    def finish(self) -> None:
+        for key in list(self._items):
+            self.write(key)
+
+
+# ------------------------------------------------------------------------------------------------------- capture pieces
+
 
 # A piece is written at this size; the largest pieces are written when all waiting ones together exceed the second size.
 PIECE_BYTES, WAITING_BYTES = 2 * 1024 * 1024, 64 * 1024 * 1024

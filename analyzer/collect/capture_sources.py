@@ -18,8 +18,8 @@ from msgspec import Struct
 
 from analyzer.capture.special_files import refuse_special
 from analyzer.core.errors import InputError
-from analyzer.core.file_names import path_of_text, text_of_path, without_raw_bytes
 from analyzer.core.output.file_store import file_system
+from analyzer.core.printable_text import path_of_text, text_of_path, without_raw_bytes
 
 # Names of captures that a directory is searched for, as programs write them, also rotated and compressed.
 _NAMES = (".pcap", ".pcapng", ".cap", ".pcapng1", ".etl")

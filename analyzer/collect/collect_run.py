@@ -23,8 +23,7 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from analyzer.auth.keyring import Keyring
-from analyzer.collect.analyse_stage import analyse
-from analyzer.collect.capture_sites import sites_of
+from analyzer.collect.analyse_stage import analyse, may_open, names_given
 from analyzer.collect.capture_sources import SourceFile, shown
 from analyzer.collect.commit import commit, tidy
 from analyzer.collect.cut_stage import cut_file, flows_met
@@ -39,7 +38,6 @@ from analyzer.collect.dataset_manifest import (
     read_manifest,
 )
 from analyzer.collect.local_workers import reason_of
-from analyzer.collect.missing_keys import may_open, names_given
 from analyzer.collect.render_stage import render
 from analyzer.collect.stage_tasks_and_facts import (
     AnalyseTask,
@@ -52,7 +50,7 @@ from analyzer.collect.stage_tasks_and_facts import (
     RowsFacts,
     Window,
 )
-from analyzer.collect.work_plan import PieceIndex, grouped, hull, reading
+from analyzer.collect.work_plan import PieceIndex, grouped, hull, reading, sites_of
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.output.file_store import Store, StoreError

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from analyzer.collect.capture_sites import site_names
 from analyzer.collect.capture_sources import shown
 from analyzer.collect.dataset_lock import Lock
 from analyzer.collect.dataset_manifest import (
@@ -26,6 +25,7 @@ from analyzer.collect.dataset_manifest import (
 from analyzer.collect.dataset_schemas import STORED
 from analyzer.collect.stage_tasks_and_facts import Job, TableFile
 from analyzer.collect.whole_dataset_tables import write_shared
+from analyzer.collect.work_plan import site_names
 from analyzer.core.events import Problem
 from analyzer.core.output.file_store import Store, StoreError
 from analyzer.results.records.capture_records import SCHEMA

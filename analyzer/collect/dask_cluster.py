@@ -20,7 +20,7 @@ from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.scheduler import NoWorkerError
 
 from analyzer.auth.keyring import Keyring
-from analyzer.collect.held_keys import HELD
+from analyzer.collect.analyse_stage import HELD
 from analyzer.collect.local_workers import KILLED, TaskError
 from analyzer.core.errors import InputError
 

@@ -32,12 +32,11 @@ from analyzer.results.analysis import Analysis, CaptureFacts, Part
 from analyzer.results.calls.call import Call, Side
 from analyzer.results.calls.call_row_columns import Context
 from analyzer.results.calls.call_table import CallTable
+from analyzer.results.calls.merged_call_tables import Renumbering
 from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.calls.pdus import Fragment, Fragments, Pdus
 from analyzer.results.calls.query_state import QueryView
-from analyzer.results.calls.shard_renumbering import Renumbering
-from analyzer.results.dataset_origin import NUMBER_SHIFT, DatasetOrigin
-from analyzer.results.provenance import FileDigest
+from analyzer.results.provenance import NUMBER_SHIFT, DatasetOrigin, FileDigest
 
 # Numbers of calls by conversation, as their conversation counts them.
 Chosen = Mapping[int, Sequence[int]]

@@ -17,7 +17,7 @@ from typing import Any, Self, TypeVar
 from msgspec import Struct
 
 from analyzer.auth.keyring import Keyring
-from analyzer.collect.held_keys import HELD
+from analyzer.collect.analyse_stage import HELD
 from analyzer.core.child_processes import ONE_THREAD, StartedProcess, works_for_parent
 from analyzer.core.errors import InputError
 from analyzer.core.output.file_store import StoreError

@@ -21,21 +21,20 @@ import polars as pl
 from msgspec import Struct, UnsetType
 from msgspec.structs import replace
 
+from analyzer.collect.capture_pieces import WaitingBatches
 from analyzer.collect.dataset_schemas import Get, rebuilt, stored
 from analyzer.collect.stage_tasks_and_facts import ConversationFacts, Job, Judged, RenderTask, RowsFacts, TableFile
-from analyzer.collect.waiting_batches import WaitingBatches
 from analyzer.core.output.file_store import Store
-from analyzer.interfaces.call_contents.call_records import CallRecords
+from analyzer.interfaces.call_contents.call_records import CallRecords, problem_record, shown_problems
 from analyzer.interfaces.call_contents.session_records import logon_record
-from analyzer.interfaces.call_contents.timeline_records import problem_record, shown_problems
 from analyzer.pipeline.case import open_case
 from analyzer.questions.audit.audit_engine import Audit, Profile
 from analyzer.questions.audit.findings import finding_record
-from analyzer.questions.statistics.handle_records import handle_records
+from analyzer.questions.statistics.handle_lifetimes import handle_records
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import CallRecord
-from analyzer.results.dataset_origin import NUMBER_SHIFT
+from analyzer.results.provenance import NUMBER_SHIFT
 from analyzer.results.records.capture_records import HostMark, HostProgram, HostRecord, LogonRecord, ProblemRecord
 from analyzer.results.records.finding import FindingRecord
 from analyzer.results.records.handle import HandleRecord

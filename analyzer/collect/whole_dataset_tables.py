@@ -22,7 +22,7 @@ from analyzer.questions.audit.findings import Coverage, coverage_record
 from analyzer.questions.audit.requirement_catalog import catalogue
 from analyzer.questions.audit.rule_registry import every_rule
 from analyzer.questions.audit.rule_verdicts import Outcome
-from analyzer.questions.statistics.machine_addresses import MOST_FRAMES, contradiction, marks_in, numbered_hosts
+from analyzer.questions.statistics.hosts import MOST_FRAMES, contradiction, marks_in, numbered_hosts
 from analyzer.results.records.capture_records import HostMark, HostName, HostProgram, HostRecord, ProblemRecord
 from analyzer.results.records.finding import CoverageRecord
 from analyzer.screens.formats.table_schema import table_of_records

@@ -21,9 +21,9 @@ from analyzer.core.output.gate import Destination, say, write_document
 
 if TYPE_CHECKING:
     from analyzer.core.output.gate import Destination
-    from analyzer.questions.audit.accepted_findings import Accepted
     from analyzer.questions.audit.audit_engine import Audit
-    from analyzer.questions.audit.probe_triggers import Triggered
+    from analyzer.questions.audit.findings import Accepted
+    from analyzer.questions.audit.requirement_catalog import Triggered
     from analyzer.questions.audit.rule_registry import Rule
     from analyzer.results.analysis import Analysis
     from analyzer.results.records.finding import CoverageVerdict
@@ -180,9 +180,9 @@ def audit(
 
     Exit 10 for warnings, 11 for failures, 12 where less was judged than was asked for.
     """
-    from analyzer.questions.audit.accepted_findings import read_baseline
     from analyzer.questions.audit.audit_engine import select as selected
-    from analyzer.questions.audit.probe_triggers import read_triggered
+    from analyzer.questions.audit.findings import read_baseline
+    from analyzer.questions.audit.requirement_catalog import read_triggered
     from analyzer.questions.audit.rule_registry import every_rule
 
     rules = selected(every_rule(), select or (), ignore or ())
@@ -240,7 +240,7 @@ def _audited(
 
 def _write_baseline(judged: Audit, path: Path, destination: Destination) -> NoReturn:
     """Writes a baseline that accepts the findings of an audit, and ends the `audit` command."""
-    from analyzer.questions.audit.accepted_findings import baseline_json
+    from analyzer.questions.audit.findings import baseline_json
 
     document, count = baseline_json(judged.findings())
     write_document(document, destination)
@@ -258,7 +258,7 @@ class _Contract(Struct, frozen=True):
     def exit_of(self, judged: Audit) -> int:
         """Returns the exit code of an exhausted audit: violations come before lacking judgements."""
         from analyzer.questions.audit.rule_verdicts import Outcome
-        from analyzer.screens.viewmodel.nothing_to_read import nothing_decrypted
+        from analyzer.screens.viewmodel.unread import nothing_decrypted
 
         code = exit_of(judged.analysis)
         if judged.found[Outcome.FAILED]:
@@ -316,7 +316,7 @@ def _plain(form: AuditFormat) -> str:
 
 
 def _list(rules: tuple[Rule, ...], form: AuditFormat, writing: Writing) -> None:
-    from analyzer.screens.views.rule_pages import RuleList
+    from analyzer.screens.views.docs import RuleList
 
     writing.write(RuleList(rules), _plain(form))
 

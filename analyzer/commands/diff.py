@@ -143,7 +143,7 @@ def _write(analysis: Analysis, path: Path, destination: Destination) -> NoReturn
 
 
 def _exit_of(sides: list[Analysis], outcome: str) -> int:
-    from analyzer.screens.viewmodel.nothing_to_read import unreadable
+    from analyzer.screens.viewmodel.unread import unreadable
 
     if any(unreadable(one) for one in sides):
         return EXIT_FILES

@@ -70,9 +70,7 @@ def _view(names: Sequence[str], known: dict[str, Path]) -> View:
     """Returns the view of `docs` for these names: limits, attacks or audit rules."""
     from analyzer.questions.audit.audit_engine import select as selected
     from analyzer.questions.audit.rule_registry import every_rule
-    from analyzer.screens.views.attack_pages import AttackList, attacks_named
-    from analyzer.screens.views.limit_pages import LimitList
-    from analyzer.screens.views.rule_pages import RuleList
+    from analyzer.screens.views.docs import AttackList, LimitList, RuleList, attacks_named
 
     if list(names) == [LIMITS]:
         return LimitList()

@@ -96,7 +96,7 @@ def export(
 
 def _nothing_selected(analysis: Analysis) -> typer.Exit:
     """Says that no call is selected for `export`, and which keys may find some; returns the exit of the command."""
-    from analyzer.screens.viewmodel.unread_summary import key_hint
+    from analyzer.screens.viewmodel.unread import key_hint
 
     hint = key_hint(analysis)
     say("no call is selected: nothing is written", *([hint] if hint is not None else []))

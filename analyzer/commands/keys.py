@@ -57,7 +57,7 @@ def wireshark(
     RPC sealed by NTLM is opened by Wireshark with NT hashes from a keytab: --keytab-output writes one from the users given.
     """
     from analyzer.auth.keys_for_other_tools import ntlm_keytab, seskey_line
-    from analyzer.core.output.progress import watching
+    from analyzer.core.output.terminal import watching
     from analyzer.pipeline.run import smb_session_keys
     from analyzer.pipeline.segment_sources import sources_of
 

@@ -44,7 +44,7 @@ def hosts(
     output_format: OutputFormat = Format.text,
 ) -> None:
     """Every machine that took part, with the names that the traffic gives it, and where each comes from."""
-    from analyzer.screens.views.hosts import Hosts
+    from analyzer.screens.views.sessions import Hosts
 
     analysis = reading.analysis(files, in_sessions=_of_sessions("naming", selection, reading))
     writing.write(Hosts(selection.selected_analysis(analysis)), output_format.value)

@@ -39,8 +39,7 @@ def show(
     output_format: OutputFormat = Format.text,
 ) -> None:
     """One call taken apart: each field beside its bytes and the frames that carried them."""
-    from analyzer.screens.views.show import Show
-    from analyzer.screens.views.show_place import ShowPlace
+    from analyzer.screens.views.show import Show, ShowPlace
 
     if call is None and selection.selection.words is None:
         raise typer.BadParameter("which call? --call N, or what selects one", param_hint="--call")

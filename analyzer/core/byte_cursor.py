@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Literal
 
 from analyzer.core.errors import MalformedError, TruncatedError
-from analyzer.core.guid import guid_text
+from analyzer.core.printable_text import guid_text
 
 ByteOrder = Literal["little", "big"]
 

@@ -6,8 +6,7 @@ from typing import Any, Self
 
 from msgspec import MsgspecError
 
-from analyzer.core.file_names import without_raw_bytes
-from analyzer.core.printable_text import printable
+from analyzer.core.printable_text import printable, without_raw_bytes
 
 # Errors of decoding damaged bytes or values that contradict each other.
 CONTRADICTIONS = (MsgspecError, LookupError, ValueError, TypeError, ArithmeticError, RecursionError)

@@ -1,7 +1,7 @@
 """Tables of numbers as columns, laid out like Arrow and NumPy: the numbers of a column lie one behind the other.
 
 `GrowingColumns` grow row by row. The last rows are in memory. A full group of rows lies in a log, which spills to a file. It is
-read from there: one column of it, or the group for its rows. `saved_columns.py` has the columns of a saved table.
+read from there: one column of it, or the group for its rows. `arrow_files.py` has the columns of a saved table.
 """
 
 from __future__ import annotations

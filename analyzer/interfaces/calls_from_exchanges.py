@@ -19,7 +19,7 @@ from analyzer.results.connection import logon_key
 from analyzer.results.methods.return_kinds import STATED, stated_kind
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import UNKNOWN_USER, AuthInfo, AuthLevel, Decryption, Identity
-from analyzer.transport.channel.channel_events import SmbInfo
+from analyzer.transport.channel.channels import SmbInfo
 from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.interface_names import interface_name, method_name
 

@@ -1,6 +1,6 @@
 """Case files: an analysis saved as one file, and opened again in place of its captures (docs/case-file.md).
 
-A case is a container (`case_container.py`) for the entries of an analysis (`results/case_entries.py`): tables, and the log of the
+A case is a container (`case_container.py`) for the entries of an analysis (`results/saved_analysis.py`): tables, and the log of the
 calls' bytes. The case holds decrypted content in the clear; it holds no keys, and none are needed.
 """
 
@@ -18,9 +18,9 @@ from analyzer.core.errors import CONTRADICTIONS, CaseError, InputError
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.pipeline.case_container import CaseEntry, Container, EntryReader, damaged, measured, write
 from analyzer.results.analysis import Analysis
-from analyzer.results.case_entries import ENTRIES, CaseFacts, TableFacts, dump, load
 from analyzer.results.provenance import FileDigest
 from analyzer.results.records.capture_records import SCHEMA, EventTrace
+from analyzer.results.saved_analysis import ENTRIES, CaseFacts, TableFacts, dump, load
 
 FORMAT, VERSION = "pcq-case", 7
 # The format of a dataset of `collect`, which has a manifest too.

@@ -13,8 +13,8 @@ from analyzer.core.events import BlockEnds, Conflict, Event, Moment, Problem
 from analyzer.core.limits import Limits
 from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.calls_from_exchanges import plain_call
-from analyzer.interfaces.resolution.conflicting_bytes import Marks
 from analyzer.interfaces.resolution.streamed_calls import CallStream
+from analyzer.interfaces.resolution.whole_capture_resolution import Marks
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.call_table import CallTable, Tally

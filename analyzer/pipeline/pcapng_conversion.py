@@ -14,12 +14,12 @@ from typing import BinaryIO
 from analyzer.capture.capture_reader import BLOCK_BYTES, CaptureReader
 from analyzer.capture.decompression import ByteStream, Peeked, open_stream
 from analyzer.capture.etl import EtlFile, TracedBlock, is_etl
-from analyzer.capture.foreign_files import HEAD_LEN
+from analyzer.capture.first_bytes import HEAD_LEN
 from analyzer.capture.frame_blocks import Frame, FrameBlock
 from analyzer.capture.linktypes import LinkType
 from analyzer.core.events import Problem
-from analyzer.core.file_names import text_of_path
 from analyzer.core.limits import Limits
+from analyzer.core.printable_text import text_of_path
 from analyzer.screens.formats.pcapng_writer import PcapngWriter
 
 # A link type that Wireshark shows as bytes.

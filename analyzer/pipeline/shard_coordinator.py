@@ -39,8 +39,7 @@ from analyzer.interfaces.winperf.winreg_layer import KeyFollower
 from analyzer.pipeline.shard_worker import FIRST_NUMBERS, Dealer, Place, Shard, ShardFacts, ShardTask, pair_of, work
 from analyzer.results.analysis import CaptureFacts
 from analyzer.results.calls.call_table import CallTable
-from analyzer.results.calls.merged_call_tables import CallMerger, MergedTable, MovedCalls
-from analyzer.results.calls.shard_renumbering import Renumbering
+from analyzer.results.calls.merged_call_tables import CallMerger, MergedTable, MovedCalls, Renumbering
 from analyzer.transport.tcp.stream_events import StreamBatch
 
 if TYPE_CHECKING:

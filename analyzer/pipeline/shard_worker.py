@@ -24,19 +24,18 @@ from msgspec.structs import replace
 from analyzer.auth import token_handshake
 from analyzer.auth.kdc_replies import TicketIssued, Tickets
 from analyzer.auth.keyring import Keyring
-from analyzer.auth.security_context_type import SearchBudget
+from analyzer.auth.security_types import SearchBudget
 from analyzer.capture.capture_reader import ReadBound
 from analyzer.core.absence import Missing
 from analyzer.core.events import CaptureEnds, ClockSetBack, Event
-from analyzer.core.guid import guid_text
 from analyzer.core.limits import Limits
+from analyzer.core.printable_text import guid_text
 from analyzer.core.session_and_handle_numbers import Numbers
 from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Lesson, Loss, PerflibLayer, lesson_of
 from analyzer.interfaces.svcctl.service_layer import ServiceLayer
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, WinregLayer, holds_names
-from analyzer.pipeline.layer_chain import Feed, Layer, LayerChain, parted
-from analyzer.pipeline.reading_layers import stream_layers
+from analyzer.pipeline.layer_chain import Feed, Layer, LayerChain, parted, stream_layers
 from analyzer.pipeline.segment_sources import own_segments
 from analyzer.results.calls.call import Call, handle_of
 from analyzer.results.calls.call_row_columns import SharedValues
@@ -44,8 +43,7 @@ from analyzer.results.calls.call_table import CallTable
 from analyzer.results.calls.merged_call_tables import MovedCalls, blocks_of
 from analyzer.results.methods import scmr, winreg
 from analyzer.results.reported_names.counter_name_tables import table_language
-from analyzer.transport.channel.channel_events import ChannelClosed
-from analyzer.transport.channel.channels import Channels, TcpChannels
+from analyzer.transport.channel.channels import ChannelClosed, Channels, TcpChannels
 from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.rpc_layer import RpcLayer
 from analyzer.transport.smb.durable_opens import DurableKey, DurableOpens

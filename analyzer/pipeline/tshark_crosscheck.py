@@ -20,8 +20,8 @@ from typing import Any
 from msgspec import Struct
 
 from analyzer.core.errors import InputError
-from analyzer.core.file_names import text_of_path
 from analyzer.core.frame_ids import number_of
+from analyzer.core.printable_text import text_of_path
 from analyzer.results.calls.call import Call
 from analyzer.results.connection import Bound, Pdu
 from analyzer.transport.packet.tshark_engine import Complaint, in_thread, open_capture, packets

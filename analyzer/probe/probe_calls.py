@@ -2,22 +2,64 @@
 
 A `Lab` opens associations to one server and keeps the log; a `Talk` is one association at one authentication level. Each entry says
 in words what was sent, what came back, and which triggers of requirements that was (`questions/audit/requirement_catalog.py`).
+
+Requests are encoded in NDR and NDR64 ([MS-PCQ] section 6, [MS-RRP] section 6, C706 chapter 14, [MS-RPCE] section 2.2.5). Some
+stubs are wrong on purpose. Answers are read with the analyzer's own parsers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Literal, Protocol, TypedDict, Unpack
+from uuid import UUID
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.core.dcerpc import NDR, NDR64, NdrWriter
+from analyzer.core.errors import DecodeError
+from analyzer.interfaces.buffers import decode_buffer, decode_stub
 from analyzer.probe.dcerpc_client import BoundStream, Credentials, LostError, OfferedContext, Reply, handle_of
-from analyzer.probe.request_stubs import MACHINE, query_value
+from analyzer.questions.audit.data_answers import read_answer
+from analyzer.results.buffer_kinds import BufferKind
 from analyzer.results.methods import perflib, winreg
 from analyzer.results.methods.perflib import Opnum
 from analyzer.results.security import AuthLevel
+
+# -------------------------------------------------------------------------------------------------------- request stubs
+
+
+NO_HANDLE = bytes(20)
+ANY = 0xFFFFFFFF
+MACHINE = "\\\\probed"
+
+
+def context_handle(uuid: bytes | str) -> bytes:
+    """Encodes an RPC context handle of 20 bytes for a request of the probe."""
+    raw = UUID(uuid).bytes_le if isinstance(uuid, str) else uuid
+    return bytes(4) + raw
+
+
+def identifier(
+    counterset: str, *, counter: int = ANY, instance: int = ANY, name: str | None = None, size: int | None = None
+) -> bytes:
+    """Encodes a _PERF_COUNTER_IDENTIFIER (section 2.2.4.6) for the probe, its name padded to 8 bytes; `size` overrides Size."""
+    text = b"" if name is None else (name + "\0").encode("utf-16-le")
+    text += bytes(-len(text) % 8)
+    length = 40 + len(text) if size is None else size
+    numbers = (0, length, counter, instance, 0, 0)
+    return UUID(counterset).bytes_le + b"".join(number.to_bytes(4, "little") for number in numbers) + text
+
+
+def query_value(handle: bytes, name: str, room: int, *, ndr64: bool = False) -> bytes:
+    """Encodes the stub of BaseRegQueryValue for the probe, with `room` bytes and none of them sent ([MS-RRP] section 3.1.5.17)."""
+    stub = NdrWriter(ndr64=ndr64).handle(handle).unicode_string(name, 0).pointer(1).uint(0)
+    stub.pointer(2).count(room).count(0).count(0)
+    return stub.pointer(3).uint(room).pointer(4).uint(0).data
+
+
+# ---------------------------------------------------------------------------------------------------------- probe calls
+
 
 PERFLIB, WINREG = (perflib.INTERFACE, 1, 0), (winreg.INTERFACE, 1, 0)
 # The range of dwInSize of EnumerateCounterSet, in GUIDs ([MS-PCQ] section 6).
@@ -344,3 +386,53 @@ def _of_method(opnum: int, answer: Reply, level: int, *, never_given_out: bool) 
     if answer.status == 0:
         yield f"{name} was answered with success."
         yield f"{name} succeeded."
+
+
+# --------------------------------------------------------------------------------------------------------- answer parts
+
+
+def data_of(answer: Reply) -> bytes:
+    """Returns the `lpData` of an answer to the probe; empty if the call failed or its answer does not decode."""
+    if answer.status != 0:
+        return b""
+    try:
+        return decode_stub("perflib-v2", answer.opnum, "response", answer.stub, ndr64=answer.ndr64).data or b""
+    except DecodeError:
+        return b""
+
+
+def needed_of(answer: Reply) -> int | None:
+    """Returns the buffer size that the server says the probe needs: pdwRtnSize of an answer by opnum 0, 1, 2, 5 or 6."""
+    return int.from_bytes(answer.stub[4:8], "little") if answer.status in (0, 8) and len(answer.stub) >= 12 else None
+
+
+def _tree(answer: Reply, kind: BufferKind) -> dict[str, object]:
+    data = data_of(answer)
+    return decode_buffer(kind, data).tree if data else {}
+
+
+def guids_of(answer: Reply) -> list[str]:
+    """The countersets that an answer of EnumerateCounterSet lists for the probe."""
+    found = _tree(answer, "guids").get("guids", ())
+    return list(found) if isinstance(found, list | tuple) else []
+
+
+def registration_of(answer: Reply) -> tuple[list[int], bool]:
+    """The counter ids of a registration that the probe got, and whether the counterset has instances."""
+    tree = _tree(answer, "counterset-info")
+    counters = tree.get("counters", ())
+    ids = [one["counter_id"] for one in counters] if isinstance(counters, list | tuple) else []
+    return ids, bool(tree.get("instance_type", 0))
+
+
+def names_of(answer: Reply) -> list[str]:
+    """The instance names that an answer of EnumerateCounterSetInstances lists for the probe."""
+    found = _tree(answer, "instances").get("instances", ())
+    return [one.get("name") or "" for one in found] if isinstance(found, list | tuple) else []
+
+
+def block_types_of(answer: Reply) -> list[int]:
+    """Returns the types of the blocks in a data answer to the probe."""
+    assert answer.opnum == Opnum.QUERY_COUNTER_DATA
+    data = data_of(answer)
+    return [block.kind for block in read_answer(data).blocks] if data else []

@@ -13,10 +13,25 @@ from functools import partial
 from msgspec import Struct, field
 
 from analyzer.core.dcerpc import FEATURES, NDR64, NdrWriter
-from analyzer.probe.answer_parts import block_types_of, guids_of, names_of, needed_of, registration_of
 from analyzer.probe.dcerpc_client import Credentials, OfferedContext, Reply
-from analyzer.probe.probe_calls import MOST_GUIDS, PERFLIB, WINREG, Impersonation, Lab, Talk
-from analyzer.probe.request_stubs import ANY, MACHINE, NO_HANDLE, context_handle, identifier
+from analyzer.probe.probe_calls import (
+    ANY,
+    MACHINE,
+    MOST_GUIDS,
+    NO_HANDLE,
+    PERFLIB,
+    WINREG,
+    Impersonation,
+    Lab,
+    Talk,
+    block_types_of,
+    context_handle,
+    guids_of,
+    identifier,
+    names_of,
+    needed_of,
+    registration_of,
+)
 from analyzer.questions.audit.rules.parameters import LIMITS
 from analyzer.results.methods.perflib import Opnum
 from analyzer.results.security import AuthLevel

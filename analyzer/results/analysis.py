@@ -17,8 +17,7 @@ from analyzer.results.calls.call import Call
 from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.captured_packets import Packets
 from analyzer.results.connection import Bound, ClientMarks, FeaturesOffered, FlowLink, Logon, Pdu, SmbSession
-from analyzer.results.dataset_origin import DatasetOrigin
-from analyzer.results.provenance import FileDigest, Given
+from analyzer.results.provenance import DatasetOrigin, FileDigest, Given
 from analyzer.results.records.capture_records import EventTrace
 from analyzer.results.records.file import FileRecord, FoundFiles
 from analyzer.results.reported_names.counter_name_tables import NameTables

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from analyzer.core.file_names import path_of_text, shell_word
+from analyzer.core.printable_text import path_of_text, shell_word
 from analyzer.results.provenance import Given
 
 if TYPE_CHECKING:

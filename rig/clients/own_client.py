@@ -4,7 +4,7 @@ import uuid
 
 from analyzer.core.dcerpc import NDR, NDR64
 from analyzer.probe.dcerpc_client import BoundStream, Credentials, OfferedContext
-from analyzer.probe.server_connection import PipeConnector, TcpConnector
+from analyzer.probe.probe_run import PipeConnector, TcpConnector
 from rig.clients.lines import Fault, options, serve
 
 

@@ -15,7 +15,7 @@ from analyzer.auth.hmac_key import Hmac
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey
 from analyzer.auth.ntlm_context import _Keystream
-from analyzer.auth.security_context_type import SearchBudget
+from analyzer.auth.security_types import SearchBudget
 from analyzer.results.security import Decryption
 from tests.auth.test_token_handshake import followed
 from tests.build.auth import (

@@ -12,10 +12,9 @@ import pytest
 from scapy.layers.inet import TCP
 from scapy.utils import rdpcap
 
-from analyzer.auth.handshake_type import Handshake
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey
-from analyzer.auth.security_context_type import SecurityContext
+from analyzer.auth.security_types import Handshake, SecurityContext
 from analyzer.auth.token_handshake import begin
 from analyzer.results.security import Decryption
 

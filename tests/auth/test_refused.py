@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from analyzer.auth import kdc_replies, secrets
-from analyzer.auth.handshake_type import Handshake
 from analyzer.auth.hmac_key import Hmac
 from analyzer.auth.kdc_replies import KdcLayer, TicketIssued
 from analyzer.auth.kerberos import Key, parse_kdc_reply, parse_message
@@ -18,7 +17,7 @@ from analyzer.auth.keyring import Keyring, SmbKeys, UserKey
 from analyzer.auth.keytab import KerberosKey
 from analyzer.auth.ntlm import nt_hash
 from analyzer.auth.secrets import document_of, embedded_keyring, parse_seskey_line
-from analyzer.auth.security_context_type import BYTES_A_TRY, KEYSTREAM_A_BYTE, SearchBudget
+from analyzer.auth.security_types import BYTES_A_TRY, KEYSTREAM_A_BYTE, Handshake, SearchBudget
 from analyzer.auth.spnego import parse_spnego
 from analyzer.auth.token_handshake import begin
 from analyzer.core.errors import DecodeError, InputError

@@ -20,7 +20,7 @@ from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
 from analyzer.interfaces.resolution.whole_capture_resolution import resolved
 from analyzer.interfaces.svcctl.service_layer import ServiceLayer
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, WinregLayer
-from analyzer.pipeline.event_collector import EventCollector
+from analyzer.pipeline.run import EventCollector
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.calls.call import CallState, Side
 from analyzer.results.calls.pdus import Fragment

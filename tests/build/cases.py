@@ -15,7 +15,8 @@ from analyzer.core.byte_log import Readable
 from analyzer.core.errors import CaseError
 from analyzer.pipeline.case_container import MANIFEST, measured, write
 from analyzer.results.analysis import Analysis
-from analyzer.results.case_entries import (
+from analyzer.results.records.record_tables import Rows, SavedTable, saved
+from analyzer.results.saved_analysis import (
     CALLS,
     RECORDS,
     SAVED,
@@ -26,7 +27,6 @@ from analyzer.results.case_entries import (
     saved_calls,
     saved_columns,
 )
-from analyzer.results.records.record_tables import Rows, SavedTable, saved
 
 
 def contents(case: Path) -> dict[str, bytes]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from analyzer.auth.security_context_type import SearchBudget, Sender, Unprotected
+from analyzer.auth.security_types import SearchBudget, Sender, Unprotected
 from analyzer.core import dcerpc
 from analyzer.core.dcerpc import (  # noqa: F401 - tests have what PDUs are made of from here
     ALTER,
@@ -43,7 +43,7 @@ from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import Channel
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import AuthLevel, Decryption, Identity
-from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap, SmbInfo
+from analyzer.transport.channel.channels import ChannelBatch, ChannelClosed, ChannelGap, SmbInfo
 from tests.build.auth import KerberosConversation, NtlmConversation
 
 PCQ = "da5a86c5-12c2-4943-ab30-7f74a813d853"

@@ -15,8 +15,8 @@ import zstandard
 
 from analyzer.capture import capture_reader as reader_module
 from analyzer.capture import decompression as streams_module
-from analyzer.capture import partitioned_walk
 from analyzer.capture import pcapng as pcapng_module
+from analyzer.capture import record_walk
 from analyzer.capture.capture_reader import MERGE_BYTES, merged
 from analyzer.capture.decompression import DecompressorMemory, open_stream
 from analyzer.capture.frame_blocks import FrameBlock, heads_of
@@ -31,9 +31,9 @@ A, B = b"a" * 60, b"b" * 61
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Partitions that some kilobytes are enough for."""
-    monkeypatch.setattr(partitioned_walk, "FIRST_PARTITION_BYTES", 500)
-    monkeypatch.setattr(partitioned_walk, "FEWEST_PARTITION_BYTES", 300)
-    monkeypatch.setattr(partitioned_walk, "FEWEST_PARTITIONS", 3)
+    monkeypatch.setattr(record_walk, "FIRST_PARTITION_BYTES", 500)
+    monkeypatch.setattr(record_walk, "FEWEST_PARTITION_BYTES", 300)
+    monkeypatch.setattr(record_walk, "FEWEST_PARTITIONS", 3)
     monkeypatch.setattr(pcapng_module, "_LAST_STEP", 1024)
 
 

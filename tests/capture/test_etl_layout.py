@@ -14,7 +14,7 @@ import orjson
 import pytest
 from kaitaistruct import KaitaiStream
 
-from analyzer.capture import etl_layout
+from analyzer.capture import etl_buffers
 from analyzer.capture.etl_buffers import BufferIndex, Events, LogFile, log_file_of
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.times import FILETIME_EPOCH_NS
@@ -25,7 +25,7 @@ from tests.interfaces.buffers.test_ksy import all_types
 
 _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 KSY = Path(__file__).parents[2] / "ksy" / "captures"
-SPECS = orjson.loads((Path(etl_layout.__file__).parent / "_generated" / "specs.json").read_bytes())
+SPECS = orjson.loads((Path(etl_buffers.__file__).parent / "_generated" / "specs.json").read_bytes())
 
 
 TYPES = {path: node for name, spec in SPECS.items() for path, node in all_types(spec, name)}
@@ -62,16 +62,16 @@ FORMATS = {
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_layout_is_that_of_its_header(name: str) -> None:
-    assert getattr(etl_layout, name).format == FORMATS[name]
+    assert getattr(etl_buffers, name).format == FORMATS[name]
 
 
 def test_headers_are_as_long_as_windows_has_them() -> None:
-    assert etl_layout.BUFFER_HEADER_LEN == 72
-    assert etl_layout.SYSTEM_EVENT_LEN == 32
-    assert etl_layout.MANIFEST_EVENT_LEN == 80
-    assert (etl_layout.NDIS_FRAGMENT.itemsize, etl_layout.PKTMON_PACKET.itemsize) == (12, 34)
+    assert etl_buffers.BUFFER_HEADER_LEN == 72
+    assert etl_buffers.SYSTEM_EVENT_LEN == 32
+    assert etl_buffers.MANIFEST_EVENT_LEN == 80
+    assert (etl_buffers.NDIS_FRAGMENT.itemsize, etl_buffers.PKTMON_PACKET.itemsize) == (12, 34)
     # TRACE_LOGFILE_HEADER.
-    whole = {size: etl_layout.LOG_FILE_HEADER_LEN + clock.size for size, clock in etl_layout.LOG_FILE_CLOCKS.items()}
+    whole = {size: etl_buffers.LOG_FILE_HEADER_LEN + clock.size for size, clock in etl_buffers.LOG_FILE_CLOCKS.items()}
     assert whole == {4: 0x110, 8: 0x118}
 
 

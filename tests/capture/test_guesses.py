@@ -10,22 +10,26 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from analyzer.capture import partitioned_walk
-from analyzer.capture.partitioned_walk import (
+from analyzer.capture import record_walk
+from analyzer.capture.pcap import MAX_FRAME_BYTES, PcapHeader, _RecordFinder
+from analyzer.capture.pcapng import MAX_BLOCK_BYTES, _PacketBlockFinder
+from analyzer.capture.record_walk import (
     FEWEST_BEHIND,
     FEWEST_PARTITION_BYTES,
     FEWEST_PARTITIONS,
     FEWEST_STEPS,
     FIRST_PARTITION_BYTES,
     FIRST_STEPS,
+    Chain,
+    IntArray,
     SpeculativeScan,
+    Walk,
     _step,
     _verified,
     first_right,
+    walk_plain,
+    words_of,
 )
-from analyzer.capture.pcap import MAX_FRAME_BYTES, PcapHeader, _RecordFinder
-from analyzer.capture.pcapng import MAX_BLOCK_BYTES, _PacketBlockFinder
-from analyzer.capture.record_walk import Chain, IntArray, Walk, walk_plain, words_of
 
 Order = Literal["<", ">"]
 S0 = 1_700_000_000
@@ -289,7 +293,7 @@ def test_fewer_than_sixteen_partitions_are_walked_one_by_one(
         walked.append(len(found.at))
         return found
 
-    monkeypatch.setattr(partitioned_walk, "walk_plain", counting)
+    monkeypatch.setattr(record_walk, "walk_plain", counting)
     found = scan.walk_records(CHAIN, data, start, guess)
     assert found.at.tolist() == list(range(start, len(data), 16))
     assert guess.asked == ([range(start + 160, len(data) - 160, 160)] if is_guessed else [])

@@ -13,11 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.capture import partitioned_walk
 from analyzer.capture import pcap as pcap_module
 from analyzer.capture import pcapng as pcapng_module
-from analyzer.capture.partitioned_walk import SpeculativeScan
-from analyzer.capture.record_walk import Chain, IntArray, Walk, walk_plain
+from analyzer.capture import record_walk
+from analyzer.capture.record_walk import Chain, IntArray, SpeculativeScan, Walk, walk_plain
 from tests.build.capture import T0, as_given, pcap, pcapng, read
 
 PCAP = Chain("<", 8, 16, 16, smallest=0, largest=3000)
@@ -75,10 +74,10 @@ def test_no_guess_changes_what_is_found(chain: Chain, seed: int, share: float, w
     chance = random.Random(seed)
     data = records(chain, chance)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(partitioned_walk, "FIRST_PARTITION_BYTES", width)
-        patch.setattr(partitioned_walk, "FEWEST_PARTITION_BYTES", width)
-        patch.setattr(partitioned_walk, "FEWEST_PARTITIONS", 3)
-        patch.setattr(partitioned_walk, "FEWEST_BEHIND", behind)
+        patch.setattr(record_walk, "FIRST_PARTITION_BYTES", width)
+        patch.setattr(record_walk, "FEWEST_PARTITION_BYTES", width)
+        patch.setattr(record_walk, "FEWEST_PARTITIONS", 3)
+        patch.setattr(record_walk, "FEWEST_BEHIND", behind)
         walker = SpeculativeScan()
         start = 0
         for _ in range(2):
@@ -101,8 +100,8 @@ def test_payloads_that_hold_captures_are_payloads(write, seed: int) -> None:
         frames.append((T0 + n * 1000, inner[at : at + size]))
     data = write(frames)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(partitioned_walk, "FIRST_PARTITION_BYTES", 2000)
-        patch.setattr(partitioned_walk, "FEWEST_PARTITION_BYTES", 2000)
+        patch.setattr(record_walk, "FIRST_PARTITION_BYTES", 2000)
+        patch.setattr(record_walk, "FEWEST_PARTITION_BYTES", 2000)
         assert as_given(read(BytesIO(data))[0]) == frames
 
 
@@ -119,7 +118,7 @@ def test_few_records_of_a_file_are_walked_one_by_one(
         walked[0] += len(found.at)
         return found
 
-    monkeypatch.setattr(partitioned_walk, "walk_plain", counting)
+    monkeypatch.setattr(record_walk, "walk_plain", counting)
     monkeypatch.setattr(module, "walk_plain", counting)
     # Frames of 0 to 99 bytes, 0.3 s apart, so that partitions begin in different seconds.
     frames = [(T0 + n * 300_000_000, bytes(n % 100)) for n in range(20_000)]

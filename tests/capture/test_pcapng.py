@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.capture.frame_blocks import Frame
-from analyzer.capture.partitioned_walk import SpeculativeScan
 from analyzer.capture.pcapng import time_ns
+from analyzer.capture.record_walk import SpeculativeScan
 from analyzer.core.limits import Limits
 from tests.build.capture import T0, Pcapng, as_given, frames_of, pcapng, read
 from tests.written import Outcomes

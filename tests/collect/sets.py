@@ -16,11 +16,11 @@ import polars as pl
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.capture_reader import CaptureReader
 from analyzer.capture.frame_blocks import Frame, FrameBlock
+from analyzer.collect.analyse_stage import HELD
 from analyzer.collect.capture_sources import find_sources
 from analyzer.collect.collect_run import CollectRequest, Done, collect
 from analyzer.collect.dataset_manifest import read_manifest
 from analyzer.collect.dataset_schemas import STORED, TABLES, restored
-from analyzer.collect.held_keys import HELD
 from analyzer.collect.stage_tasks_and_facts import Job, Window
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.output.file_store import Store
@@ -34,9 +34,8 @@ from analyzer.screens.formats.table_writer import logons_table, problems_table, 
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles
-from analyzer.screens.views.hosts import Hosts
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Sessions
+from analyzer.screens.views.sessions import Hosts, Sessions
 from analyzer.screens.views.timeline import Timeline
 from tests.build.capture import NANO, pcap
 

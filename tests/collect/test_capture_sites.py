@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
 from analyzer.collect.analyse_stage import _known_as
-from analyzer.collect.capture_sites import PAUSE_NS, site_names, sites_of
 from analyzer.collect.stage_tasks_and_facts import ConversationFacts, FileFacts
+from analyzer.collect.work_plan import PAUSE_NS, site_names, sites_of
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.times import NS_PER_S
 from tests.build.calls import analysis_of

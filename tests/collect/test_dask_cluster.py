@@ -69,7 +69,7 @@ def ring(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _names_of_keys() -> tuple[str, ...]:
-    from analyzer.collect.held_keys import HELD
+    from analyzer.collect.analyse_stage import HELD
 
     return tuple(HELD)
 

@@ -8,8 +8,8 @@ import pytest
 from msgspec import structs
 
 from analyzer.auth.keyring import Keyring
+from analyzer.collect.analyse_stage import may_open, names_given
 from analyzer.collect.dataset_manifest import Facts, read_facts, read_manifest
-from analyzer.collect.missing_keys import may_open, names_given
 from analyzer.collect.stage_tasks_and_facts import ConversationFacts
 from analyzer.commands.collect import _report
 from analyzer.core.output.file_store import Store

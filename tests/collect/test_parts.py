@@ -24,14 +24,13 @@ from msgspec.structs import replace
 from analyzer.auth.keyring import Keyring
 from analyzer.collect import analyse_stage as analyse_module
 from analyzer.collect import capture_pieces, capture_sources, commit, cut_stage, render_stage
-from analyzer.collect.analyse_stage import _Calls, _most, _number, _sessions
+from analyzer.collect.analyse_stage import HELD, _Calls, _most, _number, _sessions
 from analyzer.collect.capture_pieces import PieceFile, PiecePlace, PieceWriter, pack
 from analyzer.collect.capture_sources import RetriedFile, SourceFile, _reason, find_sources
 from analyzer.collect.commit import _DIRECTORIES, _LIBRARIES, _version, manifest_of, tidy
 from analyzer.collect.cut_stage import _order, cut_file, flows_met
 from analyzer.collect.dataset_manifest import Facts, StageEntry
 from analyzer.collect.dataset_schemas import STORED, TABLES, restored, stored
-from analyzer.collect.held_keys import HELD
 from analyzer.collect.render_stage import (
     NO_DAY,
     NO_SERVER,

@@ -11,12 +11,11 @@ from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
 from analyzer.collect import dask_cluster as module
-from analyzer.collect.analyse_stage import analyse
+from analyzer.collect.analyse_stage import HELD, analyse
 from analyzer.collect.capture_pieces import PiecePlace
 from analyzer.collect.collect_run import CollectRequest, _failed, _Run, collect
 from analyzer.collect.cut_stage import cut_file, flows_met
 from analyzer.collect.dataset_manifest import Facts, Manifest, SkippedEntry, StageEntry
-from analyzer.collect.held_keys import HELD
 from analyzer.collect.local_workers import TaskError, reason_of
 from analyzer.collect.render_stage import render
 from analyzer.collect.stage_tasks_and_facts import (

@@ -126,7 +126,7 @@ def test_the_version_loads_no_more_than_the_command_line() -> None:
     ours = {name for name in modules_of("--version") if name.startswith("analyzer.")}
     ends = ("about", "all_commands", "exit_codes", "guard", "help")
     line = ("__main__", "commands", "commands.shared", *(f"commands.shared.{name}" for name in ends))
-    below = ("core", "core.errors", "core.output", "core.output.gate", "core.file_names", "core.printable_text")
+    below = ("core", "core.errors", "core.output", "core.output.gate", "core.printable_text")
     assert ours == {f"analyzer.{name}" for name in (*line, *below)}
 
 
@@ -143,7 +143,7 @@ def test_a_small_capture_loads_what_reads_it_and_no_more() -> None:
         "questions.filters.grammar",
         "questions.filters.fields_of_records",
         "results.records.record_tables",
-        "results.case_entries",
+        "results.saved_analysis",
         "screens.formats.table_writer",
     }
     assert not loaded & {"lark", "polars", "pyshark", "rich", "scapy", "textual"}

@@ -34,7 +34,7 @@ from analyzer.core.limits import DEFAULTS
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.questions.audit.rule_verdicts import Outcome
 from analyzer.questions.filters.time_bounds import TimeBound
-from analyzer.screens.views.limit_pages import amount
+from analyzer.screens.views.docs import amount
 from tests.commands.test_all_commands import CLEAR, run
 from tests.commands.test_collect_progress import Terminal
 from tests.written import Tables, held
@@ -72,7 +72,7 @@ def what_is_no_percentage(text):
 # ------------------------------------------------------------------------------------------------ exit codes
 
 
-READ = "analyzer.screens.viewmodel.nothing_to_read"
+READ = "analyzer.screens.viewmodel.unread"
 ALL = {"unread": True, "strict": True}
 
 
@@ -269,7 +269,7 @@ def test_ten_files_that_cannot_be_read_are_named_and_the_others_counted(
     analysis: Any = SimpleNamespace()
     for number, last in ((10, "9.pcap"), (11, "and 1 more files that could not be read"), (0, "")):
         lost = [f"{one}.pcap" for one in range(number)]
-        monkeypatch.setattr("analyzer.screens.viewmodel.nothing_to_read.unreadable", lambda _, lost=lost: lost)
+        monkeypatch.setattr("analyzer.screens.viewmodel.unread.unreadable", lambda _, lost=lost: lost)
         READING.note(analysis)
         said = capsys.readouterr().err.splitlines()
         assert said == (lost[:10] if number <= 10 else [*lost[:10], last])
@@ -421,7 +421,7 @@ def test_progress_is_watched_unless_somebody_else_hears_of_it(monkeypatch: pytes
         watched.append(files)
         yield lambda done, total: None
 
-    monkeypatch.setattr("analyzer.core.output.progress.watching", watching)
+    monkeypatch.setattr("analyzer.core.output.terminal.watching", watching)
     READING.analysis([str(CLEAR)])
     assert watched == [[CLEAR]]
     READING.analysis([str(CLEAR)], progress=lambda done, total: heard.append((done, total)))

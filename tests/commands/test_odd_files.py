@@ -14,7 +14,7 @@ import pytest
 from analyzer.capture.capture_reader import CaptureReader
 from analyzer.commands.shared.guard import guarded
 from analyzer.core.events import Problem
-from analyzer.core.file_names import path_of_text, shell_word, text_of_path
+from analyzer.core.printable_text import path_of_text, shell_word, text_of_path
 from analyzer.pipeline import packet_rereading, run
 from tests.commands.test_all_commands import CLEAR, here
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.core.output import progress as progress_module
-from analyzer.core.output.progress import progress_words, watching
+from analyzer.core.output import terminal as progress_module
+from analyzer.core.output.terminal import progress_words, watching
 from analyzer.pipeline.run import analyze, smb_session_keys
 from tests.commands.test_all_commands import CAPTURES, CLEAR
 

@@ -8,7 +8,7 @@ from analyzer.core.byte_cursor import Cursor
 from analyzer.core.errors import DecodeError, InputError, MalformedError, TruncatedError, UnsupportedError
 from analyzer.core.events import Problem, kind_of
 from analyzer.core.frame_ids import FrameSet, frame_id
-from analyzer.core.memory_budget import MemoryBudget
+from analyzer.core.limits import MemoryBudget
 from analyzer.core.traced_bytes import TracedBytes
 
 

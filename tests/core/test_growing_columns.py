@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.core import growing_columns
-from analyzer.core.arrow_files import ArrowColumn, ArrowTable, ArrowValues, written
+from analyzer.core.arrow_files import ArrowColumn, ArrowTable, ArrowValues, SavedColumns, written
 from analyzer.core.byte_log import Log
 from analyzer.core.growing_columns import GROUP, GrowingColumns
-from analyzer.core.saved_columns import SavedColumns
 from tests.build.cases import Kept
 
 

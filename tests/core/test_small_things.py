@@ -10,14 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.core.array_functions import distinct, first_places, narrowed
-from analyzer.core.bounded_cache import Kept
+from analyzer.core.caches import Kept
 from analyzer.core.dcerpc import NDR, bind_ack_body
+from analyzer.core.error_code_names import (
+    known_nt_status_name,
+    nt_status_name,
+    nt_status_numbers,
+    win32_name,
+    win32_numbers,
+)
 from analyzer.core.frame_ids import file_of, frame_id, number_of
-from analyzer.core.memory_budget import MemoryBudget
-from analyzer.core.names_of_numbers import label
-from analyzer.core.ntstatus import known_nt_status_name, nt_status_name, nt_status_numbers
+from analyzer.core.limits import MemoryBudget
+from analyzer.core.printable_text import label
 from analyzer.core.server_names import Name, Named, SampleNames, Texts
-from analyzer.core.win32_errors import win32_name, win32_numbers
 
 
 class Colour(IntEnum):

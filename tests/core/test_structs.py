@@ -109,7 +109,7 @@ CHANGING = """
     questions.series.values_by_layout: PlanRows ValuePlan
     questions.series.reading_batches: Batch _Last _Work
     questions.statistics.who_looked_at_what: _Deeds _Sightings
-    questions.statistics.machine_addresses: Machine Sighting _AddressesOfMachine
+    questions.statistics.hosts: Machine Sighting _AddressesOfMachine
     questions.statistics.summary: _Errors _Polled
     results.reported_names.counterset_catalog: CounterEntry CountersetEntry Described
     results.reported_names.saved_metadata: _Differences
@@ -119,12 +119,12 @@ CHANGING = """
     screens.formats.junit: _Reported
     screens.formats.report_page_call_sides: _AlikeSides
     screens.formats.table_schema: _Plan
-    screens.viewmodel.tree_forms: _Alike
+    screens.viewmodel.layer_fields: _Alike
     screens.viewmodel.plotted_series: _PlottedReadings
-    screens.views.audit_text: _AlikeFindings
+    screens.views.audit: _AlikeFindings
     screens.views.counters: _SeriesLine
     screens.views.timeline_text: _Pair
-    screens.views.call_runs: CallRun
+    screens.views.text_report: CallRun
     transport.packet.block_dissector: DissectedBlock
     transport.packet.sender_mac_and_ttl: _Seen
     transport.packet.ip_fragments: Datagram
@@ -201,13 +201,12 @@ BY_IDENTITY = """
     results.records.display_records: Form
     screens.formats.report_page_call_sides: Template
     screens.formats.table_writer: _Entries
-    transport.packet.segment_batches: Batches
+    transport.packet.segment_runs: Batches Runs _Parted
     transport.packet.segment_columns: Payloads SegmentColumns
     transport.packet.block_dissector: DissectedBlock
     transport.packet.common_frame_shapes: TcpFrames
     transport.packet.ip_fragments: Datagram
     transport.packet.segment_reordering: _Side
-    transport.packet.segment_runs: Runs _Parted
     transport.packet.segment: SegmentBatch
     transport.packet.host_pair_sorter: ChosenFrames
     transport.tcp.stream_ordering_and_gaps: _Delivered

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event
+from analyzer.results.call_facts import registry_value, service_facts
 from analyzer.results.calls.call import Call, Side
-from analyzer.results.registry_values import registry_value
-from analyzer.results.service_of_call import service_facts
 
 
 def said(calls: Iterable[Event]) -> Iterator[str]:

@@ -461,7 +461,7 @@ SCROLLED = """async () => {
 def written_many(path: Path, count: int) -> Path:
     """A page of very many calls, made of that of one."""
     from analyzer.core.output.json import dumps
-    from analyzer.screens.formats.report_page_data import packed
+    from analyzer.screens.formats.report_page import packed
     from tests.page import blocks
 
     make = Calls()

@@ -18,17 +18,16 @@ from analyzer.core.output.json import document
 from analyzer.questions.audit.audit_engine import Audit, Profile
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter
-from analyzer.questions.statistics.stats_records import stats_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import CallRecord
 from analyzer.results.records.display_records import CARRIERS
 from analyzer.screens.formats import report_page as page_module
-from analyzer.screens.formats.report_page import asset
-from analyzer.screens.formats.report_page_data import exact, exact_text
+from analyzer.screens.formats.report_page import asset, exact, exact_text
 from analyzer.screens.viewmodel.call_list import rows
 from analyzer.screens.viewmodel.placed_findings import finding_views
 from analyzer.screens.viewmodel.plotted_series import series_views
 from analyzer.screens.views.show import Show
+from analyzer.screens.views.stats import stats_records
 from analyzer.screens.views.timeline import Timeline
 from tests import truth
 from tests.analyses import analysis_of_file

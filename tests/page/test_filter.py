@@ -17,8 +17,8 @@ from analyzer.interfaces.call_contents.call_records import CallRecords
 from analyzer.questions.filters import binder
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.filters.filter_vocabulary import vocabulary
-from analyzer.questions.filters.syntax_tree import FilterError
-from analyzer.screens.formats.report_page_data import record_blocks
+from analyzer.questions.filters.grammar import FilterError
+from analyzer.screens.formats.report_page import record_blocks
 from tests.page import CAPTURES, THREE, analysis_named, built
 
 ROOT = Path(__file__).resolve().parents[2]

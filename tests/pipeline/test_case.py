@@ -37,7 +37,7 @@ from analyzer.questions.audit.audit_engine import Audit
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.pdus import Pdus
 from analyzer.results.calls.saved_calls import SavedCalls
-from analyzer.results.case_entries import (
+from analyzer.results.saved_analysis import (
     CALLS,
     ENTRIES,
     LOG,
@@ -52,9 +52,8 @@ from analyzer.screens.formats.view_writer import json_lines
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles
-from analyzer.screens.views.hosts import Hosts
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Sessions
+from analyzer.screens.views.sessions import Hosts, Sessions
 from analyzer.screens.views.show import Show
 from analyzer.screens.views.stats import Stats
 from analyzer.screens.views.timeline import Timeline

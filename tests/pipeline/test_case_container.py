@@ -25,7 +25,7 @@ from analyzer.pipeline import case_container as module
 from analyzer.pipeline.case import check_case, manifest_of, open_case, write_case
 from analyzer.pipeline.case_container import CaseEntry, Container, EntryReader, _frame, is_case, measured, write
 from analyzer.results.analysis import Analysis
-from analyzer.results.case_entries import ENTRIES, LOG
+from analyzer.results.saved_analysis import ENTRIES, LOG
 from tests.build.calls import Calls, analysis_of
 from tests.build.cases import contents, written
 

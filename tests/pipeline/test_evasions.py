@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.call_contents.call_records import CallRecords, call_record
-from analyzer.interfaces.resolution.conflicting_bytes import REASON
+from analyzer.interfaces.resolution.whole_capture_resolution import REASON
 from analyzer.pipeline.case import open_case, write_case
 from analyzer.pipeline.run import analyze, stream
 from analyzer.questions.filters.call_selection import Selection

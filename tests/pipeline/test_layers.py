@@ -17,10 +17,9 @@ from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.redaction.redactor import Redactor
 from analyzer.interfaces.svcctl.service_layer import ServiceLayer
 from analyzer.interfaces.winperf.winreg_layer import WinregLayer
-from analyzer.pipeline.layer_chain import Layer, LayerChain
-from analyzer.pipeline.reading_layers import call_layers, stream_layers
+from analyzer.pipeline.layer_chain import Layer, LayerChain, call_layers, stream_layers
 from analyzer.results.records.record_types import Endpoint
-from analyzer.transport.channel.channel_events import ChannelClosed, ChannelGap
+from analyzer.transport.channel.channels import ChannelClosed, ChannelGap
 from analyzer.transport.tcp.stream_events import Connection, Gap, Recognised, StreamClosed
 from tests.build.calls import Calls
 from tests.build.rpc import CHANNEL

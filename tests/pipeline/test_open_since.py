@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analyzer.auth.keyring import Keyring
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.transport.channel.channel_events import ChannelBatch
+from analyzer.transport.channel.channels import ChannelBatch
 from analyzer.transport.packet.segment import SegmentBatch
 from analyzer.transport.rpc.exchange import OpenCall
 from analyzer.transport.rpc.rpc_layer import RpcLayer

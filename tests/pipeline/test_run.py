@@ -16,12 +16,20 @@ from analyzer.core.events import BlockEnds, CaptureEnds, Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.pipeline import segment_sources as segments_module
 from analyzer.pipeline.case import write_case
-from analyzer.pipeline.event_collector import _LISTED_COST, EventCollector
 from analyzer.pipeline.layer_chain import LayerChain
-from analyzer.pipeline.run import _collect, analyze, follow_messages, smb_session_keys, stream, tickets_in
+from analyzer.pipeline.run import (
+    _LISTED_COST,
+    EventCollector,
+    _collect,
+    analyze,
+    follow_messages,
+    smb_session_keys,
+    stream,
+    tickets_in,
+)
 from analyzer.results.analysis import CaptureFacts
 from analyzer.results.reported_names.saved_metadata import metadata_of
-from analyzer.transport.channel.channel_events import ChannelClosed
+from analyzer.transport.channel.channels import ChannelClosed
 from analyzer.transport.packet.segment import SegmentBatch
 from tests import truth
 from tests.build.buffers import wide

@@ -6,8 +6,8 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.traced_bytes import StoredBytes
 from analyzer.interfaces.buffers import tree_texts
 from analyzer.interfaces.call_contents import call_records, sample_chunks
+from analyzer.interfaces.call_contents.call_records import timeline_records
 from analyzer.interfaces.call_contents.sample_records import sample_records
-from analyzer.interfaces.call_contents.timeline_records import timeline_records
 from analyzer.interfaces.pcq import handle_following
 from analyzer.pipeline.run import analyze
 from analyzer.results.calls import call_table, held_calls
@@ -15,7 +15,7 @@ from analyzer.results.calls.pdus import Pdus
 from analyzer.screens.formats.view_writer import json_lines
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.timeline import Timeline
-from analyzer.transport.rpc import pdus_of_incoming_message
+from analyzer.transport.rpc import call_pairing
 from tests.truth import CAPTURES
 
 NAMES = ("pcq_smbd_scapy_impacket_smb311_ntlm_privacy", "pcq_smbd_scapy_impacket_smb311_norpcauth_allowed")
@@ -48,7 +48,7 @@ def test_the_report_is_the_same_in_small_parts(monkeypatch: pytest.MonkeyPatch) 
         joined.append(isinstance(self.whole, StoredBytes))
 
     monkeypatch.setattr(Pdus, "__init__", noted)
-    monkeypatch.setattr(pdus_of_incoming_message, "_ROOM", 100)
+    monkeypatch.setattr(call_pairing, "_ROOM", 100)
     monkeypatch.setattr(call_table, "MEMORY_BYTES", 0)
     monkeypatch.setattr(call_table, "_WRITTEN_AT_ONCE", 500)
     monkeypatch.setattr(call_table, "_READ_AT_ONCE", 50)

@@ -6,7 +6,7 @@ import pytest
 
 from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
-from analyzer.pipeline.event_collector import EventCollector
+from analyzer.pipeline.run import EventCollector
 from analyzer.results.connection import ClientMarks
 from analyzer.results.records.record_types import Endpoint
 

@@ -221,7 +221,7 @@ def test_tcpdump_captures_the_same_calls_where_it_may(tmp_path: Path) -> None:
 
 
 def test_what_was_triggered_and_is_not_shown_is_inconclusive(tmp_path: Path) -> None:
-    from analyzer.questions.audit.probe_triggers import read_triggered
+    from analyzer.questions.audit.requirement_catalog import read_triggered
     from tests.build.calls import analysis_of
     from tests.questions.audit.conversation import full_conversation
 
@@ -248,7 +248,7 @@ def test_what_was_triggered_and_is_not_shown_is_inconclusive(tmp_path: Path) -> 
     ],
 )
 def test_what_is_no_list_is_said(tmp_path: Path, text: str, message: str) -> None:
-    from analyzer.questions.audit.probe_triggers import read_triggered
+    from analyzer.questions.audit.requirement_catalog import read_triggered
 
     path = tmp_path / "list.json"
     path.write_text(text)

@@ -13,14 +13,6 @@ import pytest
 
 from analyzer.interfaces.buffers import decode_stub
 from analyzer.probe import dcerpc_client, probe_run
-from analyzer.probe.answer_parts import (
-    block_types_of,
-    data_of,
-    guids_of,
-    names_of,
-    needed_of,
-    registration_of,
-)
 from analyzer.probe.dcerpc_client import (
     BoundStream,
     Credentials,
@@ -29,10 +21,22 @@ from analyzer.probe.dcerpc_client import (
     Reply,
     handle_of,
 )
-from analyzer.probe.probe_calls import Impersonation, Lab
+from analyzer.probe.probe_calls import (
+    ANY,
+    Impersonation,
+    Lab,
+    block_types_of,
+    context_handle,
+    data_of,
+    guids_of,
+    identifier,
+    names_of,
+    needed_of,
+    query_value,
+    registration_of,
+)
 from analyzer.probe.probe_run import Rehearsal
 from analyzer.probe.probe_script import Counterset, Known, Options, Script
-from analyzer.probe.request_stubs import ANY, context_handle, identifier, query_value
 from analyzer.results.security import AuthLevel
 from tests.build import buffers, calls, rpc
 from tests.build.buffers import Block, Ndr, instance_header, perf_data

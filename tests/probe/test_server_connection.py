@@ -17,12 +17,11 @@ from typing import Any
 import pytest
 
 from analyzer.core.errors import InputError
-from analyzer.probe import probe_recording, probe_run, server_connection
+from analyzer.probe import probe_recording, probe_run
 from analyzer.probe.dcerpc_client import Credentials, LostError, require_impacket
 from analyzer.probe.probe_recording import Captured, Relay, captured_by
-from analyzer.probe.probe_run import Pace, Target, run_probe
+from analyzer.probe.probe_run import Pace, PipeConnector, Target, TcpConnector, run_probe
 from analyzer.probe.probe_script import Options
-from analyzer.probe.server_connection import PipeConnector, TcpConnector
 from tests.build.capture import read
 
 pytestmark = pytest.mark.needs("impacket")
@@ -146,13 +145,13 @@ def test_what_impacket_raises_is_that_the_server_was_lost(
     monkeypatch.setattr(Connection, "dialect", "NT LM 0.12")
     with pytest.raises(LostError, match=r"^the server speaks SMB 1 only$"):
         PipeConnector("srv", ("10.0.0.1", 445), 7.5).open(CALLER, "winreg", "impersonation")
-    with pytest.raises(LostError, match=r"^no answer within --timeout$"), server_connection._lost():
+    with pytest.raises(LostError, match=r"^no answer within --timeout$"), probe_run._lost():
         raise TimeoutError
-    with pytest.raises(LostError, match=r"^ConnectionResetError$"), server_connection._lost():
+    with pytest.raises(LostError, match=r"^ConnectionResetError$"), probe_run._lost():
         raise ConnectionResetError
-    with pytest.raises(KeyboardInterrupt), server_connection._lost():
+    with pytest.raises(KeyboardInterrupt), probe_run._lost():
         raise KeyboardInterrupt
-    with server_connection._lost():
+    with probe_run._lost():
         pass
 
 

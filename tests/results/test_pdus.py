@@ -35,8 +35,8 @@ from analyzer.results.calls.pdus import (
     stub_length_of,
     stub_of,
 )
-from analyzer.results.case_entries import dump, load
 from analyzer.results.methods import perflib
+from analyzer.results.saved_analysis import dump, load
 from tests.build.calls import HANDLE, Calls, analysis_of
 from tests.build.cases import kept
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from analyzer.core.error_code_names import hresult_name, hresult_numbers
 from analyzer.core.errors import InputError
 from analyzer.core.frame_ids import number_of
-from analyzer.core.win32_errors import hresult_name, hresult_numbers
 from analyzer.interfaces.call_contents.call_records import call_record
 from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.pipeline.run import analyze

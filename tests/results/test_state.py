@@ -27,9 +27,9 @@ from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.calls.pdus import Pdus
 from analyzer.results.calls.query_state import Held, Identifier, InOrder, QueryView
 from analyzer.results.captured_packets import CapturedFrame, Packets
-from analyzer.results.case_entries import LOG, RECORDS, dump, load
 from analyzer.results.methods import scmr
 from analyzer.results.records.display_records import LayerBytes, Node, Run, SideView
+from analyzer.results.saved_analysis import LOG, RECORDS, dump, load
 from tests.build.calls import HANDLE, Calls, analysis_of
 from tests.build.cases import Kept, kept, rows_of, with_columns, with_tables
 from tests.results.test_pdus import call_with, message

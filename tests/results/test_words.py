@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from analyzer.core.server_names import MAX_REMEMBERED, Name, Named, SampleNames
 from analyzer.core.traced_bytes import TracedBytes, untraced
 from analyzer.interfaces.calls_from_exchanges import plain_call
+from analyzer.results.call_facts import RegistryValue, service_facts
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.query_state import Held, Identifier, InOrder
 from analyzer.results.methods import scmr
 from analyzer.results.methods.scmr import service_type_words
 from analyzer.results.records.record_types import Endpoint
-from analyzer.results.registry_values import RegistryValue
 from analyzer.results.reported_names.counter_name_tables import (
     ENGLISH,
     NameTable,
@@ -28,7 +28,6 @@ from analyzer.results.reported_names.counter_name_tables import (
     value_in_words,
 )
 from analyzer.results.security import Identity
-from analyzer.results.service_of_call import service_facts
 from analyzer.screens.viewmodel.call_summary_words import service_answer_words, service_request_words
 from tests.build.calls import Calls
 from tests.written import Told, by_outcome

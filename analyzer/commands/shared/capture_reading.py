@@ -40,8 +40,8 @@ from analyzer.commands.shared.options import (
 from analyzer.commands.shared.selection_options import ReadUntil
 from analyzer.core.environment_variables import SECRETS_VARIABLE
 from analyzer.core.errors import InputError
-from analyzer.core.file_names import without_raw_bytes
 from analyzer.core.output.gate import STANDARD_OUTPUT, say
+from analyzer.core.printable_text import without_raw_bytes
 
 if TYPE_CHECKING:
     from analyzer.auth.keyring import Keyring
@@ -143,7 +143,7 @@ class CaptureReading(Struct, frozen=True):
     ) -> Analysis:
         """Reads the captures of a command into one analysis; `-` is standard input. `pdus`, `in_sessions` and `with_files` are as
         for `pipeline.run.analyze`. Without `progress`, it writes the progress to standard error."""
-        from analyzer.core.output.progress import watching
+        from analyzer.core.output.terminal import watching
         from analyzer.pipeline.run import analyze
         from analyzer.pipeline.segment_sources import sources_of
 
@@ -210,7 +210,7 @@ class CaptureReading(Struct, frozen=True):
 
     def note(self, analysis: Analysis) -> None:
         """Notes for the command's evidence which captures it read under which limits, and says which files could not be read."""
-        from analyzer.screens.viewmodel.nothing_to_read import unreadable
+        from analyzer.screens.viewmodel.unread import unreadable
 
         if self.hashing:
             self.read.append(analysis.capture.digests)
@@ -223,7 +223,7 @@ class CaptureReading(Struct, frozen=True):
     @contextmanager
     def stream(self, files: list[str], *, watched: bool) -> Iterator[Stream]:
         """Opens the captures of a command as a stream of calls that are read as they are taken. Writes progress if `watched`."""
-        from analyzer.core.output.progress import watching
+        from analyzer.core.output.terminal import watching
         from analyzer.pipeline.run import stream
         from analyzer.pipeline.segment_sources import sources_of
 

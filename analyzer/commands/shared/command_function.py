@@ -16,7 +16,7 @@ from analyzer.commands.shared.exit_codes import ReadingFailedError
 from analyzer.commands.shared.options import ReadFiles
 from analyzer.commands.shared.result_writing import Writing, result_writing
 from analyzer.commands.shared.selection_options import SELECTIONS, CallSelection, renamed
-from analyzer.core.file_names import without_raw_bytes
+from analyzer.core.printable_text import without_raw_bytes
 
 if TYPE_CHECKING:
     from analyzer.results.provenance import EvidenceRecord, Given

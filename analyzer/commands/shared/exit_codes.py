@@ -10,7 +10,7 @@ from analyzer.core.output.gate import say
 if TYPE_CHECKING:
     from analyzer.core.errors import InputError
     from analyzer.results.analysis import Analysis
-    from analyzer.screens.viewmodel.nothing_to_read import CallsMet
+    from analyzer.screens.viewmodel.unread import CallsMet
 
 EXIT_DONE, EXIT_UNUSABLE, EXIT_USAGE, EXIT_NOTHING, EXIT_UNREAD, EXIT_DIFFERS, EXIT_FILES, EXIT_FOREIGN = (
     0,
@@ -49,7 +49,7 @@ def exit_of(
     what they hold. If there is no performance call, `asked_for` tells whether the command has shown calls that the user asked for
     by name. `met` are the calls of an analysis that holds none.
     """
-    from analyzer.screens.viewmodel.nothing_to_read import nothing_found, unread, unreadable
+    from analyzer.screens.viewmodel.unread import nothing_found, unread, unreadable
 
     sentence = None if is_enough else nothing_found(analysis, met)
     if sentence is not None and asked_for is not None and asked_for():

@@ -186,7 +186,7 @@ def _what(error: BaseException) -> str:
 
 def shown_again(arguments: Sequence[str]) -> Iterator[str]:
     """Yields the command's arguments as a shell takes them, with `-` for each secret, which makes the command ask for it."""
-    from analyzer.core.file_names import shell_word
+    from analyzer.core.printable_text import shell_word
 
     is_secret = False
     for word in arguments:

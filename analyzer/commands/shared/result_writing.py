@@ -14,7 +14,7 @@ import typer
 from analyzer.commands.shared.capture_reading import CaptureReading, named_files
 from analyzer.commands.shared.options import Columns, CsvRaw, Force, NoPager, Output, TimeZone
 from analyzer.core.output.gate import Destination, guarded_output, is_terminal, write_document
-from analyzer.core.output.pager import paged, pager_command
+from analyzer.core.output.terminal import paged, pager_command
 from analyzer.core.times import show_times_in, zone_of
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
 from analyzer.core.errors import InputError
-from analyzer.core.file_names import without_raw_bytes
 from analyzer.core.output.gate import PartFile
+from analyzer.core.printable_text import without_raw_bytes
 
 # The packages that fsspec needs for URLs of other storage, by scheme.
 _PACKAGES = {

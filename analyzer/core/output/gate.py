@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 from analyzer.core.errors import InputError
-from analyzer.core.file_names import without_raw_bytes
-from analyzer.core.printable_text import printable
+from analyzer.core.printable_text import printable, without_raw_bytes
 
 STANDARD_OUTPUT = "-"
 PRIVATE = 0o600

@@ -1,17 +1,94 @@
-"""Writes text with colours to a terminal, and without them anywhere else."""
+"""Writes text with colours to a terminal, and without them anywhere else; long text goes to a pager; shows the progress of reading.
+
+Long text is shown a screen at a time in the user's pager, like git does. The pager is `PCQ_PAGER`, else `PAGER`, else `less`. An
+empty name or `cat` means no pager. `less` without `LESS` in the environment is asked to show colours, to leave the screen
+unchanged, and to end if all fits on it (`LESS=FRX`).
+
+Progress is a line on standard error if that is a terminal, or below the cell of a notebook.
+"""
 
 from __future__ import annotations
 
 import io
+import os
 import re
+import shlex
 import shutil
+import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import monotonic
 from typing import IO
 
 from analyzer.core.output.gate import Destination, guarded_output
-from analyzer.core.output.pager import paged
+
+# ---------------------------------------------------------------------------------------------------------------- pager
+
+
+_VARIABLES = ("PCQ_PAGER", "PAGER")
+_DEFAULT = "less"
+# Options of the pager where the user has set none: those of git, and for those who see `less` through `lv`.
+_ENVIRONMENT = {"LESS": "FRX", "LV": "-c"}
+
+
+def pager_command(environment: Mapping[str, str]) -> list[str] | None:
+    """Returns the pager and its arguments, None if the user wants none or it is not installed."""
+    text = next((environment[name] for name in _VARIABLES if name in environment), _DEFAULT)
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return None
+    if not words or words == ["cat"] or shutil.which(words[0], path=environment.get("PATH")) is None:
+        return None
+    return words
+
+
+class _PagerClosedError(Exception):
+    """The error that the user left the pager."""
+
+
+class _PagerInput(io.TextIOWrapper):
+    """The text stream to a pager. Leaving the pager raises its own exception: rich ends the process by `BrokenPipeError`."""
+
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except BrokenPipeError:
+            raise _PagerClosedError from None
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except BrokenPipeError:
+            raise _PagerClosedError from None
+
+
+@contextmanager
+def paged(command: list[str]) -> Iterator[IO[str]]:
+    """Opens a stream whose text the pager shows. Leaving the pager early ends the writing, and is no error."""
+    import subprocess
+
+    pager = subprocess.Popen(command, stdin=subprocess.PIPE, env=_ENVIRONMENT | os.environ)
+    assert pager.stdin is not None
+    stream = _PagerInput(pager.stdin, encoding="utf-8", errors="backslashreplace")
+    try:
+        with suppress(_PagerClosedError):
+            yield stream
+    finally:
+        # Ctrl-C is for the pager, as long as it shows something.
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            with suppress(OSError, _PagerClosedError):
+                stream.close()
+            pager.wait()
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+# ------------------------------------------------------------------------------------------------------------- terminal
+
 
 # Text that rich may read as a tag, or as escaped backslashes before a tag.
 _TAG = re.compile(r"(?:^|[^\\])\[[a-z#/@]|\\\\\[")
@@ -92,3 +169,43 @@ def status_line(text: str, *, notebook: bool = False) -> Iterator[Callable[[str]
 
     with Console(stderr=True).status(text) as status:
         yield lambda text: status.update(text)
+
+
+# ------------------------------------------------------------------------------------------------------------- progress
+
+
+# An estimate from less would say little.
+_LEAST_SECONDS = 2.0
+
+
+@contextmanager
+def watching(sources: Iterable[object], *, notebook: bool = False) -> Iterator[Callable[[int, int], None] | None]:
+    """Yields the progress function for `analyze`, which takes the frames and bytes read so far of these sources. Yields None if
+    nobody watches. `notebook` as for `status_line`."""
+    with status_line("reading ...", notebook=notebook) as update:
+        if update is None:
+            yield None
+            return
+        total = 0
+        for source in sources:
+            if isinstance(source, str | Path):
+                with suppress(OSError):
+                    total += Path(source).stat().st_size
+        started = monotonic()
+        yield lambda frames, done: update(progress_words(frames, done, total, monotonic() - started))
+
+
+def progress_words(frames: int, done: int, total: int, seconds: float) -> str:
+    """Returns the progress of reading in words: `12.0 of 40.0 MB (30 %), 11,000 frames, about 35 s left`. Unknown parts are left
+    out, such as for a pipe or at the start."""
+    words = f"{frames:,} frames read"
+    if not done:
+        return words
+    if done > total:
+        return f"{done / 1e6:,.1f} MB, {words}"
+    words = f"{done / 1e6:,.1f} of {total / 1e6:,.1f} MB ({100 * done // total} %), {words}"
+    if seconds < _LEAST_SECONDS or done == total:
+        return words
+    left = round(seconds * (total - done) / done)
+    minutes, rest = divmod(left, 60)
+    return f"{words}, about {f'{minutes} min {rest} s' if minutes else f'{rest} s'} left"

@@ -23,7 +23,7 @@ from analyzer.interfaces.buffers.value_rows import (
     perf_data_rows,
     winperf_rows,
 )
-from analyzer.interfaces.buffers.winperf_object_values import (
+from analyzer.interfaces.buffers.winperf_layout import (
     PERF_METADATA_MULTIPLE_INSTANCES,
     PERF_METADATA_NO_INSTANCES,
     PERF_NO_INSTANCES,

@@ -31,8 +31,7 @@ from analyzer.interfaces.buffers.compiled_values import (
 )
 from analyzer.interfaces.buffers.perf_data_columns import perf_data_tree
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
-from analyzer.interfaces.buffers.winperf_layout import WINPERF
-from analyzer.interfaces.buffers.winperf_trees import winperf_tree
+from analyzer.interfaces.buffers.winperf_layout import WINPERF, winperf_tree
 from analyzer.results.buffer_kinds import BufferKind
 
 KINDS: tuple[BufferKind, ...] = get_args(BufferKind)

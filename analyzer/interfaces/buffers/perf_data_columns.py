@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from analyzer.core.cached_properties import cached_property
+from analyzer.core.caches import cached_property
 from analyzer.core.errors import DecodeError
 from analyzer.interfaces.buffers.compiled_values import counter_value
 from analyzer.interfaces.buffers.perf_data_layout import (

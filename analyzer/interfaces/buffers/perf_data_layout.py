@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from analyzer.core.cached_properties import cached_property
+from analyzer.core.caches import cached_property
 from analyzer.interfaces.buffers.known_layouts import KnownLayout, SameLayout
 from analyzer.interfaces.buffers.struct_layouts import (
     BLOCK,

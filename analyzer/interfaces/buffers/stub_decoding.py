@@ -12,7 +12,7 @@ from kaitaistruct import BytesIO, KaitaiStream, KaitaiStruct
 from msgspec import Struct
 
 from analyzer.core.errors import DecodeError, MalformedError
-from analyzer.core.guid import guid_text
+from analyzer.core.printable_text import guid_text
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.interfaces.buffers._compiled import FieldSpec, parser, type_of
 from analyzer.interfaces.buffers.compiled_values import (

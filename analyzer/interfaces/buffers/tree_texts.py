@@ -22,7 +22,7 @@ import orjson
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from analyzer.core.bounded_cache import Kept
+from analyzer.core.caches import Kept
 from analyzer.core.errors import DecodeError
 from analyzer.core.output.json import Pieces
 from analyzer.interfaces.buffers.buffer_trees import decode_buffer
@@ -39,8 +39,7 @@ from analyzer.interfaces.buffers.struct_layouts import (
     planned,
 )
 from analyzer.interfaces.buffers.winperf_layout import MAX_BYTES as WINPERF_MAX_BYTES
-from analyzer.interfaces.buffers.winperf_layout import WINPERF
-from analyzer.interfaces.buffers.winperf_trees import winperf_form, winperf_numbers
+from analyzer.interfaces.buffers.winperf_layout import WINPERF, winperf_form, winperf_numbers
 from analyzer.results.buffer_kinds import BufferKind
 
 _HEADER_TEXT = (

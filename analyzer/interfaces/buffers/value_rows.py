@@ -30,7 +30,7 @@ from analyzer.interfaces.buffers.perf_data_columns import PerfColumns, RawRow, r
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
 from analyzer.interfaces.buffers.struct_layouts import DATA_HEADER
 from analyzer.interfaces.buffers.windows_text import code_page_text, utf16_text
-from analyzer.interfaces.buffers.winperf_object_values import CounterDefinition, WinPerfInstance, WinPerfObject
+from analyzer.interfaces.buffers.winperf_layout import CounterDefinition, WinPerfInstance, WinPerfObject
 
 
 class SystemTime(Struct, frozen=True):

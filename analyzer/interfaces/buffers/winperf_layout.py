@@ -5,6 +5,8 @@ checked. If one does not hold, or anything is not aligned to 4 bytes, there is n
 The tests compare these arrays with its results. The definitions show where the values of an instance stand, so all of them are
 taken at once. An object that has text or numbers of odd sizes is read value by value (`mixed_object`). A block that differs from an
 earlier one in clocks and values only, every other bit being equal, reads as that one did.
+
+The tree of a regular block is made of its layout, and equals that of `decode_buffer`.
 """
 
 from __future__ import annotations
@@ -12,37 +14,98 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Final
+from itertools import islice, repeat
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+import orjson
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.core.cached_properties import cached_property
+from analyzer.core.caches import cached_property
 from analyzer.interfaces.buffers.compiled_values import TYPE_CLASS_MASK, TYPE_CLASS_TEXT, Encoding, winperf_value
 from analyzer.interfaces.buffers.known_layouts import KnownLayout, SameLayout
 from analyzer.interfaces.buffers.struct_layouts import (
+    CLOCK,
     WINPERF_CLOCKS,
     WINPERF_DEFINITION,
+    WINPERF_DEFINITION_FIELDS,
     WINPERF_HEADER,
     WINPERF_HEADER_LENGTH,
     WINPERF_INSTANCE,
+    WINPERF_INSTANCE_FIELDS,
     WINPERF_LENGTH,
     WINPERF_OBJECT,
     WINPERF_OBJECT_CLOCK_PLACES,
     WINPERF_OBJECT_CLOCKS,
+    WINPERF_OBJECT_FIELDS,
     WINPERF_OBJECT_LENGTH,
+    WINPERF_WHOLE_HEADER,
+    WINPERF_WHOLE_OBJECT,
     IrregularError,
 )
 from analyzer.interfaces.buffers.windows_text import code_page_text, utf16_text
-from analyzer.interfaces.buffers.winperf_object_values import (
-    PERF_METADATA_NO_INSTANCES,
-    PERF_NO_INSTANCES,
-    CounterDefinition,
-    WinPerfInstance,
-    WinPerfObject,
-)
+
+# ------------------------------------------------------------------------------------------------ winperf object values
+
+
+# NumInstances of an object that never has instances; below that are those that carry metadata alone (winperf.h).
+PERF_NO_INSTANCES, PERF_METADATA_MULTIPLE_INSTANCES, PERF_METADATA_NO_INSTANCES = -1, -2, -3
+
+
+class CounterDefinition(Struct, frozen=True):
+    """A PERF_COUNTER_DEFINITION: a counter of an object, and where its value stands in each counter block."""
+
+    name_index: int
+    help_index: int
+    default_scale: int
+    detail_level: int
+    counter_type: int
+    size: int
+    offset: int
+
+
+class WinPerfInstance(Struct, frozen=True):
+    """A winperf instance and its values, one for each definition of the object (None: the counter has no value).
+
+    The single instance of an object without instances has neither name nor references. A `unique_id` of None (UniqueID -1) means
+    that the name identifies the instance; `name` is None if it has none.
+    """
+
+    name: str | None
+    unique_id: int | None
+    parent_index: int | None
+    parent_instance: int | None
+    values: tuple[int | str | None, ...]
+
+
+class WinPerfObject(Struct, frozen=True):
+    """A PERF_OBJECT_TYPE with its definitions and instances.
+
+    `num_instances` is -1 for an object that never has instances. It is -2 and -3 for metadata alone, of an object with and without
+    instances (winperf.h, PERF_METADATA_MULTIPLE_INSTANCES and PERF_METADATA_NO_INSTANCES): no `instances` then.
+    """
+
+    name_index: int
+    help_index: int
+    detail_level: int
+    default_counter: int
+    num_instances: int
+    code_page: int
+    perf_time: int
+    perf_freq: int
+    definitions: tuple[CounterDefinition, ...]
+    instances: tuple[WinPerfInstance, ...]
+
+    @property
+    def is_metadata(self) -> bool:
+        """Whether this winperf object answers a query for metadata: it has only counter definitions."""
+        return self.num_instances < PERF_NO_INSTANCES
+
+
+# ------------------------------------------------------------------------------------------------------- winperf layout
+
 
 # Blocks of so many bytes are compared with later ones.
 MAX_BYTES = 8 * 1024 * 1024
@@ -282,3 +345,125 @@ def _is_name_free(data: bytes, layout: WinperfLayout) -> bool:
 
 # All blocks of a process are read by this one, as `perf_data_layout.PERF_DATA` reads answers.
 WINPERF: Final = WinperfReader()
+
+
+# -------------------------------------------------------------------------------------------------------- winperf trees
+
+
+_Values = list[int | str | None]
+# Stands for a number in text: JSON has no such character elsewhere.
+_NUMBER = orjson.Fragment(b"\0")
+# Names of the clocks in headers and objects, beside SYSTEMTIME.
+_TICKS = {"perf_time", "perf_freq", "perf_time_100ns"}
+
+
+def winperf_tree(data: bytes) -> dict[str, Any] | None:
+    """Returns the tree of a regular PERF_DATA_BLOCK. None if it is irregular or calls for a remark (`remarks`)."""
+    block = WINPERF.read(data)
+    return _tree(data, block, iter(block.values.tolist())) if block is not None and is_plain(data, block) else None
+
+
+def winperf_form(data: bytes, block: WinperfParts) -> bytes | None:
+    """Returns the tree of a regular PERF_DATA_BLOCK as JSON text for all blocks of its layout, with a NUL for each of
+    `winperf_numbers`. None if it calls for a remark, or values are text."""
+    if any(block.layout.mixed) or not is_plain(data, block):
+        return None
+    tree = _tree(data, block, repeat(_NUMBER))
+    tree["system_time"] = dict.fromkeys(CLOCK, _NUMBER)
+    for structure in (tree, *(item["body"] for item in tree["objects"])):
+        structure.update(dict.fromkeys(structure.keys() & _TICKS, _NUMBER))
+    return orjson.dumps(tree)
+
+
+def winperf_numbers(data: bytes, block: WinperfParts) -> list[int]:
+    """Returns the clocks and values of a PERF_DATA_BLOCK, in the order of its tree."""
+    layout = block.layout
+    values = iter(block.values.tolist())
+    numbers = [*winperf_header(data)["system_time"].values(), block.perf_time, block.perf_freq, block.perf_time_100ns]
+    for clocks, item, blocks in zip(block.object_clocks, layout.objects, layout.blocks, strict=True):
+        numbers += clocks
+        numbers += islice(values, len(blocks) * sum(definition.size > 0 for definition in item.definitions))
+    return numbers
+
+
+def winperf_header(data: bytes) -> dict[str, Any]:
+    """Returns the header fields of a regular PERF_DATA_BLOCK, which stand before its objects."""
+    signature, order, version, revision, *lengths = WINPERF_WHOLE_HEADER.unpack_from(data)
+    total, header_length, count, default, *clock = lengths[: 4 + len(CLOCK)]
+    _, perf_time, perf_freq, perf_time_100ns, name_length, name_offset = lengths[4 + len(CLOCK) :]
+    return {
+        "signature": utf16_text(signature),
+        "little_endian": order,
+        "version": version,
+        "revision": revision,
+        "total_byte_length": total,
+        "header_length": header_length,
+        "num_object_types": count,
+        "default_object": default,
+        "system_time": dict(zip(CLOCK, clock, strict=True)),
+        "perf_time": perf_time,
+        "perf_freq": perf_freq,
+        "perf_time_100ns": perf_time_100ns,
+        "system_name_length": name_length,
+        "system_name_offset": name_offset,
+    }
+
+
+def _tree(data: bytes, block: WinperfParts, values: Iterator[Any]) -> dict[str, Any]:
+    tree = winperf_header(data)
+    tree["objects"] = [_object_tree(data, block, number, values) for number in range(len(block.layout.objects))]
+    start, length = tree["system_name_offset"], tree["system_name_length"]
+    tree["system_name"] = utf16_text(data[start : start + length]) if length else None
+    return tree
+
+
+def _object_tree(data: bytes, block: WinperfParts, number: int, values: Iterator[Any]) -> dict[str, Any]:
+    layout, start = block.layout, block.layout.starts[number]
+    item = layout.objects[number]
+    total, *fields = WINPERF_WHOLE_OBJECT.unpack_from(data, start)
+    body = dict(zip(WINPERF_OBJECT_FIELDS[1:], fields, strict=True))
+    at = start + body["header_length"]
+    counters = []
+    for _ in item.definitions:
+        counters.append(dict(zip(WINPERF_DEFINITION_FIELDS, WINPERF_DEFINITION.unpack_from(data, at), strict=True)))
+        at += counters[-1]["byte_length"]
+    body["counters"] = counters
+    if layout.mixed[number]:
+        rows: Iterator[_Values] = (list(one.values) for one in mixed_object(data, block, number).instances)
+    else:
+        rows = (_row(item.definitions, values) for _ in item.instances)
+    has_one = item.num_instances == PERF_NO_INSTANCES
+    body["counter_block"] = _counter_block(data, layout.blocks[number][0], next(rows)) if has_one else None
+    body["instances"] = None
+    if item.num_instances >= 0:
+        at, instances = start + body["definition_length"], []
+        for instance, place, row in zip(item.instances, layout.blocks[number], rows, strict=True):
+            length, *described = WINPERF_INSTANCE.unpack_from(data, at)
+            definition = dict(zip(WINPERF_INSTANCE_FIELDS[1:], described, strict=True))
+            definition["name"] = instance.name
+            counter_block = _counter_block(data, place, row)
+            instances.append({"byte_length": length, "definition": definition, "counter_block": counter_block})
+            at = place + counter_block["byte_length"]
+        body["instances"] = instances
+    return {"total_byte_length": total, "body": body}
+
+
+def _row(definitions: tuple[CounterDefinition, ...], values: Iterator[Any]) -> _Values:
+    """Returns the tree of a winperf instance's values, None for a counter without size."""
+    return [next(values) if definition.size else None for definition in definitions]
+
+
+def _counter_block(data: bytes, at: int, values: _Values) -> dict[str, Any]:
+    return {"byte_length": WINPERF_LENGTH.unpack_from(data, at)[0], "body": {"values": values}}
+
+
+def is_plain(data: bytes, block: WinperfParts) -> bool:
+    """Whether a PERF_DATA_BLOCK calls for no remark: its lengths agree with each other, and no bytes are left over."""
+    layout = block.layout
+    total, at, *_ = WINPERF_HEADER.unpack_from(data)
+    for start, item, blocks in zip(layout.starts, layout.objects, layout.blocks, strict=True):
+        at = start + WINPERF_LENGTH.unpack_from(data, start)[0]
+        needed = max((one.offset + one.size for one in item.definitions if one.size), default=0)
+        if blocks and WINPERF_LENGTH.unpack_from(data, blocks[-1])[0] < needed:
+            return False
+    return (not layout.starts or at <= total) and not data[at:].strip(b"\0")

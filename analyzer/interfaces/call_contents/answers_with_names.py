@@ -15,7 +15,7 @@ import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from analyzer.core.bounded_cache import Kept
+from analyzer.core.caches import Kept
 from analyzer.interfaces.buffers import PerfData, PerfRow, WinPerf, WinPerfObject
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, Part, PerfDataLayout, PerfDataParts
 from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout, WinperfParts

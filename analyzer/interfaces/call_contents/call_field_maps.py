@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzer.core.absence import Missing
-from analyzer.core.win32_errors import win32_name
+from analyzer.core.error_code_names import win32_name
 from analyzer.interfaces.buffers import FieldMap, Interface, StubKind, map_fields
 from analyzer.interfaces.call_contents.damaged_buffers import buffer_order
 from analyzer.results.calls.call import Call, Side, SideName

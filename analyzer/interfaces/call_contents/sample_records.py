@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from analyzer.core.win32_errors import win32_name
+from analyzer.core.error_code_names import win32_name
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample, perflib_samples
 from analyzer.interfaces.winperf.winperf_samples import WinperfSample, winperf_samples
 from analyzer.results.analysis import Analysis, Selected

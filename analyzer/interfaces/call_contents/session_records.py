@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analyzer.core.ntstatus import nt_status_name
+from analyzer.core.error_code_names import nt_status_name
 from analyzer.interfaces.call_contents.client_programs import ClientPrograms
 from analyzer.results.analysis import CaptureFacts
 from analyzer.results.connection import Logon, SmbSession

@@ -26,7 +26,7 @@ from analyzer.results.methods.perflib import (
     RequestCode,
 )
 from analyzer.results.reported_names.counterset_catalog import Catalogs
-from analyzer.transport.channel.channel_events import ChannelGap
+from analyzer.transport.channel.channels import ChannelGap
 from analyzer.transport.rpc.exchange import Exchange
 
 _OPNUMS = frozenset(Opnum)

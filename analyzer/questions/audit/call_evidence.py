@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from analyzer.core.absence import Missing
 from analyzer.core.byte_origins import FrameExtent
-from analyzer.core.cached_properties import cached_property
+from analyzer.core.caches import cached_property
 from analyzer.core.errors import DecodeError
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.interfaces.buffers import BufferDecode, Field, StubDecode, decode_stub, map_head

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from msgspec import Struct, field
 
-from analyzer.core.cached_properties import cached_property
+from analyzer.core.caches import cached_property
 from analyzer.interfaces.buffers.perf_data_columns import block_parts, instances_of
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout
 from analyzer.interfaces.buffers.struct_layouts import (

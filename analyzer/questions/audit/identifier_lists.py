@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct, field
 
-from analyzer.core.guid import guid_text
+from analyzer.core.printable_text import guid_text
 from analyzer.interfaces.buffers.struct_layouts import IDENTIFIER
 from analyzer.interfaces.buffers.windows_text import utf16_length
 from analyzer.questions.audit.violation_places import Violation

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from analyzer.core.error_code_names import win32_name
 from analyzer.core.errors import DecodeError
-from analyzer.core.win32_errors import win32_name
 from analyzer.questions.audit.call_evidence import CallEvidence, SideEvidence
 from analyzer.questions.audit.violation_places import At
 from analyzer.results.calls.pdus import pdus_alone

@@ -1,9 +1,13 @@
-"""Joins the values of a data answer with what is known of their counters, by the query handle that was polled: for audit rules."""
+"""Joins the values of a data answer with what is known of their counters, by the query handle that was polled: for audit rules.
+
+It also has the counter types that [MS-PCQ] section 2.2.4.2 lists, and which other counters each needs.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
@@ -13,6 +17,8 @@ from analyzer.questions.audit.buffer_checks import NO_REGISTRATION
 from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.data_answers import Block, DataAnswer
 from analyzer.results.calls.query_state import Identifier, QueryView
+
+# ------------------------------------------------------------------------------------------------- values with counters
 
 
 class ValueColumn(Struct, frozen=True):
@@ -122,3 +128,68 @@ def _columns(call: CallEvidence, answer: DataAnswer) -> Iterator[ValueColumn | U
                 yield Unknown(block, NO_REGISTRATION)
             else:
                 yield ValueColumn(block, place, counterset, counter_id, counter.info)
+
+
+# -------------------------------------------------------------------------------------------------------- counter types
+
+
+# In the order of the requirements PCQ-2.2.4.2-R04 to R37.
+LISTED = (
+    0x00000000,  # PERF_COUNTER_RAWCOUNT_HEX
+    0x00000100,  # PERF_COUNTER_LARGE_RAWCOUNT_HEX
+    0x00000B00,  # PERF_COUNTER_TEXT
+    0x00010000,  # PERF_COUNTER_RAWCOUNT
+    0x00010100,  # PERF_COUNTER_LARGE_RAWCOUNT
+    0x00410400,  # PERF_SAMPLE_COUNTER
+    0x00450400,  # PERF_COUNTER_QUEUELEN_TYPE
+    0x00450500,  # PERF_COUNTER_LARGE_QUEUELEN_TYPE
+    0x00550500,  # PERF_COUNTER_100NS_QUEUELEN_TYPE
+    0x00650500,  # PERF_COUNTER_OBJ_TIME_QUEUELEN_TYPE
+    0x10410400,  # PERF_COUNTER_COUNTER
+    0x10410500,  # PERF_COUNTER_BULK_COUNT
+    0x20020400,  # PERF_RAW_FRACTION
+    0x20020500,  # PERF_LARGE_RAW_FRACTION
+    0x20410500,  # PERF_COUNTER_TIMER
+    0x20470500,  # PERF_PRECISION_SYSTEM_TIMER
+    0x20510500,  # PERF_100NSEC_TIMER
+    0x20570500,  # PERF_PRECISION_100NS_TIMER
+    0x20610500,  # PERF_OBJ_TIME_TIMER
+    0x20670500,  # PERF_PRECISION_OBJECT_TIMER
+    0x20C20400,  # PERF_SAMPLE_FRACTION
+    0x21410500,  # PERF_COUNTER_TIMER_INV
+    0x21510500,  # PERF_100NSEC_TIMER_INV
+    0x22410500,  # PERF_COUNTER_MULTI_TIMER
+    0x22510500,  # PERF_100NSEC_MULTI_TIMER
+    0x23410500,  # PERF_COUNTER_MULTI_TIMER_INV
+    0x23510500,  # PERF_100NSEC_MULTI_TIMER_INV
+    0x30020400,  # PERF_AVERAGE_TIMER
+    0x30240500,  # PERF_ELAPSED_TIME
+    0x40020500,  # PERF_AVERAGE_BULK
+    0x40030401,  # PERF_SAMPLE_BASE
+    0x40030402,  # PERF_AVERAGE_BASE
+    0x40030403,  # PERF_RAW_BASE
+    0x40030500,  # PERF_LARGE_RAW_BASE
+)
+# Types that perflib.h lets a provider declare, and the text leaves out: PERF_COUNTER_DELTA and PERF_COUNTER_LARGE_DELTA.
+DELTAS = frozenset((0x00400400, 0x00400500))
+
+RAWCOUNT, LARGE_RAWCOUNT = 0x00010000, 0x00010100
+_SAMPLE_BASE, _AVERAGE_BASE, _RAW_BASE, _LARGE_RAW_BASE = 0x40030401, 0x40030402, 0x40030403, 0x40030500
+
+# The type of the counter that BaseCounterId has to name.
+BASE_OF = MappingProxyType(
+    {
+        0x20020400: _RAW_BASE,
+        0x20020500: _LARGE_RAW_BASE,
+        0x20470500: _LARGE_RAW_BASE,
+        0x20570500: _LARGE_RAW_BASE,
+        0x20C20400: _SAMPLE_BASE,
+        0x30020400: _AVERAGE_BASE,
+        0x40020500: _AVERAGE_BASE,
+    }
+)
+PRECISION_OBJECT_TIMER = 0x20670500
+# Types with a clock of their own, which PerfTimeId and PerfFreqId name.
+OWN_CLOCK = frozenset((0x00650500, 0x30240500, 0x20610500, PRECISION_OBJECT_TIMER))
+# Types whose number of components MultiId names.
+MULTI = frozenset((0x22410500, 0x22510500, 0x23410500, 0x23510500))

@@ -8,8 +8,8 @@ from typing import Any, Literal, cast
 
 from msgspec import Struct
 
-from analyzer.core.cached_properties import cached_property
-from analyzer.interfaces.buffers.winperf_trees import winperf_header
+from analyzer.core.caches import cached_property
+from analyzer.interfaces.buffers.winperf_layout import winperf_header
 from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.rule_registry import Look, OfMethods, Reads, of_calls
 from analyzer.questions.audit.rule_verdicts import Judgement, inconclusive

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from analyzer.core.cached_properties import cached_property
+from analyzer.core.caches import cached_property
 from analyzer.core.printable_text import counted
 from analyzer.questions.differences.conversation_comparison import CallComparison, occurrence_of, property_words
 from analyzer.questions.differences.conversation_keys import paired_talks, talks_of

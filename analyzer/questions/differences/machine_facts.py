@@ -13,13 +13,13 @@ from msgspec import Struct
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.questions.statistics.summary import who_of
 from analyzer.results.analysis import Analysis
+from analyzer.results.call_facts import service_facts
 from analyzer.results.calls.call_row_columns import STATES
 from analyzer.results.methods import perflib, scmr, winreg
 from analyzer.results.records.difference import Subject
 from analyzer.results.records.process import ProcessRecord
 from analyzer.results.reported_names.counterset_catalog import CountersetEntry, Described
 from analyzer.results.security import who_words
-from analyzer.results.service_of_call import service_facts
 
 # In the order of the report.
 SUBJECTS: tuple[Subject, ...] = ("machine", "account", "counterset", "counter", "process", "service")

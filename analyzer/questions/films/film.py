@@ -7,22 +7,78 @@ reads one.
 
 A cell has a *state*: `SHOWN` (a value without remarks), `NOT_ASKED` (the poll has no such cell), or the position of a remark in
 `Films.says`. Values are whole numbers; columns with decimals count thousandths. Any other value is text in `exact`.
+
+Whole numbers are kept in variable-length bytes: zigzag, then seven bits a byte (LEB128). Blocks deflate them.
 """
 
 from __future__ import annotations
 
+import zlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.json import Decoder
 
 from analyzer.core.array_functions import distinct
 from analyzer.core.output.json import dumps
-from analyzer.questions.films.varints import Ints, deflated, inflated, numbers_of, varints
 from analyzer.results.records.record_types import Endpoint
+
+# -------------------------------------------------------------------------------------------------------------- varints
+
+
+Ints = npt.NDArray[np.int64]
+# Nine bytes hold 63 bits; numbers of a film have 51, and their folded differences 53.
+_MOST_BYTES = 9
+
+
+def deflated(parts: Iterable[bytes], level: int = 6) -> bytes:
+    """Returns the parts of a film's block deflated to one (RFC 1951)."""
+    squeeze = zlib.compressobj(level, zlib.DEFLATED, -15)
+    return b"".join([*map(squeeze.compress, parts), squeeze.flush()])
+
+
+def inflated(data: bytes) -> bytes:
+    """Returns the bytes of a film's block that were deflated."""
+    return zlib.decompress(data, -15)
+
+
+def varints(numbers: Ints) -> bytes:
+    """Encodes whole numbers of up to 62 bits as variable-length bytes."""
+    folded = ((numbers << 1) ^ (numbers >> 63)).view(np.uint64)
+    sizes = np.ones(len(folded), np.int64)
+    for byte in range(1, _MOST_BYTES):
+        larger = folded >> np.uint64(7 * byte) != 0
+        if not larger.any():
+            break
+        sizes += larger
+    starts = np.cumsum(sizes) - sizes
+    out = np.zeros(int(sizes.sum()), np.uint8)
+    for byte in range(int(sizes.max(initial=0))):
+        rows = np.flatnonzero(sizes > byte)
+        bits = (folded[rows] >> np.uint64(7 * byte)).astype(np.uint8) & np.uint8(0x7F)
+        out[starts[rows] + byte] = bits | np.where(sizes[rows] > byte + 1, np.uint8(0x80), np.uint8(0))
+    return out.tobytes()
+
+
+def numbers_of(data: bytes) -> Ints:
+    """Decodes variable-length bytes to whole numbers."""
+    held = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(held < 0x80)
+    starts = np.concatenate([np.zeros(1, np.int64), ends[:-1] + 1]) if len(ends) else ends
+    folded = np.zeros(len(ends), np.uint64)
+    for byte in range(int((ends - starts).max(initial=-1)) + 1):
+        rows = np.flatnonzero(ends - starts >= byte)
+        folded[rows] |= (held[starts[rows] + byte] & np.uint8(0x7F)).astype(np.uint64) << np.uint64(7 * byte)
+    made: Ints = (folded >> np.uint64(1)).view(np.int64) ^ -(folded & np.uint64(1)).view(np.int64)
+    return made
+
+
+# ----------------------------------------------------------------------------------------------------------------- film
+
 
 Change = Literal["started", "ended"]
 

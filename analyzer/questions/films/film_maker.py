@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from analyzer.core.array_functions import distinct
-from analyzer.core.bounded_cache import Kept
+from analyzer.core.caches import Kept
 from analyzer.interfaces.buffers.compiled_values import TYPE_CLASS_MASK, TYPE_CLASS_TEXT
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
@@ -26,9 +26,9 @@ from analyzer.questions.films.film import (
     FilmColumn,
     FilmRow,
     Films,
+    Ints,
     PollCells,
 )
-from analyzer.questions.films.varints import Ints
 from analyzer.questions.series.answer_columns import Answer
 from analyzer.questions.series.displayed_points import Key, Sample, Series
 from analyzer.questions.series.formatted_columns import CODES, FLAGS, WHYS

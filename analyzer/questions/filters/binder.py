@@ -21,7 +21,7 @@ from analyzer.core.times import UNITS_NS, parse_time
 from analyzer.questions.filters.bound_expression import Asked, Expression, Joined, Resolve
 from analyzer.questions.filters.filter_vocabulary import buffer_names, named_methods, numbers_of, with_article
 from analyzer.questions.filters.filterable_fields import NUMBERS, TEXTS, FilterField, buffer_field
-from analyzer.questions.filters.syntax_tree import (
+from analyzer.questions.filters.grammar import (
     And,
     Compare,
     Exists,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from analyzer.core.ntstatus import nt_status_numbers
+from analyzer.core.error_code_names import hresult_numbers, nt_status_numbers, win32_numbers
 from analyzer.core.times import UNITS_NS
-from analyzer.core.win32_errors import hresult_numbers, win32_numbers
 from analyzer.questions.filters.filterable_fields import call_fields
 from analyzer.questions.filters.grammar import tables
 from analyzer.results.methods.perflib import RequestCode

@@ -2,29 +2,302 @@
 
 Calls are grouped by columns: caller, interface, method and outcome. Only calls that name an object (a service, a registry value)
 are looked at one by one.
+
+What methods of other interfaces do is a list, which anybody can read and add to. A method stands by its name as scapy-rpc has it,
+which is that of its specification; `*` stands for the rest of a name (the forms W and A, later versions). The first match counts.
+Severity says how much a caller learns or changes: `high` makes a machine run something new or lets somebody in, `medium` changes
+something else or lists people, `info` lists the rest.
+
+Accounts and groups that calls of samr and lsarpc are about have names and relative ids. Requests name them, or hand over a handle
+that an earlier call opened by name or relative id ([MS-SAMR] section 3.1.5, [MS-LSAT] section 3.1.4). Their stubs are in NDR or
+NDR64 ([MS-RPCE] sections 2.2.4 and 2.2.5).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from analyzer.core.array_functions import distinct
-from analyzer.questions.observations import account_names
-from analyzer.questions.observations.method_actions import ACCOUNT_LISTS, ACCOUNT_LOOKUPS, deed_of
+from analyzer.core.byte_cursor import Cursor
+from analyzer.core.errors import DecodeError
 from analyzer.questions.observations.observation_making import OUTCOMES, Deed, Draft, Scene, listed, who_in
 from analyzer.questions.statistics.summary import interface_label
-from analyzer.results.calls.call import Call, ServiceFacts
+from analyzer.results.call_facts import registry_value, service_facts
+from analyzer.results.calls.call import Call, ServiceFacts, Side
 from analyzer.results.methods import scmr, winreg
 from analyzer.results.records.statistics import Who
-from analyzer.results.registry_values import registry_value
-from analyzer.results.service_of_call import service_facts
 
 if TYPE_CHECKING:
     from analyzer.questions.statistics.shown_call_columns import Numbers
+
+
+# ------------------------------------------------------------------------------------------------------- method actions
+
+
+_ACCOUNT_CREATED = Deed("account-change", "high", "created an account or group", "create an account or group")
+_ACCOUNT_DELETED = Deed("account-change", "high", "deleted an account or group", "delete an account or group")
+_MEMBER_ADDED = Deed("account-change", "high", "added a member to a group", "add a member to a group")
+_MEMBER_REMOVED = Deed("account-change", "medium", "removed a member from a group", "remove a member from a group")
+_ACCOUNT_CHANGED = Deed("account-change", "medium", "changed an account or group", "change an account or group")
+_PASSWORD_CHANGED = Deed("account-change", "medium", "changed a password", "change a password")
+ACCOUNT_LISTS = Deed("account-list", "medium", "listed accounts or groups", "list accounts or groups", "of")
+ACCOUNT_LOOKUPS = Deed("account-query", "info", "looked up accounts or groups", "look up accounts or groups", "of")
+_DRIVER = Deed("driver", "high", "added a printer driver", "add a printer driver")
+_COERCED = Deed("coerced-access", "medium", "asked for access to a path", "get access to a path", "from")
+_SHUTDOWN = Deed("shutdown", "high", "started the shutdown", "start the shutdown", "of")
+_SHARE_REMOVED = Deed("share-change", "medium", "removed a share", "remove a share")
+
+# By interface ([MS-SCMR], [MS-TSCH], [MS-SAMR], [MS-SRVS], [MS-WKST], [MS-DRSR], [MS-NRPC], [MS-EFSR], [MS-RPRN], [MS-RSP],
+# [MS-EVEN], section 3.1.4 of each): the pattern of a method, and what it does.
+METHODS: Mapping[str, Mapping[str, Deed]] = {
+    "svcctl": {
+        "RCreateService*": Deed("service", "high", "created the service", "create the service"),
+        "RCreateWowService": Deed("service", "high", "created the service", "create the service"),
+        "RChangeServiceConfig[WA]": Deed("service-change", "high", "changed the service", "change the service"),
+        "RStartService*": Deed("service-start", "medium", "started the service", "start the service"),
+        "RDeleteService": Deed("service-delete", "medium", "deleted the service", "delete the service"),
+        "REnumServicesStatus*": Deed("service-list", "info", "listed the services", "list the services", "of"),
+    },
+    "atsvc": {
+        "NetrJobAdd": Deed("task", "high", "registered a task", "register a task"),
+        "NetrJobDel": Deed("task-delete", "medium", "deleted a task", "delete a task"),
+        "NetrJobEnum": Deed("task-list", "info", "listed the tasks", "list the tasks", "of"),
+    },
+    "ITaskSchedulerService": {
+        "SchRpcRegisterTask": Deed("task", "high", "registered a task", "register a task"),
+        "SchRpcRun": Deed("task-start", "medium", "started a task", "start a task"),
+        "SchRpcDelete": Deed("task-delete", "medium", "deleted a task", "delete a task"),
+        "SchRpcEnumTasks": Deed("task-list", "info", "listed the tasks", "list the tasks", "of"),
+    },
+    "samr": {
+        "SamrCreate*": _ACCOUNT_CREATED,
+        "SamrDelete*": _ACCOUNT_DELETED,
+        "SamrAddMember*": _MEMBER_ADDED,
+        "SamrAddMultipleMembers*": _MEMBER_ADDED,
+        "SamrRemoveM*": _MEMBER_REMOVED,
+        "SamrSetInformationUser*": _ACCOUNT_CHANGED,
+        "SamrSetInformationGroup": _ACCOUNT_CHANGED,
+        "SamrSetInformationAlias": _ACCOUNT_CHANGED,
+        "Samr*ChangePassword*": _PASSWORD_CHANGED,
+        "SamrSetDSRMPassword": _PASSWORD_CHANGED,
+        "SamrEnumerateUsers*": ACCOUNT_LISTS,
+        "SamrEnumerateGroups*": ACCOUNT_LISTS,
+        "SamrEnumerateAliases*": ACCOUNT_LISTS,
+        "SamrQueryDisplayInformation*": ACCOUNT_LISTS,
+        "SamrGetMembers*": ACCOUNT_LISTS,
+        "SamrGetAliasMembership": ACCOUNT_LOOKUPS,
+    },
+    "lsarpc": {"LsarLookup[NS][ai]*": ACCOUNT_LOOKUPS},
+    "srvsvc": {
+        "NetrSessionEnum": Deed("session-list", "medium", "listed the SMB sessions", "list the SMB sessions", "of"),
+        "NetrShareEnum*": Deed("share-list", "info", "listed the shares", "list the shares", "of"),
+        "NetrShareAdd": Deed("share-change", "high", "added a share", "add a share"),
+        "NetrShareDel*": _SHARE_REMOVED,
+    },
+    "wkssvc": {
+        "NetrWkstaUserEnum": Deed(
+            "session-list", "medium", "listed the users logged on", "list the users logged on", "of"
+        ),
+    },
+    "drsuapi": {
+        "IDL_DRSGetNCChanges": Deed(
+            "replication", "medium", "asked for changes of the directory", "get changes of the directory", "of"
+        ),
+    },
+    "netlogon": {
+        "NetrServerAuthenticate*": Deed(
+            "machine-account", "info", "logged on as a machine", "log on as a machine", "to"
+        ),
+        "NetrServerPasswordSet*": Deed(
+            "machine-account", "medium", "set the password of a machine", "set the password of a machine"
+        ),
+    },
+    "efsrpc": {"EfsRpc*": _COERCED},
+    "spoolss": {
+        "RpcAddPrinterDriver*": _DRIVER,
+        "RpcRemoteFindFirstPrinterChangeNotification*": Deed(
+            "coerced-access", "medium", "asked for notifications", "get notifications", "from the spooler of"
+        ),
+    },
+    "IRemoteWinspool": {"RpcAsyncAddPrinterDriver": _DRIVER, "RpcAsyncInstallPrinterDriverFromPackage": _DRIVER},
+    "winreg": {"BaseInitiateSystemShutdown*": _SHUTDOWN},
+    "InitShutdown": {"BaseInitiateShutdown*": _SHUTDOWN},
+    "eventlog": {"ElfrClearELF*": Deed("log-cleared", "high", "cleared an event log", "clear an event log")},
+}
+
+
+@cache
+def deed_of(interface: str | None, method: str | None) -> Deed | None:
+    """Returns the deed that a method does, for observations; None if the method is not listed."""
+    patterns = METHODS.get(interface or "", {})
+    return next((deed for pattern, deed in patterns.items() if fnmatchcase(method or "", pattern)), None)
+
+
+# -------------------------------------------------------------------------------------------------------- account names
+
+
+SAMR, LSARPC = "12345778-1234-abcd-ef00-0123456789ac", "12345778-1234-abcd-ef00-0123456789ab"
+
+# SamrCreateGroupInDomain, SamrCreateUserInDomain, SamrCreateAliasInDomain, SamrCreateUser2InDomain
+_CREATING = (10, 12, 14, 50)
+OPENING = (19, 27, 34)  # SamrOpenGroup, SamrOpenAlias, SamrOpenUser
+_LOOKUP_NAMES, _LOOKUP_IDS = 17, 18  # SamrLookupNamesInDomain, SamrLookupIdsInDomain
+# LsarLookupNames, LsarLookupNames2, LsarLookupNames3; LsarLookupNames4 has no handle.
+_LSA_NAMES, _LSA_NAMES_4 = (14, 58, 68), 77
+# Calls that hand over the handle of an account or a group.
+_OF_HANDLE = (
+    # SamrQueryInformationGroup to SamrGetMembersInGroup, SamrQueryInformationAlias to SamrGetMembersInAlias
+    *(*range(20, 26), *range(28, 34)),
+    # SamrDeleteUser, SamrQueryInformationUser to SamrSetInformationUser2, SamrGetGroupsForUser
+    *(35, 36, 37, 39, 47, 58),
+    # SamrAddMultipleMembersToAlias, SamrRemoveMultipleMembersFromAlias
+    *(52, 53),
+)
+NAMING = {
+    SAMR: (*_CREATING, *OPENING, _LOOKUP_NAMES, _LOOKUP_IDS, *_OF_HANDLE),
+    LSARPC: (*_LSA_NAMES, _LSA_NAMES_4),
+}
+_HANDLE = 20
+_MOST_NAMES = 1000  # [MS-SAMR] section 3.1.5.11.2
+# So many handles and relative ids are remembered.
+_MOST_KNOWN = 10_000
+
+
+class _NamingStub(Cursor):
+    """Reads a stub of a samr or lsarpc call that names accounts. A `word` is a pointer or an array length: 4 or 8 bytes, aligned to
+    its size."""
+
+    __slots__ = ("size",)
+
+    def __init__(self, call: Call, side: Side) -> None:
+        super().__init__(side.stub_data, order="big" if side.big_endian else "little")
+        self.size = 8 if call.syntax == "ndr64" else 4
+
+    def word(self, field: str) -> int:
+        self.align(self.size)
+        return self.u64(field) if self.size == 8 else self.u32(field)
+
+
+class Accounts:
+    """Follows the accounts that one caller's samr and lsarpc calls at one server are about, call after call."""
+
+    def __init__(self) -> None:
+        self._handles: dict[bytes, str] = {}
+        self._names: dict[int, str] = {}
+
+    def accounts_of(self, call: Call) -> tuple[str, ...]:
+        """Returns the accounts and groups that a samr or lsarpc call is about, as far as they are known."""
+        request = call.request
+        if request is None or request.missing is not None:
+            return ()
+        try:
+            names = self._named(call, _NamingStub(call, request))
+        except DecodeError:
+            return ()
+        if (
+            call.interface.uuid == SAMR
+            and call.opnum in (*_CREATING, *OPENING)
+            and names
+            and call.outcome == "answered"
+        ):
+            handle = call.response.stub_data[:_HANDLE] if call.response is not None else b""
+            if len(self._handles) < _MOST_KNOWN or handle in self._handles:
+                self._handles[handle] = names[0]
+        return tuple(names)
+
+    def _named(self, call: Call, cursor: _NamingStub) -> Sequence[str]:
+        opnum = call.opnum
+        if opnum == _LSA_NAMES_4 and call.interface.uuid == LSARPC:
+            return _names(cursor, varying=False)
+        handle = cursor.take_bytes("handle", _HANDLE)
+        if call.interface.uuid == LSARPC:
+            return _names(cursor, varying=False)
+        if opnum in _CREATING:
+            return _strings(cursor, [_string_head(cursor)])
+        if opnum in OPENING:
+            cursor.u32("DesiredAccess")
+            return [self._of_id(cursor.u32("UserId"))]
+        if opnum == _LOOKUP_NAMES:
+            names = _names(cursor, varying=True)
+            if call.outcome == "answered" and call.response is not None:
+                self._learn(names, _NamingStub(call, call.response))
+            return names
+        if opnum == _LOOKUP_IDS:
+            return [self._of_id(one) for one in _ids(cursor)]
+        known = self._handles.get(handle)
+        return [known] if known is not None else []
+
+    def _of_id(self, relative_id: int) -> str:
+        return self._names.get(relative_id) or f"RID {relative_id}"
+
+    def _learn(self, names: Sequence[str], cursor: _NamingStub) -> None:
+        """Notes which relative ids a server gave for account names: SAMPR_ULONG_ARRAY ([MS-SAMR] section 2.2.7.4)."""
+        try:
+            count, has_elements = cursor.u32("Count"), cursor.word("Element")
+            if has_elements and count == cursor.word("max_count") == len(names):
+                ids = [cursor.u32("Element") for _ in range(count)]
+                if len(self._names) < _MOST_KNOWN:
+                    self._names.update(zip(ids, names, strict=True))
+        except DecodeError:
+            return
+
+
+def _count(cursor: _NamingStub, *, varying: bool) -> int:
+    """Reads the number of elements of a samr or lsarpc array, and skips its NDR counts. A `varying` array also has an offset and an
+    actual count."""
+    count = cursor.u32("Count")
+    for name in ("max_count", "offset", "actual_count") if varying else ("max_count",):
+        cursor.word(name)
+    if count > _MOST_NAMES:
+        raise DecodeError("more elements than there may be", field="Count")
+    return count
+
+
+def _names(cursor: _NamingStub, *, varying: bool) -> list[str]:
+    """Reads an array of RPC_UNICODE_STRING: the names in a call of samr or lsarpc."""
+    return _strings(cursor, [_string_head(cursor) for _ in range(_count(cursor, varying=varying))])
+
+
+def _string_head(cursor: _NamingStub) -> tuple[int, int]:
+    """Reads the length and pointer of an RPC_UNICODE_STRING that names an account ([MS-DTYP] section 2.3.10)."""
+    cursor.align(cursor.size)
+    length = cursor.u16("Length")
+    cursor.u16("MaximumLength")
+    return length, cursor.word("Buffer")
+
+
+def _strings(cursor: _NamingStub, heads: Sequence[tuple[int, int]]) -> list[str]:
+    """Reads the texts of account names, which stand after the heads of all strings."""
+    found: list[str] = []
+    for length, pointer in heads:
+        if not pointer:
+            continue
+        cursor.word("max_count")
+        cursor.word("offset")
+        actual = cursor.word("actual_count")
+        if length // 2 > actual:
+            raise DecodeError("a string shorter than it states", field="actual_count")
+        found.append(
+            cursor.take_bytes("Buffer", 2 * actual)[:length]
+            .decode(f"utf-16-{cursor.order[0]}e", "replace")
+            .rstrip("\0")
+        )
+    return found
+
+
+def _ids(cursor: _NamingStub) -> list[int]:
+    """Reads the relative ids of accounts in a request of SamrLookupIdsInDomain."""
+    return [cursor.u32("RelativeIds") for _ in range(_count(cursor, varying=True))]
+
+
+# --------------------------------------------------------------------------------------------------- admin observations
+
 
 # ERROR_INSUFFICIENT_BUFFER, ERROR_MORE_DATA, ERROR_NO_MORE_ITEMS ([MS-ERREF] section 2.2): a server says how much room it needs,
 # or that a list has ended. If other calls of the same deed were answered, these belong to them.
@@ -66,7 +339,7 @@ _NAMING = {
         scmr.ScmrOpnum.DELETE_SERVICE,
         scmr.ScmrOpnum.CONTROL_SERVICE,
     ),
-    **account_names.NAMING,
+    **NAMING,
     winreg.INTERFACE: (
         *_READING,
         *_DELETING,
@@ -90,8 +363,8 @@ def deed_drafts(scene: Scene) -> Iterator[Draft]:
     is in one of them."""
     yield from _named(scene, scmr.INTERFACE, lambda: _about_service)
     yield from _named(scene, winreg.INTERFACE, lambda: _about_key)
-    yield from _named(scene, account_names.SAMR, _account_reader)
-    yield from _named(scene, account_names.LSARPC, _account_reader)
+    yield from _named(scene, SAMR, _account_reader)
+    yield from _named(scene, LSARPC, _account_reader)
     yield from _by_method(scene)
 
 
@@ -149,11 +422,11 @@ def _limited(scene: Scene, who: Who, groups: dict[tuple[_About, int], list[int]]
 
 def _account_reader() -> Callable[[Call], _About | None]:
     """Returns a function that reads what a samr or lsarpc call does to which accounts and groups."""
-    known = account_names.Accounts()
+    known = Accounts()
 
     def about(call: Call) -> _About | None:
         names = ", ".join(known.accounts_of(call))
-        if call.interface.uuid == account_names.SAMR and call.opnum in account_names.OPENING:
+        if call.interface.uuid == SAMR and call.opnum in OPENING:
             return None  # What is opened is asked about afterwards
         deed = deed_of("samr", call.method) or ACCOUNT_LOOKUPS
         # One account is created, changed and deleted.

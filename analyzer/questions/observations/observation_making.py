@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct
 
-from analyzer.core.cached_properties import cached_property
+from analyzer.core.caches import cached_property
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.interfaces.call_contents.machine_names import machine_names
 from analyzer.questions.processes.process_records import ProcessTable, process_table

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from analyzer.core.cached_properties import cached_property
-from analyzer.core.win32_errors import win32_name
+from analyzer.core.caches import cached_property
+from analyzer.core.error_code_names import win32_name
 from analyzer.interfaces.buffers import WinPerf, WinPerfObject
 from analyzer.interfaces.buffers.perf_data_layout import PerfDataLayout
 from analyzer.interfaces.buffers.winperf_layout import WinperfLayout

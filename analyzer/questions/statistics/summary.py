@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Struct, UnsetType, field
 
 from analyzer.core.array_functions import distinct
-from analyzer.core.win32_errors import win32_name
+from analyzer.core.error_code_names import win32_name
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.interfaces.pcq.perflib_layer import identifiers_of
 from analyzer.questions.statistics.shown_call_columns import ShownCalls

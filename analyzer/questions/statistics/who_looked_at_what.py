@@ -21,9 +21,9 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, UnsetType, field
 
-from analyzer.core.bounded_cache import Kept
+from analyzer.core.caches import Kept
+from analyzer.core.error_code_names import win32_name
 from analyzer.core.server_names import Named
-from analyzer.core.win32_errors import win32_name
 from analyzer.interfaces.buffers import PerfColumns, WinPerfObject, decode_buffer, perf_data_columns, winperf_rows
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout
 from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout, counter_values

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analyzer.core.byte_origins import PackedOrigins, only_frame, packed_length
-from analyzer.core.cached_properties import cached_property
+from analyzer.core.caches import cached_property
 from analyzer.core.errors import CONTRADICTIONS, CaseError
 from analyzer.core.frame_ids import file_of
 from analyzer.results.calls.call import Call, SideName

@@ -11,8 +11,7 @@ from functools import cache, lru_cache
 
 from msgspec import Struct
 
-from analyzer.core.ntstatus import known_nt_status_name
-from analyzer.core.win32_errors import hresult_name, win32_name
+from analyzer.core.error_code_names import hresult_name, known_nt_status_name, win32_name
 
 # [MS-SRVS] section 3.1.4.8, [MS-WKST] section 3.2.4.3: the request succeeded, and there are more entries than had room.
 _ERROR_MORE_DATA = 234

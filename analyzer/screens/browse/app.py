@@ -36,8 +36,7 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.captured_packets import Packets
 from analyzer.results.records.display_records import CallView, LayerBytes, Row
 from analyzer.screens.browse.host_pane import HostPane
-from analyzer.screens.browse.line_pane import Lines
-from analyzer.screens.browse.panes import Bytes, CallList, FindingList, LayerTabs, SeriesList, Tree
+from analyzer.screens.browse.panes import Bytes, CallList, FindingList, LayerTabs, Lines, SeriesList, Tree
 from analyzer.screens.viewmodel.call_layers import call_view
 from analyzer.screens.viewmodel.call_list import row_of
 from analyzer.screens.viewmodel.placed_findings import finding_views

@@ -16,7 +16,7 @@ from textual.widgets import Static
 from analyzer.core.printable_text import printable
 from analyzer.core.times import NS_PER_S, iso_time
 from analyzer.questions.films.film import Films
-from analyzer.screens.browse.line_pane import Lines
+from analyzer.screens.browse.panes import Lines
 from analyzer.screens.viewmodel.task_manager import MachineCell, MachineRow, MachineTable, WatchedMachine
 from analyzer.screens.views.counters import Spark
 

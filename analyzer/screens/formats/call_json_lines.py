@@ -8,9 +8,8 @@ import numpy as np
 
 from analyzer.core.child_processes import Copies, may_copy
 from analyzer.core.output.json import line, lines
-from analyzer.interfaces.call_contents.call_records import CallRecords
+from analyzer.interfaces.call_contents.call_records import CallRecords, capture_record, records_behind_calls
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
-from analyzer.interfaces.call_contents.timeline_records import capture_record, records_behind_calls
 from analyzer.results.analysis import Analysis
 from analyzer.screens.views.timeline import Timeline
 

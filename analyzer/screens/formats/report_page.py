@@ -2,41 +2,490 @@
 
 It loads nothing: its Content-Security-Policy allows only its own script and style, by their SHA-256. So text from a capture cannot
 become code, whatever it says. The script is built from `web/` and lies in `page_assets/`.
+
+Its data are the view model as blocks of JSON, most of them compressed. The page has no other source: it shows what is decoded here,
+except values of fields that a form says how to read. A block is JSON, deflated (RFC 1951) and in base64, so that HTML reads it as
+plain text; blocks of details have bytes behind it. Integers beyond 2**53, which JavaScript's numbers do not hold, are `{"$int":
+"..."}`.
 """
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from html import escape
+from itertools import chain, pairwise, zip_longest
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from msgspec import Struct
+from msgspec import Raw, Struct
+from msgspec.structs import replace
 
+from analyzer.core.frame_ids import file_of, number_of
 from analyzer.core.output.gate import Destination
-from analyzer.core.output.json import dumps
+from analyzer.core.output.json import Pieces, document, dumps
+from analyzer.interfaces.call_contents.call_records import CallRecords
+from analyzer.questions.films.film import Film, Films, deflated, moments
 from analyzer.questions.films.film_maker import FilmMaker
 from analyzer.questions.filters.filter_vocabulary import vocabulary
 from analyzer.results.analysis import Analysis
+from analyzer.results.calls.call import Call
 from analyzer.results.next_command import next_command
 from analyzer.results.provenance import EvidenceRecord
-from analyzer.screens.formats.report_page_data import (
-    DETAILS_IN_BLOCK,
-    HEADS_IN_BLOCK,
-    Shared,
-    audit_block,
-    detail_blocks,
-    exact,
-    films_block,
-    packed,
-    record_blocks,
-    rows_block,
-    series_block,
-)
+from analyzer.results.records.display_records import FindingView, Form, Node, Row, SeriesView
+from analyzer.screens.formats.report_page_call_sides import LaidSide, PageSides, Template, WordsOf
+from analyzer.screens.viewmodel.call_layers import frame_facts, id_fact, shared_facts
+from analyzer.screens.viewmodel.call_list import rows
 from analyzer.screens.viewmodel.plotted_series import series_views
+from analyzer.screens.viewmodel.task_manager import panel_of, usual_columns
 from analyzer.screens.views.report import Report
+
+# ----------------------------------------------------------------------------------------------------- report page data
+
+
+_SAFE_INTEGER = 2**53 - 1
+# Most values are of these types.
+_AS_IT_IS = frozenset({str, bool, float})
+# Calls in a block: of records, which a filter reads block after block, and of details, which are read for one call.
+HEADS_IN_BLOCK, DETAILS_IN_BLOCK = 500, 50
+# Blocks of details share at most this much, since a browser reads all of it for one call; then a new share begins.
+MAX_SHARED_BYTES = 1 << 20
+_OF_AN_OUTLINE, _OF_A_TEMPLATE = 200, 40
+
+# How the columns of rows are named in the page, and the fields of `Row` that are texts.
+_TEXTS = (
+    "user",
+    "claimed_user",
+    "interface",
+    "method",
+    "handle",
+    "asked",
+    "answered",
+    "status",
+    "outcome",
+    "state",
+    "reason",
+)
+
+
+def packed(parts: Iterable[bytes]) -> bytes:
+    """Compresses a block of the report page's data and returns it as base64 text. `parts` are its content."""
+    # Level 6 takes twice the time for a twentieth less: most bytes are those of frames.
+    return b64encode(deflated(parts, 4))
+
+
+def exact(value: Any) -> Any:
+    """Converts a value of the report page's data to JSON values that JavaScript reads without loss."""
+    if value is None or type(value) in _AS_IT_IS:
+        return value
+    if isinstance(value, int):
+        return value if -_SAFE_INTEGER <= value <= _SAFE_INTEGER else {"$int": str(value)}
+    if isinstance(value, dict):
+        return {key: exact(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [exact(item) for item in value]
+    return exact(document(value)) if isinstance(value, Struct) else value
+
+
+class _NumberedTexts:
+    """Numbers the texts of the report page's data, each once."""
+
+    def __init__(self) -> None:
+        self.all: dict[str, int] = {}
+
+    def number(self, text: str | None) -> int:
+        return -1 if text is None else self.all.setdefault(text, len(self.all))
+
+
+def rows_block(analysis: Analysis) -> dict[str, Any]:
+    """Returns the call list of the report page as columns. Texts are positions in `texts`, -1 for none; times count from the first
+    frame."""
+    texts = _NumberedTexts()
+    base = analysis.capture.first_time_ns or 0
+    columns: dict[str, list[Any]] = {
+        name: []
+        for name in (
+            "time",
+            "client",
+            "server",
+            *_TEXTS,
+            "latency",
+            "frames",
+            "opnum",
+            "code",
+            "fault",
+            "full",
+            "uuid",
+            "name",
+            "key",
+        )
+    }
+    calls, table = analysis.calls, analysis.calls.table
+    contexts, methods = table.contexts, table.meaning("method")
+    # The fields that filters ask about most often, as the record has them.
+    numbers = (calls.column(name).tolist() for name in ("opnum", "status", "fault", "method", "context", "key_number"))
+    for row, opnum, status, fault, method, context, key in zip(rows(analysis), *numbers, strict=True):
+        _add(columns, row, base, texts)
+        for name, number in (("opnum", opnum), ("code", status), ("fault", fault)):
+            columns[name].append(number if number >= 0 else None)
+        interface, view = contexts[context].interface, calls.views[row.number - 1]
+        handle = calls.states[view].handle if view >= 0 else calls[row.number - 1].handle_uuid if key >= 0 else None
+        for name, text in (
+            ("full", methods(method)),
+            ("uuid", interface.uuid),
+            ("name", interface.name),
+            ("key", handle),
+        ):
+            columns[name].append(texts.number(text))
+    return {"base": str(base), "texts": list(texts.all), **columns}
+
+
+def _add(columns: dict[str, list[Any]], row: Row, base: int, texts: _NumberedTexts) -> None:
+    columns["time"].append(row.time_ns - base)
+    columns["client"].append(texts.number(str(row.client)))
+    columns["server"].append(texts.number(str(row.server)))
+    for name in _TEXTS:
+        columns[name].append(texts.number(getattr(row, name)))
+    columns["latency"].append(row.latency_ns)
+    columns["frames"].append(", ".join(row.frames))
+
+
+def record_blocks(analysis: Analysis, with_buffers: int) -> Iterator[tuple[list[bytes], list[bytes]]]:
+    """Yields the records of calls for the report page in blocks, as `timeline` prints them in JSON: first without buffers, then the
+    buffers. Calls after number `with_buffers` have none: the buffers of a long poll are longer than all else."""
+    made = CallRecords(analysis, for_json=True)
+    numbers = range(1, len(analysis.calls) + 1)
+    for at in range(0, len(numbers), HEADS_IN_BLOCK):
+        heads, buffers = [], []
+        for number, record in enumerate(made.records_of(numbers[at : at + HEADS_IN_BLOCK]), at + 1):
+            sides = record.request, record.response
+            request, response = (None if side is None else replace(side, buffer=_MARK) for side in sides)
+            pieces = dumps(replace(record, request=request, response=response)).split(_MARKED)
+            # The page asks whether a buffer is there without reading it.
+            has_buffer = [_has_content(side.buffer) for side in sides if side is not None]
+            says = [b'"has_buffer":true' if has else b'"has_buffer":false' for has in has_buffer]
+            heads.append(exact_text(b"".join(chain.from_iterable(zip_longest(pieces, says, fillvalue=b"")))))
+            if number <= with_buffers:
+                texts = [_NONE if side is None else _text_of(side.buffer) for side in sides]
+                buffers.append(b"[" + b",".join(map(exact_text, texts)) + b"]")
+        yield heads, buffers
+
+
+# Stands for a buffer in a record: no other field of that name is a text.
+_MARK, _MARKED, _NONE = Raw(b'"\\u0001"'), b'"buffer":"\\u0001"', b"null"
+# JavaScript's numbers hold all whole numbers of fewer digits. In a text where each digit is 0 and all else a space, longer ones are
+# found much quicker than by a regular expression.
+_DIGITS_ALONE, _LONG_NUMBER = bytes([48 if chr(byte) in "0123456789" else 32 for byte in range(256)]), b"0" * 16
+
+
+def _has_content(buffer: Any) -> bool:
+    """Tells whether a buffer in the report page's data holds anything. One that comes in pieces does."""
+    return isinstance(buffer, Pieces) or dumps(buffer) not in (_NONE, b"{}")
+
+
+def _text_of(buffer: Any) -> bytes:
+    """Returns a buffer in the report page's data as JSON text."""
+    return b"".join(buffer.made()) if isinstance(buffer, Pieces) else dumps(buffer)
+
+
+def exact_text(text: bytes) -> bytes:
+    """Rewrites the long integers of JSON text for the report page, so that JavaScript reads it without loss."""
+    if text[:1] not in b'[{"':
+        return exact_text(b"[%b]" % text)[1:-1]
+    plain = text
+    if b"\\" in text:
+        # Then each quotation mark begins or ends a text. There are no such bytes in JSON, and every byte keeps its place.
+        plain = text.replace(b"\\\\", b"\x02\x02").replace(b'\\"', b"\x02\x03")
+    out: list[bytes] = []
+    done, at, quotes = 0, 0, 0
+    for start, stop in _long_numbers(plain):
+        quotes += plain.count(b'"', at, start)
+        at = start
+        number = plain[start:stop]
+        if quotes % 2 == 0 and not -_SAFE_INTEGER <= int(number) <= _SAFE_INTEGER:
+            out += text[done:start], b'{"$int":"%b"}' % number
+            done = stop
+    return b"".join((*out, text[done:])) if out else text
+
+
+def _long_numbers(text: bytes) -> Iterator[tuple[int, int]]:
+    """Yields where integers of many digits begin and end in the report page's JSON; they may be part of a text."""
+    digits = text.translate(_DIGITS_ALONE)
+    stop = 0
+    while (at := digits.find(_LONG_NUMBER, stop)) >= 0:
+        stop = digits.find(b" ", at)
+        stop = len(digits) if stop < 0 else stop
+        start = at - 1 if text[at - 1 : at] == b"-" else at
+        before = start - 1 if text[start - 1 : start] == b" " else start
+        if text[before - 1 : before] in (b":", b",", b"[") and text[stop : stop + 1] not in (b".", b"e", b"E"):
+            yield start, stop
+
+
+class DetailBlock(Struct, frozen=True):
+    """A block of the report page with the layers of some calls, and what they share with other blocks.
+
+    `frames` has four numbers for each frame: file, number, place in the data (-1: not there), length. `data` has the bytes of the
+    frames, and those that are in no frame, one after the other.
+    """
+
+    shared: Shared
+    frames: list[int]
+    calls: list[Any]
+    data: bytes
+
+    @property
+    def content(self) -> tuple[bytes, ...]:
+        """Returns the content of a block of calls, before it is packed for the report page: its JSON with the length before it, its
+        bytes."""
+        head = dumps({"shared": self.shared.number, "frames": self.frames, "calls": self.calls})
+        return len(head).to_bytes(4, "little"), head, self.data
+
+
+def detail_blocks(analysis: Analysis, numbers: Sequence[int]) -> Iterator[DetailBlock]:
+    """Yields the layers of calls for the report page in blocks. Their `shared` is complete once a block has another one."""
+    sides, shapes = PageSides(analysis.packets), Shapes()
+    shared = Shared(0, shapes)
+    for at in range(0, len(numbers), DETAILS_IN_BLOCK):
+        if shared.size > MAX_SHARED_BYTES:
+            shared = Shared(shared.number + 1, shapes)
+        made = _Block(shared, sides)
+        calls = [made.call(analysis.calls[one - 1], analysis) for one in numbers[at : at + DETAILS_IN_BLOCK]]
+        yield DetailBlock(shared, made.frames, calls, b"".join(made.data))
+
+
+# The JSON of the tree of each form. It keeps no form alive that is forgotten elsewhere.
+Shapes = WeakKeyDictionary[Form, bytes]
+
+
+class Shared:
+    """Numbers what calls on the report page share: texts, forms of trees, and outlines of facts, sides, layers, meanings."""
+
+    def __init__(self, number: int, shapes: Shapes) -> None:
+        self.number, self._shapes = number, shapes
+        self.size = 0
+        self._numbers: dict[Any, int] = {}
+        self._texts = _NumberedTexts()
+        # The outline and the numbers of texts of facts that calls share, by a key of what they have in common.
+        self._facts: dict[Hashable, tuple[int, list[int], list[int]]] = {}
+        self._templates: dict[Template, int] = {}
+        self._words: dict[tuple[Form, Hashable], int] = {}
+        self._numbers_of_texts: dict[tuple[Form, int, bytes], int] = {}
+        self._form_numbers: WeakKeyDictionary[Form, int] = WeakKeyDictionary()
+        self._forms: list[bytes] = []
+        self._outlines: list[Any] = []
+
+    @property
+    def content(self) -> tuple[bytes, ...]:
+        """Returns the content of the block that calls on the report page share, before it is packed."""
+        head = dumps({"texts": list(self._texts.all), "outlines": self._outlines})
+        return head[:-1], b',"forms":[', b",".join(self._forms), b"]}"
+
+    def facts(self, call: Call, analysis: Analysis) -> list[Any]:
+        """Returns the facts of a call for the report page: the number of their outline, then each text or its number."""
+        own = tuple(frame_facts(call, analysis))
+        key = (*analysis.calls.shared(call.number), *[fact.label for fact in own])
+        id = id_fact(call)
+        if (known := self._facts.get(key)) is None:
+            before, after = shared_facts(call)
+            outline = tuple([(fact.layer, fact.label) for fact in (*own, *before, id, *after)])
+            texts = [self._text(fact.text) for fact in before], [self._text(fact.text) for fact in after]
+            known = self._facts[key] = self.outline(outline), *texts
+        number, texts_before, texts_after = known
+        return [number, *[fact.text for fact in own], *texts_before, id.text, *texts_after]
+
+    def side(self, template: Template) -> int:
+        """Returns the number of a template of call sides on the report page."""
+        if (known := self._templates.get(template)) is None:
+            layers = [
+                (self.outline(layer.outline), -1 if layer.form is None else self._form(layer.form), *layer.place)
+                for layer in template.layers
+            ]
+            known = self._templates[template] = self.outline((self.outline(template.outline), tuple(layers)))
+            self.size += _OF_A_TEMPLATE * len(layers)
+        return known
+
+    def words(self, of: WordsOf, data: bytes) -> int:
+        """Returns the number of the meanings that follow from a layer's bytes on the report page: position and text of each."""
+        key = of.form, of.bytes_of_spots(data)
+        if (known := self._words.get(key)) is None:
+            known = self._words[key] = self.outline(tuple(self._meanings(of.form, data[of.start : of.stop])))
+        return known
+
+    def _meanings(self, form: Form, data: bytes) -> Iterator[int]:
+        for spot in form.spots:
+            # Most are addresses and names of values, the same again and again.
+            spotted = form, spot.position, data[spot.start : spot.stop]
+            if (number := self._numbers_of_texts.get(spotted)) is None:
+                meaning = spot.meaning(data)
+                number = self._numbers_of_texts[spotted] = -1 if meaning is None else self._text(meaning)
+            if number >= 0:
+                yield from (spot.position, number)
+
+    def _text(self, text: str) -> int:
+        """Returns the number of a text on the report page."""
+        before = len(self._texts.all)
+        number = self._texts.all.setdefault(text, before)
+        if number == before:
+            self.size += len(text)
+        return number
+
+    def outline(self, outline: tuple[Any, ...]) -> int:
+        """Returns the number of an outline that several facts, sides, layers or meanings on the report page share."""
+        if (known := self._numbers.get(outline)) is None:
+            known = self._numbers[outline] = len(self._outlines)
+            self._outlines.append(outline)
+            self.size += _OF_AN_OUTLINE
+        return known
+
+    def _form(self, form: Form) -> int:
+        """Returns the number of a layer's form on the report page."""
+        if (known := self._form_numbers.get(form)) is None:
+            known = self._form_numbers[form] = len(self._forms)
+            if (shape := self._shapes.get(form)) is None:
+                shape = self._shapes[form] = dumps(_shape(form.tree))
+            self._forms.append(shape)
+            self.size += len(shape)
+        return known
+
+
+def _shape(node: Node) -> list[Any]:
+    """Returns a field of a form for the report page, without a value or meaning that the page reads from the bytes."""
+    follows = node.words is not None and bool(node.reads or node.children)
+    return [
+        node.name,
+        node.spelling,
+        node.type,
+        node.start,
+        node.length,
+        node.reference,
+        node.reads,
+        None if node.reads or node.type == "bytes" else exact(node.value),
+        None if follows else node.meaning,
+        [_shape(child) for child in node.children],
+    ]
+
+
+class _Block:
+    """Gathers the calls, frames and bytes of one block of details for the report page."""
+
+    def __init__(self, shared: Shared, sides: PageSides) -> None:
+        self._shared, self._sides = shared, sides
+        self.frames: list[int] = []
+        self.data: list[bytes] = []
+        self._known: dict[int, int] = {}
+        self._at = 0
+
+    def call(self, call: Call, analysis: Analysis) -> list[Any]:
+        """Returns one call for a block of the report page: its facts, then its sides."""
+        return [self._shared.facts(call, analysis), *[self._side(side) for side in self._sides.sides_of(call)]]
+
+    def _side(self, side: LaidSide) -> list[Any]:
+        """Returns a call's side for a block of the report page: template, frames, places of its own bytes in the data, and meanings
+        by layer."""
+        shared, data = self._shared, side.data
+        return [
+            shared.side(side.template),
+            [self._frame(frame, captured) for frame, captured in side.frames],
+            [self._put(one) for one in side.own],
+            [shared.words(one, data) for one in side.template.words],
+        ]
+
+    def _frame(self, frame: int, data: bytes | None) -> int:
+        """Returns the position of a frame in the report page's block. A frame without bytes has no place in the data."""
+        if (known := self._known.get(frame)) is None or (data is not None and self.frames[4 * known + 2] < 0):
+            known = self._known[frame] = len(self.frames) // 4
+            place, length = (-1, 0) if data is None else (self._put(data), len(data))
+            self.frames += (file_of(frame), number_of(frame), place, length)
+        return known
+
+    def _put(self, data: bytes) -> int:
+        place = self._at
+        self.data.append(data)
+        self._at += len(data)
+        return place
+
+
+def audit_block(report: Report) -> Iterator[bytes]:
+    """Yields the audit's block of the report page as JSON in parts: its findings, its coverage, and the sentence if it found
+    nothing.
+
+    A finding is a position in `alike`, where alike findings share one entry, its call, and its frames.
+    """
+    numbers: dict[FindingView, int] = {}
+    before = b'{"findings":['
+    for view, call, frames in report.findings():
+        yield before + dumps((numbers.setdefault(view, len(numbers)), call, frames))
+        before = b","
+    if not numbers:
+        yield before
+    rest = {
+        "alike": list(numbers),
+        "coverage": report.coverage(),
+        "nothing": None if numbers else report.nothing_found(),
+    }
+    yield b"]," + dumps(rest)[1:]
+
+
+def series_block(series: Iterable[SeriesView], left_out: int, base: int) -> Iterator[bytes]:
+    """Yields the series block of the report page as JSON in parts, after the number of readings left out. Times count from the
+    first frame."""
+    before = b'{"left_out":%d,"series":[' % left_out
+    # Series that were read in the same answers have the same numbers of calls and times, and as a rule follow each other.
+    calls: tuple[int, ...] | None = None
+    times: tuple[int, ...] | None = None
+    shown_calls = shown_times = Raw()
+    for one in series:
+        if one.calls is not calls:
+            calls, shown_calls = one.calls, Raw(dumps(one.calls))
+        if one.times_ns is not times:
+            times, shown_times = one.times_ns, Raw(dumps([time - base for time in one.times_ns]))
+        yield before + dumps(replace(one, calls=shown_calls, times_ns=shown_times))
+        before = b","
+    yield b"]}" if before == b"," else before + b"]}"
+
+
+def films_block(films: Films, base: int) -> dict[str, Any]:
+    """Returns the films block of the report page, without the films' own blocks, which are numbered over all films. Calls, times
+    and moments are differences; times begin at the first frame."""
+    numbers = {id(film): number for number, film in enumerate(films.films)}
+    machines = [
+        {"ip": ip, "films": [numbers[id(film)] for film in some], "moments": _differences(moments(some), base)}
+        for ip, some in films.machines().items()
+    ]
+    taken, shown = 0, []
+    for film in films.films:
+        shown.append(_film(film, taken, base))
+        taken += len(film.blocks)
+    return {"machines": machines, "films": shown, "says": films.says, "left_out": films.left_out}
+
+
+def _film(film: Film, first_block: int, base: int) -> dict[str, Any]:
+    panel = panel_of(film)
+    return {
+        "panel": panel.id,
+        "title": panel.title,
+        "name": film.names[0],
+        "client": film.client,
+        "handles": film.handles,
+        "usual": usual_columns(film),
+        "columns": film.columns,
+        "rows": [[row.name, row.identity, [poll for span in row.spans for poll in span]] for row in film.rows],
+        "calls": _differences(film.calls),
+        "times": _differences(film.times_ns, base),
+        "whole": film.whole,
+        "blocks": [[block.first, block.polls] for block in film.blocks],
+        "first_block": first_block,
+    }
+
+
+def _differences(numbers: Sequence[int], base: int = 0) -> list[int]:
+    return [number - before for before, number in pairwise((base, *numbers))]
+
+
+# ---------------------------------------------------------------------------------------------------------- report page
+
 
 # A browser holds these with ease, as measured (docs/report.md). Calls beyond them stay in the list, without their layers.
 MAX_DETAILS = 50_000

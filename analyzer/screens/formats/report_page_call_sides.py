@@ -22,7 +22,7 @@ from analyzer.results.captured_packets import CapturedFrame, Packets
 from analyzer.results.records.display_records import Form, LayerBytes, Run, SideView
 from analyzer.screens.viewmodel.call_layers import side_view, sides_of
 from analyzer.screens.viewmodel.carrier_layers import messages_of
-from analyzer.screens.viewmodel.tree_forms import Forms, deciding_bytes
+from analyzer.screens.viewmodel.layer_fields import Forms, deciding_bytes
 
 # Longer sides are taken apart one by one: their bytes cost more than their layers.
 _MOST_BYTES = 1 << 14

@@ -20,11 +20,10 @@ from polars.io.plugins import register_io_source
 from analyzer.core.errors import InputError
 from analyzer.core.output.escapes import safe_cells
 from analyzer.core.output.json import dumps, json_ready
-from analyzer.interfaces.call_contents.call_records import CallRecords
+from analyzer.interfaces.call_contents.call_records import CallRecords, problem_record, shown_problems
 from analyzer.interfaces.call_contents.sample_chunks import ChunkPart, SampleChunk
 from analyzer.interfaces.call_contents.sample_records import sample_keys
 from analyzer.interfaces.call_contents.session_records import logon_record
-from analyzer.interfaces.call_contents.timeline_records import problem_record, shown_problems
 from analyzer.questions.series.formatted_columns import FLAGS, WHYS
 from analyzer.questions.series.formulas import scaled, type_name
 from analyzer.questions.series.reading_batches import Batch
@@ -53,23 +52,19 @@ from analyzer.screens.formats.table_schema import (
     table_of_several,
     table_schema,
 )
-from analyzer.screens.views.attack_pages import AttackList
 from analyzer.screens.views.audit import AuditView, MatrixView
 from analyzer.screens.views.calibrate import Calibration
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.decode import Decode
 from analyzer.screens.views.diff import DifferencesView
+from analyzer.screens.views.docs import AttackList, LimitList, RuleList
 from analyzer.screens.views.files import FilesView
 from analyzer.screens.views.handles import Handles
-from analyzer.screens.views.hosts import Hosts
-from analyzer.screens.views.limit_pages import LimitList
 from analyzer.screens.views.metadata import SavedMetadata
 from analyzer.screens.views.processes import Processes
-from analyzer.screens.views.rule_pages import RuleList
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Sessions
-from analyzer.screens.views.show import Show
-from analyzer.screens.views.show_place import ShowPlace
+from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.show import Show, ShowPlace
 from analyzer.screens.views.stats import Stats
 from analyzer.screens.views.streamed_timeline import StreamedTimeline
 from analyzer.screens.views.timeline import Timeline

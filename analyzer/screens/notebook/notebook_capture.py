@@ -22,13 +22,12 @@ from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
 from analyzer.collect.dataset_manifest import is_dataset
-from analyzer.core.cached_properties import cached_property
+from analyzer.core.caches import cached_property
 from analyzer.core.environment_variables import SECRETS_VARIABLE
 from analyzer.core.errors import InputError
-from analyzer.core.file_names import path_of_text
 from analyzer.core.output.json import document
-from analyzer.core.output.progress import watching
-from analyzer.core.printable_text import printable
+from analyzer.core.output.terminal import watching
+from analyzer.core.printable_text import path_of_text, printable
 from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.call_contents.call_records import call_record
 from analyzer.pipeline.case import open_case, read_back, write_case
@@ -46,7 +45,6 @@ from analyzer.questions.filters.time_bounds import TimeBound
 from analyzer.questions.observations.triage_records import triage
 from analyzer.questions.series.counter_records import interval_of
 from analyzer.questions.series.reading_batches import readings
-from analyzer.questions.statistics.stats_records import stats_records
 from analyzer.results.analysis import Analysis, Part
 from analyzer.results.calls.call import Call
 from analyzer.results.provenance import Given
@@ -71,10 +69,10 @@ from analyzer.screens.viewmodel.call_layers import the_call
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles
-from analyzer.screens.views.hosts import Hosts
 from analyzer.screens.views.processes import Processes
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Sessions
+from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.stats import stats_records
 
 if TYPE_CHECKING:
     import polars as pl

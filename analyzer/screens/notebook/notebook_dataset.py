@@ -24,13 +24,13 @@ from analyzer.collect.joined_dataset import joined
 from analyzer.collect.render_stage import Numbering, add_judged, findings_of, in_dataset, opened
 from analyzer.collect.stage_tasks_and_facts import ConversationFacts, Judged
 from analyzer.collect.whole_dataset_tables import coverage_of, merged_hosts
-from analyzer.core.cached_properties import cached_property
+from analyzer.core.caches import cached_property
 from analyzer.core.errors import InputError
 from analyzer.core.output.file_store import Store
 from analyzer.core.printable_text import printable
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.results.analysis import Analysis, CaptureFacts
-from analyzer.results.dataset_origin import NUMBER_SHIFT
+from analyzer.results.provenance import NUMBER_SHIFT
 from analyzer.results.records.capture_records import HostRecord
 from analyzer.results.records.command_records import COMMANDS
 from analyzer.results.records.finding import CoverageRecord, FindingRecord

@@ -1,14 +1,19 @@
-"""`pcq.diff`: compares two captures, datasets or moments, or one with a baseline, and gives the differences as tables."""
+"""`pcq.diff`: compares two captures, datasets or moments, or one with a baseline, and gives the differences as tables.
+
+`pcq.write_baseline`: writes what a capture or dataset shows as usual to a baseline file for `pcq.diff`.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analyzer.core.cached_properties import cached_property
+from analyzer.core.caches import cached_property
 from analyzer.core.errors import InputError
+from analyzer.core.output.gate import Destination, write_document
 from analyzer.core.output.json import document
-from analyzer.questions.differences.baseline import NewThings, read_usual
+from analyzer.core.printable_text import path_of_text
+from analyzer.questions.differences.baseline import NewThings, read_usual, usual_json
 from analyzer.questions.differences.difference_records import Differences
 from analyzer.questions.differences.state_at_moment import moments
 from analyzer.results.records.difference import DifferenceRecord, NotComparedRecord
@@ -22,6 +27,9 @@ if TYPE_CHECKING:
     from analyzer.results.analysis import Analysis
     from analyzer.screens.notebook.notebook_capture import Moment
     from analyzer.screens.notebook.notebook_dataset import Dataset
+
+
+# -------------------------------------------------------------------------------------------------------- notebook diff
 
 
 class Comparison:
@@ -103,3 +111,19 @@ def diff(
 def analysis_of(side: Capture | Dataset) -> Analysis:
     """Returns the analysis of a capture, or one of all conversations of a dataset, for `diff`."""
     return side.analysis if isinstance(side, Capture) else side.joined()
+
+
+# ---------------------------------------------------------------------------------------------------- notebook baseline
+
+
+def write_baseline(a: Capture | Dataset, path: str | Path, *, force: bool = False) -> Path:
+    """Writes a baseline for `diff`: what machines of a capture or dataset run, and who asks them. Raises `InputError` if the file
+    cannot be written, or if it exists and `force` is not given.
+
+        pcq.write_baseline(pcq.open("dataset"), "host.json")
+    """
+    analysis = analysis_of(a)
+    document_of_usual, _ = usual_json(analysis)
+    reads = map(path_of_text, analysis.capture.files)
+    write_document(document_of_usual, Destination(Path(path), force=force).sparing(reads))
+    return Path(path)

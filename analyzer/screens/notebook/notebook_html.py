@@ -9,7 +9,7 @@ from typing import Any
 
 from analyzer.core.printable_text import printable, shortened
 from analyzer.core.times import iso_time
-from analyzer.interfaces.call_contents.timeline_records import shown_problems
+from analyzer.interfaces.call_contents.call_records import shown_problems
 from analyzer.questions.observations.triage_records import triage
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.records.display_records import LayerBytes, Node

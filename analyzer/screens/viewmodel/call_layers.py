@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError, InputError
-from analyzer.core.names_of_numbers import label
+from analyzer.core.printable_text import label
 from analyzer.core.times import shown_time
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.interfaces.buffers import Field, FieldMap
@@ -22,10 +22,18 @@ from analyzer.results.calls.pdus import Fragment
 from analyzer.results.captured_packets import Packets
 from analyzer.results.records.display_records import CallView, Fact, Form, LayerBytes, Node, SideView
 from analyzer.results.security import who_words
-from analyzer.screens.viewmodel.byte_runs import place_of, runs_of
 from analyzer.screens.viewmodel.call_list import frame_label, row_of
-from analyzer.screens.viewmodel.header_fields import bits, numbers, one_of, raw
-from analyzer.screens.viewmodel.tree_forms import Fields, Forms, fields_of
+from analyzer.screens.viewmodel.layer_fields import (
+    Fields,
+    Forms,
+    bits,
+    fields_of,
+    numbers,
+    one_of,
+    place_of,
+    raw,
+    runs_of,
+)
 from analyzer.transport.rpc.fault_names import fault_name
 from analyzer.transport.rpc.pdu import (
     FAULT_LEN,

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator
 
 from msgspec.structs import replace
 
-from analyzer.core.bounded_cache import Kept
+from analyzer.core.caches import Kept
 from analyzer.core.frame_ids import file_of, number_of
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.calls.call import Call

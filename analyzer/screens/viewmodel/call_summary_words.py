@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analyzer.core.absence import Missing
-from analyzer.core.bounded_cache import Kept
+from analyzer.core.caches import Kept
 from analyzer.core.errors import DecodeError
-from analyzer.core.names_of_numbers import label
-from analyzer.core.printable_text import shortened
+from analyzer.core.printable_text import label, shortened
 from analyzer.interfaces.buffers import PERF_NO_INSTANCES
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout
 from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout
@@ -20,6 +19,7 @@ from analyzer.interfaces.call_contents.damaged_buffers import Damages, buffer_or
 from analyzer.interfaces.pcq.perflib_samples import counterset_of, perflib_samples
 from analyzer.interfaces.winperf.winperf_samples import winperf_samples
 from analyzer.results.analysis import Analysis
+from analyzer.results.call_facts import RegistryValue, registry_value
 from analyzer.results.calls.call import Call, Side
 from analyzer.results.calls.query_state import QueryView
 from analyzer.results.methods.perflib import ERROR_NOT_ENOUGH_MEMORY, NONE_ID, Opnum, RequestCode
@@ -38,7 +38,6 @@ from analyzer.results.methods.scmr import (
     service_type_words,
 )
 from analyzer.results.methods.winreg import ERROR_MORE_DATA, WinregOpnum
-from analyzer.results.registry_values import RegistryValue, registry_value
 from analyzer.results.reported_names.counter_name_tables import NameTable, table_language, value_in_words
 from analyzer.results.reported_names.counterset_catalog import Catalog
 from analyzer.transport.rpc.fault_names import fault_name

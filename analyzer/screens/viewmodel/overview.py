@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from analyzer.core.events import Problem
+from analyzer.interfaces.call_contents.call_records import all_problems
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
-from analyzer.interfaces.call_contents.timeline_records import all_problems
 from analyzer.questions.observations.observation_making import Scene
 from analyzer.questions.observations.observations import observations
 from analyzer.questions.processes.odd_processes import MARK_WORDS
@@ -26,10 +26,9 @@ from analyzer.results.records.display_records import (
 from analyzer.results.security import who_words
 from analyzer.screens.viewmodel.call_list import frame_label
 from analyzer.screens.viewmodel.call_summary_words import parent_words
-from analyzer.screens.viewmodel.nothing_to_read import nothing_decrypted
 from analyzer.screens.viewmodel.observation_lines import account_lines
 from analyzer.screens.viewmodel.session_words import session_words
-from analyzer.screens.viewmodel.unread_summary import alike, decrypted, incomplete, key_hint
+from analyzer.screens.viewmodel.unread import alike, decrypted, incomplete, key_hint, nothing_decrypted
 
 _FRAMES_SHOWN = 12
 

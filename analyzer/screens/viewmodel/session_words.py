@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from analyzer.core.ntstatus import nt_status_name
+from analyzer.core.error_code_names import nt_status_name
 from analyzer.results.connection import SmbSession
 
 

@@ -12,7 +12,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from analyzer.core.bounded_cache import Kept
+from analyzer.core.caches import Kept
 from analyzer.questions.films.film import (
     NOT_ASKED,
     Change,

@@ -15,13 +15,13 @@ import numpy as np
 from msgspec import Struct, field
 from rich.cells import cell_len
 
-from analyzer.core.cached_properties import cached_property
+from analyzer.core.caches import cached_property
 from analyzer.core.printable_text import shortened
 from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.call_contents.machine_names import machine_names
-from analyzer.questions.series.counter_paths import PathSelection
 from analyzer.questions.series.counter_records import (
     Bucket,
+    PathSelection,
     buckets,
     counter_batches,
     counter_records,

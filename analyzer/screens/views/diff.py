@@ -26,7 +26,7 @@ from analyzer.results.records.difference import (
     Subject,
 )
 from analyzer.screens.viewmodel.call_summary_words import request_words, section_words
-from analyzer.screens.viewmodel.unread_summary import key_hint
+from analyzer.screens.viewmodel.unread import key_hint
 from analyzer.screens.views.text_report import folded, nothing_passes, safe, styled
 
 _TITLES: dict[Subject, str] = {

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from analyzer.core.ntstatus import nt_status_name
+from analyzer.core.error_code_names import nt_status_name
 from analyzer.core.output.json import document
 from analyzer.interfaces.call_contents.call_records import CallRecords
 from analyzer.interfaces.call_contents.client_programs import ClientPrograms, client_programs

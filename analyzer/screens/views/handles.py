@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.call_contents.call_field_maps import status_name
-from analyzer.questions.statistics.handle_lifetimes import HandleCall, HandleLifetime, shown_lifetimes
-from analyzer.questions.statistics.handle_records import handle_records
+from analyzer.questions.statistics.handle_lifetimes import HandleCall, HandleLifetime, handle_records, shown_lifetimes
 from analyzer.questions.statistics.summary import poll_stats
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.query_state import Identifier

@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 from msgspec import Struct
 
-from analyzer.core.cached_properties import cached_property
+from analyzer.core.caches import cached_property
 from analyzer.questions.audit.audit_engine import Audit
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.display_records import FindingView, Overview, SectionCoverage

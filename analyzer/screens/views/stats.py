@@ -11,8 +11,9 @@ from rich.cells import cell_len
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.printable_text import counted, shortened
 from analyzer.core.times import NS_PER_S, shown_time
+from analyzer.interfaces.call_contents.client_programs import client_programs
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
-from analyzer.questions.statistics.stats_records import stats_records
+from analyzer.interfaces.call_contents.session_records import session_record
 from analyzer.questions.statistics.summary import error_stats, identity_stats, method_stats, poll_stats, totals_of
 from analyzer.questions.statistics.who_looked_at_what import ActivityFindings, activity_record, findings, omissions
 from analyzer.results.analysis import Analysis
@@ -29,6 +30,30 @@ from analyzer.screens.views.text_report import (
     styled,
 )
 from analyzer.screens.views.view_type import OfCapture
+
+# -------------------------------------------------------------------------------------------------------- stats records
+
+
+def stats_records(analysis: Analysis) -> Iterator[Record]:
+    """Yields all records of `stats`: one for each line of its text."""
+    # What was polled shows which answers are damaged, so that no buffer is decoded twice.
+    damages = Damages()
+    found = findings(analysis, damages)
+    yield from method_stats(analysis, damages)
+    yield from poll_stats(analysis)
+    programs = client_programs(analysis)
+    for session in analysis.sessions:
+        yield session_record(session, analysis.capture, programs)
+    yield from identity_stats(analysis, damages)
+    yield from error_stats(analysis)
+    for activity in found.activities:
+        yield activity_record(activity, analysis)
+    yield from found.images
+    yield from omissions(found)
+
+
+# ---------------------------------------------------------------------------------------------------------------- stats
+
 
 _SHOWN_CALLS = 6
 _SHOWN_NAME, _NARROW, _SHOWN_NARROW = 40, 100, 24

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from analyzer.interfaces.call_contents.timeline_records import timeline_records
+from analyzer.interfaces.call_contents.call_records import timeline_records
 from analyzer.questions.filters.call_selection import EVERYTHING, Selection
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.record_types import Record

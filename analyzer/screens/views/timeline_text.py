@@ -16,10 +16,10 @@ from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.call_row_columns import Context
 from analyzer.results.security import who_words
-from analyzer.screens.views.call_runs import find_runs
 from analyzer.screens.views.text_report import (
     call_lines,
     call_run_lines,
+    find_runs,
     folded,
     header_lines,
     nothing_passes_words,

@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from analyzer.core.errors import InputError
-from analyzer.core.file_names import text_of_path
-from analyzer.core.printable_text import shortened
+from analyzer.core.printable_text import shortened, text_of_path
 from analyzer.core.times import NS_PER_S, shown_second
 from analyzer.questions.observations.triage_records import Triaged, triage, unreadable
 from analyzer.results.analysis import Analysis
@@ -20,8 +19,8 @@ from analyzer.results.records.record_types import Record
 from analyzer.results.records.statistics import Who
 from analyzer.results.records.triage import TriageProcess, TriageSummary
 from analyzer.screens.viewmodel.call_summary_words import REDACTED, parent_words
-from analyzer.screens.viewmodel.nothing_to_read import nothing_found
 from analyzer.screens.viewmodel.observation_lines import account_lines
+from analyzer.screens.viewmodel.unread import nothing_found
 from analyzer.screens.views.text_report import folded, safe, styled
 
 _STYLES: dict[Severity, str] = {"high": "bold red", "medium": "yellow", "info": "cyan"}

@@ -24,16 +24,22 @@ from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import FlowLink
 from analyzer.results.records.record_types import Endpoint
-from analyzer.transport.packet.coalesced_blocks import FEW_FRAMES, Coalesced
-from analyzer.transport.packet.common_frame_shapes import NO_FRAMES, TcpFrames, is_common, may_begin_like_ours, sort_out
+from analyzer.transport.packet.common_frame_shapes import (
+    FEW_FRAMES,
+    NO_FRAMES,
+    Coalesced,
+    TcpFrames,
+    is_common,
+    may_begin_like_ours,
+    sort_out,
+)
 from analyzer.transport.packet.flow_candidates import FlowKey, Flows, begins_like_ours, flow_key, is_by_port
 from analyzer.transport.packet.frame_dissector import IPV6_LEN, Found, FrameDissector, Item, LostSegment
 from analyzer.transport.packet.frame_tallies import FRAMES_NAMED, Tallies, Tally
 from analyzer.transport.packet.segment import Segment, SegmentBatch, UdpPayload
-from analyzer.transport.packet.segment_batches import find_batches
 from analyzer.transport.packet.segment_columns import SegmentColumns, columns_of, payloads_of
 from analyzer.transport.packet.segment_reordering import most_waiting
-from analyzer.transport.packet.segment_runs import find_runs
+from analyzer.transport.packet.segment_runs import find_batches, find_runs
 from analyzer.transport.packet.sender_mac_and_ttl import FlowLinks
 from analyzer.transport.packet.tunnels import IntArray, Views
 from analyzer.transport.packet.waiting_segments import (

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from analyzer.capture.linktypes import LinkType
 from analyzer.core.events import Problem, ProblemKind
-from analyzer.core.names_of_numbers import label
+from analyzer.core.printable_text import label
 
 FRAMES_NAMED = 16
 _LINK_FRAMES_NAMED = 8

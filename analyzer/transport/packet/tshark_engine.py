@@ -27,13 +27,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from msgspec import Struct
 
 from analyzer.capture.capture_reader import CaptureInfo, expand, none_readable, unreadable
-from analyzer.capture.clock_setbacks import Clock
-from analyzer.capture.foreign_files import is_event_trace
+from analyzer.capture.first_bytes import is_event_trace
+from analyzer.capture.frame_blocks import Clock
 from analyzer.capture.special_files import special_file
 from analyzer.core.errors import InputError
 from analyzer.core.events import ClockSetBack, Event, Problem
-from analyzer.core.file_names import text_of_path
 from analyzer.core.frame_ids import frame_id
+from analyzer.core.printable_text import text_of_path
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.packet.segment import Segment, SegmentBatch

@@ -23,8 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.auth.handshake_type import Handshake
-from analyzer.auth.security_context_type import SearchBudget, Sender, Unprotected
+from analyzer.auth.security_types import Handshake, SearchBudget, Sender, Unprotected
 from analyzer.core.absence import Missing
 from analyzer.core.byte_log import Log
 from analyzer.core.errors import DecodeError, MalformedError
@@ -35,7 +34,7 @@ from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.calls.pdus import Plain
 from analyzer.results.connection import Bound, Channel, FeaturesOffered, Pdu
 from analyzer.results.security import AuthLevel, Decryption, RefusedBy
-from analyzer.transport.channel.channel_events import ChannelBatch, ChannelGap
+from analyzer.transport.channel.channels import ChannelBatch, ChannelGap
 from analyzer.transport.rpc.call_pairing import CallPairing, FragmentPart, PendingCall, Presentation, SideState
 from analyzer.transport.rpc.client_marks_in_rpc import MarkNotes
 from analyzer.transport.rpc.exchange import ExchangeMaker, Selection, numbers
@@ -54,14 +53,15 @@ from analyzer.transport.rpc.pdu import (
     SecTrailer,
     Syntax,
     find_sec_trailer,
+    is_feature_negotiation,
     parse_bind,
     parse_bind_ack,
     parse_bind_nak,
     parse_call_head,
+    syntax_name,
 )
 from analyzer.transport.rpc.pdu_framing import CutPdu, Framer, LostPdus, RawPdu
 from analyzer.transport.rpc.security_table import Security, SecurityTable
-from analyzer.transport.rpc.transfer_syntaxes import is_feature_negotiation, syntax_name
 
 _MAX_OFFERS = 16
 # Memory of an association without calls, and of what it may have besides, as measured.

@@ -13,7 +13,7 @@ from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import Channel, ClientMarks
-from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap
+from analyzer.transport.channel.channels import ChannelBatch, ChannelClosed, ChannelGap
 from analyzer.transport.rpc.pdu import (
     HEADER_LEN,
     Bind,
@@ -22,11 +22,12 @@ from analyzer.transport.rpc.pdu import (
     Ptype,
     SecTrailer,
     find_sec_trailer,
+    is_feature_negotiation,
     parse_bind,
     parse_call_head,
+    syntax_name,
 )
 from analyzer.transport.rpc.pdu_framing import Framer, RawPdu
-from analyzer.transport.rpc.transfer_syntaxes import is_feature_negotiation, syntax_name
 
 _MOST_CONTEXTS, _MOST_FRAMES = 8, 8
 # Two requests show how a client counts, three in which order it calls.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analyzer.core.win32_errors import win32_name, win32_numbers
+from analyzer.core.error_code_names import win32_name, win32_numbers
 
 _FAULTS = {
     0x1C000001: "nca_s_fault_int_div_by_zero",

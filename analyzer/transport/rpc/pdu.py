@@ -1,4 +1,7 @@
-"""Parses connection-oriented DCERPC PDUs into header and body fields (C706 chapter 12; [MS-RPCE] 2.2.2)."""
+"""Parses connection-oriented DCERPC PDUs into header and body fields (C706 chapter 12; [MS-RPCE] 2.2.2).
+
+It names transfer syntaxes by UUID (C706 appendix I; [MS-RPCE] 2.2.4.12, 2.2.5, 3.3.1.5.3).
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,9 @@ from msgspec import Struct
 
 from analyzer.core.byte_cursor import ByteOrder, Cursor
 from analyzer.core.errors import MalformedError, TruncatedError
+
+# ------------------------------------------------------------------------------------------------------------------ pdu
+
 
 HEADER_LEN = 16
 SEC_TRAILER_LEN = 8
@@ -275,3 +281,23 @@ def parse_call_head(header: PduHeader, data: bytes, at: int = 0, stop: int | Non
     status = cur.u32("status")
     # Four reserved bytes align the stub; some servers leave them out where no stub follows.
     return CallHead(hint, context_id, min(FAULT_LEN, length), status=status)
+
+
+# ---------------------------------------------------------------------------------------------------- transfer syntaxes
+
+
+NDR = "8a885d04-1ceb-11c9-9fe8-08002b104860"
+NDR64 = "71710533-beba-4937-8319-b5dbef9ccc36"
+_FEATURES_PREFIX = "6cb71c2c-9812-4540-"
+
+_NAMES = {NDR: "ndr", NDR64: "ndr64"}
+
+
+def is_feature_negotiation(uuid: str) -> bool:
+    """Whether a transfer syntax UUID is a set of bind-time features instead. Its last 8 bytes are a bit mask."""
+    return uuid.startswith(_FEATURES_PREFIX)
+
+
+def syntax_name(uuid: str) -> str:
+    """Returns the name of a transfer syntax: `ndr`, `ndr64`, or the UUID itself."""
+    return _NAMES.get(uuid, uuid)

@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from analyzer.core.errors import DecodeError
 from analyzer.core.traced_bytes import EMPTY, TracedBuffer, TracedBytes
-from analyzer.transport.channel.channel_events import ChannelBatch, ChannelGap, SmbInfo
+from analyzer.transport.channel.channels import ChannelBatch, ChannelGap, SmbInfo
 from analyzer.transport.rpc.pdu import HEADER_LEN, PduHeader, looks_like_header, read_header
 
 # A loss may span thousands of frames; a report is served by the first of them.

@@ -7,16 +7,14 @@ from itertools import count
 from typing import ClassVar
 
 from analyzer.auth import token_handshake
-from analyzer.auth.handshake_type import Handshake
 from analyzer.auth.keyring import Keyring
-from analyzer.auth.security_context_type import SearchBudget
+from analyzer.auth.security_types import Handshake, SearchBudget
 from analyzer.core.byte_log import Log
 from analyzer.core.events import CaptureEnds, ClockSetBack, Event, Problem
-from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.core.memory_budget import MemoryBudget
+from analyzer.core.limits import DEFAULTS, Limits, MemoryBudget
 from analyzer.core.times import earliest
 from analyzer.results.connection import Channel
-from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap
+from analyzer.transport.channel.channels import ChannelBatch, ChannelClosed, ChannelGap
 from analyzer.transport.rpc.association import Association
 from analyzer.transport.rpc.exchange import OpenCall, Selection
 

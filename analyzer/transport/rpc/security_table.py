@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from analyzer.auth.handshake_type import Handshake
-from analyzer.auth.security_context_type import SearchBudget, SecurityContext, Sender, Unprotected
+from analyzer.auth.security_types import Handshake, SearchBudget, SecurityContext, Sender, Unprotected
 from analyzer.auth.token_handshake import is_first_token
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import number_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from analyzer.core.events import Event
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import Channel
-from analyzer.transport.channel.channel_events import ChannelBatch, SmbInfo
+from analyzer.transport.channel.channels import ChannelBatch, SmbInfo
 
 # A little more than a request and a response header take between the data of two responses.
 _NEIGHBOURING = 512

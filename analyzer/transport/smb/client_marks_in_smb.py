@@ -10,8 +10,7 @@ from collections.abc import Iterator
 
 from analyzer.core.byte_cursor import Cursor
 from analyzer.core.errors import DecodeError
-from analyzer.core.guid import guid_text
-from analyzer.core.printable_text import printable
+from analyzer.core.printable_text import guid_text, printable
 from analyzer.transport.smb.smb2_header import HEADER_LEN
 
 _DIALECT_311 = 0x0311

@@ -27,7 +27,7 @@ from msgspec import Struct
 from analyzer.core.byte_cursor import Cursor
 from analyzer.core.byte_origins import Source
 from analyzer.core.events import Event
-from analyzer.transport.channel.channel_events import ChannelClosed
+from analyzer.transport.channel.channels import ChannelClosed
 from analyzer.transport.smb.smb_framing import Message
 
 if TYPE_CHECKING:

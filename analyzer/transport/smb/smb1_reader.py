@@ -14,7 +14,7 @@ from msgspec import Struct
 from analyzer.core.errors import MalformedError, TruncatedError
 from analyzer.core.events import Problem
 from analyzer.results.security import Identity
-from analyzer.transport.channel.channel_events import ChannelGap, SmbInfo
+from analyzer.transport.channel.channels import ChannelGap, SmbInfo
 from analyzer.transport.smb.channel_emitter import Emitter
 from analyzer.transport.smb.smb1_message import (
     FLAG2_SIGNED,

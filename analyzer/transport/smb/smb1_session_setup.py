@@ -9,9 +9,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.auth.client_marks_in_tokens import token_marks
-from analyzer.auth.handshake_type import Handshake
+from analyzer.auth.security_types import Handshake
 from analyzer.auth.token_handshake import is_first_token
-from analyzer.core.guid import guid_text
+from analyzer.core.printable_text import guid_text
 from analyzer.results.security import Granted, Identity
 from analyzer.transport.smb.channel_emitter import Emitter
 from analyzer.transport.smb.client_marks_in_smb import smb1_negotiate_marks, smb1_setup_marks

@@ -23,7 +23,7 @@ from analyzer.core.byte_cursor import Cursor
 from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.core.events import Problem
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.transport.channel.channel_events import SmbInfo
+from analyzer.transport.channel.channels import SmbInfo
 from analyzer.transport.smb.channel_emitter import Emitter
 from analyzer.transport.smb.durable_opens import (
     SentAlready,

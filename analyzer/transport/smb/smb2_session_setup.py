@@ -8,11 +8,11 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from analyzer.auth.client_marks_in_tokens import token_marks
-from analyzer.auth.handshake_type import Handshake
+from analyzer.auth.security_types import Handshake
 from analyzer.auth.token_handshake import is_first_token
 from analyzer.core.byte_cursor import Cursor
 from analyzer.core.events import Problem
-from analyzer.core.guid import guid_text
+from analyzer.core.printable_text import guid_text
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.security import Granted
 from analyzer.transport.smb.channel_emitter import Emitter

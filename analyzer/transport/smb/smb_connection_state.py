@@ -7,9 +7,9 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from analyzer.auth.handshake_type import Handshake
 from analyzer.auth.kdc_replies import Tickets
 from analyzer.auth.keyring import Keyring
+from analyzer.auth.security_types import Handshake
 from analyzer.auth.token_handshake import begin
 from analyzer.core.events import Problem, ProblemKind
 from analyzer.core.limits import DEFAULTS, Limits

@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from analyzer.core.events import Event, Problem
 from analyzer.core.traced_bytes import EMPTY, TracedBuffer, TracedBytes
-from analyzer.transport.channel.channel_events import Span
+from analyzer.transport.channel.channels import Span
 from analyzer.transport.tcp.protocol_recognition import (
     HEADER_SPAN,
     KEEPALIVE,

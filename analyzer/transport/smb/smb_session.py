@@ -28,14 +28,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from analyzer.auth.handshake_type import Handshake
+from analyzer.auth.security_types import Handshake
 from analyzer.core.byte_origins import FrameTable, Source
-from analyzer.core.ntstatus import nt_status_name
+from analyzer.core.error_code_names import nt_status_name
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import Channel, LateLogon, Logon, SmbSession
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Decryption, Granted, Identity
-from analyzer.transport.channel.channel_events import ChannelClosed, ChannelGap, SmbInfo
+from analyzer.transport.channel.channels import ChannelClosed, ChannelGap, SmbInfo
 from analyzer.transport.smb.channel_emitter import Emitter
 from analyzer.transport.smb.smb3_crypto import CIPHERS, SIGNINGS, SessionKeys
 from analyzer.transport.smb.smb_framing import Hole, LostMessages, Message

@@ -22,8 +22,7 @@ from itertools import islice
 from typing import ClassVar
 
 from analyzer.core.events import Event, Problem
-from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.core.memory_budget import MemoryBudget
+from analyzer.core.limits import DEFAULTS, Limits, MemoryBudget
 from analyzer.core.tcpip_encoding import ACK, FIN, RST, SYN
 from analyzer.core.times import earliest
 from analyzer.results.records.record_types import Endpoint

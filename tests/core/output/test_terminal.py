@@ -1,4 +1,4 @@
-"""What a terminal is shown, in this process: colours, the pager, the line that says how far reading has come."""
+"""What a terminal is shown, in this process: colours, the terminal, the line that says how far reading has come."""
 
 from __future__ import annotations
 
@@ -20,11 +20,19 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from analyzer.core.errors import InputError
-from analyzer.core.output import gate, pager, progress
+from analyzer.core.output import gate, terminal
 from analyzer.core.output.gate import Destination, StreamClosedError
-from analyzer.core.output.pager import _PagerClosedError, _PagerInput, paged, pager_command
-from analyzer.core.output.progress import progress_words, watching
-from analyzer.core.output.terminal import _paging, status_line, write_markup
+from analyzer.core.output.terminal import (
+    _PagerClosedError,
+    _PagerInput,
+    _paging,
+    paged,
+    pager_command,
+    progress_words,
+    status_line,
+    watching,
+    write_markup,
+)
 from analyzer.screens.views.text_report import safe
 
 LINES = ["[bold]12[/bold] of 'x' :smile: https://a.b", "\u00e9 \u2026 " + "long " * 60]
@@ -49,7 +57,7 @@ class Screen(io.TextIOWrapper):
 
 
 @pytest.fixture(autouse=True)
-def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def of_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "PAGER", "PCQ_PAGER", "LESS", "LV", "LINES"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm")
@@ -232,8 +240,8 @@ def test_progress_counts_the_bytes_of_all_files(
         asked.append((text, notebook))
         yield said.append
 
-    monkeypatch.setattr(progress, "status_line", line)
-    monkeypatch.setattr(progress, "monotonic", lambda: next(now))
+    monkeypatch.setattr(terminal, "status_line", line)
+    monkeypatch.setattr(terminal, "monotonic", lambda: next(now))
     (tmp_path / "a").write_bytes(bytes(1_500_000))
     (tmp_path / "b").write_bytes(bytes(500_000))
     sources = [tmp_path / "a", str(tmp_path / "b"), tmp_path / "none", io.BytesIO(b"xxx")]
@@ -254,7 +262,7 @@ def test_there_is_no_progress_where_nobody_watches(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_pager_is_the_one_of_the_first_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pager.shutil, "which", lambda name, path: f"{path}/{name}" if name != "missing" else None)
+    monkeypatch.setattr(terminal.shutil, "which", lambda name, path: f"{path}/{name}" if name != "missing" else None)
     assert pager_command({}) == ["less"]
     assert pager_command({"PAGER": "more -d"}) == ["more", "-d"]
     assert pager_command({"PAGER": "more", "PCQ_PAGER": "most"}) == ["most"]

@@ -24,11 +24,13 @@ from analyzer.interfaces.buffers import (
 )
 from analyzer.interfaces.buffers.buffer_trees import plain_decode, plan_for
 from analyzer.interfaces.buffers.known_layouts import SameLayout
-from analyzer.interfaces.buffers.winperf_layout import WinperfParts, WinperfReader, read_winperf
-from analyzer.interfaces.buffers.winperf_object_values import (
+from analyzer.interfaces.buffers.winperf_layout import (
     PERF_METADATA_MULTIPLE_INSTANCES,
     PERF_METADATA_NO_INSTANCES,
     PERF_NO_INSTANCES,
+    WinperfParts,
+    WinperfReader,
+    read_winperf,
 )
 from tests.build.buffers import Counter, Instance, Order, PerfObject, wide, winperf
 from tests.interfaces.buffers.strategies import objects

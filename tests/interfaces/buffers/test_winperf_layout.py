@@ -18,8 +18,8 @@ from analyzer.interfaces.buffers.winperf_layout import (
     WinperfReader,
     mixed_object,
     read_winperf,
+    winperf_tree,
 )
-from analyzer.interfaces.buffers.winperf_trees import winperf_tree
 from tests.build.buffers import Counter, Instance, PerfObject, winperf
 from tests.interfaces.buffers.strategies import damaged, objects
 from tests.interfaces.buffers.test_perf_data_layout import assert_ready

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from analyzer.interfaces.call_contents.buffer_growth import growth_marks
-from analyzer.interfaces.call_contents.client_programs import client_programs, learnt, recognized
+from analyzer.interfaces.call_contents.client_programs import client_programs, growth_marks, learnt, recognized
 from analyzer.results.analysis import Analysis
 from analyzer.results.methods.winreg import ERROR_MORE_DATA
 from analyzer.results.records.record_types import Endpoint

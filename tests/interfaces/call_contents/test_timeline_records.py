@@ -19,18 +19,19 @@ from analyzer.core.output.json import Pieces
 from analyzer.interfaces.buffers import find_damage
 from analyzer.interfaces.call_contents import call_records, damaged_buffers
 from analyzer.interfaces.call_contents.call_field_maps import buffer_fields, status_name, stub_fields
-from analyzer.interfaces.call_contents.call_records import CallRecords, call_record
-from analyzer.interfaces.call_contents.client_programs import client_programs
-from analyzer.interfaces.call_contents.damaged_buffers import Damages, buffer_damage, decoded_buffer
-from analyzer.interfaces.call_contents.session_records import logon_record, session_record
-from analyzer.interfaces.call_contents.timeline_records import (
+from analyzer.interfaces.call_contents.call_records import (
+    CallRecords,
     all_problems,
     call_problems,
+    call_record,
     place_extents,
     shown_problems,
     summary_record,
     timeline_records,
 )
+from analyzer.interfaces.call_contents.client_programs import client_programs
+from analyzer.interfaces.call_contents.damaged_buffers import Damages, buffer_damage, decoded_buffer
+from analyzer.interfaces.call_contents.session_records import logon_record, session_record
 from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis, Part
 from analyzer.results.calls.call import Call, CallRecord, RegistryFacts, Side, SideName

@@ -22,7 +22,7 @@ from analyzer.results.records.record_types import Endpoint
 from analyzer.results.reported_names.counterset_catalog import Catalog
 from analyzer.results.reported_names.saved_metadata import Metadata, ServerMetadata
 from analyzer.results.security import AuthLevel
-from analyzer.transport.channel.channel_events import SmbInfo
+from analyzer.transport.channel.channels import SmbInfo
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.calls import Calls, analysis_of
 from tests.interfaces.resolution.test_order import WHO, session

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.interfaces.call_contents.call_records import call_record
+from analyzer.interfaces.call_contents.call_records import call_problems, call_record
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
-from analyzer.interfaces.call_contents.timeline_records import call_problems
 from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter

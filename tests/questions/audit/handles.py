@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analyzer.core.events import Event
 from analyzer.results.connection import Bound, Channel
-from analyzer.transport.channel.channel_events import ChannelClosed
+from analyzer.transport.channel.channels import ChannelClosed
 from tests.build.rpc import CHANNEL, NDR, PCQ
 
 

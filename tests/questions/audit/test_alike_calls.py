@@ -11,9 +11,9 @@ from msgspec import json
 from msgspec.structs import replace
 
 from analyzer.core.events import Event
-from analyzer.questions.audit.alike_calls import likeness_of
 from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
+from analyzer.questions.audit.rule_plans import likeness_of
 from analyzer.questions.audit.rule_registry import Level, Look, Reads, Rule
 from analyzer.questions.audit.rule_verdicts import Outcome, Severity, passed
 from analyzer.results.analysis import Analysis, Part

@@ -13,14 +13,34 @@ from msgspec.structs import replace
 from analyzer.core.absence import Missing
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.questions.audit import rule_plans as module
-from analyzer.questions.audit.accepted_findings import Accepted
-from analyzer.questions.audit.alike_calls import _AUTH_LENGTH, _BODY, _CALL_ID, _FIXED, _MOST_BYTES, _SEC_TRAILER, _pdu
 from analyzer.questions.audit.audit_engine import Audit, select
-from analyzer.questions.audit.buffer_checks import has_instances, identifiers_of, judgements, status_violation
+from analyzer.questions.audit.buffer_checks import (
+    has_instances,
+    identifiers_of,
+    judgements,
+    status_violation,
+    string_offsets,
+    text_flaw,
+)
 from analyzer.questions.audit.call_evidence import _MOST_SHARED, CallEvidence, CallIndex, Evidence, SideEvidence, _find
+from analyzer.questions.audit.findings import Accepted
 from analyzer.questions.audit.identifier_lists import read_identifiers
-from analyzer.questions.audit.registration_answers import string_offsets, text_flaw
-from analyzer.questions.audit.rule_plans import _MOST_PLANS, Plan, Plans, _apart, _is_read, _why_unreadable, about
+from analyzer.questions.audit.rule_plans import (
+    _AUTH_LENGTH,
+    _BODY,
+    _CALL_ID,
+    _FIXED,
+    _LONGEST_STUB,
+    _MOST_PLANS,
+    _SEC_TRAILER,
+    Plan,
+    Plans,
+    _apart,
+    _is_read,
+    _pdu,
+    _why_unreadable,
+    about,
+)
 from analyzer.questions.audit.rule_registry import Reads, every_rule
 from analyzer.questions.audit.rule_verdicts import Confidence, Outcome, failed, inconclusive, passed, warned
 from analyzer.questions.audit.rules.identifiers import _chain
@@ -440,7 +460,7 @@ def test_calls_are_found_by_method() -> None:
 
 def test_of_a_pdu_all_but_call_id_and_body_makes_it_alike():
     """[MS-RPCE] 2.2.2.1, C706 12.6.3.1: auth_length at 10, call id at 12, 16 bytes of header; sec_trailer of 8 before the token."""
-    assert (_AUTH_LENGTH, _CALL_ID, _BODY, _FIXED, _SEC_TRAILER, _MOST_BYTES) == (10, 12, 16, 24, 8, 4096)
+    assert (_AUTH_LENGTH, _CALL_ID, _BODY, _FIXED, _SEC_TRAILER, _LONGEST_STUB) == (10, 12, 16, 24, 8, 4096)
     for order, mark in (("<", 0x10), (">", 0)):
         head = bytes([5, 0, 0, 3, mark, 0, 0, 0]) + pack(f"{order}HH", 60, 4) + b"call"
         data = b"before" + head + b"hintopnm" + b"body" * 5 + b"trailer!" + b"sign"

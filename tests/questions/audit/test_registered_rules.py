@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.questions.audit import counter_types as types
+from analyzer.questions.audit import values_with_counters as types
 from analyzer.questions.audit.requirement_catalog import catalogue
 from analyzer.questions.audit.rule_registry import Rule, every_rule
 from analyzer.questions.series.formulas import TYPES

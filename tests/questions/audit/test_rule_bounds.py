@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from msgspec.structs import replace
 
-from analyzer.questions.audit.alike_calls import likeness_of
+from analyzer.questions.audit.audit_engine import RootCauses
+from analyzer.questions.audit.buffer_checks import string_offsets
 from analyzer.questions.audit.call_evidence import Evidence
 from analyzer.questions.audit.data_answers import Block as DataBlock
 from analyzer.questions.audit.identifier_lists import IdentifierBlock, chained
-from analyzer.questions.audit.registration_answers import string_offsets
-from analyzer.questions.audit.root_causes import RootCauses
+from analyzer.questions.audit.rule_plans import likeness_of
 from analyzer.questions.audit.rule_verdicts import Judgement, Outcome
 from analyzer.questions.audit.rules import clocks, counter_values, handles, registrations, stubs
 from analyzer.questions.audit.rules.alignment_and_byte_order import _FITS, _misplaced

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analyzer.questions.audit import counter_types, identifier_lists
+from analyzer.questions.audit import identifier_lists, values_with_counters
 from analyzer.questions.audit.rules import (
     binds,
     counter_values,
@@ -123,19 +123,19 @@ def test_filetimes_begin_in_1601() -> None:
         (counter_values._SAMPLE_BASE, 1073939457),
         (
             (
-                *(counter_types._SAMPLE_BASE, counter_types._AVERAGE_BASE),
-                *(counter_types._RAW_BASE, counter_types._LARGE_RAW_BASE),
+                *(values_with_counters._SAMPLE_BASE, values_with_counters._AVERAGE_BASE),
+                *(values_with_counters._RAW_BASE, values_with_counters._LARGE_RAW_BASE),
             ),
             (1073939457, 1073939458, 1073939459, 1073939712),
         ),
         # PERF_COUNTER_RAWCOUNT and its large form; PERF_COUNTER_DELTA and its large form.
-        ((counter_types.RAWCOUNT, counter_types.LARGE_RAWCOUNT), (65536, 65792)),
-        (counter_types.DELTAS, {4195328, 4195584}),
+        ((values_with_counters.RAWCOUNT, values_with_counters.LARGE_RAWCOUNT), (65536, 65792)),
+        (values_with_counters.DELTAS, {4195328, 4195584}),
         # PERF_PRECISION_OBJECT_TIMER; with it PERF_COUNTER_OBJ_TIME_QUEUELEN_TYPE, PERF_OBJ_TIME_TIMER, PERF_ELAPSED_TIME.
-        (counter_types.PRECISION_OBJECT_TIMER, 543622400),
-        (counter_types.OWN_CLOCK, {6620416, 543229184, 543622400, 807666944}),
+        (values_with_counters.PRECISION_OBJECT_TIMER, 543622400),
+        (values_with_counters.OWN_CLOCK, {6620416, 543229184, 543622400, 807666944}),
         # PERF_COUNTER_MULTI_TIMER, PERF_100NSEC_MULTI_TIMER and their inverses.
-        (counter_types.MULTI, {574686464, 575735040, 591463680, 592512256}),
+        (values_with_counters.MULTI, {574686464, 575735040, 591463680, 592512256}),
         # PERF_COUNTER_TEXT.
         ((counter_values._TEXT, counter_values._OBJECT_QUEUE), (2816, 6620416)),
     ],

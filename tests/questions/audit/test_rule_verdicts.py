@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 
 from analyzer.core.errors import InputError
-from analyzer.questions.audit.accepted_findings import Accepted
 from analyzer.questions.audit.audit_engine import Audit, Profile, select
 from analyzer.questions.audit.call_evidence import CallEvidence
-from analyzer.questions.audit.findings import _MOST_REASONS, Coverage, actor_of
+from analyzer.questions.audit.findings import _MOST_REASONS, Accepted, Coverage, actor_of
 from analyzer.questions.audit.requirement_catalog import catalogue
 from analyzer.questions.audit.rule_registry import Level, Look, Reads, Rule, every_rule
 from analyzer.questions.audit.rule_verdicts import Actor, Deviation, Judgement, Outcome, Severity, inconclusive, passed

@@ -3,8 +3,7 @@
 import pytest
 
 from analyzer.questions.audit.buffer_checks import NO_REGISTRATION
-from analyzer.questions.audit.counter_types import LISTED
-from analyzer.questions.audit.values_with_counters import NO_HANDLE
+from analyzer.questions.audit.values_with_counters import LISTED, NO_HANDLE
 from tests.build.buffers import Block, identifier, perf_data, string_table
 from tests.build.calls import COUNTERSET, Calls, sealed
 from tests.questions.audit.conversation import ALL, u4, u8

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.questions.films import film as film_module
-from analyzer.questions.films.film import NOT_ASKED, Film, Films, moments, read_block
+from analyzer.questions.films.film import NOT_ASKED, Film, Films, moments, numbers_of, read_block, varints
 from analyzer.questions.films.film_maker import films_of
-from analyzer.questions.films.varints import numbers_of, varints
 from analyzer.questions.series.reading_batches import readings
 from analyzer.results.analysis import Analysis
 from tests.build.buffers import Block, Instance, PerfObject, name_table, wide

@@ -34,8 +34,7 @@ from analyzer.questions.filters.filterable_fields import (
     counter_fields,
     sample_fields,
 )
-from analyzer.questions.filters.grammar import parse
-from analyzer.questions.filters.syntax_tree import (
+from analyzer.questions.filters.grammar import (
     And,
     Compare,
     Exists,
@@ -49,6 +48,7 @@ from analyzer.questions.filters.syntax_tree import (
     Text,
     Word,
     Xor,
+    parse,
 )
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import CallRecord

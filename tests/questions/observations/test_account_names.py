@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from impacket.dcerpc.v5 import lsat, samr
 
-from analyzer.questions.observations.account_names import LSARPC, SAMR
+from analyzer.questions.observations.admin_observations import LSARPC, SAMR
 from analyzer.questions.observations.observation_making import Scene
 from analyzer.questions.observations.observations import observations
 from analyzer.results.records.observation import Observation

@@ -10,14 +10,16 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
-from analyzer.questions.statistics import handle_records as handle_records_module
+from analyzer.questions.statistics import handle_lifetimes as handle_records_module
 from analyzer.questions.statistics.handle_lifetimes import (
+    MAX_POSITIONS,
     HandleEvents,
     HandleLifetime,
     handle_lifetimes,
+    handle_record,
+    handle_records,
     shown_lifetimes,
 )
-from analyzer.questions.statistics.handle_records import MAX_POSITIONS, handle_record, handle_records
 from analyzer.results.analysis import Part
 from analyzer.results.connection import Bound
 from analyzer.results.records.handle import CounterFacts, Holding

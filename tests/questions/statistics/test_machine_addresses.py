@@ -9,15 +9,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from analyzer.questions.statistics import machine_addresses
-from analyzer.questions.statistics.decryption_counts import Decrypted, decrypted_by_account
-from analyzer.questions.statistics.hosts import host_records
-from analyzer.questions.statistics.machine_addresses import Marks, contradiction
+from analyzer.questions.statistics import hosts
+from analyzer.questions.statistics.hosts import Marks, contradiction, host_records
 from analyzer.results.analysis import Analysis, Part
 from analyzer.results.connection import FlowLink, SmbSession
 from analyzer.results.records.capture_records import HostRecord
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import AuthLevel, Decryption, Identity
+from analyzer.screens.viewmodel.unread import Decrypted, decrypted_by_account
 from tests.build.calls import Calls, analysis_of, logon_of, smb_session
 from tests.questions.statistics.test_summary import as_user
 from tests.written import is_as_written, told
@@ -137,12 +136,12 @@ def test_a_machine_is_known_again_however_many_were_at_its_address_meanwhile(mon
         asked += 1
         return contradiction(one, other)
 
-    monkeypatch.setattr(machine_addresses, "contradiction", counted)
+    monkeypatch.setattr(hosts, "contradiction", counted)
     count = 400
     seen = [session(at, identity=Identity(workstation=f"PC{at % count}")) for at in range(2 * count)]
-    hosts = at("10.0.0.2", *seen)
-    assert [[mark.value for mark in host.marks] for host in hosts] == [[f"PC{n}"] for n in range(count)]
-    assert all(len(host.marks[0].frames) == 2 for host in hosts)
+    found = at("10.0.0.2", *seen)
+    assert [[mark.value for mark in host.marks] for host in found] == [[f"PC{n}"] for n in range(count)]
+    assert all(len(host.marks[0].frames) == 2 for host in found)
     assert asked < 100 * len(seen)
 
 

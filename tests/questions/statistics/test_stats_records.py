@@ -16,12 +16,12 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event
 from analyzer.questions.observations.triage_records import triage
-from analyzer.questions.statistics.handle_records import handle_records
+from analyzer.questions.statistics.handle_lifetimes import handle_records
 from analyzer.questions.statistics.hosts import host_records
-from analyzer.questions.statistics.stats_records import stats_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.records.statistics import Who
+from analyzer.screens.views.stats import stats_records
 from tests.build.buffers import (
     Block,
     Counter,

@@ -28,8 +28,17 @@ if find_spec("textual") is not None:
 
     from analyzer.screens.browse import app as module
     from analyzer.screens.browse.app import MAX_READINGS, Browser, FieldSuggester, FilterInput
-    from analyzer.screens.browse.line_pane import _WIDTH, Lines
-    from analyzer.screens.browse.panes import _FEW, BYTES_IN_LINE, Bytes, CallList, FindingList, SeriesList, Tree
+    from analyzer.screens.browse.panes import (
+        _FEW,
+        _WIDTH,
+        BYTES_IN_LINE,
+        Bytes,
+        CallList,
+        FindingList,
+        Lines,
+        SeriesList,
+        Tree,
+    )
 
 pytestmark = pytest.mark.needs("textual")
 TABLES = Tables()

@@ -27,8 +27,7 @@ if find_spec("textual") is not None:
     from analyzer.screens.browse import app as module
     from analyzer.screens.browse.app import Browser, FieldSuggester
     from analyzer.screens.browse.host_pane import CounterList, RowList, TableList
-    from analyzer.screens.browse.line_pane import Lines
-    from analyzer.screens.browse.panes import Bytes, CallList, FindingList, LayerTabs, SeriesList, Tree
+    from analyzer.screens.browse.panes import Bytes, CallList, FindingList, LayerTabs, Lines, SeriesList, Tree
 
 pytestmark = pytest.mark.needs("textual")
 

@@ -34,7 +34,6 @@ if find_spec("textual") is not None:
     from textual.pilot import Pilot
 
     from analyzer.screens.browse.app import _first
-    from analyzer.screens.browse.line_pane import Lines
     from analyzer.screens.browse.panes import (
         _FEW,
         _SPARK_CELLS,
@@ -42,6 +41,7 @@ if find_spec("textual") is not None:
         CallList,
         FindingList,
         LayerTabs,
+        Lines,
         SeriesList,
         Tree,
         _group_of,

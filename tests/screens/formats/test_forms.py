@@ -23,21 +23,27 @@ from analyzer.questions.audit.audit_engine import Audit, Profile, select
 from analyzer.questions.audit.rule_registry import every_rule
 from analyzer.results.analysis import Analysis
 from analyzer.results.provenance import EvidenceRecord, Input
-from analyzer.screens.formats import report_page, report_page_data
+from analyzer.screens.formats import report_page
 from analyzer.screens.formats.junit import junit_xml
-from analyzer.screens.formats.report_page import page_parts, value_blocks
-from analyzer.screens.formats.report_page_data import detail_blocks, exact, record_blocks, rows_block, series_block
+from analyzer.screens.formats.report_page import (
+    detail_blocks,
+    exact,
+    page_parts,
+    record_blocks,
+    rows_block,
+    series_block,
+    value_blocks,
+)
 from analyzer.screens.formats.sarif import sarif_log
 from analyzer.screens.formats.table_writer import table_of, write_csv
 from analyzer.screens.viewmodel.plotted_series import series_views
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles
-from analyzer.screens.views.hosts import Hosts
 from analyzer.screens.views.processes import Processes
 from analyzer.screens.views.report import Report
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Sessions
+from analyzer.screens.views.sessions import Hosts, Sessions
 from analyzer.screens.views.stats import Stats
 from analyzer.screens.views.timeline import Timeline
 from tests.build.buffers import Block, wide
@@ -216,9 +222,8 @@ def test_a_page_holds_the_layers_of_as_many_calls_as_a_browser_can(
     heads: int, details: int, most: int, most_bytes: int, held: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All 25 calls are listed with their records; buffers are there in blocks of records whose layers are."""
-    for module in (report_page, report_page_data):
-        monkeypatch.setattr(module, "HEADS_IN_BLOCK", heads)
-        monkeypatch.setattr(module, "DETAILS_IN_BLOCK", details)
+    monkeypatch.setattr(report_page, "HEADS_IN_BLOCK", heads)
+    monkeypatch.setattr(report_page, "DETAILS_IN_BLOCK", details)
     monkeypatch.setattr(report_page, "MAX_DETAILS", most)
     monkeypatch.setattr(report_page, "MAX_DETAIL_BYTES", most_bytes)
     found = blocks_of(Report(audit=Audit(broken())))

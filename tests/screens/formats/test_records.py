@@ -8,10 +8,10 @@ import pytest
 
 from analyzer.core.absence import Missing
 from analyzer.core.output.json import dumps
+from analyzer.interfaces.call_contents.call_records import timeline_records
 from analyzer.interfaces.call_contents.client_programs import client_programs
 from analyzer.interfaces.call_contents.sample_records import sample_records
 from analyzer.interfaces.call_contents.session_records import session_record
-from analyzer.interfaces.call_contents.timeline_records import timeline_records
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.results.analysis import Analysis

@@ -11,16 +11,16 @@ import msgspec
 import pytest
 
 from analyzer.core.output.json import dumps
-from analyzer.interfaces.call_contents.timeline_records import timeline_records
+from analyzer.interfaces.call_contents.call_records import timeline_records
 from analyzer.questions.audit.audit_engine import Audit
-from analyzer.questions.statistics.handle_records import handle_records
+from analyzer.questions.statistics.handle_lifetimes import handle_records
 from analyzer.questions.statistics.hosts import host_records
-from analyzer.questions.statistics.stats_records import stats_records
 from analyzer.results.records.record_types import Record
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.show import Show
+from analyzer.screens.views.stats import stats_records
 from tests import truth
 from tests.analyses import analysis_of_file
 from tests.records_document import DOCS, document, documented, record_types, schema_text

@@ -33,9 +33,8 @@ from analyzer.screens.formats.table_writer import kinds_of, table_of
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles
-from analyzer.screens.views.hosts import Hosts
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Sessions
+from analyzer.screens.views.sessions import Hosts, Sessions
 from analyzer.screens.views.show import Show
 from analyzer.screens.views.stats import Stats
 from analyzer.screens.views.timeline import Timeline

@@ -16,11 +16,10 @@ from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
 from analyzer.results.captured_packets import CapturedFrame
 from analyzer.results.records.display_records import CARRIERS, CallView, LayerBytes, Node, Run
-from analyzer.screens.viewmodel.byte_runs import runs_of
 from analyzer.screens.viewmodel.call_layers import NOT_READ, call_view
 from analyzer.screens.viewmodel.call_list import rows
-from analyzer.screens.viewmodel.carrier_layers import frame_tree
-from analyzer.screens.viewmodel.smb_fields import message_tree, sent_tree
+from analyzer.screens.viewmodel.carrier_layers import frame_tree, message_tree, sent_tree
+from analyzer.screens.viewmodel.layer_fields import runs_of
 from tests import truth
 from tests.build import packet, rpc, smb
 from tests.build.buffers import identifier

@@ -13,7 +13,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.results.calls.call import Call
 from analyzer.results.connection import Bound
 from analyzer.results.records.record_types import Endpoint
-from analyzer.screens.viewmodel.nothing_to_read import nothing_decrypted, nothing_found, unread
+from analyzer.screens.viewmodel.unread import nothing_decrypted, nothing_found, unread
 from analyzer.transport.tcp.stream_events import Connection, Recognised
 from tests.build.calls import CHANNEL, Calls, analysis_of, sealed, winreg
 

@@ -10,16 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.core.guid import guid_text
+from analyzer.core.printable_text import guid_text
 from analyzer.interfaces.buffers import StubKind, map_fields
 from analyzer.interfaces.call_contents.call_field_maps import status_name
 from analyzer.results.captured_packets import CapturedFrame
 from analyzer.results.records.display_records import Form, Node
-from analyzer.screens.viewmodel import tree_forms as module
+from analyzer.screens.viewmodel import layer_fields as module
 from analyzer.screens.viewmodel.call_layers import _form, pdu_tree, side_view, sides_of
-from analyzer.screens.viewmodel.carrier_layers import frame_tree
-from analyzer.screens.viewmodel.smb_fields import message_tree, sent_tree
-from analyzer.screens.viewmodel.tree_forms import Forms
+from analyzer.screens.viewmodel.carrier_layers import frame_tree, message_tree, sent_tree
+from analyzer.screens.viewmodel.layer_fields import Forms
 from tests.build.buffers import Counter, Instance, Order, PerfObject, winperf
 from tests.build.machine import Machine
 from tests.page import THREE, analysis_named

@@ -15,8 +15,7 @@ import pytest
 from analyzer.results.captured_packets import CapturedFrame
 from analyzer.results.records.display_records import Node
 from analyzer.screens.viewmodel.call_layers import pdu_tree
-from analyzer.screens.viewmodel.carrier_layers import frame_tree
-from analyzer.screens.viewmodel.smb_fields import message_tree, sent_tree
+from analyzer.screens.viewmodel.carrier_layers import frame_tree, message_tree, sent_tree
 from tests.written import differing, is_as_written
 
 TREES = Path(__file__).with_name("trees")

@@ -14,8 +14,7 @@ from analyzer.questions.audit.requirement_catalog import catalogue
 from analyzer.questions.audit.rule_registry import Rule, every_rule
 from analyzer.questions.audit.rule_verdicts import Confidence, Deviation, Judgement, Outcome, Severity
 from analyzer.questions.audit.violation_places import At
-from analyzer.screens.views.audit import AuditView, MatrixView
-from analyzer.screens.views.audit_text import _SHOWN
+from analyzer.screens.views.audit import _SHOWN, AuditView, MatrixView
 from tests.build.calls import Calls, analysis_of
 from tests.written import is_as_written
 

@@ -17,7 +17,7 @@ from analyzer.results.methods import perflib
 from analyzer.results.methods import winreg as winreg_facts
 from analyzer.results.records.record_types import Endpoint
 from analyzer.screens.views import timeline_text
-from analyzer.screens.views.call_runs import _FEWEST, find_runs
+from analyzer.screens.views.text_report import _FEWEST, find_runs
 from analyzer.screens.views.timeline_text import _MOST_CHARACTERS, _SHOWN_PAIRS, Legend, _short
 from tests.build.buffers import identifier, perf_data, winperf
 from tests.build.calls import COUNTERSET, Calls, analysis_of, winreg

@@ -26,8 +26,8 @@ from analyzer.core.frame_ids import frame_id
 from analyzer.core.output.json import dumps
 from analyzer.pipeline.packet_rereading import packets_of
 from analyzer.pipeline.run import analyze
-from analyzer.questions.audit.accepted_findings import Accepted
 from analyzer.questions.audit.audit_engine import Audit, Profile, select
+from analyzer.questions.audit.findings import Accepted
 from analyzer.questions.audit.rule_registry import every_rule
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.results.analysis import Analysis
@@ -38,14 +38,12 @@ from analyzer.results.security import Decryption, Identity
 from analyzer.screens.views.audit import AuditView, MatrixView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.decode import Decode
+from analyzer.screens.views.docs import RuleList
 from analyzer.screens.views.exported_entries import entries
 from analyzer.screens.views.handles import Handles
-from analyzer.screens.views.hosts import Hosts
-from analyzer.screens.views.rule_pages import RuleList
 from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.sessions import Sessions
-from analyzer.screens.views.show import Show
-from analyzer.screens.views.show_place import ShowPlace
+from analyzer.screens.views.sessions import Hosts, Sessions
+from analyzer.screens.views.show import Show, ShowPlace
 from analyzer.screens.views.stats import Stats
 from analyzer.screens.views.streamed_timeline import StreamedTimeline
 from analyzer.screens.views.timeline import Timeline

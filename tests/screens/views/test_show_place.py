@@ -10,7 +10,7 @@ from rich.text import Text
 from analyzer.core.errors import InputError
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.questions.audit.call_evidence import Place
-from analyzer.screens.views.show_place import _AROUND, _ROW, ShowPlace, _dump
+from analyzer.screens.views.show import _AROUND, _ROW, ShowPlace, _dump
 from tests.build.calls import Calls, analysis_of
 from tests.written import differing, is_as_written
 

@@ -18,13 +18,13 @@ from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.security import Decryption, Identity
-from analyzer.screens.views.call_runs import CallRun
-from analyzer.screens.views.hosts import Hosts
 from analyzer.screens.views.samples import Samples
+from analyzer.screens.views.sessions import Hosts
 from analyzer.screens.views.text_report import (
     _FRAMES_SHOWN,
     _HEADER_LINES,
     _SHOWN_PROBLEMS,
+    CallRun,
     _coloured,
     _more,
     _seconds,

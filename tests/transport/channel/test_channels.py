@@ -7,8 +7,7 @@ import pytest
 from analyzer.core.events import Event
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.records.record_types import Endpoint
-from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap
-from analyzer.transport.channel.channels import Channels, TcpChannels
+from analyzer.transport.channel.channels import ChannelBatch, ChannelClosed, ChannelGap, Channels, TcpChannels
 from analyzer.transport.tcp.stream_events import Connection, Gap, Recognised, StreamBatch, StreamClosed
 
 CLIENT, SERVER = Endpoint("192.0.2.1", 50000), Endpoint("192.0.2.2", 49664)

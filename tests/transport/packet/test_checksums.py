@@ -15,8 +15,8 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
 from analyzer.core.events import Problem
-from analyzer.transport.packet.checksums import word_sums
 from analyzer.transport.packet.segment import Segment
+from analyzer.transport.packet.segment_columns import word_sums
 from tests.build.packet import block, dissect
 
 SMB = b"\0\0\0\x08\xfeSMBdata"

@@ -26,7 +26,7 @@ from analyzer.transport.packet.ip_fragments import (
     REMEMBERED,
 )
 from analyzer.transport.packet.segment import SegmentBatch
-from analyzer.transport.packet.segment_batches import BATCH_BYTES_BITS
+from analyzer.transport.packet.segment_runs import BATCH_BYTES_BITS
 from analyzer.transport.packet.tunnels import _MOST_GTP_EXTENSIONS, HEADER_LEN, Views
 from analyzer.transport.packet.waiting_segments import FIRST_BYTES, may_be_ours
 from tests.build.packet import block, ethernet, extension, gtp_u, ipv4, ipv6, smb2, tcp

@@ -12,7 +12,6 @@ from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.tcpip_encoding import ACK, FIN, PSH, RST, SYN
 from analyzer.transport.packet.common_frame_shapes import sort_out
 from analyzer.transport.packet.segment import FARTHEST_AHEAD
-from analyzer.transport.packet.segment_batches import find_batches
 from analyzer.transport.packet.segment_columns import SegmentColumns, columns_of
 from analyzer.transport.packet.segment_reordering import (
     _MOST_BYTES,
@@ -25,7 +24,7 @@ from analyzer.transport.packet.segment_reordering import (
     most_waiting,
     waiting_order,
 )
-from analyzer.transport.packet.segment_runs import RUN_BYTES_BITS, Runs, find_runs
+from analyzer.transport.packet.segment_runs import RUN_BYTES_BITS, Runs, find_batches, find_runs
 from analyzer.transport.packet.tunnels import Views
 from analyzer.transport.tcp.tcp_states import TcpTimeouts
 from tests.build.packet import CLIENT, CLIENT6, SERVER, SERVER6, T0, block, ethernet, ipv4, ipv6, smb2, tcp

@@ -20,7 +20,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import Pdu
-from analyzer.transport.channel.channel_events import ChannelBatch
+from analyzer.transport.channel.channels import ChannelBatch
 from analyzer.transport.rpc.rpc_layer import RpcLayer
 from analyzer.transport.tcp.reassembler import Reassembler
 from analyzer.transport.tcp.stream_events import Gap, StreamBatch

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from analyzer.auth.security_context_type import Sender
+from analyzer.auth.security_types import Sender
 from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
 from analyzer.core.traced_bytes import TracedBytes

@@ -9,7 +9,7 @@ import pytest
 
 from analyzer.core.errors import MalformedError, TruncatedError
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.transport.channel.channel_events import ChannelBatch, ChannelGap, SmbInfo
+from analyzer.transport.channel.channels import ChannelBatch, ChannelGap, SmbInfo
 from analyzer.transport.rpc import pdu as pdu_module
 from analyzer.transport.rpc import pdu_framing
 from analyzer.transport.rpc.pdu import (

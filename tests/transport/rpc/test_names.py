@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from analyzer.core.win32_errors import win32_name
+from analyzer.core.error_code_names import win32_name
 from analyzer.transport.rpc.fault_names import bind_nak_reason, bind_result_reason, fault_name, fault_numbers
 from analyzer.transport.rpc.interface_names import PERFLIB_V2, WINREG, interface_name, interface_names, method_name
 

@@ -14,8 +14,8 @@ from analyzer.core.traced_bytes import TracedBytes
 from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.results.calls.call_table import CallTable
 from analyzer.results.calls.pdus import Fragments, frames_of, stub_of
-from analyzer.transport.rpc import pdus_of_incoming_message as rpc_pdus
-from analyzer.transport.rpc.pdus_of_incoming_message import PduList
+from analyzer.transport.rpc import call_pairing as rpc_pdus
+from analyzer.transport.rpc.call_pairing import PduList
 from tests.build.calls import Calls
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from analyzer.core.events import Event, Problem
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import Bound, ClientMarks, Logon, Pdu
-from analyzer.transport.channel.channel_events import ChannelBatch, ChannelGap
+from analyzer.transport.channel.channels import ChannelBatch, ChannelGap
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.rpc import (
     PCQ,

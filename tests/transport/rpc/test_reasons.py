@@ -10,10 +10,10 @@ import pytest
 
 from analyzer.core.byte_log import Log
 from analyzer.core.traced_bytes import TracedBytes
+from analyzer.transport.rpc import call_pairing as rpc_pdus
 from analyzer.transport.rpc import interface_names
 from analyzer.transport.rpc import pdu as rpc_pdu
-from analyzer.transport.rpc import pdus_of_incoming_message as rpc_pdus
-from analyzer.transport.rpc.pdus_of_incoming_message import PduList
+from analyzer.transport.rpc.call_pairing import PduList
 
 
 def test_pdus_have_the_numbers_of_c706_and_ms_rpce() -> None:

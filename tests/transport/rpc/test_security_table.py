@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.auth.security_context_type import SearchBudget, Unprotected
+from analyzer.auth.security_types import SearchBudget, Unprotected
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.core.limits import Limits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.transport.rpc.verification_trailer import SIGNATURE
+from analyzer.transport.rpc.exchange import SIGNATURE
 from tests.build.rpc import (
     BIND,
     HEADER_SIGN,

@@ -11,7 +11,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.results.connection import SmbSession
 from analyzer.results.security import Identity
-from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed, ChannelGap, SmbInfo
+from analyzer.transport.channel.channels import ChannelBatch, ChannelClosed, ChannelGap, SmbInfo
 from analyzer.transport.tcp.protocol_recognition import Recognition
 from tests.build.chain import through, to_channels
 from tests.build.smb import SESSION_ID, SESSION_KEY, pdu

@@ -12,7 +12,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.results.records.record_types import Endpoint
-from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed
+from analyzer.transport.channel.channels import ChannelBatch, ChannelClosed
 from analyzer.transport.tcp.stream_events import Connection
 from tests.build.chain import through, to_channels
 from tests.build.smb import (

@@ -18,14 +18,14 @@ from analyzer.core.events import Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import SmbSession
-from analyzer.transport.channel.channel_events import ChannelBatch
+from analyzer.transport.channel.channels import ChannelBatch
 from analyzer.transport.smb.compressed_messages import lz77_huffman
 from analyzer.transport.smb.smb1_message import Smb1Header
 from analyzer.transport.smb.smb1_message import read_header as read_smb1_header
 from analyzer.transport.smb.smb2_header import Smb2Header, read_header
-from analyzer.transport.smb.smb_connection_reader import SmbConnection
 from analyzer.transport.smb.smb_connection_state import SharedState
 from analyzer.transport.smb.smb_framing import Framing, Message
+from analyzer.transport.smb.smb_layer import SmbConnection
 from analyzer.transport.tcp.stream_events import Connection, Gap
 from tests.build.smb import (
     ANDX_END,

@@ -21,9 +21,8 @@ from analyzer.pipeline.run import analyze
 from analyzer.results.connection import SmbSession
 from analyzer.results.records.file import FileRecord, PassedContent
 from analyzer.results.records.record_types import Endpoint
-from analyzer.transport.smb.files import file_ranges, file_tracker
-from analyzer.transport.smb.files.file_opens import Carried
-from analyzer.transport.smb.files.file_ranges import Content, EarlyBytes
+from analyzer.transport.smb.files import file_opens, file_tracker
+from analyzer.transport.smb.files.file_opens import Carried, Content, EarlyBytes
 from analyzer.transport.smb.files.file_tracker import FileLog
 from analyzer.transport.smb.smb_layer import SmbLayer
 from analyzer.transport.tcp.stream_events import Connection
@@ -280,7 +279,7 @@ def test_a_digest_is_of_one_range_whatever_the_order(made: tuple[bytes, list[tup
 
 
 def test_too_much_out_of_order_has_no_digest_and_holds_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_ranges, "MAX_WAITING", 10)
+    monkeypatch.setattr(file_opens, "MAX_WAITING", 10)
     waiting = EarlyBytes()
     content = Content(waiting)
     content.add(0, b"a", is_new=False)

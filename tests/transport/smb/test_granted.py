@@ -18,13 +18,13 @@ from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.machines_and_accounts import Account
 from analyzer.questions.observations.triage_records import triage
-from analyzer.questions.statistics.decryption_counts import decrypted_by_account
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.summary import identity_stats, who_of
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.statistics import Who
 from analyzer.results.security import ANONYMOUS_LOGON, AuthInfo, Decryption, Identity
 from analyzer.screens.viewmodel.session_words import session_words
+from analyzer.screens.viewmodel.unread import decrypted_by_account
 from analyzer.screens.views.exported_entries import entries
 from analyzer.screens.views.sessions import Sessions
 from analyzer.screens.views.timeline import Timeline

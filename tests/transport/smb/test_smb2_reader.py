@@ -16,7 +16,7 @@ from analyzer.auth.keyring import Keyring, SmbKeys
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.results.records.record_types import Endpoint
-from analyzer.transport.channel.channel_events import ChannelBatch
+from analyzer.transport.channel.channels import ChannelBatch
 from analyzer.transport.smb.smb_framing import Message
 from analyzer.transport.smb.smb_layer import SmbLayer
 from analyzer.transport.smb.trees_and_opens import may_be_dcerpc

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from analyzer.core.events import Event, Problem
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.records.record_types import Endpoint
-from analyzer.transport.channel.channel_events import ChannelBatch, ChannelClosed
+from analyzer.transport.channel.channels import ChannelBatch, ChannelClosed
 from analyzer.transport.smb.smb_framing import Framing, Hole, Message
 from analyzer.transport.smb.trees_and_opens import pipe_name
 from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, StreamBatch

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from analyzer.interfaces.buffers.ambiguous_readings import offsets_of_strings
 from analyzer.interfaces.buffers.windows_text import utf16_length
-from analyzer.questions.audit.buffer_checks import NO_REGISTRATION
+from analyzer.questions.audit.buffer_checks import NO_REGISTRATION, answers_to, ids_of_set, string_offsets, text_flaw
 from analyzer.questions.audit.call_evidence import CallEvidence
-from analyzer.questions.audit.registration_answers import answers_to, ids_of_set, string_offsets, text_flaw
 from analyzer.questions.audit.rule_registry import Level, of_calls, rule
 from analyzer.questions.audit.rule_verdicts import (
     Deviation,

@@ -5,27 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from analyzer.questions.audit.buffer_checks import NO_REGISTRATION
-from analyzer.questions.audit.call_evidence import CallEvidence
-from analyzer.questions.audit.counter_types import (
-    BASE_OF,
-    DELTAS,
-    LARGE_RAWCOUNT,
-    LISTED,
-    MULTI,
-    OWN_CLOCK,
-    PRECISION_OBJECT_TIMER,
-    RAWCOUNT,
-)
-from analyzer.questions.audit.registration_answers import (
+from analyzer.questions.audit.buffer_checks import (
     COUNTERS,
     COUNTERSET,
     COUNTERSET_ASKED,
     COUNTERSET_DAMAGED,
+    NO_REGISTRATION,
     answers_to,
     records_of,
     types_of_set,
 )
+from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.rule_registry import Level, of_calls, rule
 from analyzer.questions.audit.rule_verdicts import (
     Deviation,
@@ -36,6 +26,16 @@ from analyzer.questions.audit.rule_verdicts import (
     judge,
     passed,
     warned,
+)
+from analyzer.questions.audit.values_with_counters import (
+    BASE_OF,
+    DELTAS,
+    LARGE_RAWCOUNT,
+    LISTED,
+    MULTI,
+    OWN_CLOCK,
+    PRECISION_OBJECT_TIMER,
+    RAWCOUNT,
 )
 from analyzer.questions.audit.violation_places import At
 from analyzer.results.methods.perflib import RequestCode

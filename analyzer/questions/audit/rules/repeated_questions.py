@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any
 
+from analyzer.questions.audit.buffer_checks import COUNTERS_ASKED, records_of
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
-from analyzer.questions.audit.counter_types import DELTAS, LISTED
-from analyzer.questions.audit.registration_answers import COUNTERS_ASKED, records_of
 from analyzer.questions.audit.rule_registry import Level, Reads, Watch, of_calls, rule
 from analyzer.questions.audit.rule_verdicts import (
     Confidence,
@@ -23,6 +22,7 @@ from analyzer.questions.audit.rule_verdicts import (
     warned,
 )
 from analyzer.questions.audit.rules.parameters import WITH_LANGUAGE, WITHOUT_LANGUAGE
+from analyzer.questions.audit.values_with_counters import DELTAS, LISTED
 from analyzer.results.methods.perflib import ERROR_NOT_ENOUGH_MEMORY, Opnum
 
 # What of a registration decides on the displayed value.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.core.names_of_numbers import label
+from analyzer.core.printable_text import label
 from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, SideEvidence
 from analyzer.questions.audit.rule_registry import Level, Reads, of_calls, of_requests, rule
 from analyzer.questions.audit.rule_verdicts import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.core.win32_errors import win32_name
+from analyzer.core.error_code_names import win32_name
 from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, SideEvidence
 from analyzer.questions.audit.rule_registry import Level, Reads, of_calls, of_requests, of_sides, rule
 from analyzer.questions.audit.rule_verdicts import (

@@ -9,7 +9,6 @@ from typing import Literal
 from analyzer.interfaces.buffers import PERF_METADATA_MULTIPLE_INSTANCES, PERF_METADATA_NO_INSTANCES, PERF_NO_INSTANCES
 from analyzer.interfaces.winperf.winperf_samples import is_base
 from analyzer.questions.audit.call_evidence import CallEvidence
-from analyzer.questions.audit.counter_types import BASE_OF, PRECISION_OBJECT_TIMER
 from analyzer.questions.audit.rule_registry import Level, rule
 from analyzer.questions.audit.rule_verdicts import (
     Deviation,
@@ -21,6 +20,7 @@ from analyzer.questions.audit.rule_verdicts import (
     passed,
     warned,
 )
+from analyzer.questions.audit.values_with_counters import BASE_OF, PRECISION_OBJECT_TIMER
 from analyzer.questions.audit.winperf_walk import (
     CUT_OFF,
     OBJECT_LENGTH,

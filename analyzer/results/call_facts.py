@@ -1,4 +1,8 @@
-"""Values of the remote registry: takes a call, returns its value with the data decoded by type ([MS-RRP] section 3.1.1.5)."""
+"""Facts that the parameters of one call state, about a registry value or a service.
+
+The data of a value of the remote registry are decoded by type ([MS-RRP] section 3.1.1.5). A Windows service has the program that
+it runs ([MS-SCMR] section 3.1.4).
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from analyzer.core.names_of_numbers import label
+from analyzer.core.printable_text import label
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.calls.call import Call
+from analyzer.results.calls.call import Call, ServiceFacts
+from analyzer.results.methods.scmr import QUERYING, START_TYPES
 from analyzer.results.methods.winreg import ERROR_SUCCESS, ValueType, WinregOpnum
+
+# ------------------------------------------------------------------------------------------------------ registry values
 
 
 class RegistryValue(Struct, frozen=True):
@@ -64,3 +71,24 @@ def registry_value(call: Call) -> RegistryValue | None:
         case WinregOpnum.BASE_REG_DELETE_VALUE:
             return RegistryValue(asked.get("lpValueName"), None, None)
     return None
+
+
+# ------------------------------------------------------------------------------------------------------ service of call
+
+
+def service_facts(call: Call) -> ServiceFacts | None:
+    """Returns the service that a svcctl call is about; None for other interfaces, and if nothing is known about it."""
+    if not call.is_svcctl:
+        return None
+    params: dict[str, Any] = dict(call.request.params) if call.request is not None else {}
+    if call.opnum in QUERYING and call.response is not None:
+        params |= call.response.params.get("lpServiceConfig") or {}
+    facts = ServiceFacts(
+        name=call.path,
+        display_name=params.get("lpDisplayName"),
+        image_path=params.get("lpBinaryPathName"),
+        account=params.get("lpServiceStartName"),
+        start=START_TYPES.get(params.get("dwStartType", -1)),
+        arguments=tuple(one or "" for one in params["argv"]) if isinstance(params.get("argv"), list) else None,
+    )
+    return facts if any(getattr(facts, name) for name in facts.__struct_fields__) else None

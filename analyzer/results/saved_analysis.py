@@ -15,22 +15,15 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import UNSET, Struct, UnsetType
 
-from analyzer.core.arrow_files import WIDTHS, ArrowColumn, ArrowTable, ArrowValues, written
+from analyzer.core.arrow_files import WIDTHS, ArrowColumn, ArrowTable, ArrowValues, SavedColumns, written
 from analyzer.core.byte_log import Readable, ReadLog
-from analyzer.core.cached_properties import cached_property
+from analyzer.core.caches import cached_property
 from analyzer.core.errors import CaseError
 from analyzer.core.events import Problem
-from analyzer.core.saved_columns import SavedColumns
 from analyzer.core.server_names import Name, Texts
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.calls.call import SmbFacts
-from analyzer.results.calls.call_row_columns import (
-    FORMATS,
-    STORED,
-    Context,
-    SharedValues,
-    Stored,
-)
+from analyzer.results.calls.call_row_columns import FORMATS, STORED, Context, SharedValues, Stored
 from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.calls.query_state import Held, Identifier, InOrder, QueryView
 from analyzer.results.calls.saved_calls import VIEW, SavedCalls, SavedViews, check_frames
@@ -47,6 +40,9 @@ from analyzer.results.reported_names.counterset_catalog import (
     CountersetEntry,
     Described,
 )
+
+# ---------------------------------------------------------------------------------------------------------------- case entries
+
 
 _Row = TypeVar("_Row")
 _MAC, _NO_MAC = re.compile(r"(?:[0-9a-f]{2}:){5}[0-9a-f]{2}"), "00:00:00:00:00:00"

@@ -1,8 +1,15 @@
-"""Names Win32 error codes and HRESULTs that performance, registry and RPC methods return ([MS-ERREF] sections 2.2 and 2.1)."""
+"""Names error codes that methods of RPC and servers of SMB return: Win32 codes, HRESULTs and NTSTATUS values ([MS-ERREF] sections
+2.2, 2.1 and 2.3.1).
+"""
 
 from __future__ import annotations
 
-_NAMES = {
+from types import MappingProxyType
+
+# --------------------------------------------------------------------------------------------------------- win32 errors
+
+
+_WIN32_NAMES = {
     0: "ERROR_SUCCESS",
     1: "ERROR_INVALID_FUNCTION",
     2: "ERROR_FILE_NOT_FOUND",
@@ -208,12 +215,12 @@ _FACILITY_WIN32 = 0x80070000
 
 def win32_name(code: int) -> str | None:
     """Returns the name of a Win32 error code, such as `ERROR_MORE_DATA` for 234; None if it has no name here."""
-    return _NAMES.get(code)
+    return _WIN32_NAMES.get(code)
 
 
 def win32_numbers() -> dict[str, int]:
     """Returns the code of each Win32 error name."""
-    return {name: code for code, name in _NAMES.items()}
+    return {name: code for code, name in _WIN32_NAMES.items()}
 
 
 def hresult_name(code: int) -> str | None:
@@ -227,3 +234,125 @@ def hresult_name(code: int) -> str | None:
 def hresult_numbers() -> dict[str, int]:
     """Returns the number of each HRESULT name."""
     return {name: code for code, name in _HRESULTS.items()}
+
+
+# ------------------------------------------------------------------------------------------------------------- ntstatus
+
+
+_NT_NAMES = MappingProxyType(
+    {
+        0x00000000: "STATUS_SUCCESS",
+        0x00000103: "STATUS_PENDING",
+        0x00000105: "STATUS_MORE_ENTRIES",
+        0x00000107: "STATUS_SOME_NOT_MAPPED",
+        0x80000005: "STATUS_BUFFER_OVERFLOW",
+        0x80000006: "STATUS_NO_MORE_FILES",
+        0x8000001A: "STATUS_NO_MORE_ENTRIES",
+        0x8000002D: "STATUS_STOPPED_ON_SYMLINK",
+        0xC0000001: "STATUS_UNSUCCESSFUL",
+        0xC0000002: "STATUS_NOT_IMPLEMENTED",
+        0xC0000003: "STATUS_INVALID_INFO_CLASS",
+        0xC0000004: "STATUS_INFO_LENGTH_MISMATCH",
+        0xC0000008: "STATUS_INVALID_HANDLE",
+        0xC000000D: "STATUS_INVALID_PARAMETER",
+        0xC000000F: "STATUS_NO_SUCH_FILE",
+        0xC0000010: "STATUS_INVALID_DEVICE_REQUEST",
+        0xC0000011: "STATUS_END_OF_FILE",
+        0xC0000016: "STATUS_MORE_PROCESSING_REQUIRED",
+        0xC0000022: "STATUS_ACCESS_DENIED",
+        0xC0000023: "STATUS_BUFFER_TOO_SMALL",
+        0xC0000030: "STATUS_INVALID_PARAMETER_MIX",
+        0xC0000033: "STATUS_OBJECT_NAME_INVALID",
+        0xC0000034: "STATUS_OBJECT_NAME_NOT_FOUND",
+        0xC0000035: "STATUS_OBJECT_NAME_COLLISION",
+        0xC0000039: "STATUS_OBJECT_PATH_INVALID",
+        0xC000003A: "STATUS_OBJECT_PATH_NOT_FOUND",
+        0xC0000043: "STATUS_SHARING_VIOLATION",
+        0xC0000056: "STATUS_DELETE_PENDING",
+        0xC000005A: "STATUS_INVALID_OWNER",
+        0xC000005E: "STATUS_NO_LOGON_SERVERS",
+        0xC000005F: "STATUS_NO_SUCH_LOGON_SESSION",
+        0xC0000060: "STATUS_NO_SUCH_PRIVILEGE",
+        0xC0000061: "STATUS_PRIVILEGE_NOT_HELD",
+        0xC0000062: "STATUS_INVALID_ACCOUNT_NAME",
+        0xC0000063: "STATUS_USER_EXISTS",
+        0xC0000064: "STATUS_NO_SUCH_USER",
+        0xC0000065: "STATUS_GROUP_EXISTS",
+        0xC0000066: "STATUS_NO_SUCH_GROUP",
+        0xC0000067: "STATUS_MEMBER_IN_GROUP",
+        0xC0000068: "STATUS_MEMBER_NOT_IN_GROUP",
+        0xC0000069: "STATUS_LAST_ADMIN",
+        0xC000006A: "STATUS_WRONG_PASSWORD",
+        0xC000006B: "STATUS_ILL_FORMED_PASSWORD",
+        0xC000006C: "STATUS_PASSWORD_RESTRICTION",
+        0xC000006D: "STATUS_LOGON_FAILURE",
+        0xC000006E: "STATUS_ACCOUNT_RESTRICTION",
+        0xC000006F: "STATUS_INVALID_LOGON_HOURS",
+        0xC0000070: "STATUS_INVALID_WORKSTATION",
+        0xC0000071: "STATUS_PASSWORD_EXPIRED",
+        0xC0000072: "STATUS_ACCOUNT_DISABLED",
+        0xC0000073: "STATUS_NONE_MAPPED",
+        0xC0000078: "STATUS_INVALID_SID",
+        0xC000007F: "STATUS_DISK_FULL",
+        0xC000009A: "STATUS_INSUFFICIENT_RESOURCES",
+        0xC00000AC: "STATUS_PIPE_NOT_AVAILABLE",
+        0xC00000B0: "STATUS_PIPE_DISCONNECTED",
+        0xC00000BA: "STATUS_FILE_IS_A_DIRECTORY",
+        0xC00000BB: "STATUS_NOT_SUPPORTED",
+        0xC00000C9: "STATUS_NETWORK_NAME_DELETED",
+        0xC00000CA: "STATUS_NETWORK_ACCESS_DENIED",
+        0xC00000CC: "STATUS_BAD_NETWORK_NAME",
+        0xC00000D0: "STATUS_REQUEST_NOT_ACCEPTED",
+        0xC00000DA: "STATUS_CANT_ACCESS_DOMAIN_INFO",
+        0xC00000DC: "STATUS_INVALID_SERVER_STATE",
+        0xC00000DF: "STATUS_NO_SUCH_DOMAIN",
+        0xC00000E0: "STATUS_DOMAIN_EXISTS",
+        0xC00000E5: "STATUS_INTERNAL_ERROR",
+        0xC0000101: "STATUS_DIRECTORY_NOT_EMPTY",
+        0xC0000103: "STATUS_NOT_A_DIRECTORY",
+        0xC0000120: "STATUS_CANCELLED",
+        0xC0000121: "STATUS_CANNOT_DELETE",
+        0xC0000128: "STATUS_FILE_CLOSED",
+        0xC0000133: "STATUS_TIME_DIFFERENCE_AT_DC",
+        0xC0000151: "STATUS_NO_SUCH_ALIAS",
+        0xC0000152: "STATUS_MEMBER_NOT_IN_ALIAS",
+        0xC0000153: "STATUS_MEMBER_IN_ALIAS",
+        0xC0000154: "STATUS_ALIAS_EXISTS",
+        0xC000015B: "STATUS_LOGON_TYPE_NOT_GRANTED",
+        0xC000017A: "STATUS_NO_SUCH_MEMBER",
+        0xC000018B: "STATUS_NO_TRUST_SAM_ACCOUNT",
+        0xC000018C: "STATUS_TRUSTED_DOMAIN_FAILURE",
+        0xC000018D: "STATUS_TRUSTED_RELATIONSHIP_FAILURE",
+        0xC0000190: "STATUS_TRUST_FAILURE",
+        0xC0000192: "STATUS_NETLOGON_NOT_STARTED",
+        0xC0000193: "STATUS_ACCOUNT_EXPIRED",
+        0xC0000199: "STATUS_NOLOGON_WORKSTATION_TRUST_ACCOUNT",
+        0xC000019C: "STATUS_FS_DRIVER_REQUIRED",
+        0xC0000203: "STATUS_USER_SESSION_DELETED",
+        0xC0000205: "STATUS_INSUFF_SERVER_RESOURCES",
+        0xC0000224: "STATUS_PASSWORD_MUST_CHANGE",
+        0xC0000234: "STATUS_ACCOUNT_LOCKED_OUT",
+        0xC0000257: "STATUS_PATH_NOT_COVERED",
+        0xC000035C: "STATUS_NETWORK_SESSION_EXPIRED",
+        0xC0000380: "STATUS_SMARTCARD_WRONG_PIN",
+        0xC0000388: "STATUS_DOWNGRADE_DETECTED",
+        0xC0000413: "STATUS_AUTHENTICATION_FIREWALL_FAILED",
+        0xC0000418: "STATUS_NTLM_BLOCKED",
+        0xC000A000: "STATUS_INVALID_SIGNATURE",
+    }
+)
+
+
+def known_nt_status_name(status: int) -> str | None:
+    """Returns the name of an NTSTATUS value, such as `STATUS_LOGON_FAILURE`; None if it has no name here."""
+    return _NT_NAMES.get(status)
+
+
+def nt_status_name(status: int) -> str:
+    """Returns the name of an NTSTATUS value, or its number as `0xc0000123` if it has no name here."""
+    return _NT_NAMES.get(status, f"{status:#010x}")
+
+
+def nt_status_numbers() -> dict[str, int]:
+    """Returns the number of each NTSTATUS name."""
+    return {name: status for status, name in _NT_NAMES.items()}

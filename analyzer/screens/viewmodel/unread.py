@@ -1,20 +1,34 @@
-"""Says in one sentence whether a capture has anything to read.
+"""Says what was not read of a capture, and why: in one sentence whether it has anything to read, and summaries of what was left
+out.
 
 This program is for performance calls: the methods of PerflibV2, and winreg's reads of HKEY_PERFORMANCE_DATA and its relatives. A
 sealed call of winreg counts as one, since nothing states what it reads.
+
+The summaries are of calls by reason, of problems that are alike, and of which keys decrypted what, or lack.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from msgspec import Struct
 
 from analyzer.core.absence import Missing
+from analyzer.core.array_functions import distinct
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import FrameSet
-from analyzer.interfaces.call_contents.timeline_records import all_problems
+from analyzer.interfaces.call_contents.call_records import all_problems
 from analyzer.results.analysis import Analysis
-from analyzer.results.calls.call import Call, Side
+from analyzer.results.calls.call import Call, CallState, Side
+from analyzer.results.calls.call_row_columns import STATES
+from analyzer.results.records.display_records import IncompleteView
+from analyzer.results.security import AuthLevel, Decryption, Identity
+
+# ------------------------------------------------------------------------------------------------------ nothing to read
+
 
 # Layers whose problems are only about our connections: what they lost may have been a call.
 _OURS = frozenset({"smb", "rpc"})
@@ -146,3 +160,109 @@ def unread(analysis: Analysis, met: CallsMet | None = None) -> bool:
 def may_hide(problem: Problem, others: FrameSet) -> bool:
     """Tells whether a problem may hide a performance call: a loss that is not entirely in calls of other interfaces."""
     return problem.kind in _LOSSES and not (problem.frames and others.issuperset(problem.frames))
+
+
+# ---------------------------------------------------------------------------------------------------- decryption counts
+
+
+class Decrypted(Struct, frozen=True):
+    """How many `contexts` of an account (`SMB sessions`, `RPC security contexts`) the given keys decrypted, of those `tried`."""
+
+    account: str
+    contexts: str
+    decrypted: int
+    tried: int
+
+
+def decrypted_by_account(analysis: Analysis) -> Iterator[Decrypted]:
+    """Yields how many contexts keys decrypted, by account and kind; nothing for accounts without a key, or without secrets."""
+    if not analysis.secrets_given:
+        return
+    sessions: dict[str, list[Decryption]] = {}
+    for session in analysis.sessions:
+        # Guests' sessions, null sessions and refused ones have nothing to open.
+        if session.refused is None and (account := _account_with_key(session.identity)) is not None:
+            sessions.setdefault(account, []).append(session.decryption)
+    contexts: dict[str, dict[tuple[int, str], Decryption]] = {}
+    for shared in analysis.calls.contexts_by_last_call():
+        auth = shared.security
+        by_rpc = auth.identity if shared.auth.user_from == "rpc" else None
+        if auth.level >= AuthLevel.PKT and by_rpc is not None and (account := _account_with_key(by_rpc)) is not None:
+            of_account = contexts.setdefault(account, {})
+            key = (shared.channel, auth.mechanism)
+            if of_account.get(key) is not Decryption.DECRYPTED:
+                of_account[key] = auth.decryption
+    by_kind = (
+        ("SMB sessions", sessions),
+        ("RPC security contexts", {account: list(found.values()) for account, found in contexts.items()}),
+    )
+    had_key = {
+        account
+        for _, found in by_kind
+        for account, statuses in found.items()
+        if any(status is not Decryption.NO_KEY for status in statuses)
+    }
+    for kind, found in by_kind:
+        for account, statuses in sorted(found.items()):
+            if account in had_key:
+                yield Decrypted(account, kind, statuses.count(Decryption.DECRYPTED), len(statuses))
+
+
+def _account_with_key(identity: Identity) -> str | None:
+    """Returns the account whose password makes decryption keys; None for guests, null sessions and unknown accounts."""
+    return None if identity.is_anonymous or identity.is_guest else identity.account
+
+
+# ------------------------------------------------------------------------------------------------------- unread summary
+
+
+_NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
+
+
+def incomplete(analysis: Analysis) -> tuple[IncompleteView, ...]:
+    """Counts the calls that are not complete, by state and reason, for the summary of what was not read."""
+    calls = analysis.calls
+    states, rare = calls.column("state"), calls.column("rare")
+    # Only calls with a `rare` entry have a reason.
+    reasons: Counter[tuple[CallState, str | None]] = Counter()
+    for code in distinct(states).tolist():
+        if (state := STATES[code]) != "complete":
+            reasons[state, None] += int(((states == code) & (rare == 0)).sum())
+    for at in np.flatnonzero((states != STATES.index("complete")) & (rare > 0)).tolist():
+        reasons[STATES[states[at]], calls.rare(at + 1).reason] += 1
+    ordered = sorted(reasons.items(), key=lambda item: (item[0][0], str(item[0][1])))
+    return tuple(IncompleteView(state, reason, count) for (state, reason), count in ordered if count)
+
+
+def alike(problems: Iterable[Problem]) -> list[list[Problem]]:
+    """Groups the problems of a capture whose sentences differ only in numbers."""
+    groups: dict[tuple[str, str, str], list[Problem]] = {}
+    for problem in problems:
+        groups.setdefault((problem.kind, problem.layer, _NUMBERS.sub("0", problem.text)), []).append(problem)
+    return list(groups.values())
+
+
+def decrypted(analysis: Analysis) -> tuple[str, ...]:
+    """Says what the keys of each account decrypted, one sentence an account."""
+    by_account: dict[str, list[str]] = {}
+    for one in decrypted_by_account(analysis):
+        contexts = one.contexts if one.tried != 1 else one.contexts.removesuffix("s")
+        by_account.setdefault(one.account, []).append(f"{one.decrypted} of {one.tried} {contexts}")
+    return tuple(f"keys given for {account} decrypted {', '.join(words)}" for account, words in by_account.items())
+
+
+def key_hint(analysis: Analysis) -> str | None:
+    """Says which keys would decrypt the calls that no key opened; None if no call lacks a key."""
+    undecrypted = [
+        shared.security for shared in analysis.calls.contexts_by_last_call() if shared.security.decryption.lacks_key
+    ]
+    if not undecrypted:
+        return None
+    keys = (
+        ["the password or NT hash (--password, --nt-hash)"]
+        if any("ntlm" in auth.mechanism for auth in undecrypted)
+        else []
+    )
+    if any("krb5" in auth.mechanism for auth in undecrypted):
+        keys.append("the service's keytab or password (--keytab, --password)")
+    return f"to decrypt what is sealed, give {' or '.join(keys)}, or --secrets with them" if keys else None
