@@ -55,10 +55,7 @@ def once_for_each(make: Callable[[One], Value]) -> Callable[[One], Value]:
 # -------------------------------------------------------------------------------------------------------- bounded cache
 
 
-_Value = TypeVar("_Value")
-
-
-class Kept(Generic[_Value]):
+class Kept(Generic[Value]):
     """A cache of values by key, up to a total cost. Above it, the value unused for longest goes first.
 
     The value that was used last stays, whatever it costs.
@@ -66,13 +63,13 @@ class Kept(Generic[_Value]):
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._values: dict[Hashable, tuple[_Value, int]] = {}
+        self._values: dict[Hashable, tuple[Value, int]] = {}
         self.cost = 0
 
     def __len__(self) -> int:
         return len(self._values)
 
-    def get(self, key: Hashable, make: Callable[[], _Value], cost: Callable[[_Value], int]) -> _Value:
+    def get(self, key: Hashable, make: Callable[[], Value], cost: Callable[[Value], int]) -> Value:
         """Returns the cached value of a key, and makes it if it is not there."""
         known = self._values.pop(key, None)
         if known is None:

@@ -38,7 +38,7 @@ _OFFERED = {perflib.INTERFACE: "dwInSize", winreg.INTERFACE: "lpcbData"}
 _NEEDED = {perflib.INTERFACE: "pdwRtnSize", winreg.INTERFACE: "lpcbData"}
 _TARGET = ("szMachine", "CounterSetGuid", "RequestCode", "RequestLCID", "hQuery", "hKey", "lpValueName")
 # A rule shows in two steps; so many of each connection are looked at.
-_FEWEST, _MOST, _FRAMES_OF_GROWTH = 2, 8, 8
+_FEWEST_STEPS, _MOST_REFUSED, _FRAMES_OF_GROWTH = 2, 8, 8
 _Looked = Call | HeldCall
 # The next try is among this many calls after a refused one.
 _NEAR = 64
@@ -56,7 +56,7 @@ def growth_marks(calls: OrderedCalls) -> Iterator[ClientMarks]:
     of_context: dict[int, list[tuple[int, int]]] = {}
     for at in refused.tolist():
         known = of_context.setdefault(int(codes[at]), [])
-        if len(known) < _MOST:
+        if len(known) < _MOST_REFUSED:
             behind = np.flatnonzero(
                 (codes[at + 1 : at + 1 + _NEAR] == codes[at]) & (opnums[at + 1 : at + 1 + _NEAR] == opnums[at])
             )
@@ -75,7 +75,7 @@ def _mark(calls: OrderedCalls, context: Context, pairs: list[tuple[int, _Looked,
     interface = context.interface.uuid or ""
     steps = [(at, rules) for at, first, again in pairs if (rules := _rules(first, again, interface))]
     common = [rule for rule in steps[0][1] if all(rule in rules for _, rules in steps)] if steps else []
-    if len(steps) >= _FEWEST and common:
+    if len(steps) >= _FEWEST_STEPS and common:
         call = calls[steps[0][0]]
         mark = f"calls.growth={context.interface.name} {common[0]}"
         yield ClientMarks(context.client, context.server, call.time_ns, call.frames[:_FRAMES_OF_GROWTH], (mark,))

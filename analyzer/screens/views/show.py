@@ -25,7 +25,7 @@ from analyzer.screens.views.view_type import OfCapture
 # ----------------------------------------------------------------------------------------------------------------- show
 
 
-_HEX_WIDTH = 16
+_ROW = 16
 _HEX_LINES = 8
 
 
@@ -129,12 +129,12 @@ def _sealed_lines(layer: LayerBytes) -> Iterator[str]:
 
 
 def _hex_lines(data: bytes) -> Iterator[str]:
-    for at in range(0, min(len(data), _HEX_WIDTH * _HEX_LINES), _HEX_WIDTH):
-        row = data[at : at + _HEX_WIDTH]
+    for at in range(0, min(len(data), _ROW * _HEX_LINES), _ROW):
+        row = data[at : at + _ROW]
         text = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in row)
-        yield f"      {at:04x}  {row.hex(' '):<{3 * _HEX_WIDTH}} {safe(text)}"
-    if len(data) > _HEX_WIDTH * _HEX_LINES:
-        yield f"      … {len(data) - _HEX_WIDTH * _HEX_LINES} bytes more"
+        yield f"      {at:04x}  {row.hex(' '):<{3 * _ROW}} {safe(text)}"
+    if len(data) > _ROW * _HEX_LINES:
+        yield f"      … {len(data) - _ROW * _HEX_LINES} bytes more"
 
 
 def _side_layers(side: SideView, facts: CaptureFacts, packets: Packets | None) -> SideLayers:
@@ -178,7 +178,6 @@ def _pdu_record(pdu: LayerBytes, sealed: LayerBytes | None, facts: CaptureFacts)
 # ----------------------------------------------------------------------------------------------------------- show place
 
 
-_ROW = 16
 _AROUND = 2 * _ROW
 
 
