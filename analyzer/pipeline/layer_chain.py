@@ -81,8 +81,6 @@ class LayerChain:
             if len(events) > 1 and any(issubclass(kind, StandsAlone) for kind in kinds):
                 return self._climb_parted(events, at)
             events = self._through(feed, takes, events)
-            if not events:
-                break
             kinds = set(map(type, events))
         return events
 

@@ -77,6 +77,25 @@ def test_what_stands_alone_has_all_before_it_climb_first() -> None:
     assert len(groups[0]) == 4
 
 
+def test_what_stands_alone_parts_even_a_group_of_two() -> None:
+    alone, seen = EVENTS[0], list[tuple[str, Event]]()
+
+    class Noting(Marking):
+        takes = frozenset({Problem, type(alone)})
+
+        def feed(self, event: Event) -> list[Event]:
+            seen.append((self._mark, event))
+            return [event]
+
+    assert list(LayerChain([Noting("a", []), Noting("b", [])]).run([alone, PROBLEM])) == [alone, PROBLEM, CaptureEnds()]
+    assert seen == [("a", alone), ("b", alone), ("a", PROBLEM), ("b", PROBLEM)]
+
+
+def test_so_many_events_are_a_group() -> None:
+    groups = LayerChain([]).groups([PROBLEM] * 130)
+    assert [len(group) for group in groups if group] == [64, 64, 2, 1]
+
+
 def test_a_block_ends_a_group_and_so_does_an_error() -> None:
     def events() -> Iterator[Event]:
         yield from (PROBLEM, BlockEnds((1, 0)), PROBLEM, PROBLEM)
