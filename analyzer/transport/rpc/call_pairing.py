@@ -267,14 +267,15 @@ class FragmentPart(Struct, frozen=True):
 class CallSide(Struct):
     """The request or the response of a call under way, as far as its fragments came.
 
-    `memory` is roughly the bytes of memory its fragments take, `whole` whether all are there. `still_sealed` is the first fragment
-    with a trailer that stayed sealed.
+    `memory` is roughly the bytes of memory its fragments take, `whole` whether all are there, `has_cut` whether one of them is cut.
+    `still_sealed` is the first fragment with a trailer that stayed sealed.
     """
 
     pdus: PduList
     state: SideState = _EMPTY
     memory: int = 0
     whole: bool = False
+    has_cut: bool = False
     wire_length: int = 0
     hint: int = 0
     first_length: int = 0
@@ -309,7 +310,7 @@ class CallSide(Struct):
                 more += len(piece.data)
         self.state = _AFTER[self.state, header.flags & LAST_FRAG]
         if part.cut is not None:
-            self.damage = self.damage or part.cut
+            self.damage, self.has_cut = self.damage or part.cut, True
         if part.bad is not None:
             self.malformed = self.malformed or part.bad
         if part.unsealed is not None:
@@ -329,10 +330,12 @@ class CallSide(Struct):
         self.memory += more
         if self.state is _COMPLETE:
             # The first one's alloc_hint announces the length of the whole stub. It is a hint: a gap between first and last is no
-            # loss where by it nothing is missing, and fragments are missing without a gap where it lacks at least one of them.
+            # loss where by it nothing is missing, and fragments are missing without a gap where it lacks at least one of them. What
+            # is there of a cut one may be as long as the stub, and only lack what would unseal it.
             hint, there, first = self.hint, self.wire_length, self.first_length
             is_short = there > first and hint - there >= first > 0
-            self.whole = not self.over_limit and (there == hint > 0 or (self.damage is None and not is_short))
+            is_there = there == hint > 0 or (self.damage is None and not is_short)
+            self.whole = is_there and not (self.over_limit or self.has_cut)
         return more
 
     def _note(self, part: FragmentPart, unsealed: Unprotected) -> None:
