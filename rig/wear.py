@@ -117,7 +117,9 @@ def _is_data(data: bytes) -> bool:
 
 
 def _lost(frames: Frames, rng: Random) -> Worn:
-    at = rng.choice([n for n, (_, data) in enumerate(frames) if n > len(frames) // 3 and _is_data(data)])
+    later = range(len(frames) // 3 + 1, len(frames))
+    # A conversation may have short frames only.
+    at = rng.choice([n for n in later if _is_data(frames[n][1])] or [max(later, key=lambda n: len(frames[n][1]))])
     return Worn(pcap([*frames[:at], *frames[at + 1 :]], magic=NANO), frames[at][0])
 
 
