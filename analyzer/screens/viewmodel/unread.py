@@ -25,7 +25,7 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, CallState, Side
 from analyzer.results.calls.call_row_columns import STATES
 from analyzer.results.records.display_records import IncompleteView
-from analyzer.results.security import AuthLevel, Decryption, Identity
+from analyzer.results.security import Decryption, Identity
 
 # ------------------------------------------------------------------------------------------------------ nothing to read
 
@@ -187,7 +187,9 @@ def decrypted_by_account(analysis: Analysis) -> Iterator[Decrypted]:
     for shared in analysis.calls.contexts_by_last_call():
         auth = shared.security
         by_rpc = auth.identity if shared.auth.user_from == "rpc" else None
-        if auth.level >= AuthLevel.PKT and by_rpc is not None and (account := _account_with_key(by_rpc)) is not None:
+        # Below privacy nothing is sealed, so no key could decrypt anything.
+        is_sealed = auth.decryption is not Decryption.NOT_SEALED
+        if is_sealed and by_rpc is not None and (account := _account_with_key(by_rpc)) is not None:
             of_account = contexts.setdefault(account, {})
             key = (shared.channel, auth.mechanism)
             if of_account.get(key) is not Decryption.DECRYPTED:

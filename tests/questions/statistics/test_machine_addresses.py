@@ -152,10 +152,10 @@ def test_keys_are_counted_for_what_they_were_tried_on() -> None:
         return replace(call, auth=auth, channel=replace(call.channel, number=number))
 
     levels = [
-        with_level(AuthLevel.CALL, 1, Decryption.DECRYPTED),
-        with_level(AuthLevel.PKT, 2, Decryption.DECRYPTED),
+        with_level(AuthLevel.INTEGRITY, 1, Decryption.NOT_SEALED),
+        with_level(AuthLevel.PRIVACY, 2, Decryption.DECRYPTED),
         with_level(AuthLevel.PRIVACY, 3, Decryption.NO_KEY),
-        with_level(AuthLevel.CONNECT, 4, Decryption.DECRYPTED),
+        with_level(AuthLevel.CONNECT, 4, Decryption.NOT_SEALED),
         with_level(AuthLevel.PRIVACY, 5, Decryption.DECRYPTED, Identity(is_anonymous=True)),
     ]
     sessions = [
