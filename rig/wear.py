@@ -58,7 +58,8 @@ def _disordered(frames: Frames, rng: Random) -> Worn:
     made = list(frames)
     # The handshake of TCP stays where it is: a reader may begin with what comes first.
     for at in range(6, len(made) - 1, 2):
-        if rng.random() < 0.3:
+        # Frames that are further apart would be a clock that was set back.
+        if rng.random() < 0.3 and made[at + 1][0] - made[at][0] < 1_000_000_000:
             made[at], made[at + 1] = made[at + 1], made[at]
     return Worn(pcap(made, magic=NANO))
 
