@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from analyzer.auth.keyring import Keyring
 from analyzer.core.output.json import dumps
 from analyzer.interfaces.call_contents.call_records import timeline_records
 from analyzer.interfaces.call_contents.sample_records import sample_records
+from analyzer.pipeline.run import analyze
 from tests import truth
 from tests.analyses import analysis_of_file
+from tests.build.capture import NANO, Given, pcap, read
 from tests.commands.test_all_commands import here
 from tests.records import Record
 
@@ -56,6 +61,36 @@ def test_reading_agrees_with_the_recorded_truth(capture: truth.Capture) -> None:
     else:
         differences = truth.compare(true, calls, samples)
     assert not differences, "\n".join(differences[:20])
+
+
+def with_losses(frames: Sequence[Given], data: st.DataObject) -> list[Given]:
+    """The frames of a capture that began late, ended early, lost some, or cut each."""
+    match data.draw(st.sampled_from(["late", "early", "some", "cut"])):
+        case "late":
+            return list(frames[data.draw(st.integers(0, len(frames) - 1)) :])
+        case "early":
+            return list(frames[: data.draw(st.integers(1, len(frames)))])
+        case "some":
+            lost = data.draw(st.sets(st.integers(0, len(frames) - 1), min_size=1, max_size=8))
+            return [frame for at, frame in enumerate(frames) if at not in lost]
+        case _:
+            length = data.draw(st.integers(60, 400))
+            return [(time_ns, one[:length], len(one)) for time_ns, one, *_ in frames]
+
+
+@pytest.mark.parametrize("capture", [one for one in ALL if not one.damaged], ids=lambda capture: capture.file)
+@settings(max_examples=25)
+@given(data=st.data())
+def test_what_is_stated_of_a_capture_with_losses_is_true(
+    capture: truth.Capture, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Frames that are missing or cut make no request, response, status, fault or sample that was not there."""
+    frames = [(frame.time_ns, bytes(frame.data)) for frame in read(capture.path)[0]]
+    path = tmp_path_factory.mktemp("losses") / capture.path.with_suffix(".pcap").name
+    path.write_bytes(pcap(with_losses(frames, data), magic=NANO))
+    analysis = analyze([path], Keyring.load(capture.secrets_path))
+    calls = [record for record in _plain(timeline_records(analysis)) if record["record"] == "call"]
+    assert not truth.compare_damaged(truth.load(capture), calls, _plain(sample_records(analysis)), 0)
 
 
 @pytest.mark.parametrize("command", ["timeline", "samples"])
