@@ -134,7 +134,13 @@ class SessionRecord(Record, frozen=True, kw_only=True, tag="session"):
     client_guid: Annotated[str | None, doc("ClientGuid", source="[MS-SMB2] section 2.2.3")]
     server_guid: Annotated[str | None, doc("ServerGuid", source="[MS-SMB2] section 2.2.4")]
     cipher: Annotated[str | None, doc("encryption by name (`AES-128-GCM`)", source="[MS-SMB2] section 2.2.3.1.2")]
-    signing: Annotated[str | None, doc("signing by name (`AES-CMAC`)", source="[MS-SMB2] section 2.2.3.1.7")]
+    signing: Annotated[
+        str | None,
+        doc(
+            "signing by name (`AES-CMAC`), null where what decides it was not captured",
+            source="[MS-SMB2] section 2.2.3.1.7",
+        ),
+    ]
     mechanism: Annotated[
         str | None, doc("how the user was authenticated: `ntlm`, `spnego-ntlm`, `krb5`, `spnego-krb5`, ...")
     ]

@@ -200,7 +200,7 @@ class Smb2Sessions:
         if state.preauth_hash is not None:
             whole = part.whole and dialect == DIALECT_311
             state.preauth_hash = preauth_update(state.preauth_hash, part.head.data) if whole else None
-        state.signing = AES_CMAC if dialect >= DIALECT_300 else HMAC_SHA256
+        state.signing = None if dialect == DIALECT_311 else AES_CMAC if dialect >= DIALECT_300 else HMAC_SHA256
         capabilities = cur.u32("negotiate.capabilities")
         if DIALECT_300 <= dialect < DIALECT_311 and capabilities & CAPABILITY_ENCRYPTION:
             state.cipher = AES_128_CCM
@@ -220,6 +220,9 @@ class Smb2Sessions:
                 state.cipher = data.u16("context.cipher") or None
             elif kind == CONTEXT_SIGNING and data.u16("context.num_algorithms") == 1:
                 state.signing = data.u16("context.algorithm")
+        if state.signing is None and number <= _MAX_CONTEXTS:
+            # What no context names is AES-CMAC ([MS-SMB2] section 3.2.5.2). That is known once all of them were read.
+            state.signing = AES_CMAC
 
     # Session setup
 
