@@ -27,6 +27,7 @@ _STATUS_BYTES = 4
 # Identity and logon in force: not stated if they are those under which the pipe was opened.
 _NOBODY: tuple[Identity | None, int | None] = (None, None)
 LEVEL_NAMES = {
+    AuthLevel.UNKNOWN: "unknown",
     AuthLevel.NONE: "none",
     AuthLevel.CONNECT: "connect",
     AuthLevel.CALL: "call",

@@ -51,8 +51,9 @@ class AuthType(IntEnum):
 
 
 class AuthLevel(IntEnum):
-    """RPC authentication levels, [MS-RPCE] section 2.2.1.1.8."""
+    """RPC authentication levels, [MS-RPCE] section 2.2.1.1.8. No PDU states UNKNOWN: what states the level was not captured."""
 
+    UNKNOWN = 0
     NONE = 1
     CONNECT = 2
     CALL = 3
@@ -168,9 +169,10 @@ def of_any_logon(auth: AuthInfo) -> AuthInfo:
 class AuthInfo(Struct, frozen=True, cache_hash=True):
     """The security of one call: provider and level as wire numbers, who authenticated, and whether it could be opened.
 
-    `mechanism` is the contract's name of it: `none`, `ntlm`, `spnego-ntlm`, `krb5`, `spnego-krb5`, `schannel`, ... `decrypted_by`
-    says in words which of the user's keys opened it (`the NT hash of LAB\\\\perfmon`), None where none did. `logon` is the number
-    of the `Logon` of its security context, None where that was not captured.
+    `mechanism` is the contract's name of it: `none`, `ntlm`, `spnego-ntlm`, `krb5`, `spnego-krb5`, `schannel`, ..., and `unknown`
+    with the level UNKNOWN where what states both was not captured. `decrypted_by` says in words which of the user's keys opened it
+    (`the NT hash of LAB\\\\perfmon`), None where none did. `logon` is the number of the `Logon` of its security context, None
+    where that was not captured.
     """
 
     auth_type: int

@@ -90,6 +90,6 @@ def test_numbers_mean_what_their_specifications_say() -> None:
     assert ({19, 31}, {17, 29}) == (scmr.STARTING, scmr.QUERYING)
     # [MS-RPCE] sections 2.2.1.1.7 and 2.2.1.1.8.
     assert named(AuthType) == AUTH_TYPES
-    assert named(AuthLevel) == "1 NONE, 2 CONNECT, 3 CALL, 4 PKT, 5 INTEGRITY, 6 PRIVACY"
+    assert named(AuthLevel) == "0 UNKNOWN, 1 NONE, 2 CONNECT, 3 CALL, 4 PKT, 5 INTEGRITY, 6 PRIVACY"
     # Names have even indices, the odd ones are those of their help texts; 1846 is the last one of the base system.
     assert all(index % 2 == 0 and 2 <= index <= 1846 for index in WELL_KNOWN)

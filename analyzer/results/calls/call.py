@@ -54,11 +54,17 @@ class SmbFacts(Value, frozen=True, cache_hash=True, omit_defaults=True):
 class AuthFacts(Value, frozen=True, cache_hash=True):
     """Who made a call, and how it was secured."""
 
-    type: Annotated[str, doc("`none`, `ntlm`, `spnego-ntlm`, `krb5`, `spnego-krb5`, `schannel`, ...")]
+    type: Annotated[
+        str,
+        doc(
+            "`none`, `ntlm`, `spnego-ntlm`, `krb5`, `spnego-krb5`, `schannel`, ...; `unknown` where what states it was not captured"
+        ),
+    ]
     level: Annotated[
         str,
         doc(
-            "`none`, `connect`, `call`, `pkt`, `integrity`, `privacy`; any other as a number",
+            "`none`, `connect`, `call`, `pkt`, `integrity`, `privacy`; `unknown` where what states it was not captured; "
+            "any other as a number",
             source="[MS-RPCE] section 2.2.1.1.8",
             words=[level.name.lower() for level in AuthLevel],
         ),

@@ -252,7 +252,8 @@ def _rpc_words(analysis: Analysis) -> Counter[str]:
             # No SMB session above states who talked to whom.
             name += f" over TCP, {common.client.ip} → {common.server.ip},"
         if auth.level <= AuthLevel.NONE:
-            words[f"{name} without RPC security"] += count
+            security = "without RPC security" if auth.level else "with RPC security that was not captured"
+            words[f"{name} {security}"] += count
             continue
         identity = auth.caller(common.smb_identity)
         who = identity.who if identity is not None else "unknown user"

@@ -268,7 +268,8 @@ class CallSide(Struct):
     """The request or the response of a call under way, as far as its fragments came.
 
     `memory` is roughly the bytes of memory its fragments take, `whole` whether all are there, `has_cut` whether one of them is cut.
-    `still_sealed` is the first fragment with a trailer that stayed sealed.
+    `hides_trailer`: the header of one announces a security trailer that cannot be read. `still_sealed` is the first fragment with a
+    trailer that stayed sealed.
     """
 
     pdus: PduList
@@ -276,6 +277,7 @@ class CallSide(Struct):
     memory: int = 0
     whole: bool = False
     has_cut: bool = False
+    hides_trailer: bool = False
     wire_length: int = 0
     hint: int = 0
     first_length: int = 0
@@ -315,6 +317,8 @@ class CallSide(Struct):
             self.malformed = self.malformed or part.bad
         if part.unsealed is not None:
             self._note(part, part.unsealed)
+        elif header.auth_length:
+            self.is_bare = self.hides_trailer = True
         elif header.ptype != _FAULT:
             self.is_bare = True
         self.wire_length += length

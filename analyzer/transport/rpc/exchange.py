@@ -22,7 +22,7 @@ from analyzer.core.frame_ids import number_of
 from analyzer.results.calls.call import CallState, Side
 from analyzer.results.calls.pdus import stub_length_of, stub_of
 from analyzer.results.connection import Channel
-from analyzer.results.security import AuthInfo, AuthLevel, AuthType, Decryption
+from analyzer.results.security import AuthInfo, AuthLevel, AuthType, Decryption, Identity
 from analyzer.transport.channel.channels import SmbInfo
 from analyzer.transport.rpc.call_pairing import CallSide, PendingCall, Presentation, SideState
 from analyzer.transport.rpc.pdu import Ptype, Syntax
@@ -35,6 +35,10 @@ _EMPTY = SideState.EMPTY
 # The state of most calls.
 _COMPLETE: tuple[CallState, str | None] = ("complete", None)
 _NO_SECURITY = AuthInfo(AuthType.NONE, AuthLevel.NONE, "none", None, Decryption.NOT_SEALED, None, None)
+# Of a call whose PDUs announce a security trailer that was not captured: somebody authenticated, and nothing states who or how.
+_NOT_CAPTURED = AuthInfo(
+    AuthType.DEFAULT, AuthLevel.UNKNOWN, "unknown", Identity("unknown"), Decryption.BYTES_MISSING, None, None
+)
 
 
 class OpenCall(Struct, frozen=True):
@@ -111,20 +115,23 @@ class ExchangeMaker:
             # If the capture swapped frames, the answer to the bind may come after the request.
             call.presentation = self._presentations.get(call.context_id, call.presentation)
         presentation, request, response = call.presentation, call.request, call.response
-        secured = self._security_of(call)
-        auth = self._auth(call, *secured) if secured is not None else _NO_SECURITY
+        security, level = self._security_of(call)
+        if security is not None:
+            auth = self._auth(call, security, level)
+        else:
+            auth = _NO_SECURITY if level else _NOT_CAPTURED
         smb = request.smb if request.state is not _EMPTY else response.smb
         selected = self._selected if presentation is not None and self.channel.session is not None else None
         if selected is not None and not selected(self.channel, smb, auth, call):
-            if secured is not None:
-                self._note_use(call, secured[0], None)
+            if security is not None:
+                self._note_use(call, security, None)
             return None
         asked = self._side(call, request, is_request=True) if request.state is not _EMPTY else None
         answered = None
         if response.state is not _EMPTY and (selected is None or asked is None):
             answered = self._side(call, response, is_request=False)
-        if secured is not None:
-            self._note_use(call, secured[0], answered)
+        if security is not None:
+            self._note_use(call, security, answered)
         state, reason = _COMPLETE
         if not (asked and answered and asked.missing is answered.missing is None and presentation is not None):
             state, reason = self._state(call, why)
@@ -254,13 +261,21 @@ class ExchangeMaker:
         )
         return find_trailer(stub, expected)
 
-    def _security_of(self, call: PendingCall) -> tuple[Security, int] | None:
-        """Returns the security context of an exchange and its level, None if it has none."""
-        for side in (call.request, call.response):
+    def _security_of(self, call: PendingCall) -> tuple[Security | None, int]:
+        """Returns the security context of an exchange, None if it has none or if it is not known, and its level."""
+        request, response = call.request, call.response
+        for side in (request, response):
             if side.security is not None and side.trailer is not None:
                 return side.security, side.trailer.level
+        if request.hides_trailer or response.hides_trailer or (request.state is _EMPTY and self._is_silent_fault(call)):
+            return None, AuthLevel.UNKNOWN
         connect = self._security.connect_level()
-        return (connect, AuthLevel.CONNECT) if connect is not None else None
+        return (connect, AuthLevel.CONNECT) if connect is not None else (None, AuthLevel.NONE)
+
+    def _is_silent_fault(self, call: PendingCall) -> bool:
+        """Whether an exchange without a request is a fault that does not say what secured its request. It needs no trailer itself,
+        so it says nothing if the bind was not captured, or if others used a security context."""
+        return call.fault is not None and (call.presentation is None or self._security.is_in_use)
 
     def _auth(self, call: PendingCall, security: Security, level: int) -> AuthInfo:
         request, response = call.request, call.response

@@ -304,6 +304,11 @@ class SecurityTable:
             security = self._new(trailer)
         return security
 
+    @property
+    def is_in_use(self) -> bool:
+        """Whether any handshake or PDU of the association named a security context."""
+        return bool(self._by_id)
+
     def known(self, context_id: int) -> Security | None:
         """Returns the security context of that id, None if there is none yet."""
         return self._by_id.get(context_id)

@@ -289,7 +289,7 @@ def served_without_impersonation(call: CallEvidence) -> Iterator[Judgement]:
     """
     security = call.decoded.security
     allowed: str | None
-    if security.level > AuthLevel.CONNECT:
+    if security.level not in (AuthLevel.NONE, AuthLevel.CONNECT):
         allowed = security.identity.allows if security.identity is not None else None
         unknown = "what the client lets the server do in its name is not in the capture, or sealed in its Kerberos authenticator"
     else:
