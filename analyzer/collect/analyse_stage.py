@@ -3,10 +3,9 @@
 It runs the same pipeline as a reading of captures, and merges pieces by time, like files. So rotation, overlapping clocks and the
 duplicates of several sensors give the same result as one reading of all files. It returns facts that other stages need.
 
-It finds what no key opened in a conversation, and whether the keys of this run may open it.
-
-The dataset holds nothing of a key, so it cannot say which keys were tried. It says what stayed sealed, by account, and keeps a
-digest of the names that keys were given for: a name is no secret (`Keyring.names`).
+It finds what no key opened in a conversation, and whether the keys of this run may open it. The dataset holds nothing of a key, so
+it cannot say which keys were tried. It says what stayed sealed, by account, and keeps a digest of the names that keys were given
+for: a name is no secret (`Keyring.names`).
 
 The keys of a run of `collect` are held in the memory of each process that analyses. No task, result or file carries them.
 """

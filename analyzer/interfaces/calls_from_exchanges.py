@@ -176,9 +176,8 @@ def _auth(
     pipe was opened, both are stated."""
     identity = auth.caller(smb_identity)
     account = identity.account if identity is not None else None
-    is_by_rpc = identity is not None and identity is auth.identity
-    # Somebody without a known name authenticated by RPC: that logon counts, not the session's.
-    is_rpc_logon = is_by_rpc or (identity is None and auth.identity is not None)
+    # If somebody without a known name authenticated by RPC, that logon counts, not the session's.
+    is_by_rpc = auth.identity is not None and (identity is None or identity is auth.identity)
     return AuthFacts(
         auth.mechanism,
         level_name(auth.level),
@@ -192,7 +191,7 @@ def _auth(
         auth.decrypted_by,
         identity.claimed_otherwise if identity is not None else None,
         identity.is_guest if identity is not None else None,
-        _key("rpc", auth.logon) if is_rpc_logon else _key("smb", smb_logon),
+        _key("rpc", auth.logon) if is_by_rpc else _key("smb", smb_logon),
         None if identity_in_force is None else identity_in_force.account or UNKNOWN_USER,
         _key("smb", logon_in_force),
     )

@@ -252,7 +252,9 @@ def _rpc_words(analysis: Analysis) -> Counter[str]:
             # No SMB session above states who talked to whom.
             name += f" over TCP, {common.client.ip} → {common.server.ip},"
         if auth.level <= AuthLevel.NONE:
-            security = "without RPC security" if auth.level else "with RPC security that was not captured"
+            security = (
+                "without RPC security" if auth.level == AuthLevel.NONE else "with RPC security that was not captured"
+            )
             words[f"{name} {security}"] += count
             continue
         identity = auth.caller(common.smb_identity)

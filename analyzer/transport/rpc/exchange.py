@@ -35,7 +35,7 @@ _EMPTY = SideState.EMPTY
 # The state of most calls.
 _COMPLETE: tuple[CallState, str | None] = ("complete", None)
 _NO_SECURITY = AuthInfo(AuthType.NONE, AuthLevel.NONE, "none", None, Decryption.NOT_SEALED, None, None)
-# Of a call whose PDUs announce a security trailer that was not captured: somebody authenticated, and nothing states who or how.
+# Nothing states who authenticated or how: the PDUs announce a security trailer that was not captured, or a fault stands alone.
 _NOT_CAPTURED = AuthInfo(
     AuthType.DEFAULT, AuthLevel.UNKNOWN, "unknown", Identity("unknown"), Decryption.BYTES_MISSING, None, None
 )
@@ -119,7 +119,7 @@ class ExchangeMaker:
         if security is not None:
             auth = self._auth(call, security, level)
         else:
-            auth = _NO_SECURITY if level else _NOT_CAPTURED
+            auth = _NO_SECURITY if level == AuthLevel.NONE else _NOT_CAPTURED
         smb = request.smb if request.state is not _EMPTY else response.smb
         selected = self._selected if presentation is not None and self.channel.session is not None else None
         if selected is not None and not selected(self.channel, smb, auth, call):
