@@ -40,8 +40,8 @@ STRUCTS = "tests/core/test_structs.py"
 # Tests that work by other programs, which would not run a mutant, or take a minute for one line.
 LEFT_OUT = """
     test_against_tshark.py test_benchmarks.py test_corpus.py test_fuzz.py test_notebook.py test_project.py test_tools.py
-    test_wireshark.py test_wireshark_in_c.py page/test_browser.py page/test_filter.py collect/test_dask_cluster.py
-    collect/test_faults.py
+    test_wireshark.py test_wireshark_in_c.py page/test_browser.py page/test_page_filter.py collect/test_dask_cluster.py
+    collect/test_failing_runs.py
 """
 # Arguments of calls and classes that can be left as they are: assertions (`strict`), speed (`cache_hash`), and what mypy reads.
 _UNSEEN = {"strict", "cache_hash", "kw_only"}

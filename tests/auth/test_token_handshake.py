@@ -20,7 +20,7 @@ from analyzer.auth.ntlm_handshake import NtlmExchange
 from analyzer.auth.security_types import Handshake, Sender
 from analyzer.auth.token_handshake import TokenHandshake, begin
 from analyzer.results.security import Decryption, Identity
-from tests.auth.test_messages import message
+from tests.auth.test_token_fields import message
 from tests.build.auth import (
     KEY_EXCH,
     OID_KRB5,

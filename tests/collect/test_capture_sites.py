@@ -30,7 +30,7 @@ from tests.collect.sets import (
     tables_of,
 )
 from tests.collect.test_stages import A, file_facts
-from tests.interfaces.resolution.test_order import WHO, session
+from tests.interfaces.resolution.test_order_of_calls import WHO, session
 
 pytestmark = pytest.mark.needs("fsspec")
 CLEAR = "v1_samba_impacket_smb311_noauth.pcap"

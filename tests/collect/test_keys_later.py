@@ -15,7 +15,7 @@ from analyzer.commands.collect import _report
 from analyzer.core.output.file_store import Store
 from tests.collect.sets import CAPTURES, Here, collected, frames_of, keyring_of, of_dataset, readdressed, unlike
 from tests.collect.sets import put as written
-from tests.collect.test_run import run_of
+from tests.collect.test_collect_run import run_of
 
 NAMES = (
     "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap",

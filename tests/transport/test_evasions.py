@@ -53,7 +53,7 @@ from tests.build.packet import (
     with_checksum,
 )
 from tests.build.tcp import Everything
-from tests.transport.tcp.test_streams import line_of, lines_of
+from tests.transport.tcp.test_whole_connections import line_of, lines_of
 from tests.written import Told
 
 _WORD = re.compile(

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from analyzer.interfaces.call_contents.machine_names import machine_names, names_stated
 from analyzer.results.security import Identity
 from tests.build.calls import NO_HANDLE, Calls, analysis_of
-from tests.interfaces.resolution.test_order import WHO, as_user, session
+from tests.interfaces.resolution.test_order_of_calls import WHO, as_user, session
 
 
 def test_names_of_sessions_come_before_those_of_calls_and_of_the_file() -> None:

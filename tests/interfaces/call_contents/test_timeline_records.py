@@ -44,7 +44,7 @@ from analyzer.results.security import RefusedBy
 from tests import truth
 from tests.build.buffers import Block, name_table, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, MACHINE, MS, OTHER_HANDLE, Calls, analysis_of, logon_of, winreg
-from tests.interfaces.resolution.test_order import session
+from tests.interfaces.resolution.test_order_of_calls import session
 
 SOUND = perf_data([Block(1, values=((b"\1\0\0\0",),))])
 # The block states more bytes than there are.

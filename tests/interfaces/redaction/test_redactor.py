@@ -25,7 +25,7 @@ from analyzer.results.security import AuthLevel
 from analyzer.transport.channel.channels import SmbInfo
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.calls import Calls, analysis_of
-from tests.interfaces.resolution.test_order import WHO, session
+from tests.interfaces.resolution.test_order_of_calls import WHO, session
 from tests.interfaces.svcctl.test_service_layer import CREATE, HANDLE
 
 UNKNOWN = "12345678-1234-1234-1234-1234567890ab"

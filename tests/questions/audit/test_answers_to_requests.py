@@ -24,7 +24,7 @@ from tests.build.calls import COUNTERSET, HANDLE, MACHINE, OTHER_COUNTERSET, Cal
 from tests.questions.audit.handles import bound, closed
 from tests.questions.audit.methods import TRAILER, patched
 from tests.questions.audit.registered import countersets, instances
-from tests.questions.audit.test_altered import with_status
+from tests.questions.audit.test_altered_calls import with_status
 
 REFUSED, FAULT = 87, 0x6F7
 

@@ -19,7 +19,7 @@ from analyzer.results.security import Identity
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, analysis_of, winreg
 from tests.build.rpc import CHANNEL, SMB
-from tests.interfaces.resolution.test_order import session
+from tests.interfaces.resolution.test_order_of_calls import session
 from tests.written import Tables, held
 
 TABLES = Tables()

@@ -17,7 +17,7 @@ from analyzer.screens.formats.report_page import asset
 from analyzer.screens.views.diff import DifferencesView
 from tests.build.calls import Calls, analysis_of
 from tests.page import THREE, analysis_named
-from tests.page.test_data import hostile
+from tests.page.test_page_data import hostile
 
 
 class Elements(HTMLParser):

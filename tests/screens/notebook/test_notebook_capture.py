@@ -20,7 +20,7 @@ from analyzer.screens.notebook import notebook_capture as module
 from analyzer.screens.notebook.notebook_capture import SECRETS_VARIABLE, Capture, _interval_ns, _keyring, _pseudonyms
 from tests import truth
 from tests.build.calls import analysis_of
-from tests.screens.views.test_pages import broken, sound
+from tests.screens.views.test_whole_views import broken, sound
 
 # The smallest of the sample captures.
 SMALL = truth.CAPTURES / "pcq_smbd_scapy_impacket_smb311_ntlm_integrity_denied.pcap"

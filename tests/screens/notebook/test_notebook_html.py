@@ -26,7 +26,7 @@ from analyzer.screens.notebook.notebook_html import (
     text_of,
 )
 from tests.build.calls import analysis_of, smb_session
-from tests.screens.views.test_pages import broken, sessions
+from tests.screens.views.test_whole_views import broken, sessions
 from tests.written import is_as_written
 
 TEXT = Path(__file__).parent / "shown" / "html.txt"

@@ -11,7 +11,7 @@ from analyzer.screens.views.timeline import Timeline
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import OTHER_HANDLE, Calls, analysis_of, with_sessions
 from tests.build.rpc import CHANNEL
-from tests.interfaces.resolution.test_order import session
+from tests.interfaces.resolution.test_order_of_calls import session
 
 DATA = perf_data([Block(1, values=((b"\1\0\0\0",),))])
 

@@ -15,7 +15,7 @@ from analyzer.transport.packet.block_dissector import Dissector
 from analyzer.transport.packet.segment import Segment, SegmentBatch
 from tests.build.packet import block, ethernet, ipv4, smb2, tcp
 from tests.build.tcp import Talk
-from tests.transport.tcp.test_batches import frame_of
+from tests.transport.tcp.test_batches_of_segments import frame_of
 
 
 def batches_of(blocks: list[FrameBlock]) -> list[SegmentBatch]:

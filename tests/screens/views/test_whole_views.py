@@ -54,7 +54,7 @@ from tests.analyses import analysis_of_file
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, name_table, perf_data, wide, winperf
 from tests.build.calls import HANDLE, NO_HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed, winreg, with_sessions
 from tests.build.rpc import CHANNEL
-from tests.interfaces.resolution.test_order import WHO, as_user, session
+from tests.interfaces.resolution.test_order_of_calls import WHO, as_user, session
 from tests.interfaces.svcctl.test_service_layer import (
     CHANGE,
     CONFIG,

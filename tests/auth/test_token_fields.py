@@ -1,4 +1,4 @@
-"""Fields of NTLM and SPNEGO messages, DER values and keytab entries at their bounds, byte by byte: `messages.txt` has what is read
+"""Fields of NTLM and SPNEGO messages, DER values and keytab entries at their bounds, byte by byte: `token_fields.txt` has what is read
 of each, and each name is a promise."""
 
 from __future__ import annotations
@@ -303,7 +303,7 @@ def without_raw(job: Callable[[], object]) -> Iterator[str]:
     return (re.sub(r"""raw=b(['"]).*?\1, """, "", line) for line in came_of(job))
 
 
-OUTCOMES = Outcomes(Path(__file__).parent / "messages.txt", CASES, without_raw)
+OUTCOMES = Outcomes(Path(__file__).parent / "token_fields.txt", CASES, without_raw)
 
 
 @pytest.mark.parametrize("name", CASES)

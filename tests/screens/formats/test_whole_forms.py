@@ -1,7 +1,7 @@
 """Forms that programs read, whole: tables as CSV with their types, SARIF, JUnit XML, and the blocks of data of the page.
 
 They stand in `tests/screens/formats/forms/`, which `tests/written.py` says how to write anew. The conversations are those of
-the pages of text (`tests/screens/views/test_pages.py`), and a client that reads counters of many types.
+the pages of text (`tests/screens/views/test_whole_views.py`), and a client that reads counters of many types.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from analyzer.screens.views.timeline import Timeline
 from tests.build.buffers import Block, wide
 from tests.build.counters import Info, Watch, whole
 from tests.page import blocks
-from tests.screens.views.test_pages import broken, captured, matrix, of_registry, of_services, sound
+from tests.screens.views.test_whole_views import broken, captured, matrix, of_registry, of_services, sound
 from tests.written import as_json, by_outcome, differing, is_as_written
 
 FORMS = Path(__file__).with_name("forms")

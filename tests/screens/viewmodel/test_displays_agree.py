@@ -106,7 +106,7 @@ def test_every_display_shows_the_same_of_each_call(file: str) -> None:
     for number in range(1, len(analysis.calls) + 1):
         shown = of_show(analysis, number)
         assert {id.partition(".")[2].rstrip("0123456789") for id in shown} >= {"frame", "tcp", "smb"}
-        # PDUs have fields of their headers, which `show` states as lengths. tests/page/test_data.py has the page.
+        # PDUs have fields of their headers, which `show` states as lengths. tests/page/test_page_data.py has the page.
         browser = {id: fields for id, fields in of_the_browser(analysis, number).items() if ".pdu" not in id}
         assert browser == shown, f"browser, call {number}"
         notebook = _Fields()

@@ -40,7 +40,7 @@ from tests.build.smb import (
     setup_response,
     stream,
 )
-from tests.screens.formats.test_logs import document_of
+from tests.screens.formats.test_log_lines import document_of
 from tests.transport.smb.run import run, session_of
 
 CAPTURES = Path(__file__).parent / "captures"

@@ -165,4 +165,4 @@ def cuts(name: str) -> Iterator[str]:
 
 
 def test_the_place_of_each_cut_is_named() -> None:
-    is_as_written(Path(__file__).parent / "damage.txt", "".join(chain.from_iterable(map(cuts, CUT))))
+    is_as_written(Path(__file__).parent / "damaged_buffers.txt", "".join(chain.from_iterable(map(cuts, CUT))))

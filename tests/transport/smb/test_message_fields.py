@@ -356,7 +356,7 @@ def told(case: tuple[Sent, Limits]) -> Iterator[str]:
         yield from dict.fromkeys(re.sub(r"\w+=None, |, \w+=None(?=\))", "", str(record)) for record in records)
 
 
-OUTCOMES = Outcomes(Path(__file__).with_name("fields.txt"), CASES, told)
+OUTCOMES = Outcomes(Path(__file__).with_name("message_fields.txt"), CASES, told)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -1,4 +1,4 @@
-"""Whole connections, segment by segment, and the streams that come out: `streams.txt` has both, and each name is a promise.
+"""Whole connections, segment by segment, and the streams that come out: `whole_connections.txt` has both, and each name is a promise.
 
 A line of words is what was sent: `c=ask` data of the client, `s.ack`, `c.fin`, `c.rst` segments without any, `open` the handshake
 (`open1` to `open3` its segments), `mid` that it came before the capture. `a:` in front of a segment names it: `a` sends it once
@@ -184,7 +184,7 @@ def lines_of(events: Iterable[Event | str], line: Callable[[Event | str], str] =
     return [*lines, *(f"{number} goes on" for number in going_on)]
 
 
-TOLD = Told(Path(__file__).parent / "streams.txt", said)
+TOLD = Told(Path(__file__).parent / "whole_connections.txt", said)
 
 
 @pytest.mark.parametrize("name", TOLD.words)

@@ -27,8 +27,8 @@ from analyzer.screens.views.sessions import Hosts, Sessions
 from analyzer.screens.views.stats import Stats
 from analyzer.screens.views.timeline import Timeline
 from tests.build.calls import analysis_of
-from tests.screens.formats.test_forms import watched
-from tests.screens.views.test_pages import broken, captured, sound
+from tests.screens.formats.test_whole_forms import watched
+from tests.screens.views.test_whole_views import broken, captured, sound
 from tests.written import as_json, differing, is_as_written
 
 SHOWN = Path(__file__).with_name("shown")

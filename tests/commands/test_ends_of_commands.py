@@ -256,7 +256,7 @@ LINE = deep.__code__.co_firstlineno + 2
     [
         (StreamClosedError("standard output is closed"), "standard output is closed"),
         (MemoryError("words"), "memory ran out{}"),
-        (deep(), f"something is nested too deep in tests.commands.test_supervised, line {LINE}"),
+        (deep(), f"something is nested too deep in tests.commands.test_ends_of_commands, line {LINE}"),
         (RecursionError(), "something is nested too deep"),
         (ValueError("secret"), f"{OURS} ValueError{{}}; PCQ_DEBUG=1 shows more"),
         (chained(MemoryError()), "the capture was read in part only, because memory ran out{}"),

@@ -22,8 +22,8 @@ from analyzer.capture.frame_blocks import Frame
 from analyzer.transport.packet.frame_dissector import Found, FrameDissector, LostSegment
 from analyzer.transport.packet.segment import UdpPayload
 from tests.build.packet import T0
-from tests.transport.packet.test_layers import PAYLOAD
-from tests.transport.packet.test_ways import FRAMES, LINKS, of_rows, stated
+from tests.transport.packet.test_frames_read_by_block import FRAMES, LINKS, of_rows, stated
+from tests.transport.packet.test_link_layers_and_tunnels import PAYLOAD
 
 ALONE: dict[str, tuple[int, bytes]] = {
     **{name: one for name, one in LINKS.items() if not name.startswith("scapy")},

@@ -364,7 +364,7 @@ def said(words: str) -> str:
     return counted(lines)
 
 
-TOLD = Told(Path(__file__).with_name("contexts.txt"), said)
+TOLD = Told(Path(__file__).with_name("protected_messages.txt"), said)
 
 
 @pytest.mark.parametrize("name", TOLD.words)

@@ -30,7 +30,7 @@ from analyzer.transport.packet.common_frame_shapes import (
 from analyzer.transport.packet.frame_dissector import Found, FrameDissector, LostSegment
 from analyzer.transport.packet.tunnels import Views
 from tests.build.packet import T0, ethernet, gre, ipv4, ipv6, tcp, udp
-from tests.transport.packet.test_layers import EXTENDED, LINKS, PAYLOAD, TUNNELS, on_ethernet
+from tests.transport.packet.test_link_layers_and_tunnels import EXTENDED, LINKS, PAYLOAD, TUNNELS, on_ethernet
 
 HTTP = b"GET / HTTP/1.1\r\n"
 SMB = b"\0\0\0\x40\xfeSMB" + bytes(8)

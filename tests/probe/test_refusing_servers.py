@@ -1,6 +1,6 @@
 """The script of the probe against servers that refuse, lose or lack something: it goes on, and does not send what makes no sense.
 
-`refusing.txt` has what it did then: of each step that was not as usual how many calls it had and a digest of their words and
+`refusing_servers.txt` has what it did then: of each step that was not as usual how many calls it had and a digest of their words and
 triggers, and all failures. `PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it.
 """
 
@@ -161,7 +161,7 @@ def having(kinds: tuple[int, ...]) -> Done:
         return done(Rehearsal())
 
 
-OUTCOMES = Outcomes(Path(__file__).with_name("refusing.txt"), dict(cases()), unusual)
+OUTCOMES = Outcomes(Path(__file__).with_name("refusing_servers.txt"), dict(cases()), unusual)
 
 
 @pytest.mark.parametrize("name", OUTCOMES.cases)

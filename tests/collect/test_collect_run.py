@@ -341,7 +341,7 @@ def conversations() -> Iterator[tuple[str, Iterator[str]]]:
 
 def test_what_becomes_of_conversations_is_what_was_read_through() -> None:
     text = "".join(f"{promise}\n{''.join(lines)}" for promise, lines in conversations())
-    is_as_written(Path(__file__).with_name("run.txt"), text)
+    is_as_written(Path(__file__).with_name("collect_run.txt"), text)
 
 
 def test_conversations_have_the_same_numbers_whichever_was_analysed_first() -> None:
