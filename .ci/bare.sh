@@ -27,7 +27,7 @@ if [ "$(id -u)" = 0 ]; then
     chown -R nobody "$HOME"
     run='setpriv --reuid=nobody --regid=nogroup --clear-groups env -i'
 fi
-# What pip is told by the environment is all that is passed on. It compiles nothing: Python does, of what is loaded.
+# What pip is told by the environment is all that is passed on.
 pip=$(env | grep -E '^(PIP_|SSL_CERT_FILE=|REQUESTS_CA_BUNDLE=)' | tr '\n' ' ' || true)
 cd "$HOME/project"
 # What is new here, and the run before has not shown: programs are missing, the user has no rights, nothing is set in the environment.
@@ -39,4 +39,4 @@ tests=$({
     find tests -name 'test_*.py' -printf '%h %s %p\n' | sort -k1,1 -k2,2n | awk '$1 != folder { folder = $1; print $3 }'
 } | grep -vE '^tests/(golden|faults|test_benchmarks)' | sort -u | tr '\n' ' ')
 # shellcheck disable=SC2086  # several words on purpose
-$run $pip PIP_NO_COMPILE=1 PCQ_PROPERTIES=0.2 HOME="$HOME" PATH="$HOME/bin" LANG=C.UTF-8 make pytest PYTHON="$PYTHON" PYTEST_ARGS="--randomly-seed=1 --hypothesis-seed=1 $tests" </dev/null
+$run $pip PCQ_PROPERTIES=0.2 HOME="$HOME" PATH="$HOME/bin" LANG=C.UTF-8 make pytest PYTHON="$PYTHON" PYTEST_ARGS="--randomly-seed=1 --hypothesis-seed=1 $tests" </dev/null

@@ -61,6 +61,31 @@ make_venv() {
     fi
 }
 
+# The programs that tests need, for a job that is given: how to see that they are there, their Debian packages, and what is lost.
+each_tool() {
+    "$1" 'command -v tshark' tshark 'the tests in tests/test_against_tshark.py will be skipped'
+    # idl2wrs is in wireshark-dev.
+    "$1" 'command -v idl2wrs && command -v pkg-config && command -v gcc && command -v make' \
+        'wireshark-dev pkg-config gcc libc6-dev make' 'the tests in tests/test_wireshark_in_c.py will be skipped'
+    "$1" 'command -v valgrind' valgrind 'instructions are not counted in tests/test_benchmarks.py'
+    "$1" 'command -v tcpdump' tcpdump 'tests/test_benchmarks.py will be skipped'
+    "$1" 'command -v xxd && command -v hexdump' 'xxd bsdextrautils' 'their dumps are not read in tests/screens/views/test_decode.py'
+    "$1" 'command -v groff' groff-base 'the manual page is not formatted in tests/commands/test_help.py'
+    "$1" 'command -v chromium' chromium 'the page of report is not looked at in tests/page/test_browser.py'
+    "$1" 'command -v smbd && command -v rpcclient && command -v nmap && command -v ip && command -v kadmin.local &&
+        command -v krb5kdc && command -v kinit && [ -d /usr/lib/python3/dist-packages/samba ]' \
+        'samba smbclient samba-common-bin python3-samba nmap iproute2 krb5-kdc krb5-admin-server krb5-user' 'the rig cannot run'
+    "$1" 'command -v node && command -v npm' 'nodejs npm' 'ksy/ is not compiled anew and compared'
+}
+
+name_missing() { eval "$1" >/dev/null || echo "$2"; }
+
+demand() {
+    eval "$1" >/dev/null && return
+    # shellcheck disable=SC2086  # several words on purpose
+    debian $2 || lacking "$2 cannot be installed from here: $3 ('apt-get install $2' as root)."
+}
+
 # Whether what $1 stands for was installed after pyproject.toml and the constraints were last changed.
 installed() {
     [ "$VENV/.installed-$1" -nt pyproject.toml ] && [ "$VENV/.installed-$1" -nt constraints.txt ] && [ "$VENV/.installed-$1" -nt requirements.lock ]
@@ -74,7 +99,7 @@ install() {
     say "installing into $VENV (some minutes the first time)"
     isolation=
     if [ "$stamp" = "$VENV/.installed-tests" ] &&
-        "$VENV/bin/python" -m pip install --quiet --require-hashes --requirement requirements.lock; then
+        "$VENV/bin/python" -m pip install --quiet --no-compile --require-hashes --requirement requirements.lock; then
         # Just these files, by their hashes; what builds the project is among them, and pip finds all there but the project itself.
         isolation=--no-build-isolation
     else
@@ -95,27 +120,15 @@ package)
     installed tests || install package --editable .
     ;;
 tests)
+    # Debian packages are unpacked while pip installs.
+    missing=$(each_tool name_missing)
+    # shellcheck disable=SC2086  # several words on purpose
+    [ -z "$missing" ] || { debian $missing || true; } &
+    unpacking=$!
+    trap wait EXIT
     install tests --editable '.[tshark,notebook,probe,browse,cluster]' --group dev
-    command -v tshark >/dev/null || debian tshark ||
-        lacking "tshark is missing and cannot be installed from here: the tests in tests/test_against_tshark.py will be skipped ('apt-get install tshark' as root)."
-    # idl2wrs is in wireshark-dev.
-    { command -v idl2wrs && command -v pkg-config && command -v gcc && command -v make; } >/dev/null || debian wireshark-dev pkg-config gcc libc6-dev make ||
-        lacking "wireshark-dev, pkg-config and gcc are missing and cannot be installed from here: the tests in tests/test_wireshark_in_c.py will be skipped ('apt-get install wireshark-dev pkg-config gcc libc6-dev make' as root)."
-    command -v valgrind >/dev/null || debian valgrind ||
-        lacking "valgrind is missing and cannot be installed from here: instructions are not counted in tests/test_benchmarks.py ('apt-get install valgrind' as root)."
-    command -v tcpdump >/dev/null || debian tcpdump ||
-        lacking "tcpdump is missing and cannot be installed from here: tests/test_benchmarks.py will be skipped ('apt-get install tcpdump' as root)."
-    { command -v xxd && command -v hexdump; } >/dev/null || debian xxd bsdextrautils ||
-        lacking "xxd and hexdump are missing and cannot be installed from here: their dumps are not read in tests/screens/views/test_decode.py ('apt-get install xxd bsdextrautils' as root)."
-    command -v groff >/dev/null || debian groff-base ||
-        lacking "groff is missing and cannot be installed from here: the manual page is not formatted in tests/commands/test_help.py ('apt-get install groff-base' as root)."
-    command -v chromium >/dev/null || debian chromium ||
-        lacking "chromium is missing and cannot be installed from here: the page of report is not looked at in tests/page/test_browser.py ('apt-get install chromium' as root)."
-    { command -v smbd && command -v rpcclient && command -v nmap && command -v ip && command -v kadmin.local && command -v krb5kdc && command -v kinit && [ -d /usr/lib/python3/dist-packages/samba ]; } >/dev/null ||
-        debian samba smbclient samba-common-bin python3-samba nmap iproute2 krb5-kdc krb5-admin-server krb5-user ||
-        lacking "Samba, nmap, iproute2 and a KDC are missing and cannot be installed from here: the rig cannot run ('apt-get install samba smbclient python3-samba nmap iproute2 krb5-kdc krb5-admin-server krb5-user' as root)."
-    { command -v node >/dev/null && command -v npm >/dev/null; } || debian nodejs npm ||
-        lacking "node and npm are missing and cannot be installed from here: ksy/ is not compiled anew and compared ('apt-get install nodejs npm' as root)."
+    wait "$unpacking"
+    each_tool demand
     ;;
 *)
     die "usage: .ci/setup.sh package|tests"
