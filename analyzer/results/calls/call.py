@@ -39,7 +39,10 @@ class SmbFacts(Value, frozen=True, cache_hash=True, omit_defaults=True):
     session_id: Annotated[str, doc("SessionId in hexadecimal", source="[MS-SMB2] section 2.2.1.2", kind=Kind.NUMBER)]
     encrypted: Annotated[bool, doc("in an SMB3 transform", source="[MS-SMB2] section 2.2.41")]
     signed: Annotated[bool, doc("with a signature", source="[MS-SMB2] section 3.1.4.1")]
-    signature_ok: Annotated[bool | None, doc("whether the signature fits; null where there is none or no key for it")]
+    signature_ok: Annotated[
+        bool | None,
+        doc("whether the signatures of the messages that carried it fit; null where there is none or no key for it"),
+    ]
     compressed: Annotated[bool, doc("compressed", source="[MS-SMB2] section 2.2.42")]
     client: Annotated[
         Endpoint | None,

@@ -121,6 +121,8 @@ class ExchangeMaker:
         else:
             auth = _NO_SECURITY if level == AuthLevel.NONE else _NOT_CAPTURED
         smb = request.smb if request.state is not _EMPTY else response.smb
+        if (request.is_altered or response.is_altered) and smb is not None:
+            smb = replace(smb, signature_ok=False)
         selected = self._selected if presentation is not None and self.channel.session is not None else None
         if selected is not None and not selected(self.channel, smb, auth, call):
             if security is not None:
