@@ -17,7 +17,9 @@ from analyzer.core.output.json import dumps
 from analyzer.interfaces.call_contents.call_records import timeline_records
 from analyzer.interfaces.call_contents.sample_records import sample_records
 from analyzer.pipeline.run import analyze
+from analyzer.questions.statistics.summary import method_stats
 from analyzer.results.analysis import Analysis
+from analyzer.results.records.statistics import Spread
 from tests import truth
 from tests.analyses import analysis_of_file
 from tests.build.capture import NANO, Given, pcap, read
@@ -92,13 +94,29 @@ def with_losses(frames: Sequence[Given], data: st.DataObject) -> list[Given]:
 def test_what_is_stated_of_a_capture_with_losses_is_true(
     capture: truth.Capture, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Frames that are missing or cut make no request, response, status, fault or sample that was not there."""
+    """Frames that are missing or cut make no request, response, status, fault or sample that was not there, no other latency, and
+    no other length of a stub."""
     frames = [(frame.time_ns, bytes(frame.data)) for frame in read(capture.path)[0]]
     path = tmp_path_factory.mktemp("losses") / capture.path.with_suffix(".pcap").name
     path.write_bytes(pcap(with_losses(frames, data), magic=NANO))
-    analysis = analyze([path], Keyring.load(capture.secrets_path))
-    calls = [record for record in _plain(timeline_records(analysis)) if record["record"] == "call"]
+    analysis, whole = analyze([path], Keyring.load(capture.secrets_path)), analysis_of_file(capture.file)
+    calls = _calls(analysis)
     assert not truth.compare_damaged(truth.load(capture), calls, _plain(sample_records(analysis)), 0)
+    # A call whose first fragment is missing has another time.
+    latencies = {call["time_ns"]: call["latency_ns"] for call in _calls(whole)}
+    assert all(call["latency_ns"] in (None, latencies[call["time_ns"]]) for call in calls if call["time_ns"] in latencies)
+    lengths = {(one.interface, one.method): one for one in method_stats(whole)}
+    for one in method_stats(analysis):
+        if (known := lengths.get((one.interface, one.method))) is not None:
+            assert _within(one.request_bytes, known.request_bytes)
+            assert _within(one.response_bytes, known.response_bytes)
+
+
+def _within(some: Spread, every: Spread) -> bool:
+    """Whether each of some values may be one of `every`."""
+    if some.min is None or some.max is None:
+        return True
+    return every.min is not None and every.max is not None and every.min <= some.min and some.max <= every.max
 
 
 def with_a_bit_changed(frame: bytes, data: st.DataObject) -> bytes:

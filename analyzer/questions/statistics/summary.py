@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct, UnsetType, field
 
+from analyzer.core.absence import Missing
 from analyzer.core.array_functions import distinct
 from analyzer.core.error_code_names import win32_name
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
@@ -23,7 +24,7 @@ from analyzer.interfaces.pcq.perflib_layer import identifiers_of
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, InterfaceFacts, PerformanceRead
-from analyzer.results.calls.call_row_columns import Context
+from analyzer.results.calls.call_row_columns import MISSING_NUMBERS, Context
 from analyzer.results.methods import perflib, winreg
 from analyzer.results.methods.perflib import Opnum
 from analyzer.results.methods.return_kinds import ReturnKind
@@ -125,7 +126,11 @@ class _Counted:
 
     def __init__(self, shown: ShownCalls, damages: Damages) -> None:
         self.failed, self.retried, self.unread = shown.refused, shown.asking_size, shown.unread(damages)
-        self.has_request, self.has_response = shown.column("request_side") >= 0, shown.column("response_side") >= 0
+        asked, answered = shown.column("request_side"), shown.column("response_side")
+        self.has_response = answered >= 0
+        # How long a side was that is not whole, nobody knows.
+        cut = MISSING_NUMBERS[Missing.NOT_CAPTURED]
+        self.whole_request, self.whole_response = (asked >= 0) & (asked != cut), (answered >= 0) & (answered != cut)
         self.has_latency, self.latencies = shown.latencies
 
 
@@ -133,7 +138,7 @@ def _method_record(
     labels: _Labels, places: Numbers, shown: ShownCalls, columns: _Counted, analysis: Analysis
 ) -> MethodStatsRecord:
     interface, method = labels
-    asked, answered = places[columns.has_request[places]], places[columns.has_response[places]]
+    asked, answered = places[columns.whole_request[places]], places[columns.whole_response[places]]
     timed = places[columns.has_latency[places]]
     latencies = columns.latencies[timed]
     # If there are several, the first.
@@ -146,7 +151,7 @@ def _method_record(
         calls=len(places),
         failed=int(columns.failed[places].sum()),
         retried=int(columns.retried[places].sum()),
-        unanswered=len(places) - len(answered),
+        unanswered=len(places) - int(columns.has_response[places].sum()),
         unread=int(columns.unread[places].sum()),
         latency_ns=spread_of(latencies),
         request_bytes=spread_of(shown.column("request_wire_length")[asked]),

@@ -63,8 +63,8 @@ class MethodStatsRecord(Record, frozen=True, kw_only=True, tag="method-stats"):
     unanswered: Annotated[int, doc("without an answer in the capture")]
     unread: Annotated[int, doc("sealed, cut, malformed, or with a damaged buffer")]
     latency_ns: Annotated[Spread, doc("first frame of the response minus last frame of the request", unit="ns")]
-    request_bytes: Annotated[Spread, doc("stubs of requests on the wire", unit="bytes")]
-    response_bytes: Annotated[Spread, doc("stubs of responses on the wire", unit="bytes")]
+    request_bytes: Annotated[Spread, doc("stubs of requests on the wire that are there in whole", unit="bytes")]
+    response_bytes: Annotated[Spread, doc("stubs of responses on the wire that are there in whole", unit="bytes")]
     slowest: Annotated[int | None, doc("number of the call that took longest")]
     frames: Frames
     frame_files: FrameFiles = UNSET

@@ -268,6 +268,7 @@ class CallSide(Struct):
     """The request or the response of a call under way, as far as its fragments came.
 
     `memory` is roughly the bytes of memory its fragments take, `whole` whether all are there, `has_cut` whether one of them is cut.
+    `lacks_first`: the first one of an answer was not captured.
     `hides_trailer`: the header of one announces a security trailer that cannot be read. `still_sealed` is the first fragment with a
     trailer that stayed sealed. `is_altered`: the SMB signature of a message that carried one does not fit.
     """
@@ -277,6 +278,7 @@ class CallSide(Struct):
     memory: int = 0
     whole: bool = False
     has_cut: bool = False
+    lacks_first: bool = False
     hides_trailer: bool = False
     wire_length: int = 0
     hint: int = 0
@@ -480,6 +482,7 @@ class CallPairing:
                 side.hint = head.alloc_hint
             else:
                 side.damage = "the first fragment of the answer was not captured"
+                side.lacks_first = True
         elif is_first:
             side.malformed = "a first fragment comes in the middle of an answer"
         if head.status is not None:

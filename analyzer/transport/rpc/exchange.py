@@ -137,8 +137,10 @@ class ExchangeMaker:
         state, reason = _COMPLETE
         if not (asked and answered and asked.missing is answered.missing is None and presentation is not None):
             state, reason = self._state(call, why)
-        if self._set_back and asked is not None and answered is not None and self._is_set_back(asked, answered):
-            answered = replace(answered, after_set_back=True)
+        if asked is not None and answered is not None:
+            is_set_back = self._set_back and self._is_set_back(asked, answered)
+            if is_set_back or response.lacks_first or request.state is SideState.PARTIAL or request.has_cut:
+                answered = replace(answered, is_untimed=True)
         return Exchange(
             self.channel,
             smb,
