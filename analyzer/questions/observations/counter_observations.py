@@ -109,8 +109,9 @@ def _enumerated(scene: Scene, who: Who, activities: list[Activity]) -> Iterator[
         yield _enumeration(scene, text, numbers, who, described)
     if everything:
         numbers = [number for one in everything for number in one.calls]
-        count = counted(sum(one.target is not None for one in everything), "object")
-        text = f"{scene.caller(who)} asked {scene.host(who.server_ip)} for everything: {count}"
+        text = f"{scene.caller(who)} asked {scene.host(who.server_ip)} for everything"
+        if count := sum(one.target is not None for one in everything):
+            text += f": {counted(count, 'object')}"
         yield _enumeration(scene, text, numbers, who, everything)
 
 
@@ -226,7 +227,9 @@ def _no_answer(activities: Sequence[Activity]) -> tuple[CallOutcome, str]:
         outcome = "asked"
     elif endings.keys() & {*get_args(CallState), "damaged answer"}:
         outcome = "unreadable"
-    return outcome, f"and {'was refused' if is_refused else 'read nothing'}: {listed(words)}"
+    # An answer that was not captured, or not decoded, may have held something.
+    read = "read nothing" if outcome == "answered" and "no answer" not in endings else "read nothing that is known"
+    return outcome, f"and {'was refused' if is_refused else read}: {listed(words)}"
 
 
 def _seconds(time_ns: int) -> str:
