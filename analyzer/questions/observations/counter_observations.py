@@ -170,7 +170,9 @@ def _polling(scene: Scene) -> Iterator[Draft]:
         median, jitter = poll.intervals_ns.median, poll.jitter_ns
         if poll.polls < _FEWEST_POLLS or median is None or jitter is None:
             continue
-        is_irregular = median > 0 and jitter > _MOST_JITTER * median
+        # Losses leave fewer intervals than the polls have.
+        is_known = poll.intervals_ns.count >= _FEWEST_POLLS - 1
+        is_irregular = is_known and median > 0 and jitter > _MOST_JITTER * median
         what = f"{poll.handle}" + (f' "{poll.what}"' if poll.what else "")
         text = f"{what} of {scene.host(poll.server.ip)} was polled {poll.polls:,} times, every {_seconds(median)}"
         if is_irregular:

@@ -106,7 +106,8 @@ class Observation(Record, frozen=True, kw_only=True, tag="triage-finding"):
     stub_bytes: Annotated[
         int | None,
         doc(
-            "length of the stubs of all these calls as they were sent, as far as they were captured; null where it is not about calls",
+            "length of the stubs of all these calls as they were sent, as far as they were captured; null where it is not about "
+            "calls",
             unit="bytes",
         ),
     ]

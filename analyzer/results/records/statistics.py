@@ -83,7 +83,14 @@ class PollStatsRecord(Record, frozen=True, kw_only=True, tag="poll-stats"):
     last_call: Annotated[int, doc("number of the last call")]
     first_time_ns: Annotated[int, doc("time of the first call", unit="ns since 1970 UTC")]
     last_time_ns: Annotated[int, doc("time of the last call", unit="ns since 1970 UTC")]
-    intervals_ns: Annotated[Spread, doc("between the requests", unit="ns")]
+    intervals_ns: Annotated[
+        Spread,
+        doc(
+            "between the requests of answered polls, where no other poll was between them that was not answered, and no bytes of "
+            "the capture were lost that may have been one",
+            unit="ns",
+        ),
+    ]
     jitter_ns: Annotated[int | None, doc("mean distance of the intervals from their median", unit="ns")]
     frames: Frames
     frame_files: FrameFiles = UNSET

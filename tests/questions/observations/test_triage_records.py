@@ -273,6 +273,8 @@ def of_polling() -> Iterator[Case]:
     yield "five polls have a rhythm", polled_at(10, 10, 10, 10)
     yield "a mean distance from the median of a quarter is a rhythm", polled_at(4, 8, 8, 12)
     yield "a mean distance just above a quarter is none", polled_at(3, 8, 8, 12)
+    lost = Problem("gap", "smb", (20,), "lost")
+    yield "what may have been lost is no other rhythm", [*polled_at(4, 4, 40, 4, 4), lost]
     yield "reads of one value have a rhythm", asked_for(*[("238", block(238, 6), 0)] * 5)
     few, other = Calls(), Calls(channel=replace(CHANNEL, number=1), first_frame=50)
     many = [other.open_query(OTHER_HANDLE), *(other.counter_data(NO_VALUE, OTHER_HANDLE) for _ in range(5))]
