@@ -137,7 +137,7 @@ def _let_in(scene: Scene, kind: ObservationKind, caller: str) -> Iterator[Draft]
         who_in, scene.performance & calls.in_context(lambda context: bool(is_so(context)))
     ).items():
         numbers = calls.numbers[places].tolist()
-        text = f"{counted(len(numbers), 'performance call')} of {caller} at {scene.host(who.server_ip)}"
+        text = f"{scene.counted(places)} of {caller} at {scene.host(who.server_ip)}"
         if who.claimed_user is not None:
             text += f", who claimed to be {who.claimed_user}"
         yield scene.of_calls("high", kind, text, scene.command("timeline", filter=f"auth.{kind}"), numbers, who)
@@ -193,7 +193,7 @@ def _polling(scene: Scene) -> Iterator[Draft]:
 def _refused(scene: Scene) -> Iterator[Draft]:
     calls = scene.calls
     is_denied = (calls.column("status") == _ERROR_ACCESS_DENIED) | (calls.column("fault") == _ERROR_ACCESS_DENIED)
-    for who, places in calls.by(who_in, scene.performance & is_denied).items():
+    for who, places in calls.by(who_in, scene.certain & is_denied).items():
         numbers = calls.numbers[places].tolist()
         text = f"{counted(len(numbers), 'performance call')} of {scene.caller(who)} refused: access denied"
         command = scene.command("timeline", filter="status == 5 || fault == 5")
@@ -208,7 +208,9 @@ def _encrypted(scene: Scene) -> Iterator[Draft]:
     for who, places in calls.by(who_in, scene.performance & calls.is_one("state", "sealed")).items():
         numbers = calls.numbers[places].tolist()
         reasons = listed(scene.analysis.calls.rare(number).reason or "no key" for number in numbers)
-        text = f"{counted(len(numbers), 'performance call')} of {scene.caller(who)} stayed encrypted: {reasons}"
+        text = f"{scene.counted(places)} of {scene.caller(who)} stayed encrypted: {reasons}"
+        if refused := int((scene.calls.refused & ~scene.certain)[places].sum()):
+            text += f"; {refused} of them refused"
         command = scene.command("timeline", filter="state == sealed")
         made = scene.of_calls("medium", "encrypted", text, command, numbers, who)
         made.outcome, made.reason = "unreadable", reasons

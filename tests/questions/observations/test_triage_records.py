@@ -163,6 +163,12 @@ def of_what_is_encrypted() -> Iterator[Case]:
     data = make.counter_data(NO_VALUE)
     calls = sealed(data), replace(sealed(make.registration(9, b"")), reason="wrong key"), make.close_query()
     yield "sealed calls are one finding", calls
+    make = winreg()
+    named = make.exchange(15, make.stub().handle(HANDLE), make.stub().uint(0))
+    opened, refused = sealed(make.open_key()), replace(sealed(named), fault=5)
+    yield "sealed calls of the registry may be about other values", [refused, sealed(named)]
+    yield "but for those that open a performance key", [opened, refused]
+    yield "what was read of the registry is certain", [make.open_key(), sealed(named)]
     hidden = Calls()
     read = [
         sealed(hidden.counter_data(b"")),
@@ -418,10 +424,11 @@ def said(analysis: Analysis) -> Iterator[str]:
     made = triage(analysis, "made.pcap", None)
     file = made.file
     assert [one.rank for one in made.findings] == list(range(1, len(made.findings) + 1))
+    possible = f" and perhaps {file.possible_calls} more" if file.possible_calls else ""
     yield " | ".join(
         [
             f"{file.outcome}: {file.text}",
-            f"{file.performance_calls} of {file.calls} calls, {file.encrypted_calls} sealed, {file.processes} processes",
+            f"{file.performance_calls}{possible} of {file.calls} calls, {file.encrypted_calls} sealed, {file.processes} processes",
             f"{file.first_performance_ns} to {file.last_performance_ns}",
             *file.decrypted_with,
             ", ".join(f"{severity} {count}" for severity, count in file.findings.items()) or "no findings",
@@ -462,6 +469,7 @@ def test_a_file_that_cannot_be_read_is_its_reason() -> None:
         last_time_ns=None,
         calls=0,
         performance_calls=0,
+        possible_calls=0,
         encrypted_calls=0,
         first_performance_ns=None,
         last_performance_ns=None,
