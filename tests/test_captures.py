@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from ipaddress import ip_address
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,13 +17,21 @@ from analyzer.core.output.json import dumps
 from analyzer.interfaces.call_contents.call_records import timeline_records
 from analyzer.interfaces.call_contents.sample_records import sample_records
 from analyzer.pipeline.run import analyze
+from analyzer.questions.statistics.summary import method_stats
+from analyzer.results.analysis import Analysis
+from analyzer.results.records.statistics import Spread
 from tests import truth
 from tests.analyses import analysis_of_file
 from tests.build.capture import NANO, Given, pcap, read
+from tests.build.packet import with_checksum
 from tests.commands.test_all_commands import here
 from tests.records import Record
 
 ALL = truth.captures()
+# Captures whose calls are signed messages of SMB over IPv4, not encrypted.
+SIGNED = [one for one in ALL if "noauth" in one.file or "norpcauth" in one.file]
+# Where IP carries TCP in a frame, and where the body of an SMB2 message begins.
+_IP, _PAYLOAD = 34, 34 + 32 + 4 + 64
 NOT_LISTED = {"README.md", "manifest.toml"}
 
 
@@ -84,13 +94,67 @@ def with_losses(frames: Sequence[Given], data: st.DataObject) -> list[Given]:
 def test_what_is_stated_of_a_capture_with_losses_is_true(
     capture: truth.Capture, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Frames that are missing or cut make no request, response, status, fault or sample that was not there."""
+    """Frames that are missing or cut make no request, response, status, fault or sample that was not there, no other latency, and
+    no other length of a stub."""
     frames = [(frame.time_ns, bytes(frame.data)) for frame in read(capture.path)[0]]
     path = tmp_path_factory.mktemp("losses") / capture.path.with_suffix(".pcap").name
     path.write_bytes(pcap(with_losses(frames, data), magic=NANO))
-    analysis = analyze([path], Keyring.load(capture.secrets_path))
-    calls = [record for record in _plain(timeline_records(analysis)) if record["record"] == "call"]
+    analysis, whole = analyze([path], Keyring.load(capture.secrets_path)), analysis_of_file(capture.file)
+    calls = _calls(analysis)
     assert not truth.compare_damaged(truth.load(capture), calls, _plain(sample_records(analysis)), 0)
+    # A call whose first fragment is missing has another time.
+    latencies = {call["time_ns"]: call["latency_ns"] for call in _calls(whole)}
+    assert all(call["latency_ns"] in (None, latencies[call["time_ns"]]) for call in calls if call["time_ns"] in latencies)
+    lengths = {(one.interface, one.method): one for one in method_stats(whole)}
+    for one in method_stats(analysis):
+        if (known := lengths.get((one.interface, one.method))) is not None:
+            assert _within(one.request_bytes, known.request_bytes)
+            assert _within(one.response_bytes, known.response_bytes)
+
+
+def _within(some: Spread, every: Spread) -> bool:
+    """Whether each of some values may be one of `every`."""
+    if some.min is None or some.max is None:
+        return True
+    return every.min is not None and every.max is not None and every.min <= some.min and some.max <= every.max
+
+
+def with_a_bit_changed(frame: bytes, data: st.DataObject) -> bytes:
+    """A frame of which one bit was changed behind the headers of SMB, with the TCP checksum that it has then."""
+    at = data.draw(st.integers(_PAYLOAD, len(frame) - 1))
+    changed = bytearray(frame)
+    changed[at] ^= 1 << data.draw(st.integers(0, 7))
+    return bytes(changed[:_IP]) + with_checksum(bytes(changed[_IP:]), *map(str, map(ip_address, (frame[26:30], frame[30:34]))))
+
+
+@pytest.mark.parametrize("capture", SIGNED, ids=lambda capture: capture.file)
+@settings(max_examples=25)
+@given(data=st.data())
+def test_a_call_of_which_a_bit_was_changed_says_so(
+    capture: truth.Capture, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Whatever a signature covers is not stated as it was sent without a word: the call, and not another one, says that it does not
+    fit."""
+    frames = [(frame.time_ns, bytes(frame.data)) for frame in read(capture.path)[0]]
+    true = {call["time_ns"]: call for call in _calls(analysis_of_file(capture.file))}
+    long = [number for number, (_, frame) in enumerate(frames, 1) if len(frame) > _PAYLOAD]
+    number = data.draw(st.sampled_from(sorted({one for call in true.values() for one in _frames_of(call)} & set(long))))
+    frames[number - 1] = frames[number - 1][0], with_a_bit_changed(frames[number - 1][1], data)
+    path = tmp_path_factory.mktemp("changed") / "changed.pcap"
+    path.write_bytes(pcap(frames, magic=NANO))
+    for call in _calls(analyze([path], Keyring.load(capture.secrets_path))):
+        if call["state"] == "complete" and number in _frames_of(call):
+            assert False in (call["smb"]["signature_ok"], call["auth"]["verified"])
+        elif call["state"] == "complete":
+            assert (call["smb"]["signature_ok"], call["auth"]["verified"]) == (True, true[call["time_ns"]]["auth"]["verified"])
+
+
+def _calls(analysis: Analysis) -> list[dict[str, Any]]:
+    return [record for record in _plain(timeline_records(analysis)) if record["record"] == "call"]
+
+
+def _frames_of(call: Mapping[str, Any]) -> set[int]:
+    return {frame for side in ("request", "response") if call[side] for frame in call[side]["frames"]}
 
 
 @pytest.mark.parametrize("command", ["timeline", "samples"])

@@ -109,8 +109,9 @@ def _enumerated(scene: Scene, who: Who, activities: list[Activity]) -> Iterator[
         yield _enumeration(scene, text, numbers, who, described)
     if everything:
         numbers = [number for one in everything for number in one.calls]
-        count = counted(sum(one.target is not None for one in everything), "object")
-        text = f"{scene.caller(who)} asked {scene.host(who.server_ip)} for everything: {count}"
+        text = f"{scene.caller(who)} asked {scene.host(who.server_ip)} for everything"
+        if count := sum(one.target is not None for one in everything):
+            text += f": {counted(count, 'object')}"
         yield _enumeration(scene, text, numbers, who, everything)
 
 
@@ -136,7 +137,7 @@ def _let_in(scene: Scene, kind: ObservationKind, caller: str) -> Iterator[Draft]
         who_in, scene.performance & calls.in_context(lambda context: bool(is_so(context)))
     ).items():
         numbers = calls.numbers[places].tolist()
-        text = f"{counted(len(numbers), 'performance call')} of {caller} at {scene.host(who.server_ip)}"
+        text = f"{scene.counted(places)} of {caller} at {scene.host(who.server_ip)}"
         if who.claimed_user is not None:
             text += f", who claimed to be {who.claimed_user}"
         yield scene.of_calls("high", kind, text, scene.command("timeline", filter=f"auth.{kind}"), numbers, who)
@@ -169,7 +170,9 @@ def _polling(scene: Scene) -> Iterator[Draft]:
         median, jitter = poll.intervals_ns.median, poll.jitter_ns
         if poll.polls < _FEWEST_POLLS or median is None or jitter is None:
             continue
-        is_irregular = median > 0 and jitter > _MOST_JITTER * median
+        # Losses leave fewer intervals than the polls have.
+        is_known = poll.intervals_ns.count >= _FEWEST_POLLS - 1
+        is_irregular = is_known and median > 0 and jitter > _MOST_JITTER * median
         what = f"{poll.handle}" + (f' "{poll.what}"' if poll.what else "")
         text = f"{what} of {scene.host(poll.server.ip)} was polled {poll.polls:,} times, every {_seconds(median)}"
         if is_irregular:
@@ -190,7 +193,7 @@ def _polling(scene: Scene) -> Iterator[Draft]:
 def _refused(scene: Scene) -> Iterator[Draft]:
     calls = scene.calls
     is_denied = (calls.column("status") == _ERROR_ACCESS_DENIED) | (calls.column("fault") == _ERROR_ACCESS_DENIED)
-    for who, places in calls.by(who_in, scene.performance & is_denied).items():
+    for who, places in calls.by(who_in, scene.certain & is_denied).items():
         numbers = calls.numbers[places].tolist()
         text = f"{counted(len(numbers), 'performance call')} of {scene.caller(who)} refused: access denied"
         command = scene.command("timeline", filter="status == 5 || fault == 5")
@@ -205,7 +208,9 @@ def _encrypted(scene: Scene) -> Iterator[Draft]:
     for who, places in calls.by(who_in, scene.performance & calls.is_one("state", "sealed")).items():
         numbers = calls.numbers[places].tolist()
         reasons = listed(scene.analysis.calls.rare(number).reason or "no key" for number in numbers)
-        text = f"{counted(len(numbers), 'performance call')} of {scene.caller(who)} stayed encrypted: {reasons}"
+        text = f"{scene.counted(places)} of {scene.caller(who)} stayed encrypted: {reasons}"
+        if refused := int((scene.calls.refused & ~scene.certain)[places].sum()):
+            text += f"; {refused} of them refused"
         command = scene.command("timeline", filter="state == sealed")
         made = scene.of_calls("medium", "encrypted", text, command, numbers, who)
         made.outcome, made.reason = "unreadable", reasons
@@ -226,7 +231,9 @@ def _no_answer(activities: Sequence[Activity]) -> tuple[CallOutcome, str]:
         outcome = "asked"
     elif endings.keys() & {*get_args(CallState), "damaged answer"}:
         outcome = "unreadable"
-    return outcome, f"and {'was refused' if is_refused else 'read nothing'}: {listed(words)}"
+    # An answer that was not captured, or not decoded, may have held something.
+    read = "read nothing" if outcome == "answered" and "no answer" not in endings else "read nothing that is known"
+    return outcome, f"and {'was refused' if is_refused else read}: {listed(words)}"
 
 
 def _seconds(time_ns: int) -> str:

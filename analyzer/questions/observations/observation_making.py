@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from analyzer.core.caches import cached_property
+from analyzer.core.printable_text import counted
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.interfaces.call_contents.machine_names import machine_names
 from analyzer.questions.processes.process_records import ProcessTable, process_table
@@ -81,6 +82,8 @@ class Scene:
         self.found = findings(analysis, self.damages)
         self.calls = ShownCalls(analysis)
         self.performance = self.calls.may_be_performance()
+        # Those of them of which the capture shows it.
+        self.certain: Mask = self.performance & ~self.calls.may_be_others()
         self.outcomes = _outcomes(self.calls)
         self.names = {ip: names[0] for ip, names in machine_names(analysis).items()}
         # Calls that are not about performance and have no observation yet.
@@ -103,6 +106,14 @@ class Scene:
     def command(self, command: str, *words: str, filter: str | None = None, interfaces: Sequence[str] = ()) -> str:
         """Returns a command that shows more of an observation."""
         return next_command(self.analysis, command, *words, filter=filter, interfaces=interfaces)
+
+    def counted(self, places: Numbers) -> str:
+        """Counts calls that are or may be about performance, for observations: `2 calls that may be performance calls`."""
+        certain = int(self.certain[places].sum())
+        if certain == len(places):
+            return counted(certain, "performance call")
+        are = "are or may" if certain else "may"
+        return counted(len(places), "call that may be a performance call", f"calls that {are} be performance calls")
 
     def host(self, ip: str) -> str:
         """Returns a machine's name and address for an observation."""

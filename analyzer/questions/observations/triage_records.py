@@ -49,7 +49,7 @@ def triage(analysis: Analysis, file: str, nothing: str | None) -> Triaged:
         return Triaged(_file(file, "nothing", text, Scene(analysis), ()))
     scene = Scene(analysis)
     ranked = observations(scene, file)
-    outcome: Outcome = "performance traffic" if scene.performance.any() else "unclear"
+    outcome: Outcome = "performance traffic" if scene.certain.any() else "unclear"
     text = _sentence(scene)
     if nothing is not None:
         outcome, text = "nothing", nothing
@@ -103,7 +103,8 @@ def _file(file: str, outcome: Outcome, text: str, scene: Scene | None, ranked: S
         first_time_ns=facts.first_time_ns if facts is not None else None,
         last_time_ns=facts.last_time_ns if facts is not None else None,
         calls=len(scene.calls) if scene is not None else 0,
-        performance_calls=len(times),
+        performance_calls=int(scene.certain.sum()) if scene is not None else 0,
+        possible_calls=int((scene.performance & ~scene.certain).sum()) if scene is not None else 0,
         encrypted_calls=sum(one.count for one in ranked if one.kind == "encrypted" and one.call_numbers),
         first_performance_ns=times[0] if times else None,
         last_performance_ns=times[-1] if times else None,
@@ -120,8 +121,9 @@ def _file(file: str, outcome: Outcome, text: str, scene: Scene | None, ranked: S
 
 def _sentence(scene: Scene) -> str:
     """Returns the sentence of a triage about how many performance calls there are."""
-    analysis, count = scene.analysis, int(scene.performance.sum())
-    if not count:
+    analysis, count = scene.analysis, int(scene.certain.sum())
+    possible = int(scene.performance.sum()) - count
+    if not count and not possible:
         kinds = listed(Counter(problem.kind for problem in analysis.problems))
         if analysis.part is not None:
             unread = f"; what may hide some was not read: {kinds}" if kinds else ""
@@ -129,11 +131,16 @@ def _sentence(scene: Scene) -> str:
         return "no performance call was read" + (
             f", but something that may hide some was not: {kinds}" if kinds else ""
         )
-    perflib_calls = int((scene.performance & scene.calls.is_of(perflib.INTERFACE)).sum())
+    unread = "of the registry that could not be read and may be"
+    others = counted(possible, f"call {unread} a performance call,", f"calls {unread} performance calls,")
+    if not count:
+        return f"{others} of {len(analysis.shown):,} DCERPC calls"
+    perflib_calls = int((scene.certain & scene.calls.is_of(perflib.INTERFACE)).sum())
     parts = [f"{perflib_calls:,} of PerflibV2"] if perflib_calls else []
     if registry := count - perflib_calls:
         parts.append(f"{registry:,} of the registry")
-    return f"{counted(count, 'performance call')} ({' and '.join(parts)}) of {len(analysis.shown):,} DCERPC calls"
+    text = f"{counted(count, 'performance call')} ({' and '.join(parts)})"
+    return f"{text}{f', and {others}' if possible else ''} of {len(analysis.shown):,} DCERPC calls"
 
 
 def _keys_wanted(scene: Scene) -> Iterator[str]:

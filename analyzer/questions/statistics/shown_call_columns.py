@@ -185,6 +185,12 @@ class ShownCalls:
             found[at] = rare.key is not None or rare.read is not None
         return found
 
+    def may_be_others(self) -> Mask:
+        """Returns which of the shown calls may be about performance counters or about something else: calls of the registry that
+        could not be read, but for those whose method opens a performance key."""
+        unread = self.is_of(winreg.INTERFACE) & (self.column("request_side") != 0)
+        return unread & ~np.isin(self.column("opnum"), list(winreg.PERFORMANCE_KEYS))
+
 
 def _in_order(codes: Numbers) -> Sequence[int]:
     """Returns the different codes of shown calls, in the order of their first calls."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct, UnsetType, field
 
+from analyzer.core.absence import Missing
 from analyzer.core.array_functions import distinct
 from analyzer.core.error_code_names import win32_name
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
@@ -23,7 +24,7 @@ from analyzer.interfaces.pcq.perflib_layer import identifiers_of
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, InterfaceFacts, PerformanceRead
-from analyzer.results.calls.call_row_columns import Context
+from analyzer.results.calls.call_row_columns import MISSING_NUMBERS, Context
 from analyzer.results.methods import perflib, winreg
 from analyzer.results.methods.perflib import Opnum
 from analyzer.results.methods.return_kinds import ReturnKind
@@ -125,7 +126,11 @@ class _Counted:
 
     def __init__(self, shown: ShownCalls, damages: Damages) -> None:
         self.failed, self.retried, self.unread = shown.refused, shown.asking_size, shown.unread(damages)
-        self.has_request, self.has_response = shown.column("request_side") >= 0, shown.column("response_side") >= 0
+        asked, answered = shown.column("request_side"), shown.column("response_side")
+        self.has_response = answered >= 0
+        # How long a side was that is not whole, nobody knows.
+        cut = MISSING_NUMBERS[Missing.NOT_CAPTURED]
+        self.whole_request, self.whole_response = (asked >= 0) & (asked != cut), (answered >= 0) & (answered != cut)
         self.has_latency, self.latencies = shown.latencies
 
 
@@ -133,7 +138,7 @@ def _method_record(
     labels: _Labels, places: Numbers, shown: ShownCalls, columns: _Counted, analysis: Analysis
 ) -> MethodStatsRecord:
     interface, method = labels
-    asked, answered = places[columns.has_request[places]], places[columns.has_response[places]]
+    asked, answered = places[columns.whole_request[places]], places[columns.whole_response[places]]
     timed = places[columns.has_latency[places]]
     latencies = columns.latencies[timed]
     # If there are several, the first.
@@ -146,7 +151,7 @@ def _method_record(
         calls=len(places),
         failed=int(columns.failed[places].sum()),
         retried=int(columns.retried[places].sum()),
-        unanswered=len(places) - len(answered),
+        unanswered=len(places) - int(columns.has_response[places].sum()),
         unread=int(columns.unread[places].sum()),
         latency_ns=spread_of(latencies),
         request_bytes=spread_of(shown.column("request_wire_length")[asked]),
@@ -162,24 +167,32 @@ def _by_number(one: MethodStatsRecord) -> tuple[str, int, str]:
 
 
 class _Polled(Struct):
-    """Statistics of the polls of one handle, or of the reads of one value. `tried` counts them; `first` and `last` are number and
-    time of the first and last one; `done` has the times of the answered ones."""
+    """Statistics of the polls of one handle, or of the reads of one value. `tried` counts them, `done` those that were answered;
+    `first` and `last` are number and time of the first and last one. `times`, `frames` and `answered` are of each request, but
+    for those that were refused with the size of the buffer: these are made again."""
 
     ends: tuple[Endpoint, Endpoint]
     what: str | None = None
     tried: int = 0
     first: tuple[int, int] = (0, 0)
     last: tuple[int, int] = (0, 0)
-    done: Integers = field(default_factory=lambda: array("q"))
+    done: int = 0
+    times: Integers = field(default_factory=lambda: array("q"))
+    frames: Integers = field(default_factory=lambda: array("q"))
+    answered: Integers = field(default_factory=lambda: array("b"))
 
-    def take_poll(self, number: int, time_ns: int, *, is_new: bool, is_done: bool) -> None:
+    def take_poll(self, number: int, time_ns: int, frame: int, *, is_new: bool, is_done: bool) -> None:
         if is_new:
             self.last = number, time_ns
             self.first = self.last if not self.tried else self.first
             self.tried += 1
-        if is_done:
             # The tries of one read, with ever larger buffers, are one poll, made when the first was.
-            self.done.append(self.last[1])
+            self.times.append(time_ns)
+            self.frames.append(frame)
+            self.answered.append(0)
+        if is_done:
+            self.done += 1
+            self.answered[-1] = 1
 
 
 def poll_stats(analysis: Analysis) -> list[PollStatsRecord]:
@@ -187,13 +200,16 @@ def poll_stats(analysis: Analysis) -> list[PollStatsRecord]:
     read."""
     shown = ShownCalls(analysis)
     polls = (shown.views >= 0) & (shown.column("opnum") == Opnum.QUERY_COUNTER_DATA)
-    times, is_done = shown.column("first_time"), shown.answered
+    times, frames, is_done, is_again = shown.column("first_time"), shown.column("first_frame"), shown.answered, shown.asking_size
     handles: list[tuple[str, _Polled]] = []
     for number, places in shown.by_handle(polls).items():
         first = shown.context(places[0])
         polled = _Polled((first.server, first.client), None, len(places))
         polled.first, polled.last = ((int(shown.numbers[at]), int(times[at])) for at in (places[0], places[-1]))
-        polled.done = array("q", times[places[is_done[places]]].tobytes())
+        polled.done = int(is_done[places].sum())
+        asked = places[~is_again[places]]
+        polled.times, polled.frames = (array("q", column[asked].astype(np.int64).tobytes()) for column in (times, frames))
+        polled.answered = array("b", is_done[asked].tobytes())
         handles.append((f"q{number}", polled))
     reads: dict[tuple[int | None, str], _Polled] = {}
     last: dict[tuple[int | None, str], int] = {}
@@ -208,19 +224,26 @@ def poll_stats(analysis: Analysis) -> list[PollStatsRecord]:
                 words = value_in_words(call.read.value_name, analysis.name_tables.table_of(call.server), call.read.key)
                 of_value = reads[key] = _Polled((call.server, call.client), words)
             is_new = last.get(key) != call.read.number
-            of_value.take_poll(number, call.time_ns, is_new=is_new, is_done=call.outcome == "answered")
+            is_answered = call.outcome == "answered"
+            of_value.take_poll(number, call.time_ns, min(call.frames), is_new=is_new, is_done=is_answered)
             last[key] = call.read.number
     handles += [(f"k{key}" if key is not None else "?", polled) for (key, _), polled in reads.items()]
-    return [_polls(handle, polled, analysis) for handle, polled in handles]
+    lost = sorted(frame for one in analysis.problems if one.kind == "gap" for frame in one.frames)
+    return [_polls(handle, polled, lost, analysis) for handle, polled in handles]
 
 
 def _is_table(read: PerformanceRead) -> bool:
     return table_language(read.value_name, read.key) is not None
 
 
-def _polls(handle: str, polled: _Polled, analysis: Analysis) -> PollStatsRecord:
+def _polls(handle: str, polled: _Polled, lost: Sequence[int], analysis: Analysis) -> PollStatsRecord:
+    """Returns the statistics of polls. `lost` are the frames of losses, ascending. The time between two answered polls is no
+    interval if there was another poll between them, or what was lost may have been one."""
     (first, first_ns), (last, last_ns) = polled.first, polled.last
-    gaps = np.diff(np.sort(np.array(polled.done, np.int64))).tolist()
+    times, frames_of = np.array(polled.times, np.int64), np.array(polled.frames, np.int64)
+    order = np.argsort(times, kind="stable")
+    before, is_done = np.searchsorted(lost, frames_of[order]), np.array(polled.answered, np.bool_)[order]
+    gaps = np.diff(times[order])[is_done[1:] & is_done[:-1] & (before[1:] == before[:-1])].tolist()
     spread = spread_of(gaps)
     middle = spread.median
     jitter = sum(abs(gap - middle) for gap in gaps) // len(gaps) if middle is not None else None
@@ -231,8 +254,8 @@ def _polls(handle: str, polled: _Polled, analysis: Analysis) -> PollStatsRecord:
         what=polled.what,
         server=server,
         client=client,
-        polls=len(polled.done),
-        failed=polled.tried - len(polled.done),
+        polls=polled.done,
+        failed=polled.tried - polled.done,
         first_call=first,
         last_call=last,
         first_time_ns=first_ns,

@@ -39,7 +39,10 @@ class SmbFacts(Value, frozen=True, cache_hash=True, omit_defaults=True):
     session_id: Annotated[str, doc("SessionId in hexadecimal", source="[MS-SMB2] section 2.2.1.2", kind=Kind.NUMBER)]
     encrypted: Annotated[bool, doc("in an SMB3 transform", source="[MS-SMB2] section 2.2.41")]
     signed: Annotated[bool, doc("with a signature", source="[MS-SMB2] section 3.1.4.1")]
-    signature_ok: Annotated[bool | None, doc("whether the signature fits; null where there is none or no key for it")]
+    signature_ok: Annotated[
+        bool | None,
+        doc("whether the signatures of the messages that carried it fit; null where there is none or no key for it"),
+    ]
     compressed: Annotated[bool, doc("compressed", source="[MS-SMB2] section 2.2.42")]
     client: Annotated[
         Endpoint | None,
@@ -222,7 +225,7 @@ class SideRecord(Value, frozen=True, kw_only=True):
         doc("length of the stub: unsealed, fragments joined, without padding and verification trailer", unit="bytes"),
     ]
     stub_sha256: Annotated[str | None, doc("SHA-256 of the stub, in hexadecimal")]
-    wire_length: Annotated[int, doc("length of the stub as it was sent", unit="bytes")]
+    wire_length: Annotated[int, doc("length of the stub as it was sent, as far as it was captured", unit="bytes")]
     why_missing: Annotated[
         Literal["not captured", "sealed", "undecodable"] | None,
         doc("why there is no stub. That of an answer whose request was not captured is `undecodable`"),
@@ -347,8 +350,9 @@ class Side(Value, frozen=True, kw_only=True):
     `missing` says why there is no stub. If there is one, its first `stub_length` bytes count; alignment before a verification
     trailer may follow. `params` is keyed by the IDL's spelling. `buffer_span` is the place of the content of `lpData` in the stub.
     `buffer_kind` is its layout, None if unknown. `problem` says why the stub does not decode. `wire_length` counts the bytes of the
-    stub as sent. A message too long to be kept has no `pdus`, but `frames_of_dropped`. In a response, `after_set_back` says that
-    the clock of the capture went back between the last frame of its request and its own first frame.
+    stub as sent, as far as it was captured. A message too long to be kept has no `pdus`, but `frames_of_dropped`. In a response,
+    `is_untimed` says that the last frame of its request or its own first frame was not captured, or that the clock of the capture
+    went back between them.
     """
 
     pdus: Fragments
@@ -364,7 +368,7 @@ class Side(Value, frozen=True, kw_only=True):
     buffer_span: tuple[int, int] | None = None
     buffer_kind: BufferKind | None = None
     problem: StubProblem | None = None
-    after_set_back: bool = False
+    is_untimed: bool = False
 
     @property
     def stub(self) -> TracedBytes | Missing:
@@ -516,9 +520,9 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def latency_ns(self) -> int | None:
-        """Returns the latency of the call: first response frame minus last request frame. None if a side is missing, or if the
-        clock of the capture went back between them."""
-        if self.request is None or self.response is None or self.response.after_set_back:
+        """Returns the latency of the call: first response frame minus last request frame. None if one of these frames was not
+        captured, or if the clock of the capture went back between them."""
+        if self.request is None or self.response is None or self.response.is_untimed:
             return None
         latency = self.response.first_time_ns - self.request.last_time_ns
         return latency if latency >= 0 else None

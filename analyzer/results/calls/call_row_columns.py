@@ -87,13 +87,13 @@ class SideRow(NamedTuple):
         doc("0: its stub is there; else the number of the reason for which it is missing"),
     ]
     stub_length: Annotated[_Length, doc("length of the stub in bytes")]
-    wire_length: Annotated[int, Stored("Q"), doc("length of the stub as it was sent")]
+    wire_length: Annotated[int, Stored("Q"), doc("length of the stub as it was sent, as far as it was captured")]
     flags: Annotated[
         int,
         Stored("B"),
         doc(
-            "bits: 1 the stub is big-endian, 2 its verification trailer is right, 4 it is wrong, 8 the clock of the capture "
-            "went back between the request and this answer"
+            "bits: 1 the stub is big-endian, 2 its verification trailer is right, 4 it is wrong, 8 the last frame of the request "
+            "or the first one of this answer was not captured, or the clock of the capture went back between them"
         ),
     ]
     buffer_kind: Annotated[
@@ -138,7 +138,7 @@ STORED: Mapping[str, Stored] = {
     },
 }
 FORMATS: Mapping[str, str] = {name: stored.form for name, stored in STORED.items()}
-BIG_ENDIAN, TRAILER_OK, TRAILER_BAD, AFTER_SET_BACK = 1, 2, 4, 8
+BIG_ENDIAN, TRAILER_OK, TRAILER_BAD, UNTIMED = 1, 2, 4, 8
 # PDUs that were carried or unsealed in different ways: each is described by itself, among the rare facts.
 APART = (1 << 32) - 1
 
@@ -156,7 +156,7 @@ def flags_of(side: Side) -> int:
     flags = BIG_ENDIAN if side.big_endian else 0
     if side.verification_trailer is not None:
         flags |= TRAILER_FLAGS[side.verification_trailer]
-    return flags | AFTER_SET_BACK if side.after_set_back else flags
+    return flags | UNTIMED if side.is_untimed else flags
 
 
 def trailer_of(flags: int) -> Literal["ok", "bad"] | None:
@@ -167,7 +167,7 @@ def trailer_of(flags: int) -> Literal["ok", "bad"] | None:
 def latencies_in(column: Callable[[str], Any]) -> tuple[Any, Any]:
     """Returns two arrays made of the columns of calls: which calls have a latency, and each latency (`Call.latency_ns`)."""
     latency = column("end_time") - column("begin_time")
-    is_known = (latency >= 0) & (column("response_flags") & AFTER_SET_BACK == 0)
+    is_known = (latency >= 0) & (column("response_flags") & UNTIMED == 0)
     return is_known & (column("request_side") >= 0) & (column("response_side") >= 0), latency
 
 

@@ -29,7 +29,6 @@ from analyzer.core.growing_columns import Columns, GrowingColumns
 from analyzer.core.traced_bytes import StoredBytes, TracedBytes
 from analyzer.results.calls.call import Call, CallState, Side, SmbFacts
 from analyzer.results.calls.call_row_columns import (
-    AFTER_SET_BACK,
     APART,
     BIG_ENDIAN,
     FORMATS,
@@ -50,6 +49,7 @@ from analyzer.results.calls.call_row_columns import (
     SIDE_COLUMNS,
     STATE_NUMBERS,
     STATES,
+    UNTIMED,
     Context,
     PackedPlains,
     PdusRow,
@@ -343,7 +343,7 @@ class CallTable:
             MISSING_NUMBERS[side.missing],
             side.stub_length,
             side.wire_length,
-            flags_of(side) if side.big_endian or side.verification_trailer or side.after_set_back else 0,
+            flags_of(side) if side.big_endian or side.verification_trailer or side.is_untimed else 0,
             KIND_NUMBERS[side.buffer_kind],
             start,
             stop,
@@ -487,7 +487,7 @@ class CallTable:
             buffer_span=None if start < 0 else (start, stop),
             buffer_kind=None if kind < 0 else KINDS[kind],
             problem=rare.problem,
-            after_set_back=bool(flags & AFTER_SET_BACK),
+            is_untimed=bool(flags & UNTIMED),
         )
 
     def _apart(self, row: PdusRow, rare: RareOfSide) -> list[Pdus]:

@@ -105,7 +105,11 @@ class Observation(Record, frozen=True, kw_only=True, tag="triage-finding"):
     frames: Frames
     stub_bytes: Annotated[
         int | None,
-        doc("length of the stubs of all these calls as they were sent; null where it is not about calls", unit="bytes"),
+        doc(
+            "length of the stubs of all these calls as they were sent, as far as they were captured; null where it is not about "
+            "calls",
+            unit="bytes",
+        ),
     ]
     logons: Annotated[tuple[str, ...], doc("the logons under which it was done, `logon` of `logons`; the first 16")]
     first_time_ns: Annotated[int | None, doc("the first time", unit=INSTANT)]

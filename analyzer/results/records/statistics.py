@@ -63,8 +63,8 @@ class MethodStatsRecord(Record, frozen=True, kw_only=True, tag="method-stats"):
     unanswered: Annotated[int, doc("without an answer in the capture")]
     unread: Annotated[int, doc("sealed, cut, malformed, or with a damaged buffer")]
     latency_ns: Annotated[Spread, doc("first frame of the response minus last frame of the request", unit="ns")]
-    request_bytes: Annotated[Spread, doc("stubs of requests on the wire", unit="bytes")]
-    response_bytes: Annotated[Spread, doc("stubs of responses on the wire", unit="bytes")]
+    request_bytes: Annotated[Spread, doc("stubs of requests on the wire that are there in whole", unit="bytes")]
+    response_bytes: Annotated[Spread, doc("stubs of responses on the wire that are there in whole", unit="bytes")]
     slowest: Annotated[int | None, doc("number of the call that took longest")]
     frames: Frames
     frame_files: FrameFiles = UNSET
@@ -83,7 +83,14 @@ class PollStatsRecord(Record, frozen=True, kw_only=True, tag="poll-stats"):
     last_call: Annotated[int, doc("number of the last call")]
     first_time_ns: Annotated[int, doc("time of the first call", unit="ns since 1970 UTC")]
     last_time_ns: Annotated[int, doc("time of the last call", unit="ns since 1970 UTC")]
-    intervals_ns: Annotated[Spread, doc("between the requests", unit="ns")]
+    intervals_ns: Annotated[
+        Spread,
+        doc(
+            "between the requests of answered polls, where no other poll was between them that was not answered, and no bytes of "
+            "the capture were lost that may have been one",
+            unit="ns",
+        ),
+    ]
     jitter_ns: Annotated[int | None, doc("mean distance of the intervals from their median", unit="ns")]
     frames: Frames
     frame_files: FrameFiles = UNSET

@@ -37,10 +37,13 @@ class TriageFile(Record, frozen=True, kw_only=True, tag="triage-file"):
     last_time_ns: Annotated[int | None, doc("time of the last frame", unit="ns since 1970 UTC")]
     calls: Annotated[int, doc("DCERPC calls of all interfaces")]
     performance_calls: Annotated[int, doc("of these, calls about performance counters")]
-    encrypted_calls: Annotated[int, doc("of the performance calls, those that no key decrypted")]
-    first_performance_ns: Annotated[int | None, doc("time of the first performance call", unit="ns since 1970 UTC")]
-    last_performance_ns: Annotated[int | None, doc("time of the last performance call", unit="ns since 1970 UTC")]
-    who: Annotated[tuple[Who, ...], doc("who made performance calls, at which server")]
+    possible_calls: Annotated[
+        int, doc("calls of the registry that could not be read, and may be about performance counters or something else")
+    ]
+    encrypted_calls: Annotated[int, doc("of both, those that no key decrypted")]
+    first_performance_ns: Annotated[int | None, doc("time of the first of both", unit="ns since 1970 UTC")]
+    last_performance_ns: Annotated[int | None, doc("time of the last of both", unit="ns since 1970 UTC")]
+    who: Annotated[tuple[Who, ...], doc("who made these calls, at which server")]
     servers: Annotated[tuple[TriageHost, ...], doc("the servers of these")]
     processes: Annotated[int, doc("processes that were to be seen")]
     decrypted_with: Annotated[tuple[str, ...], doc("what would decrypt the rest, in words")]

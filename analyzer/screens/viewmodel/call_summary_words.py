@@ -90,6 +90,8 @@ def request_words(call: Call, analysis: Analysis) -> str:
         return "(request not captured)"
     if call.request.problem is not None:
         return _broken_words(call, call.request)
+    if call.request.missing is Missing.NOT_CAPTURED:
+        return f"({call.request.wire_length} bytes captured)"
     if isinstance(call.request.stub, Missing) or not call.request.params:
         why = call.request.stub.value if isinstance(call.request.stub, Missing) else ""
         return f"({call.request.wire_length} bytes{', ' + why if why else ''})"

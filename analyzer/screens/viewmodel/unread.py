@@ -42,7 +42,9 @@ class CallsMet:
 
     def __init__(self, calls: Iterable[Call] = ()) -> None:
         self.has_performance = False
-        # Whether a performance call could not be read.
+        # Whether there is a call whose bind was not captured: it may be about anything.
+        self.has_unknown = False
+        # Whether a performance call, or one of an unknown interface, could not be read.
         self.is_unread = False
         # The frames of the calls that are certainly about something else.
         self.others = FrameSet()
@@ -53,8 +55,10 @@ class CallsMet:
     def count_call(self, call: Call) -> None:
         """Counts one more call of the capture: its interface, and whether it is a performance call that was read."""
         self.interfaces[call.interface.name or call.interface.uuid or "unknown interface"] += 1
-        if call.is_performance:
-            self.has_performance = True
+        is_unknown = call.interface.uuid is None
+        if call.is_performance or is_unknown:
+            self.has_performance |= not is_unknown
+            self.has_unknown |= is_unknown
             self.is_unread |= call.state != "complete"
             return
         for side in (call.request, call.response):
@@ -69,7 +73,7 @@ def nothing_found(analysis: Analysis, met: CallsMet | None = None) -> str | None
         if any(call.is_performance for call in analysis.calls):
             return None
         met = CallsMet(analysis.calls)
-    if met.has_performance:
+    if met.has_performance or met.has_unknown:
         return None
     others = met.others
     if any(problem.layer in _OURS and may_hide(problem, others) for problem in analysis.problems):

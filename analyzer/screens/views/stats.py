@@ -159,7 +159,7 @@ def _method_lines(analysis: Analysis, damages: Damages, width: int | None) -> It
     total = totals_of(methods)
     if total.unread:
         words = f"  {total.unread:,} of {counted(total.calls, 'call')} could not be read in whole (`timeline` says which, and why)"
-        yield f"{words}; of these, failed counts what is known", "yellow"
+        yield f"{words}; of these, failed and bytes count what is known", "yellow"
     if total.retried:
         yield f"  {total.retried:,} of the failed calls only asked with too small a buffer", None
     if total.unanswered:

@@ -268,8 +268,9 @@ class CallSide(Struct):
     """The request or the response of a call under way, as far as its fragments came.
 
     `memory` is roughly the bytes of memory its fragments take, `whole` whether all are there, `has_cut` whether one of them is cut.
+    `lacks_first`: the first one of an answer was not captured.
     `hides_trailer`: the header of one announces a security trailer that cannot be read. `still_sealed` is the first fragment with a
-    trailer that stayed sealed.
+    trailer that stayed sealed. `is_altered`: the SMB signature of a message that carried one does not fit.
     """
 
     pdus: PduList
@@ -277,6 +278,7 @@ class CallSide(Struct):
     memory: int = 0
     whole: bool = False
     has_cut: bool = False
+    lacks_first: bool = False
     hides_trailer: bool = False
     wire_length: int = 0
     hint: int = 0
@@ -295,6 +297,7 @@ class CallSide(Struct):
     header_signed: set[bool] = field(default_factory=set)
     is_bare: bool = False
     smb: SmbInfo | None = None
+    is_altered: bool = False
 
     def add(self, header: PduHeader, part: FragmentPart, max_stub: int, out: list[Event]) -> int:
         """Takes one fragment of a call's request or response. Returns how many more bytes of memory the side takes. This is
@@ -311,6 +314,8 @@ class CallSide(Struct):
             if not self.pdus.ends_in(piece):
                 more += len(piece.data)
         self.state = _AFTER[self.state, header.flags & LAST_FRAG]
+        if part.smb is not None and part.smb.signature_ok is False:
+            self.is_altered = True
         if part.cut is not None:
             self.damage, self.has_cut = self.damage or part.cut, True
         if part.bad is not None:
@@ -477,6 +482,7 @@ class CallPairing:
                 side.hint = head.alloc_hint
             else:
                 side.damage = "the first fragment of the answer was not captured"
+                side.lacks_first = True
         elif is_first:
             side.malformed = "a first fragment comes in the middle of an answer"
         if head.status is not None:

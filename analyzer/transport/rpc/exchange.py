@@ -121,6 +121,8 @@ class ExchangeMaker:
         else:
             auth = _NO_SECURITY if level == AuthLevel.NONE else _NOT_CAPTURED
         smb = request.smb if request.state is not _EMPTY else response.smb
+        if (request.is_altered or response.is_altered) and smb is not None:
+            smb = replace(smb, signature_ok=False)
         selected = self._selected if presentation is not None and self.channel.session is not None else None
         if selected is not None and not selected(self.channel, smb, auth, call):
             if security is not None:
@@ -135,8 +137,10 @@ class ExchangeMaker:
         state, reason = _COMPLETE
         if not (asked and answered and asked.missing is answered.missing is None and presentation is not None):
             state, reason = self._state(call, why)
-        if self._set_back and asked is not None and answered is not None and self._is_set_back(asked, answered):
-            answered = replace(answered, after_set_back=True)
+        if asked is not None and answered is not None:
+            is_set_back = self._set_back and self._is_set_back(asked, answered)
+            if is_set_back or response.lacks_first or request.state is SideState.PARTIAL or request.has_cut:
+                answered = replace(answered, is_untimed=True)
         return Exchange(
             self.channel,
             smb,

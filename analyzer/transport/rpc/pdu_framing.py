@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import deque
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzer.core.errors import DecodeError
 from analyzer.core.traced_bytes import EMPTY, TracedBuffer, TracedBytes
@@ -162,7 +163,7 @@ class Framer:
                 continue
             if len(self.held) < header.frag_length:
                 return
-            smb = self._smb()
+            smb = self._smb(header.frag_length)
             out.append(RawPdu(header, self._take(header.frag_length), 0, smb))
 
     def _gap(self, gap: ChannelGap) -> CutPdu:
@@ -185,7 +186,7 @@ class Framer:
         return out
 
     def _cut(self) -> CutPdu:
-        smb = self._smb()
+        smb = self._smb(len(self.held))
         held = self.held.peek(HEADER_LEN)
         rest = self._take(len(self.held))
         self._count(rest)
@@ -220,11 +221,18 @@ class Framer:
         self._position += length
         return self.held.take_bytes(length)
 
-    def _smb(self) -> SmbInfo | None:
-        """Returns how SMB carried the first byte of the channel that is held."""
+    def _smb(self, length: int) -> SmbInfo | None:
+        """Returns how SMB carried the first byte of the channel that is held. If the signature of a message does not fit that
+        carried one of the first `length` held bytes, that is stated."""
         while len(self._spans) > 1 and self._spans[1][0] <= self._position:
             self._spans.popleft()
-        return self._spans[0][1] if self._spans else None
+        first = self._spans[0][1] if self._spans else None
+        for at, smb, _ in self._spans:
+            if at >= self._position + length:
+                break
+            if smb is not None and smb.signature_ok is False:
+                return first and replace(first, signature_ok=False)
+        return first
 
     def _seek(self) -> bool:
         """Drops bytes of the channel up to the next plausible PDU header. Returns False if none is in sight yet."""
@@ -239,5 +247,5 @@ class Framer:
         skip = at if 0 <= at <= last else last + 1
         if skip:
             self._count(self._take(skip))
-            self._smb()
+            self._smb(0)
         return 0 <= at <= last

@@ -163,6 +163,12 @@ def of_what_is_encrypted() -> Iterator[Case]:
     data = make.counter_data(NO_VALUE)
     calls = sealed(data), replace(sealed(make.registration(9, b"")), reason="wrong key"), make.close_query()
     yield "sealed calls are one finding", calls
+    make = winreg()
+    named = make.exchange(15, make.stub().handle(HANDLE), make.stub().uint(0))
+    opened, refused = sealed(make.open_key()), replace(sealed(named), fault=5)
+    yield "sealed calls of the registry may be about other values", [refused, sealed(named)]
+    yield "but for those that open a performance key", [opened, refused]
+    yield "what was read of the registry is certain", [make.open_key(), sealed(named)]
     hidden = Calls()
     read = [
         sealed(hidden.counter_data(b"")),
@@ -273,6 +279,8 @@ def of_polling() -> Iterator[Case]:
     yield "five polls have a rhythm", polled_at(10, 10, 10, 10)
     yield "a mean distance from the median of a quarter is a rhythm", polled_at(4, 8, 8, 12)
     yield "a mean distance just above a quarter is none", polled_at(3, 8, 8, 12)
+    lost = Problem("gap", "smb", (20,), "lost")
+    yield "what may have been lost is no other rhythm", [*polled_at(4, 4, 40, 4, 4), lost]
     yield "reads of one value have a rhythm", asked_for(*[("238", block(238, 6), 0)] * 5)
     few, other = Calls(), Calls(channel=replace(CHANNEL, number=1), first_frame=50)
     many = [other.open_query(OTHER_HANDLE), *(other.counter_data(NO_VALUE, OTHER_HANDLE) for _ in range(5))]
@@ -416,10 +424,11 @@ def said(analysis: Analysis) -> Iterator[str]:
     made = triage(analysis, "made.pcap", None)
     file = made.file
     assert [one.rank for one in made.findings] == list(range(1, len(made.findings) + 1))
+    possible = f" and perhaps {file.possible_calls} more" if file.possible_calls else ""
     yield " | ".join(
         [
             f"{file.outcome}: {file.text}",
-            f"{file.performance_calls} of {file.calls} calls, {file.encrypted_calls} sealed, {file.processes} processes",
+            f"{file.performance_calls}{possible} of {file.calls} calls, {file.encrypted_calls} sealed, {file.processes} processes",
             f"{file.first_performance_ns} to {file.last_performance_ns}",
             *file.decrypted_with,
             ", ".join(f"{severity} {count}" for severity, count in file.findings.items()) or "no findings",
@@ -460,6 +469,7 @@ def test_a_file_that_cannot_be_read_is_its_reason() -> None:
         last_time_ns=None,
         calls=0,
         performance_calls=0,
+        possible_calls=0,
         encrypted_calls=0,
         first_performance_ns=None,
         last_performance_ns=None,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from analyzer.core.events import Event
+from analyzer.core.events import Event, Problem
 from analyzer.questions.statistics.summary import (
     MOST_CALLS,
     Spread,
@@ -120,6 +120,15 @@ def of_polls() -> Iterator[tuple[str, list[Event]]]:
     events.append(make.counter_data(b"", status=8))
     make.frame += 6
     yield "polls of a handle have a rhythm", [*events, make.counter_data(NOTHING)]
+    make = Calls()
+    polls = [make.counter_data(NOTHING) for _ in range(6)]
+    yield "the time around a poll without an answer is no interval", [*polls[:2], *map(unanswered, polls[2:4]), *polls[4:]]
+    make = Calls()
+    before = [make.counter_data(NOTHING) for _ in range(2)]
+    lost = Problem("gap", "smb", (make.frame,), "lost")
+    make.frame += 40
+    after = [make.counter_data(NOTHING) for _ in range(2)]
+    yield "the time in which bytes were lost is no interval", [*before, lost, *after]
     yield "one poll has none", [Calls().counter_data(NOTHING)]
     make = winreg()
     opened = make.open_key()

@@ -56,6 +56,13 @@ def test_a_performance_call_is_something_and_so_is_what_may_be_one() -> None:
     assert nothing_found(analysis_of(Problem("gap", "smb", (1,), "lost"))) is None
 
 
+def test_a_call_of_an_unknown_interface_may_be_one() -> None:
+    """A capture that began in a connection: the calls are sealed, and the bind that would say what they are of is not there."""
+    call = replace(sealed(Calls(SVCCTL).exchange(15, b"", b"")), interface=None, version=None)
+    assert nothing_found(analysis_of(call)) is None
+    assert unread(analysis_of(call))
+
+
 def test_what_other_interfaces_lost_is_none_of_ours() -> None:
     call = Calls(SVCCTL).exchange(15, Missing.SEALED, Missing.SEALED)
     analysis = analysis_of(call, Problem("sealed", "rpc", (1, 2), "2 of 2 sealed PDUs stayed sealed"))

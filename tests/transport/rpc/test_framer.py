@@ -54,6 +54,8 @@ BYTES = {"ASK": ASK, "STRANGE": changed(ASK, 6, 1), "WEB": b"GET / HTTP/1.1\r\n\
 CARRIED = {
     "plain": SmbInfo("3.1.1", 1, encrypted=False, signed=False, compressed=False),
     "sealed": SmbInfo("3.1.1", 1, encrypted=True, signed=False, compressed=False),
+    "signed": SmbInfo("3.1.1", 1, encrypted=False, signed=True, compressed=False, signature_ok=True),
+    "altered": SmbInfo("3.1.1", 1, encrypted=False, signed=True, compressed=False, signature_ok=False),
 }
 
 

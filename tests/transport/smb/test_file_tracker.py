@@ -169,6 +169,14 @@ def test_bytes_that_were_not_captured_are_missing() -> None:
     assert (one.written.ranges, one.written.sha256, one.written.is_whole) == (((0, 154), (164, 204)), None, False)
 
 
+@pytest.mark.parametrize("length", range(4, 33))
+def test_a_short_smb1_message_hides_no_file(length: int) -> None:
+    """A capture with short frames has such messages: the negotiation, cut off before its flags."""
+    talk = share_of(WRITTEN)
+    negotiation = smb1(0x72, b"", b"\2NT LM 0.12\0")[:length]
+    assert [one.written and one.written.sha256 for one in found(stream([(0, framed(negotiation)), *talk.sent]))] == [digest(MZ)]
+
+
 def test_both_sides_of_a_relay_have_files_of_their_own() -> None:
     """The public capture smb-length-5770 has such a relay: the same ids, from port 4445 on to port 445."""
     talk = share_of(f"{WRITTEN} close")

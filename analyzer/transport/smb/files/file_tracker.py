@@ -42,10 +42,12 @@ class FileLog:
         """Takes one SMB message, in its sent form and decrypted, and notes what it does to files."""
         number, requests, passing = connection.number, self._limits.requests, Sent(connection, direction, sent)
         try:
-            if message.begins_with(4) == SMB1_MAGIC:
+            start = message.begins_with(10)
+            if start[:4] == SMB1_MAGIC:
                 if (smb1 := self._smb1.get(number)) is None:
                     smb1 = self._smb1[number] = Smb1Files(self._opens, requests)
-                is_response = bool(message.begins_with(10)[9] & 0x80)
+                # The highest bit of Flags; a message may be cut off before it.
+                is_response = start[9:] >= b"\x80"
                 smb1.take_message(message, lambda uid: passing.carried(uid, is_response=is_response), number)
             else:
                 if (smb2 := self._smb2.get(number)) is None:
