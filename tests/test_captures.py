@@ -19,6 +19,7 @@ from analyzer.interfaces.call_contents.sample_records import sample_records
 from analyzer.pipeline.run import analyze
 from analyzer.questions.statistics.summary import method_stats
 from analyzer.results.analysis import Analysis
+from analyzer.results.records.record_types import Endpoint
 from analyzer.results.records.statistics import Spread
 from tests import truth
 from tests.analyses import analysis_of_file
@@ -94,8 +95,8 @@ def with_losses(frames: Sequence[Given], data: st.DataObject) -> list[Given]:
 def test_what_is_stated_of_a_capture_with_losses_is_true(
     capture: truth.Capture, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Frames that are missing or cut make no request, response, status, fault or sample that was not there, no other latency, and
-    no other length of a stub."""
+    """Frames that are missing or cut make no request, response, status, fault or sample that was not there, no other latency, no
+    other length of a stub, and no other mark of a client."""
     frames = [(frame.time_ns, bytes(frame.data)) for frame in read(capture.path)[0]]
     path = tmp_path_factory.mktemp("losses") / capture.path.with_suffix(".pcap").name
     path.write_bytes(pcap(with_losses(frames, data), magic=NANO))
@@ -104,12 +105,20 @@ def test_what_is_stated_of_a_capture_with_losses_is_true(
     assert not truth.compare_damaged(truth.load(capture), calls, _plain(sample_records(analysis)), 0)
     # A call whose first fragment is missing has another time.
     latencies = {call["time_ns"]: call["latency_ns"] for call in _calls(whole)}
-    assert all(call["latency_ns"] in (None, latencies[call["time_ns"]]) for call in calls if call["time_ns"] in latencies)
+    assert all(
+        call["latency_ns"] in (None, latencies[call["time_ns"]]) for call in calls if call["time_ns"] in latencies
+    )
     lengths = {(one.interface, one.method): one for one in method_stats(whole)}
     for one in method_stats(analysis):
         if (known := lengths.get((one.interface, one.method))) is not None:
             assert _within(one.request_bytes, known.request_bytes)
             assert _within(one.response_bytes, known.response_bytes)
+    assert _marks(analysis) <= _marks(whole)
+    assert _marks(analyze([path], Keyring.load(capture.secrets_path), in_sessions="none")) == _marks(analysis)
+
+
+def _marks(analysis: Analysis) -> set[tuple[Endpoint, Endpoint, str]]:
+    return {(one.client, one.server, mark) for one in analysis.marks for mark in one.marks}
 
 
 def _within(some: Spread, every: Spread) -> bool:
@@ -124,7 +133,9 @@ def with_a_bit_changed(frame: bytes, data: st.DataObject) -> bytes:
     at = data.draw(st.integers(_PAYLOAD, len(frame) - 1))
     changed = bytearray(frame)
     changed[at] ^= 1 << data.draw(st.integers(0, 7))
-    return bytes(changed[:_IP]) + with_checksum(bytes(changed[_IP:]), *map(str, map(ip_address, (frame[26:30], frame[30:34]))))
+    return bytes(changed[:_IP]) + with_checksum(
+        bytes(changed[_IP:]), *map(str, map(ip_address, (frame[26:30], frame[30:34])))
+    )
 
 
 @pytest.mark.parametrize("capture", SIGNED, ids=lambda capture: capture.file)
@@ -146,7 +157,10 @@ def test_a_call_of_which_a_bit_was_changed_says_so(
         if call["state"] == "complete" and number in _frames_of(call):
             assert False in (call["smb"]["signature_ok"], call["auth"]["verified"])
         elif call["state"] == "complete":
-            assert (call["smb"]["signature_ok"], call["auth"]["verified"]) == (True, true[call["time_ns"]]["auth"]["verified"])
+            assert (call["smb"]["signature_ok"], call["auth"]["verified"]) == (
+                True,
+                true[call["time_ns"]]["auth"]["verified"],
+            )
 
 
 def _calls(analysis: Analysis) -> list[dict[str, Any]]:

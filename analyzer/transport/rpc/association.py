@@ -53,6 +53,7 @@ from analyzer.transport.rpc.pdu import (
     SecTrailer,
     Syntax,
     find_sec_trailer,
+    head_of_damaged,
     is_feature_negotiation,
     parse_bind,
     parse_bind_ack,
@@ -192,7 +193,10 @@ class Association:
         where = "bytes missing"
         if frames:
             where = f"bytes missing around frame{'s' if len(frames) > 1 else ''} {numbers(frames)}"
-        self._calls.lost(self._sender(from_client), frames, where)
+        sender = self._sender(from_client)
+        if sender == "initiator":
+            self._marks.lost()
+        self._calls.lost(sender, frames, where)
         header, data = cut.header, cut.data
         if header is None or header.ptype not in (_REQUEST, _RESPONSE, _FAULT) or len(data) < RESPONSE_LEN:
             return
@@ -219,11 +223,9 @@ class Association:
         out.append(Problem.from_error("rpc", error, data))
         length = len(data)
         self._security.lost(self._sender(from_client), length)
-        if header.ptype not in (_REQUEST, _RESPONSE, _FAULT) or length < RESPONSE_LEN:
+        head = head_of_damaged(header, data.data)
+        if head is None:
             return
-        # The fields that identify the call stand before the damage.
-        opnum = int.from_bytes(data.data[22:24], header.order) if header.ptype == _REQUEST else None
-        head = CallHead(0, int.from_bytes(data.data[20:22], header.order), length, opnum)
         part = FragmentPart(data, 0, length, raw.smb, length, length, Missing.UNDECODABLE, bad=str(error))
         self._fragment(header, head, part, out)
 

@@ -22,6 +22,7 @@ from analyzer.transport.rpc.pdu import (
     Ptype,
     SecTrailer,
     find_sec_trailer,
+    head_of_damaged,
     is_feature_negotiation,
     parse_bind,
     parse_call_head,
@@ -66,6 +67,11 @@ class MarkNotes:
         """Notes the marks of the client's program in a PDU that may carry an NTLM or SPNEGO token."""
         if trailer is not None:
             _state(channel, token_marks(data.data[trailer.value], "rpc"), data, out)
+
+    def lost(self) -> None:
+        """Notes that bytes of the client were lost, which may have been a request: how it counts and orders its first ones is not
+        known."""
+        self.awaits_calls = False
 
     def request(
         self, channel: Channel, header: PduHeader, head: CallHead, piece: TracedBytes, start: int, out: list[Event]
@@ -124,6 +130,7 @@ def _is_done(
     """Reads the client's PDUs for marks of its program. Returns whether all of its first requests were read."""
     for item in framer.feed(event):
         if not isinstance(item, RawPdu):
+            notes.lost()
             continue
         header = item.header
         if header.ptype == Ptype.REQUEST and not notes.awaits_calls:
@@ -131,7 +138,10 @@ def _is_done(
         try:
             _note(channel, header, item, notes, out)
         except DecodeError:
-            continue  # who asks for calls is told so
+            # Who asks for calls is told so.
+            head = head_of_damaged(header, item.data.data)
+            if head is not None and head.opnum is not None and header.first:
+                notes.request(channel, header, head, item.data, 0, out)
     return False
 
 

@@ -283,6 +283,15 @@ def parse_call_head(header: PduHeader, data: bytes, at: int = 0, stop: int | Non
     return CallHead(hint, context_id, min(FAULT_LEN, length), status=status)
 
 
+def head_of_damaged(header: PduHeader, data: bytes) -> CallHead | None:
+    """Returns the head of a request, response or fault that violates its specification: the fields that identify its call stand
+    before the damage. None for other PDUs, and where the fields are not whole."""
+    if header.ptype not in (_REQUEST, _RESPONSE, int(Ptype.FAULT)) or len(data) < RESPONSE_LEN:
+        return None
+    opnum = int.from_bytes(data[22:24], header.order) if header.ptype == _REQUEST else None
+    return CallHead(0, int.from_bytes(data[20:22], header.order), len(data), opnum)
+
+
 # ---------------------------------------------------------------------------------------------------- transfer syntaxes
 
 

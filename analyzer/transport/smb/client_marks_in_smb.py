@@ -89,7 +89,7 @@ def smb1_negotiate_marks(dialects: list[bytes]) -> Iterator[str]:
     yield f"smb1.dialects={printable(' | '.join(names[:_MOST_DIALECTS]))[: 8 * _MOST_TEXT]}"
 
 
-def smb1_setup_marks(system: str, manager: str) -> Iterator[str]:
+def smb1_setup_marks(system: str | None, manager: str | None) -> Iterator[str]:
     """Yields the marks of an SMB1 client: the operating system and LAN manager that its session setup names."""
-    yield f"smb1.native_os={printable(system)[:_MOST_TEXT] or 'none'}"
-    yield f"smb1.lan_manager={printable(manager)[:_MOST_TEXT] or 'none'}"
+    yield f"smb1.native_os={printable(system or '')[:_MOST_TEXT] or 'none'}"
+    yield f"smb1.lan_manager={printable(manager or '')[:_MOST_TEXT] or 'none'}"

@@ -41,12 +41,46 @@ class Smb1Header(Struct, frozen=True):
 
 
 class Smb1Block(Struct):
-    """The words and bytes of one SMB1 command. `data` continues from the words over the bytes; offsets count in the message."""
+    """The words and bytes of one SMB1 command. `data` continues from the words over the bytes; offsets count in the message.
+    `is_whole`: all bytes of the message were captured."""
 
     command: int
     words: Cursor
     word_count: int
     data: Cursor
+    is_whole: bool
+
+    def text(self, unicode: bool, length: int | None = None, *, aligned: bool = True) -> str:
+        """Reads the next string of the SMB1 command up to its NUL, or of `length` bytes: UTF-16 from an even offset, or the OEM
+        code page. Raises `TruncatedError` where the capture cuts it."""
+        cur = self.data
+        if unicode and aligned and cur.pos % 2 and cur.left:
+            cur.skip("padding", 1)
+        rest = cur.data[cur.pos : cur.stop]
+        if length is not None:
+            rest = rest[:length]
+        end = _end_of_text(rest, unicode)
+        if end is None and not self.is_whole and (length is None or len(rest) < length):
+            raise TruncatedError("a string is cut", field="bytes", start=cur.pos, stop=cur.stop)
+        text = rest[:end]
+        cur.pos += len(text) if end is None else end + (2 if unicode else 1)
+        return text[: len(text) & ~1].decode("utf-16-le", "replace") if unicode else text.decode("cp437")
+
+    def text_or_none(self, unicode: bool, *, aligned: bool = True) -> str | None:
+        """Reads the next string of the SMB1 command. None if it is empty, if there is none, or if the capture cuts it."""
+        try:
+            return self.text(unicode, aligned=aligned) or None if self.data.left else None
+        except TruncatedError:
+            self.data.pos = self.data.stop
+            return None
+
+
+def _end_of_text(data: bytes, unicode: bool) -> int | None:
+    """Returns where the NUL stands that ends a string of an SMB1 message, None if there is none."""
+    end = data.find(b"\0\0" if unicode else b"\0")
+    while unicode and end % 2 and end >= 0:
+        end = data.find(b"\0\0", end + 1)
+    return end if end >= 0 else None
 
 
 def read_header(data: bytes) -> Smb1Header:
@@ -59,7 +93,7 @@ def read_header(data: bytes) -> Smb1Header:
     return Smb1Header(command, status, flags, flags2, tid, pid, cur.u16("header.uid"), cur.u16("header.mid"))
 
 
-def read_block(data: bytes, at: int, command: int) -> Smb1Block:
+def read_block(data: bytes, at: int, command: int, *, is_whole: bool) -> Smb1Block:
     cur = Cursor(data, min(at, len(data)))
     word_count = cur.u8("word_count")
     words = Cursor(data, cur.pos, cur.pos + 2 * word_count)
@@ -69,22 +103,4 @@ def read_block(data: bytes, at: int, command: int) -> Smb1Block:
     # Large reads and writes outgrow the byte count; their own fields give where the data lie.
     if cur.left >= 2:
         cur.skip("byte_count", 2)
-    return Smb1Block(command, words, word_count, cur)
-
-
-def text_of(cur: Cursor, unicode: bool, length: int | None = None, *, aligned: bool = True) -> str:
-    """Reads a string of an SMB1 message up to its NUL, or of `length` bytes: UTF-16 from an even offset, or the OEM code page."""
-    if unicode and aligned and cur.pos % 2 and cur.left:
-        cur.skip("padding", 1)
-    rest = cur.data[cur.pos : cur.stop]
-    if length is not None:
-        rest = rest[:length]
-    if not unicode:
-        text, nul, _ = rest.partition(b"\0")
-        cur.pos += len(text) + len(nul)
-        return text.decode("cp437")
-    end = 0
-    while end + 1 < len(rest) and rest[end : end + 2] != b"\0\0":
-        end += 2
-    cur.pos = min(cur.pos + end + 2, cur.stop)
-    return rest[:end].decode("utf-16-le", "replace")
+    return Smb1Block(command, words, word_count, cur, is_whole)

@@ -23,7 +23,6 @@ from analyzer.transport.smb.smb1_message import (
     Smb1Header,
     read_block,
     read_header,
-    text_of,
 )
 from analyzer.transport.smb.smb1_session_setup import Smb1Sessions, Smb1Setup
 from analyzer.transport.smb.smb_connection_state import ConnectionState
@@ -104,7 +103,7 @@ class Smb1Reader:
         for _ in range(_MAX_CHAIN):
             if header.is_response and header.failed and at != HEADER_LEN:
                 return
-            block = read_block(data, at, command)
+            block = read_block(data, at, command, is_whole=message.whole)
             following = NO_ANDX
             if command in _ANDX and block.word_count >= 2:
                 following = block.words.u8("andx.command")
@@ -156,12 +155,12 @@ class Smb1Reader:
         elif command == TREE_CONNECT_ANDX:
             words.skip("tree_connect.flags", 2)
             block.data.skip("tree_connect.password", words.u16("tree_connect.len_password"))
-            request.name = text_of(block.data, header.unicode)
+            request.name = block.text(header.unicode)
         elif command == NT_CREATE_ANDX:
             words.skip("create.reserved", 1)
-            request.name = text_of(block.data, header.unicode, words.u16("create.len_name"))
+            request.name = block.text(header.unicode, words.u16("create.len_name"))
         elif command == OPEN_ANDX:
-            request.name = text_of(block.data, header.unicode)
+            request.name = block.text(header.unicode)
         elif command in (CLOSE, READ_ANDX, OLD_READ):
             request.fid = words.u16("fid")
         elif command == WRITE_ANDX:
@@ -207,7 +206,7 @@ class Smb1Reader:
         session = self._sessions.get(header.uid, message)
         if request.subcommand == TRANS_CALL:
             # Open, transact and close in one: a pipe that lives for this message and its answer.
-            name = pipe_name(text_of(block.data, header.unicode))
+            name = pipe_name(block.text(header.unicode))
             request.opened = Open("pipe", name, header.tid)
             request.fid = None
             session.add_open(_call_key(header), request.opened, self._out)
@@ -284,7 +283,7 @@ class Smb1Reader:
             return  # these belong to the connection, whatever UID they carry
         session = self._sessions.get(header.uid, message)
         if command == TREE_CONNECT_ANDX:
-            service = text_of(block.data, False)
+            service = block.text(False)
             path = request.name if request is not None and request.name is not None else ""
             is_pipe = service == "IPC" or path.upper().endswith("\\IPC$")
             session.add_tree(header.tid, path, "pipe" if is_pipe else "file")

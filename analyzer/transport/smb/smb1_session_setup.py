@@ -15,7 +15,7 @@ from analyzer.core.printable_text import guid_text
 from analyzer.results.security import Granted, Identity
 from analyzer.transport.smb.channel_emitter import Emitter
 from analyzer.transport.smb.client_marks_in_smb import smb1_negotiate_marks, smb1_setup_marks
-from analyzer.transport.smb.smb1_message import Smb1Block, Smb1Header, text_of
+from analyzer.transport.smb.smb1_message import Smb1Block, Smb1Header
 from analyzer.transport.smb.smb_connection_state import ConnectionState
 from analyzer.transport.smb.smb_framing import Message
 from analyzer.transport.smb.smb_session import MAX_FRAMES, Session, SessionLogon
@@ -68,7 +68,8 @@ class Smb1Sessions:
 
     def negotiate_request(self, block: Smb1Block, message: Message) -> None:
         dialects = [entry.rstrip(b"\0") for entry in block.data.rest().split(b"\x02")]
-        self._state.note_marks(smb1_negotiate_marks(dialects), message, self._out)
+        if block.is_whole:
+            self._state.note_marks(smb1_negotiate_marks(dialects), message, self._out)
         if any(dialect.startswith(b"SMB 2") for dialect in dialects):
             self._offers_smb2()
 
@@ -88,10 +89,9 @@ class Smb1Sessions:
         else:
             block.data.skip("negotiate.challenge", len_challenge)
             # Domain and server name follow as Unicode without alignment, where the server sends them.
-            if block.data.left:
-                text_of(block.data, header.unicode, aligned=False)
-            if block.data.left:
-                state.name_host(state.server.ip, text_of(block.data, header.unicode, aligned=False), "SMB1 negotiation")
+            block.text_or_none(header.unicode, aligned=False)
+            if (name := block.text_or_none(header.unicode, aligned=False)) is not None:
+                state.name_host(state.server.ip, name, "SMB1 negotiation")
 
     def setup_request(self, header: Smb1Header, block: Smb1Block, message: Message) -> Smb1Setup | Identity:
         """Takes an SMB1 SESSION_SETUP request; returns what its answer belongs to: the setup under way, or the identity that the
@@ -112,8 +112,9 @@ class Smb1Sessions:
             setup.handshake.feed("initiator", token)
             marks = [*token_marks(token, "smb")]
             if data.left:
-                setup.client_os = text_of(data, header.unicode) or None
-                marks += smb1_setup_marks(setup.client_os or "", text_of(data, header.unicode) if data.left else "")
+                setup.client_os = block.text_or_none(header.unicode)
+                manager = block.text_or_none(header.unicode)
+                marks += smb1_setup_marks(setup.client_os, manager) if block.is_whole else ()
             self._state.note_marks(marks, message, self._out)
             session = self._state.sessions.get(header.uid)
             if session is not None and not setup.begins:
@@ -126,12 +127,11 @@ class Smb1Sessions:
         if block.word_count >= 13:
             lengths += words.u16("session_setup.len_nt")
         data.skip("session_setup.passwords", lengths)
-        user = text_of(data, header.unicode)
-        domain = text_of(data, header.unicode) if data.left else ""
-        system = text_of(data, header.unicode) if data.left else ""
-        manager = text_of(data, header.unicode) if data.left else ""
-        self._state.note_marks(smb1_setup_marks(system, manager), message, self._out)
-        return Identity("ntlm", user or None, domain or None, client_os_version=system or None, is_anonymous=not user)
+        user = block.text(header.unicode)
+        domain, system, manager = (block.text_or_none(header.unicode) for _ in range(3))
+        if block.is_whole:
+            self._state.note_marks(smb1_setup_marks(system, manager), message, self._out)
+        return Identity("ntlm", user or None, domain, client_os_version=system, is_anonymous=not user)
 
     def setup_response(
         self, header: Smb1Header, asked: Smb1Setup | Identity | None, block: Smb1Block, message: Message
@@ -150,8 +150,7 @@ class Smb1Sessions:
                     setup.handshake.missed("initiator")
                 if token:
                     setup.handshake.feed("acceptor", token)
-            if block.data.left:
-                system = text_of(block.data, header.unicode) or None
+            system = block.text_or_none(header.unicode)
         if setup is not None:
             setup.frames += message.frames[: MAX_FRAMES - len(setup.frames)]
         if more and setup is not None:

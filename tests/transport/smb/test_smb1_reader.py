@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from analyzer.core.byte_cursor import Cursor
+from analyzer.core.errors import TruncatedError
 from analyzer.core.events import Event
 from analyzer.core.limits import Limits
 from analyzer.results.records.record_types import Endpoint
-from analyzer.transport.smb.smb1_message import text_of
+from analyzer.transport.smb.smb1_message import Smb1Block
 from analyzer.transport.tcp.stream_events import Connection, Direction
 from tests.build import auth
 from tests.build.smb import (
@@ -381,10 +382,38 @@ def test_what_is_said_of_smb1_is_written_as_it_is() -> None:
 def test_a_text_of_utf16_begins_at_an_even_place_and_ends_with_its_nul(
     data: bytes, start: int, text: str, stop: int
 ) -> None:
-    """[MS-CIFS] 2.2.1.1.2 and 2.2.4.1: padding before it is left out; one that is cut ends with its last whole character."""
-    cursor = Cursor(data)
-    cursor.skip("before", start)
-    assert (text_of(cursor, True), cursor.pos) == (text, stop)
+    """[MS-CIFS] 2.2.1.1.2 and 2.2.4.1: padding before it is left out; one without a NUL ends with its last whole character."""
+    block = block_of(data, start, is_whole=True)
+    assert (block.text(True), block.data.pos) == (text, stop)
+
+
+@pytest.mark.parametrize(
+    ("data", "unicode", "length", "text"),
+    [
+        (b"ab", False, None, None),
+        (b"ab\0", False, None, "ab"),
+        (b"a\0b\0", True, None, None),
+        (b"a\0b\0\0", True, None, None),
+        (b"a\0b\0\0\0", True, None, "ab"),
+        (b"", False, None, None),
+        (b"ab", False, 2, "ab"),
+        (b"ab", False, 3, None),
+    ],
+)
+def test_a_text_that_the_capture_cuts_is_none(data: bytes, unicode: bool, length: int | None, text: str | None) -> None:
+    block = block_of(data, 0, is_whole=False)
+    if text is not None:
+        assert block.text(unicode, length) == text
+        return
+    with pytest.raises(TruncatedError, match=r"^bytes at byte 0: a string is cut$"):
+        block.text(unicode, length)
+    if length is None:
+        assert (block.text_or_none(unicode), block.data.left) == (None, 0)
+
+
+def block_of(data: bytes, start: int, *, is_whole: bool) -> Smb1Block:
+    cursor = Cursor(data, start)
+    return Smb1Block(0, cursor, 0, cursor, is_whole)
 
 
 GOOD = connected(TRANSACT, TRANSACTED, WRITTEN, READING, WAS_READ)

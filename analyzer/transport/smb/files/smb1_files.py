@@ -20,7 +20,6 @@ from analyzer.transport.smb.smb1_message import (
     Smb1Header,
     read_block,
     read_header,
-    text_of,
 )
 from analyzer.transport.smb.smb_framing import Message
 
@@ -66,7 +65,7 @@ class Smb1Files:
         asked = self._asked.pop(key, {}) if header.is_response else {}
         at, command = HEADER_LEN, header.command
         for _ in range(_MAX_CHAIN):
-            block = read_block(data, at, command)
+            block = read_block(data, at, command, is_whole=message.whole)
             following = _NO_ANDX
             if command in _ANDX and block.word_count >= 2:
                 following = block.words.u8("andx.command")
@@ -91,26 +90,26 @@ class Smb1Files:
         if command == _TREE_CONNECT_ANDX:
             words.skip("tree_connect.flags", 2)
             data.skip("tree_connect.password", words.u16("tree_connect.len_password"))
-            asked.name = text_of(data, header.unicode)
+            asked.name = block.text(header.unicode)
         elif command == _NT_CREATE_ANDX:
             words.skip("create.reserved", 1)
             length = words.u16("create.len_name")
             words.skip("create.to_options", 32)
             options = words.u32("create.options")
             asked.is_directory, asked.deletes = bool(options & _DIRECTORY_FILE), bool(options & _DELETE_ON_CLOSE)
-            asked.name = text_of(data, header.unicode, length)
+            asked.name = block.text(header.unicode, length)
         elif command == _OPEN_ANDX:
-            asked.name = text_of(data, header.unicode)
+            asked.name = block.text(header.unicode)
         elif command == _CLOSE:
             asked.fid = words.u16("close.fid")
         elif command == _DELETE:
             data.skip("delete.format", 1)
-            asked.name = text_of(data, header.unicode)
+            asked.name = block.text(header.unicode)
         elif command == _RENAME:
             data.skip("rename.format", 1)
-            asked.name = text_of(data, header.unicode)
+            asked.name = block.text(header.unicode)
             data.skip("rename.new_format", 1)
-            asked.new_name = text_of(data, header.unicode)
+            asked.new_name = block.text(header.unicode)
         elif command == _READ_ANDX:
             asked.fid, asked.offset = words.u16("read.fid"), words.u32("read.offset")
             if block.word_count >= _WITH_HIGH_OFFSET[command]:
@@ -143,7 +142,7 @@ class Smb1Files:
     ) -> None:
         command, words, opens = block.command, block.words, self._opens
         if command == _TREE_CONNECT_ANDX and not header.failed:
-            service = text_of(block.data, False)
+            service = block.text(False)
             self._trees[header.tid] = None if service == "IPC" else asked.name
         elif command in (_NT_CREATE_ANDX, _OPEN_ANDX):
             self._opened(header, block, asked, carried, connection)
