@@ -25,6 +25,7 @@ from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.calls.call import CallState, Side
 from analyzer.results.calls.pdus import Fragment
 from analyzer.results.connection import Channel, Logon, SmbSession
+from analyzer.results.records.file import FoundFiles
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import AuthInfo, AuthLevel, Decryption, Identity
 from analyzer.screens.formats.unsealed_packets import write_conversation
@@ -346,6 +347,7 @@ def analysis_of(*events: Event, files: tuple[str, ...] = ("made.pcap",)) -> Anal
         logons=tuple(logon_of(one) for one in collected.sessions),
         closed=frozenset(collected.closed),
         connections=collected.connections,
+        files=FoundFiles(()),
     )
 
 

@@ -31,7 +31,10 @@ _Group = tuple[ObservationKind, Who, CallOutcome]
 
 
 def file_drafts(scene: Scene) -> Iterator[Draft]:
-    """Yields the observations of files over SMB, if files were read. Each file is in one of them."""
+    """Yields the observations of files over SMB. Each file is in one of them. If files were not read, one says so."""
+    if scene.analysis.files is None:
+        yield from _unread(scene)
+        return
     sessions = {one.number: one for one in scene.analysis.shown_sessions}
     groups: dict[_Group, list[FileRecord]] = {}
     for one in scene.analysis.shown_files:
@@ -47,6 +50,25 @@ def file_drafts(scene: Scene) -> Iterator[Draft]:
             found = [one for same in programs[_MOST_PROGRAMS:] for one in same]
         if found:
             yield _observed(scene, group, found, None)
+
+
+def _unread(scene: Scene) -> Iterator[Draft]:
+    """Yields the observation that nothing is known of the files of SMB sessions, if there are sessions."""
+    analysis = scene.analysis
+    if not (sessions := analysis.shown_sessions):
+        return
+    reason = "their names are not replaced" if analysis.capture.redacted else "a case has none"
+    yield Draft(
+        severity="info",
+        kind="files-unread",
+        text=f"what was done to files in {counted(len(sessions), 'SMB session')} is not told of: {reason}",
+        command=scene.command("sessions"),
+        objects=(reason,),
+        outcome="unreadable",
+        reason=reason,
+        count=len(sessions),
+        frames=[frame for session in sessions for frame in session.frames[:1]],
+    )
 
 
 def _kind(one: FileRecord) -> ObservationKind:

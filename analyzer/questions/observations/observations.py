@@ -143,6 +143,7 @@ _WHY: Mapping[ObservationKind, str] = {
     "shutdown": "the machine ends or begins anew; administrators do so too",
     "log-cleared": "what was logged before is gone; administrators clear logs too",
     "program-written": "services and tasks run programs that were brought so; tools that distribute software do the same",
+    "files-unread": "programs may have been brought so; the capture shows them",
     "registry-write": "it changes what is configured, or what starts; management tools do so too",
     "registry-delete": "it changes what is configured; management tools do so too",
     "client-program": "who calls by it shows beside it; programs of which no capture was at hand may leave the same marks",

@@ -43,6 +43,7 @@ ObservationKind = Literal[
     "file-change",
     "file-read",
     "file-open",
+    "files-unread",
     "registry-write",
     "registry-delete",
     "registry-save",

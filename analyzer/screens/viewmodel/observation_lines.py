@@ -20,7 +20,7 @@ _ENDINGS: Mapping[CallOutcome | None, str] = {
     "unreadable": "not read",
 }
 # Kinds whose words already say the outcome.
-_ENDED: frozenset[ObservationKind] = frozenset({"refused-logon", "refused-call", "encrypted", "losses"})
+_ENDED: frozenset[ObservationKind] = frozenset({"refused-logon", "refused-call", "encrypted", "files-unread", "losses"})
 # By kind: the words for observations, the words if no answer shows that the deed was done, and the noun that they count.
 _WORDS: Mapping[ObservationKind, tuple[str, str, str]] = {
     "process-list": ("process list read", "", "answer"),
@@ -54,6 +54,7 @@ _WORDS: Mapping[ObservationKind, tuple[str, str, str]] = {
     "file-change": ("files created, written, renamed or deleted", "", "file"),
     "file-read": ("files read", "", "file"),
     "file-open": ("files or directories opened", "tried to open files or directories", "open"),
+    "files-unread": ("files not told of", "", "session"),
     "registry-write": ("registry written", "tried to write the registry", "call"),
     "registry-delete": ("registry values or keys deleted", "tried to delete registry values or keys", "call"),
     "registry-save": ("registry saved to a file", "tried to save the registry to a file", "call"),

@@ -394,6 +394,11 @@ def of_files() -> Iterator[Case]:
     yield "a session passes", replace(with_session, part=Part((), (refused,), "all"))
     lost = analysis_of(Problem("gap", "tcp", (4, 5), "text"), refused)
     yield "a session passes, and something was not read", replace(lost, part=Part((), (refused,), "all"))
+    case = replace(with_session, files=None)
+    yield "a case says that it has nothing of files", case
+    redacted = replace(case, capture=replace(case.capture, redacted=True))
+    yield "what is redacted says that nothing is told of files", redacted
+    yield "of files nothing is missing where there is no session", replace(analysis, files=None)
     yield "only calls of others pass", replace(other, part=Part((2,), (), "opnum == 12"))
 
 
