@@ -63,6 +63,7 @@ from tests.analyses import analysis_of_file
 from tests.build.calls import Calls, analysis_of
 from tests.build.cases import contents, entries_of, kept, with_columns, with_tables, written
 from tests.commands.test_all_commands import PCQ, SECRETS, run
+from tests.corpus import CORPUS
 from tests.records_document import case_document
 from tests.secrets import leaks
 
@@ -109,6 +110,29 @@ def test_every_view_prints_the_same(name: str, tmp_path: Path) -> None:
     for one, other in zip(views(before), views(after), strict=True):
         assert b"".join(json_lines(one)) == b"".join(json_lines(other)), type(one).__name__
         assert list(one.lines(100)) == list(other.lines(100)), type(one).__name__
+
+
+RECORDED = sorted(Path(__file__).parents[1].rglob("*.pcap"))
+PUBLIC = sorted(path for path in CORPUS.rglob("*.pcap") if path.stat().st_size < 1_000_000) if Path() != CORPUS else []
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+def test_a_case_has_every_call_of_its_capture_whatever_it_is_about(path: Path, tmp_path: Path) -> None:
+    _comes_back(path, tmp_path / "x.pcq")
+
+
+@pytest.mark.corpus
+def test_a_case_has_every_call_of_a_public_capture(tmp_path: Path) -> None:
+    with_calls = [path for path in PUBLIC if _comes_back(path, tmp_path / "x.pcq")]
+    assert len(with_calls) > 50
+
+
+def _comes_back(path: Path, case: Path) -> bool:
+    """Saves a capture and holds its timeline to that of its case. Whether there are calls in it."""
+    analysis = analyze([path], failed=lambda _: None)
+    before, after = Timeline(analysis), Timeline(open_case(saved(analysis, case)))
+    assert b"".join(json_lines(before)) == b"".join(json_lines(after))
+    return len(analysis.calls) > 0
 
 
 def test_a_case_of_a_case_is_the_same_case(tmp_path: Path) -> None:

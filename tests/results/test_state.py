@@ -102,7 +102,8 @@ def test_all_else_of_an_analysis_comes_back() -> None:
     found = again(whole)
     for name in whole.__struct_fields__:
         there, here = getattr(found, name), getattr(whole, name)
-        if name not in ("calls", "catalogs", "name_tables"):
+        # Files are told of where the capture itself is read.
+        if name not in ("calls", "catalogs", "name_tables", "files"):
             assert (tuple(there) if isinstance(here, tuple) else there) == here, name
     entry, before = (one.catalogs.at("a").countersets[GUID] for one in (found, whole))
     assert (entry.given, entry.instances) == ({"provider_name"}, {1: "i"})
@@ -114,6 +115,38 @@ def test_all_else_of_an_analysis_comes_back() -> None:
     assert before.counters[3].english == entry.counters[3].english
     assert found.name_tables.at("b").packed() == ({"009": {2: "S"}}, {"007": {4: "M"}})
     assert [call.method for call in found.calls] == [call.method for call in whole.calls]
+
+
+_NO_HANDLE, _OF_NO_SERVICE = "is no handle", "is not what its method has"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wrong"),
+    [
+        ("lpServiceStatus", {"dwCurrentState": 4, "dwWaitHint": 0}, None),
+        ("lpServiceStatus", {"dwCurrentState": "4"}, _OF_NO_SERVICE),
+        ("lpServiceConfig", {"dwStartType": 2, "lpDisplayName": None, "lpBinaryPathName": "x"}, None),
+        ("lpServiceConfig", {"lpDisplayName": 3}, _OF_NO_SERVICE),
+        ("lpServiceConfig", {"dwStartType": None}, _OF_NO_SERVICE),
+        ("lpSecurityAttributes", {"nLength": 12, "lpSecurityDescriptor": {"cbInSecurityDescriptor": 0}}, None),
+        ("lpSecurityAttributes", {"uuid": 1, "attributes": 0}, _NO_HANDLE),
+        ("hService", {"uuid": HANDLE, "attributes": 0}, None),
+        ("hService", {"uuid": HANDLE, "attributes": None}, _NO_HANDLE),
+        ("phKey", {"attributes": 0}, _NO_HANDLE),
+        ("lpScHandle", {}, _NO_HANDLE),
+    ],
+)
+def test_parameters_with_members_are_handles_or_structures(name: str, value: object, wrong: str | None) -> None:
+    (call,) = polls(1)
+    assert call.response is not None
+    call = replace(call, response=replace(call.response, params={name: value}))
+    calls = again(some_analysis([call])).calls
+    if wrong is None:
+        assert calls[0].response is not None
+        assert calls[0].response.params == {name: value}
+        return
+    with pytest.raises(CaseError, match=rf"^the case is damaged: call 1 cannot be read \(its {name} {wrong}\)$"):
+        calls[0]
 
 
 def damaged(analysis: Analysis, columns: Mapping[str, Sequence[int]] | None = None, **tables: Any) -> Analysis:

@@ -311,10 +311,13 @@ def _check_params(name: SideName, params: Mapping[str, Any], opnum: int) -> None
         if not isinstance(value, kind) and not is_null:
             raise ValueError(f"its {key} is not what its method has")
     for key, value in params.items():
-        if isinstance(value, dict) and not (
-            isinstance(value.get("uuid"), str) and isinstance(value.get("attributes"), int)
-        ):
+        if not isinstance(value, dict):
+            continue
+        # The names of handles in the IDL: hKey, phQuery, lpServiceHandle.
+        if (key.startswith(("h", "ph")) or key.endswith("Handle") or "uuid" in value) and not _is_handle(value):
             raise ValueError(f"its {key} is no handle")
+        if key in _OF_SERVICES and not _is_of_a_service(value):
+            raise ValueError(f"its {key} is not what its method has")
 
 
 def _check_pdus(pdus: Pdus) -> None:
@@ -335,3 +338,16 @@ def _check_bounds(pdus: Pdus) -> None:
         raise ValueError("stubs that do not lie in their PDUs")
     if pdus.plains is not None and len(pdus.plains) != len(sizes):
         raise ValueError("more or fewer stubs than PDUs")
+
+
+# Structures among parameters that are read by their members ([MS-SCMR] sections 2.2.15 and 2.2.47).
+_OF_SERVICES = frozenset({"lpServiceConfig", "lpServiceStatus"})
+
+
+def _is_handle(value: Mapping[str, Any]) -> bool:
+    return isinstance(value.get("uuid"), str) and isinstance(value.get("attributes"), int)
+
+
+def _is_of_a_service(value: Mapping[str, Any]) -> bool:
+    """Whether the members of a structure in a case's calls have the types that their names say. Damage may end it early."""
+    return all(isinstance(one, int if name.startswith("dw") else str | None) for name, one in value.items())
