@@ -105,7 +105,9 @@ def test_what_is_stated_of_a_capture_with_losses_is_true(
     assert not truth.compare_damaged(truth.load(capture), calls, _plain(sample_records(analysis)), 0)
     # A call whose first fragment is missing has another time.
     latencies = {call["time_ns"]: call["latency_ns"] for call in _calls(whole)}
-    assert all(call["latency_ns"] in (None, latencies[call["time_ns"]]) for call in calls if call["time_ns"] in latencies)
+    assert all(
+        call["latency_ns"] in (None, latencies[call["time_ns"]]) for call in calls if call["time_ns"] in latencies
+    )
     lengths = {(one.interface, one.method): one for one in method_stats(whole)}
     for one in method_stats(analysis):
         if (known := lengths.get((one.interface, one.method))) is not None:
@@ -125,7 +127,9 @@ def with_a_bit_changed(frame: bytes, data: st.DataObject) -> bytes:
     at = data.draw(st.integers(_PAYLOAD, len(frame) - 1))
     changed = bytearray(frame)
     changed[at] ^= 1 << data.draw(st.integers(0, 7))
-    return bytes(changed[:_IP]) + with_checksum(bytes(changed[_IP:]), *map(str, map(ip_address, (frame[26:30], frame[30:34]))))
+    return bytes(changed[:_IP]) + with_checksum(
+        bytes(changed[_IP:]), *map(str, map(ip_address, (frame[26:30], frame[30:34])))
+    )
 
 
 @pytest.mark.parametrize("capture", SIGNED, ids=lambda capture: capture.file)
@@ -149,7 +153,10 @@ def test_a_call_of_which_a_bit_was_changed_says_so(
         if call["state"] == "complete" and number in _frames_of(call):
             assert False in (call["smb"]["signature_ok"], call["auth"]["verified"])
         elif call["state"] == "complete":
-            assert (call["smb"]["signature_ok"], call["auth"]["verified"]) == (True, true[call["time_ns"]]["auth"]["verified"])
+            assert (call["smb"]["signature_ok"], call["auth"]["verified"]) == (
+                True,
+                true[call["time_ns"]]["auth"]["verified"],
+            )
 
 
 def _accused(analysis: Analysis) -> set[tuple[str, str]]:

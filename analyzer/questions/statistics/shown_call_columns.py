@@ -174,7 +174,8 @@ class ShownCalls:
         column, meaning = self.column("smb"), self._calls.table.meaning("smb")
         different = {number: meaning(number) for number in distinct(column).tolist()}
         wrong = [number for number, smb in different.items() if smb is not None and smb.signature_ok is False]
-        return np.isin(column, wrong) | self.in_context(lambda context: context.security.verified is False)
+        found: Mask = np.isin(column, wrong) | self.in_context(lambda context: context.security.verified is False)
+        return found
 
     def buffers(self, side: str) -> tuple[Numbers, Numbers]:
         """Returns place and length of the buffer on one side of each shown call (see `CallTable.buffers`)."""

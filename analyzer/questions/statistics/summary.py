@@ -200,7 +200,12 @@ def poll_stats(analysis: Analysis) -> list[PollStatsRecord]:
     read."""
     shown = ShownCalls(analysis)
     polls = (shown.views >= 0) & (shown.column("opnum") == Opnum.QUERY_COUNTER_DATA)
-    times, frames, is_done, is_again = shown.column("first_time"), shown.column("first_frame"), shown.answered, shown.asking_size
+    times, frames, is_done, is_again = (
+        shown.column("first_time"),
+        shown.column("first_frame"),
+        shown.answered,
+        shown.asking_size,
+    )
     handles: list[tuple[str, _Polled]] = []
     for number, places in shown.by_handle(polls).items():
         first = shown.context(places[0])
@@ -208,7 +213,9 @@ def poll_stats(analysis: Analysis) -> list[PollStatsRecord]:
         polled.first, polled.last = ((int(shown.numbers[at]), int(times[at])) for at in (places[0], places[-1]))
         polled.done = int(is_done[places].sum())
         asked = places[~is_again[places]]
-        polled.times, polled.frames = (array("q", column[asked].astype(np.int64).tobytes()) for column in (times, frames))
+        polled.times, polled.frames = (
+            array("q", column[asked].astype(np.int64).tobytes()) for column in (times, frames)
+        )
         polled.answered = array("b", is_done[asked].tobytes())
         handles.append((f"q{number}", polled))
     reads: dict[tuple[int | None, str], _Polled] = {}

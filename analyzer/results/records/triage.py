@@ -38,7 +38,8 @@ class TriageFile(Record, frozen=True, kw_only=True, tag="triage-file"):
     calls: Annotated[int, doc("DCERPC calls of all interfaces")]
     performance_calls: Annotated[int, doc("of these, calls about performance counters")]
     possible_calls: Annotated[
-        int, doc("calls of the registry that could not be read, and may be about performance counters or something else")
+        int,
+        doc("calls of the registry that could not be read, and may be about performance counters or something else"),
     ]
     encrypted_calls: Annotated[int, doc("of both, those that no key decrypted")]
     first_performance_ns: Annotated[int | None, doc("time of the first of both", unit="ns since 1970 UTC")]

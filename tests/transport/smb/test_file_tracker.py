@@ -174,7 +174,9 @@ def test_a_short_smb1_message_hides_no_file(length: int) -> None:
     """A capture with short frames has such messages: the negotiation, cut off before its flags."""
     talk = share_of(WRITTEN)
     negotiation = smb1(0x72, b"", b"\2NT LM 0.12\0")[:length]
-    assert [one.written and one.written.sha256 for one in found(stream([(0, framed(negotiation)), *talk.sent]))] == [digest(MZ)]
+    assert [one.written and one.written.sha256 for one in found(stream([(0, framed(negotiation)), *talk.sent]))] == [
+        digest(MZ)
+    ]
 
 
 def test_both_sides_of_a_relay_have_files_of_their_own() -> None:
