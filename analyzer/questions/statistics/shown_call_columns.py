@@ -198,7 +198,8 @@ class ShownCalls:
         """Returns which of the shown calls may be about performance counters or about something else: calls of the registry that
         could not be read, but for those whose method opens a performance key."""
         unread = self.is_of(winreg.INTERFACE) & (self.column("request_side") != 0)
-        return unread & ~np.isin(self.column("opnum"), list(winreg.PERFORMANCE_KEYS))
+        found: Mask = unread & ~np.isin(self.column("opnum"), list(winreg.PERFORMANCE_KEYS))
+        return found
 
 
 def _in_order(codes: Numbers) -> Sequence[int]:
