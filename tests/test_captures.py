@@ -17,6 +17,7 @@ from analyzer.core.output.json import dumps
 from analyzer.interfaces.call_contents.call_records import timeline_records
 from analyzer.interfaces.call_contents.sample_records import sample_records
 from analyzer.pipeline.run import analyze
+from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.statistics.summary import method_stats
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.record_types import Endpoint
@@ -145,7 +146,7 @@ def test_a_call_of_which_a_bit_was_changed_says_so(
     capture: truth.Capture, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Whatever a signature covers is not stated as it was sent without a word: the call, and not another one, says that it does not
-    fit."""
+    fit. Nobody is accused of what somebody else may have changed."""
     frames = [(frame.time_ns, bytes(frame.data)) for frame in read(capture.path)[0]]
     true = {call["time_ns"]: call for call in _calls(analysis_of_file(capture.file))}
     long = [number for number, (_, frame) in enumerate(frames, 1) if len(frame) > _PAYLOAD]
@@ -153,7 +154,9 @@ def test_a_call_of_which_a_bit_was_changed_says_so(
     frames[number - 1] = frames[number - 1][0], with_a_bit_changed(frames[number - 1][1], data)
     path = tmp_path_factory.mktemp("changed") / "changed.pcap"
     path.write_bytes(pcap(frames, magic=NANO))
-    for call in _calls(analyze([path], Keyring.load(capture.secrets_path))):
+    analysis = analyze([path], Keyring.load(capture.secrets_path))
+    assert _accused(analysis) <= _accused(analysis_of_file(capture.file))
+    for call in _calls(analysis):
         if call["state"] == "complete" and number in _frames_of(call):
             assert False in (call["smb"]["signature_ok"], call["auth"]["verified"])
         elif call["state"] == "complete":
@@ -161,6 +164,10 @@ def test_a_call_of_which_a_bit_was_changed_says_so(
                 True,
                 true[call["time_ns"]]["auth"]["verified"],
             )
+
+
+def _accused(analysis: Analysis) -> set[tuple[str, str]]:
+    return {(finding.rule, finding.actor) for finding in Audit(analysis).findings()}
 
 
 def _calls(analysis: Analysis) -> list[dict[str, Any]]:

@@ -377,6 +377,10 @@ class CallEvidence:
         self.opnum, self.method, self.time_ns = call.opnum, call.method, call.time_ns
         self.status, self.fault = call.status, call.fault
         self.server = self.context.server.ip
+        # A signature of it does not fit: somebody may have changed it since it was sent.
+        self.is_altered = self.context.security.verified is False or (
+            call.smb is not None and call.smb.signature_ok is False
+        )
         self.view, self.query = query, query if self.context.interface.uuid == pcq.INTERFACE else None
         asked, answered = call.request, call.response
         self.request = SideEvidence(self._looked_at, "request", asked) if asked is not None else None

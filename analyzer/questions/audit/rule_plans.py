@@ -69,6 +69,7 @@ def likeness_of(call: CallEvidence) -> Likeness | None:
         call.opnum,
         call.status,
         call.fault,
+        call.is_altered,
         _security_of(context.security),
         context.impersonation,
         *sides,
@@ -372,6 +373,8 @@ def _is_read(reads: Reads, call: CallEvidence) -> bool:
 
 def _why_unreadable(reads: Reads, call: CallEvidence) -> str | None:
     """Says why audit rules cannot judge a call; None if they can."""
+    if call.is_altered:
+        return "a signature of the call does not fit, so others may have changed it"
     if (reads.success or reads.failure) and call.status is None and call.fault is None:
         return _missing(call, "response")
     if reads.codes and "RequestCode" not in call.asked:

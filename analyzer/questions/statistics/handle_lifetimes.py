@@ -180,6 +180,7 @@ _KINDS: dict[int, EventKind] = {
 }
 # The columns of a call: the numbers of its method, context, state, status, fault and view.
 _Stated = tuple[int, int, int, int, int, int]
+_COMPLETE = STATES.index("complete")
 _ON_A_HANDLE = {*map(int, _KINDS), int(Opnum.VALIDATE_COUNTERS)}
 
 
@@ -190,13 +191,13 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
         bound.channel.number: bound.assoc_group_id for bound in analysis.bounds if bound.assoc_group_id is not None
     }
     lifetimes: dict[int, _Lifetime] = {}
-    unread: dict[int, int] = {}
+    unread: dict[int, tuple[int, int]] = {}
     calls = analysis.calls
     contexts, states, log = calls.table.contexts, calls.states, calls.table.log
     every = ShownCalls(replace(analysis, part=None))
     is_perflib = every.is_of(perflib.INTERFACE)
     columns = [every.column(name) for name in ("context", "opnum", "first_time", "state", "status", "fault")]
-    columns += [every.views, every.is_one("state", "complete"), every.answered, *_stated(every)]
+    columns += [every.views, every.is_one("state", "complete") & ~every.altered, every.answered, *_stated(every)]
     for (
         number,
         context,
@@ -212,10 +213,10 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
         place,
         length,
     ) in zip(*(column[is_perflib].tolist() for column in (every.numbers, *columns)), strict=True):
-        if view < 0:
-            if not is_complete:
-                unread[contexts[context].channel] = number
-        elif opnum in _ON_A_HANDLE:
+        if not is_complete and (view < 0 or state == _COMPLETE):
+            channel = contexts[context].channel
+            unread[channel] = unread.get(channel, (number,))[0], number
+        if view >= 0 and opnum in _ON_A_HANDLE:
             query = states[view]
             lifetime = lifetimes.get(query.number)
             if lifetime is None:
@@ -258,10 +259,11 @@ def _stated(calls: ShownCalls) -> tuple[Numbers, Numbers, Numbers]:
 class _Evidence:
     """The gaps of the capture that matter for judging a query handle's lifetime.
 
-    `unread` is by channel the last unread call, which may be any on any handle; `lost_frame` is the last frame of a loss.
+    `unread` is by channel the first and the last unread call, which may be any on any handle; one of which a signature does not fit
+    counts as unread. `lost_frame` is the last frame of a loss.
     """
 
-    def __init__(self, analysis: Analysis, unread: Mapping[int, int]) -> None:
+    def __init__(self, analysis: Analysis, unread: Mapping[int, tuple[int, int]]) -> None:
         # Channels whose handles can only have been given out in the capture: it shows them begin, and the association group too.
         joined = {bound.channel.number for bound in analysis.bounds if bound.joins_group}
         groups = {_group(bound) for bound in analysis.bounds if bound.channel.number not in joined}
@@ -398,7 +400,7 @@ class _Lifetime:
         channel, first = next(iter(self._channels)), self._events[0].call
         if channel not in evidence.bound:
             return "not captured", "the beginning of the channel, or of its association group, is not in the capture"
-        if evidence.unread.get(channel, first) < first or evidence.lost_frame >= 0:
+        if evidence.unread.get(channel, (first + 1, first))[0] <= first or evidence.lost_frame >= 0:
             return "not captured", "a call that was not read may have opened it"
         return "never opened", "no call gave this handle out, and nothing of its channel is missing"
 
@@ -408,7 +410,7 @@ class _Lifetime:
         if self._tried_to_close:
             return "unknown", "whether CloseQueryHandle succeeded is not in the capture"
         last = self._events[-1].call
-        if any(evidence.unread.get(channel, last) > last for channel in self._channels):
+        if any(evidence.unread.get(channel, (last, last))[1] > last for channel in self._channels):
             return "unknown", "a call that was not read may have closed it"
         if evidence.lost_frame >= 0 and evidence.lost_frame > self._last_frame:
             return "unknown", "bytes were lost after its last use"

@@ -168,6 +168,15 @@ class ShownCalls:
         column, meaning = self.column(name), self._calls.table.meaning(name)
         return np.isin(column, [number for number in distinct(column).tolist() if meaning(number) in values])
 
+    @property
+    def altered(self) -> Mask:
+        """Returns which of the shown calls have a signature that does not fit, so that others may have changed them."""
+        column, meaning = self.column("smb"), self._calls.table.meaning("smb")
+        different = {number: meaning(number) for number in distinct(column).tolist()}
+        wrong = [number for number, smb in different.items() if smb is not None and smb.signature_ok is False]
+        found: Mask = np.isin(column, wrong) | self.in_context(lambda context: context.security.verified is False)
+        return found
+
     def buffers(self, side: str) -> tuple[Numbers, Numbers]:
         """Returns place and length of the buffer on one side of each shown call (see `CallTable.buffers`)."""
         rows = np.asarray(self._calls.order, np.int64)[self.numbers - 1]
@@ -189,7 +198,8 @@ class ShownCalls:
         """Returns which of the shown calls may be about performance counters or about something else: calls of the registry that
         could not be read, but for those whose method opens a performance key."""
         unread = self.is_of(winreg.INTERFACE) & (self.column("request_side") != 0)
-        return unread & ~np.isin(self.column("opnum"), list(winreg.PERFORMANCE_KEYS))
+        found: Mask = unread & ~np.isin(self.column("opnum"), list(winreg.PERFORMANCE_KEYS))
+        return found
 
 
 def _in_order(codes: Numbers) -> Sequence[int]:

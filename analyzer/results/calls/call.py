@@ -349,10 +349,10 @@ class Side(Value, frozen=True, kw_only=True):
 
     `missing` says why there is no stub. If there is one, its first `stub_length` bytes count; alignment before a verification
     trailer may follow. `params` is keyed by the IDL's spelling. `buffer_span` is the place of the content of `lpData` in the stub.
-    `buffer_kind` is its layout, None if unknown. `problem` says why the stub does not decode. `wire_length` counts the bytes of the
-    stub as sent, as far as it was captured. A message too long to be kept has no `pdus`, but `frames_of_dropped`. In a response,
-    `is_untimed` says that the last frame of its request or its own first frame was not captured, or that the clock of the capture
-    went back between them.
+    `buffer_kind` is its layout, None if unknown. `problem` says why the stub does not decode. `wire_length` counts the captured
+    bytes of the stub as sent. A message too long to be kept has no `pdus`, but `frames_of_dropped`. In a response, `is_untimed`
+    says that the last frame of its request or its own first frame was not captured, or that the clock of the capture went back
+    between them.
     """
 
     pdus: Fragments

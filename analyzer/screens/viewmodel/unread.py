@@ -184,8 +184,8 @@ def decrypted_by_account(analysis: Analysis) -> Iterator[Decrypted]:
         return
     sessions: dict[str, list[Decryption]] = {}
     for session in analysis.sessions:
-        # Guests' sessions, null sessions and refused ones have nothing to open.
-        if session.refused is None and (account := _account_with_key(session.identity)) is not None:
+        # Without encrypted messages, no key decrypted anything. Guests' sessions and null sessions have no key.
+        if session.encrypted_messages and (account := _account_with_key(session.identity)) is not None:
             sessions.setdefault(account, []).append(session.decryption)
     contexts: dict[str, dict[tuple[int, str], Decryption]] = {}
     for shared in analysis.calls.contexts_by_last_call():

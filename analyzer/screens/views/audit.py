@@ -249,7 +249,7 @@ def _coverage_lines(view: AuditView, width: int | None) -> Iterator[str]:
             section = ""
         yield f"{section:<{wide}}  {''.join(cells)}"
     if absent:
-        yield from folded(f"not exercised by the capture: {', '.join(absent)}", 4, width)
+        yield from folded(f"not exercised by what was read of the capture: {', '.join(absent)}", 4, width)
     reasons: Counter[str] = Counter()
     for coverage in view.audit.coverage.values():
         reasons.update(dict.fromkeys(coverage.reasons, 1))

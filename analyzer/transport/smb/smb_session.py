@@ -590,6 +590,8 @@ def _decryption(session: Session) -> tuple[Decryption, str | None]:
         return Decryption.NOT_SEALED, "a guest's session has no key"
     if session.handshake is None:
         return Decryption.NO_HANDSHAKE, "the session setup is not in the capture"
+    if session.handshake.decryption is Decryption.DECRYPTED:
+        return Decryption.NOT_SEALED, "nothing was encrypted; the key of the session is known"
     return session.handshake.decryption, session.handshake.reason
 
 

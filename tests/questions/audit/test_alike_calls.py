@@ -130,6 +130,15 @@ def test_blocks_of_winperf_of_one_layout_are_alike_unless_their_frequency_may_be
     assert first not in others
 
 
+def test_a_call_that_somebody_may_have_changed_is_like_no_other() -> None:
+    make = Calls()
+    polls = [make.counter_data(b"") for _ in range(3)]
+    assert polls[1].smb is not None
+    polls[1] = replace(polls[1], smb=replace(polls[1].smb, signature_ok=False))
+    first, second, third = [likeness_of(call) for call in Evidence(analysis_of(*polls)).calls()]
+    assert first == third != second
+
+
 def asked(*events: Event, of_each: bool = False) -> list[int]:
     """The calls that a rule is asked about."""
     numbers: list[int] = []

@@ -76,7 +76,7 @@ PARTS = ("response", "response.lpData", "request", "request.lpData")
 def reading(*, code=1, status=0, fault=None, request=True, **sides):
     asked = {} if code is None else {"RequestCode": code}
     sides["request"] = sides.get("side", object() if request else None)
-    return SimpleNamespace(asked=asked, status=status, fault=fault, opnum=6, unreadable={}, **sides)
+    return SimpleNamespace(asked=asked, status=status, fault=fault, opnum=6, unreadable={}, is_altered=False, **sides)
 
 
 @TABLES.of(

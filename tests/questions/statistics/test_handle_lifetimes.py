@@ -23,6 +23,7 @@ from analyzer.questions.statistics.handle_lifetimes import (
 from analyzer.results.analysis import Part
 from analyzer.results.connection import Bound
 from analyzer.results.records.handle import CounterFacts, Holding
+from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import Block, identifier, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed
 from tests.build.rpc import CHANNEL, PCQ
@@ -110,6 +111,12 @@ def of_origins() -> Iterator[tuple[str, list[Event]]]:
     yield "and not where else", [failed, elsewhere, Calls(first_frame=200).counter_data(NOTHING)]
 
 
+def altered(exchange: Exchange) -> Exchange:
+    """The same, with a signature that does not fit."""
+    assert exchange.smb is not None
+    return replace(exchange, smb=replace(exchange.smb, signature_ok=False))
+
+
 def of_ends() -> Iterator[tuple[str, list[Event]]]:
     """Whether a handle was closed, which may be unknown: requests stand in odd frames, answers in even ones."""
     make = Calls()
@@ -137,9 +144,13 @@ def of_ends() -> Iterator[tuple[str, list[Event]]]:
     yield "a call elsewhere was not read", [*began, used, unrelated]
     yield "a call before was not read", [*began, before, used]
     yield "a call after was not read", [*began, used, after]
-    # Only the last call that was not read is noted, so that it stands for those before it as well.
     yield "calls before and after were not read", [*began, before, used, after]
     yield "bytes of a frame before were lost", [*began, lost(0), used]
+    other = Calls(first_frame=200)
+    opened = other.open_query(OTHER_HANDLE)
+    yield "another handle was opened", [*began, opened, other.counter_data(NOTHING)]
+    yield "and somebody may have changed which", [*began, altered(opened), other.counter_data(NOTHING)]
+    yield "a handle that somebody may have changed was used", [*began, altered(used)]
 
 
 CASES = {promise: events for of in (of_calls, of_origins, of_ends) for promise, events in of()}

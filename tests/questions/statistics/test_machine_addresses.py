@@ -159,11 +159,15 @@ def test_keys_are_counted_for_what_they_were_tried_on() -> None:
         with_level(AuthLevel.PRIVACY, 5, Decryption.DECRYPTED, Identity(is_anonymous=True)),
     ]
     sessions = [
-        replace(smb_session(1), decryption=Decryption.DECRYPTED),
+        replace(smb_session(1), decryption=Decryption.DECRYPTED, encrypted_messages=3, decrypted_messages=3),
         smb_session(2, 5),
         smb_session(3, anonymous=True),
         replace(smb_session(4), identity=Identity("ntlm")),
-        replace(smb_session(5), identity=Identity("ntlm", "user1"), decryption=Decryption.WRONG_KEY),
+        replace(
+            smb_session(5), identity=Identity("ntlm", "user1"), decryption=Decryption.WRONG_KEY, encrypted_messages=3
+        ),
+        # Of a session that is not encrypted, a key can decrypt nothing.
+        replace(smb_session(6), decryption=Decryption.NOT_SEALED),
     ]
     analysis = analysis_of(*levels, *sessions)  # type: ignore[arg-type]
     assert list(decrypted_by_account(replace(analysis, secrets_given=True))) == [

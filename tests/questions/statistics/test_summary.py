@@ -122,7 +122,10 @@ def of_polls() -> Iterator[tuple[str, list[Event]]]:
     yield "polls of a handle have a rhythm", [*events, make.counter_data(NOTHING)]
     make = Calls()
     polls = [make.counter_data(NOTHING) for _ in range(6)]
-    yield "the time around a poll without an answer is no interval", [*polls[:2], *map(unanswered, polls[2:4]), *polls[4:]]
+    yield (
+        "the time around a poll without an answer is no interval",
+        [*polls[:2], *map(unanswered, polls[2:4]), *polls[4:]],
+    )
     make = Calls()
     before = [make.counter_data(NOTHING) for _ in range(2)]
     lost = Problem("gap", "smb", (make.frame,), "lost")

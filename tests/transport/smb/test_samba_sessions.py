@@ -49,7 +49,8 @@ def test_a_server_that_knows_no_such_session_on_a_connection_has_no_key_to_sign_
 def test_a_renewed_logon_is_the_same_session_with_the_same_keys() -> None:
     (session,) = read("renewed_smb311").sessions
     assert (session.signed_messages, session.verified_messages) == (5, 5)
-    assert session.decryption is Decryption.DECRYPTED
+    assert session.decryption is Decryption.NOT_SEALED
+    assert session.reason == "nothing was encrypted; the key of the session is known"
 
 
 def logons(analysis: Analysis) -> list[tuple[str, str | None, str]]:
