@@ -223,10 +223,11 @@ class CallTable:
                 return lambda number: number if number >= 0 else None
 
     def by_context(self, field: str) -> npt.NDArray[np.signedinteger[Any]]:
-        """Returns an array with one integer field of `Context` for every row of the table of calls."""
+        """Returns an array with one integer field of `Context` for every row of the table of calls; -1 stands for None."""
         from analyzer.core.array_functions import narrowed
 
-        numbers = narrowed([getattr(context, field) for context in self.contexts])
+        stated = [getattr(context, field) for context in self.contexts]
+        numbers = narrowed([-1 if number is None else number for number in stated])
         found: npt.NDArray[np.signedinteger[Any]] = numbers[self.column("context")]
         return found
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from analyzer.interfaces.calls_from_exchanges import plain_call
-from analyzer.interfaces.resolution.whole_capture_resolution import call_order
+from analyzer.interfaces.resolution.whole_capture_resolution import call_order, mark_late_logons
 from analyzer.results.calls.call_table import CallTable
-from analyzer.results.connection import SmbSession
+from analyzer.results.connection import LateLogon, SmbSession
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Decryption, Identity
 from analyzer.transport.rpc.exchange import Exchange
-from tests.build.calls import NO_SECURITY, Calls, analysis_of, smb_session
+from tests.build.calls import CHANNEL, NO_SECURITY, Calls, analysis_of, smb_session
 
 WHO = Identity(
     mechanism="ntlm",
@@ -71,6 +71,17 @@ def test_of_requests_of_one_moment_the_frames_decide() -> None:
         writer.append(plain_call(exchange))
     assert list(call_order(writer, [0, 1, 2])) == [2, 1, 0]
     assert list(call_order(writer, [2, 1, 0])) == [2, 1, 0]
+
+
+def test_a_late_logon_is_of_its_session_and_not_of_calls_over_tcp() -> None:
+    over_tcp = replace(CHANNEL, number=9, session=None)
+    table = CallTable()
+    for exchange in (Calls(channel=over_tcp).open_query(), Calls().open_query()):
+        table.append(plain_call(exchange))
+    assert CHANNEL.session is not None
+    late = LateLogon(CHANNEL.session, 3, WHO, 0, table[1].time_ns)
+    taken = mark_late_logons(table, [0, 1], [late])
+    assert [table[at].auth.later_user for at in taken] == [None, WHO.account]
 
 
 def test_a_call_of_a_foreign_interface_has_names_and_what_it_returned() -> None:
