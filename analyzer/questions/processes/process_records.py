@@ -27,12 +27,19 @@ from analyzer.questions.series.reading_batches import Batch, readings
 from analyzer.questions.series.series_keys import counter_names
 from analyzer.questions.series.values_by_layout import ValuePlan
 from analyzer.questions.statistics.summary import frames_of_calls
-from analyzer.questions.statistics.who_looked_at_what import IMAGES, MAX_PROCESS_ID, ActivityFindings, ListKey, findings
+from analyzer.questions.statistics.who_looked_at_what import (
+    IMAGES,
+    MAX_PROCESS_ID,
+    ActivityFindings,
+    ListKey,
+    ProcessSighting,
+    findings,
+)
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call_row_columns import KIND_NUMBERS
 from analyzer.results.records.process import Course, ProcessMark, ProcessRecord
 from analyzer.results.records.sample import Why
-from analyzer.results.records.statistics import ImageRecord, Who
+from analyzer.results.records.statistics import Who
 
 _PID, _PARENT, _ELAPSED, _CPU, _MEMORY = range(5)
 _COUNTERS = {
@@ -72,9 +79,9 @@ class ProcessTable(Struct, frozen=True):
     """
 
     keys: Sequence[_Key]
-    images: Sequence[Sequence[ImageRecord]]
-    first: Sequence[ImageRecord]
-    last: Sequence[ImageRecord]
+    images: Sequence[Sequence[ProcessSighting]]
+    first: Sequence[ProcessSighting]
+    last: Sequence[ProcessSighting]
     parent_pids: Sequence[int | None]
     parent_names: Sequence[str | None]
     oddities: Sequence[tuple[ProcessMark, ...]]
@@ -97,8 +104,7 @@ class ProcessTable(Struct, frozen=True):
         server, name, pid, _ = self.keys[row]
         first, last, images, values = self.first[row], self.last[row], self.images[row], self._values()[row]
         frames, files = self._frames_of(first.first_call, last.last_call)
-        before = self._lists.get((server, first.source, first.target), ())
-        after = self._lists.get((server, last.source, last.target), ())
+        before, after = self._lists.get(first.key[:3], ()), self._lists.get(last.key[:3], ())
         earlier = bisect_left(before, (first.first_call,))
         later = bisect_left(after, (last.last_call + 1,))
         return ProcessRecord(
@@ -117,7 +123,7 @@ class ProcessTable(Struct, frozen=True):
             cpu=_course(values.cpu),
             memory=_course(values.memory),
             oddities=self.oddities[row],
-            sources=tuple(dict.fromkeys(image.source for image in images)),
+            sources=tuple(dict.fromkeys(image.key[1] for image in images)),
             seen_by=self.seen_by[row],
             first_call=first.first_call,
             last_call=last.last_call,
@@ -173,17 +179,23 @@ def process_records(analysis: Analysis) -> list[ProcessRecord]:
     return list(process_table(analysis, findings(analysis)))
 
 
-def _sighted(images: Iterable[ImageRecord]) -> dict[_Key, list[ImageRecord]]:
+def _sighted(images: Iterable[ProcessSighting]) -> dict[_Key, list[ProcessSighting]]:
     """Returns the sightings of each process, from all countersets."""
-    found: dict[_Key, list[ImageRecord]] = {}
+    found: dict[_Key, list[ProcessSighting]] = {}
     for image in images:
-        name, pid = _named(image.name, image.pid) if ":" in image.name else (image.name, image.pid)
-        other = (image.source, image.target, image.instance_id) if pid is None else None
-        found.setdefault((image.server_ip, name, pid, other), []).append(image)
+        server, source, target, name, instance_id = image.key
+        pid = image.pid
+        if ":" in name:
+            name, pid = _named(name, pid)
+        key = server, name, pid, ((source, target, instance_id) if pid is None else None)
+        if (known := found.get(key)) is None:
+            found[key] = [image]
+        else:
+            known.append(image)
     return found
 
 
-def _by_machine(sighted: dict[_Key, list[ImageRecord]]) -> dict[_Key, list[ImageRecord]]:
+def _by_machine(sighted: dict[_Key, list[ProcessSighting]]) -> dict[_Key, list[ProcessSighting]]:
     """Sorts processes by machine, in the order in which the machines were first seen."""
     machines = {server: number for number, server in enumerate(dict.fromkeys(key[0] for key in sighted))}
     if len(machines) <= 1:
