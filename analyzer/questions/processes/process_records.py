@@ -132,17 +132,21 @@ class ProcessTable(Struct, frozen=True):
         )
 
 
-def process_table(analysis: Analysis, found: ActivityFindings) -> ProcessTable:
-    """Returns the table of processes in the findings about counters."""
+def process_table(analysis: Analysis, found: ActivityFindings, known: ProcessValues | None = None) -> ProcessTable:
+    """Returns the table of processes in the findings about counters. `known` has their values, if all readings were read before."""
     sighted = _by_machine(_sighted(found.images))
     keys, images = list(sighted), list(sighted.values())
 
     @cache
     def values() -> list[_Values]:
-        known, nothing = _values(readings(analysis, _OfProcesses())), _Values()
-        return [known.get(key[:3], nothing) for key in keys]
+        read = known
+        if read is None:
+            read = ProcessValues()
+            for batch in readings(analysis, _OfProcesses()):
+                read.take_readings(batch)
+        return read.rows(keys)
 
-    with_parents = values() if keys and _may_state_parents(analysis) else [_Values()] * len(keys)
+    with_parents = values() if keys and may_state_parents(analysis) else [_Values()] * len(keys)
     services: dict[str, frozenset[int]] = {}
     for server, name, pid, _ in keys:
         if pid is not None and name.casefold() == "services":
@@ -243,7 +247,7 @@ def _course(parts: Sequence[_Floats]) -> Course | None:
 # Values
 
 
-def _may_state_parents(analysis: Analysis) -> bool:
+def may_state_parents(analysis: Analysis) -> bool:
     """Whether values of the analysis may state who created a process: in answers of the registry, or of a counter for it."""
     kinds = analysis.calls.column("response_buffer_kind")
     return bool((kinds == KIND_NUMBERS["winperf"]).any()) or any(
@@ -258,10 +262,16 @@ class _OfProcesses:
     """Selects the series whose counters describe a process."""
 
     def takes_counter(self, objects: Sequence[str], counters: Sequence[str]) -> bool:
-        return _kind_of(counters) is not None and any(IMAGES.match(name) is not None for name in objects)
+        return _kind_of_series(objects, counters) is not None
 
     def __call__(self, series: Series) -> bool:
         return bool(series.instance)
+
+
+def _kind_of_series(objects: Sequence[str], counters: Sequence[str]) -> int | None:
+    """Returns which fact about a process the counters of an object state, None for any others."""
+    kind = _kind_of(counters)
+    return kind if kind is not None and any(IMAGES.match(name) is not None for name in objects) else None
 
 
 def _kind_of(counters: Sequence[str]) -> int | None:
@@ -269,14 +279,22 @@ def _kind_of(counters: Sequence[str]) -> int | None:
     return next((_COUNTERS[name.casefold()] for name in counters if name.casefold() in _COUNTERS), None)
 
 
-def _values(batches: Iterable[Batch]) -> dict[tuple[str, str, int | None], _Values]:
-    """Returns the counter values of each process, by server, name and process id."""
-    found: dict[tuple[str, str, int | None], _Values] = {}
-    for batch in batches:
+class ProcessValues:
+    """Gathers the counter values of processes from batches of readings."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str, int | None], _Values] = {}
+
+    def take_readings(self, batch: Batch) -> None:
+        """Takes what the readings of a batch, of processes or of anything, state of processes."""
         for plan, rows in batch.plans:
             if len(rows):
-                _take(found, batch, _Instances(plan), rows)
-    return found
+                _take(self._found, batch, _Instances(plan), rows)
+
+    def rows(self, keys: Iterable[_Key]) -> list[_Values]:
+        """Returns what the readings state of each process."""
+        nothing = _Values()
+        return [self._found.get(key[:3], nothing) for key in keys]
 
 
 class _Instances:
@@ -284,12 +302,13 @@ class _Instances:
 
     def __init__(self, plan: ValuePlan) -> None:
         numbers: dict[tuple[str, str, str | None, int | None], int] = {}
+        kind_of = cache(_kind_of_series)
         self.kinds = np.full(len(plan), -1, np.int64)
         self.numbers = np.zeros(len(plan), np.int64)
         self.names: list[tuple[str, str]] = []
         for place, (series, sample) in enumerate(zip(plan.series, plan.samples, strict=True)):
-            kind = _kind_of(series.counters)
-            if sample is None or sample.instance is None or kind is None:
+            kind = kind_of(series.objects, series.counters)
+            if kind is None or not series.instance or sample is None or sample.instance is None:
                 continue
             key = series.server.ip, series.objects[0], series.instance, sample.instance_id
             if key not in numbers:
@@ -302,10 +321,11 @@ def _take(
     found: dict[tuple[str, str, int | None], _Values], batch: Batch, instances: _Instances, rows: npt.NDArray[np.int64]
 ) -> None:
     """Takes the values of processes from the rows of a batch that one plan describes."""
+    rows = rows[instances.kinds[batch.place[rows]] >= 0]
     places = batch.place[rows]
     kinds, why = instances.kinds[places], batch.why[rows]
     is_id = (kinds == _PID) | (kinds == _PARENT)
-    is_wanted = (kinds >= 0) & ((why == 0) | (is_id & (why == CODES[Why.TYPE_UNKNOWN])))
+    is_wanted = (why == 0) | (is_id & (why == CODES[Why.TYPE_UNKNOWN]))
     rows, places, is_id = rows[is_wanted], places[is_wanted], is_id[is_wanted]
     if not len(rows):
         return
@@ -319,22 +339,35 @@ def _take(
     table[instances.kinds[places], at, instances.numbers[places]] = shown
     times = np.array([batch.answers[answer].time_ns for answer in answers.tolist()], np.int64)
     pids = np.where(np.isnan(table[_PID]), _NO_PID, table[_PID]).astype(np.int64)
-    for number, (server, name) in enumerate(instances.names):
+
+    def process(number: int, pid: int) -> _Values:
+        server, name = instances.names[number]
+        return found.setdefault((server, *_named(name, pid if pid != _NO_PID else None)), _Values())
+
+    # Nearly all are one process in all these answers.
+    is_one = (pids == pids[0]).all(axis=0)
+    ones = np.flatnonzero(is_one)
+    _note(list(map(process, ones.tolist(), pids[0, ones].tolist())), table[:, :, ones], times)
+    for number in np.flatnonzero(~is_one).tolist():
         for pid in dict.fromkeys(pids[:, number].tolist()):
             is_its = pids[:, number] == pid
-            key = server, *_named(name, pid if pid != _NO_PID else None)
-            _note(found.setdefault(key, _Values()), table[:, is_its, number], times[is_its])
+            _note([process(number, pid)], table[:, is_its, number, None], times[is_its])
 
 
-def _note(one: _Values, table: _Floats, times: npt.NDArray[np.int64]) -> None:
-    """Notes the values of one process in some answers."""
-    parents, elapsed = table[_PARENT], table[_ELAPSED]
-    if one.parent is None and not np.isnan(parents).all():
-        one.parent = int(parents[~np.isnan(parents)][0])
-    if one.started_ns is None and not np.isnan(elapsed).all():
-        at = int(np.flatnonzero(~np.isnan(elapsed))[0])
-        if elapsed[at] < _LONGEST_S:
-            one.started_ns = int(times[at]) - round(float(elapsed[at]) * NS_PER_S)
-    for parts, values in ((one.cpu, table[_CPU]), (one.memory, table[_MEMORY])):
-        if not np.isnan(values).all():
-            parts.append(values[~np.isnan(values)])
+def _note(processes: Sequence[_Values], table: _Floats, times: npt.NDArray[np.int64]) -> None:
+    """Notes the values of processes in some answers. The `table` has them by fact, answer and process; NaN is none."""
+    has = ~np.isnan(table)
+    first, counts = has.argmax(axis=1), has.sum(axis=1)
+    is_stated, is_whole = (counts > 0).tolist(), (counts == len(times)).tolist()
+    for number, one in enumerate(processes):
+        if one.parent is None and is_stated[_PARENT][number]:
+            one.parent = int(table[_PARENT, first[_PARENT, number], number])
+        if one.started_ns is None and is_stated[_ELAPSED][number]:
+            at = first[_ELAPSED, number]
+            elapsed = float(table[_ELAPSED, at, number])
+            if elapsed < _LONGEST_S:
+                one.started_ns = int(times[at]) - round(elapsed * NS_PER_S)
+        for parts, kind in ((one.cpu, _CPU), (one.memory, _MEMORY)):
+            if is_stated[kind][number]:
+                values = table[kind, :, number]
+                parts.append(values.copy() if is_whole[kind][number] else values[has[kind, :, number]])

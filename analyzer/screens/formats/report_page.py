@@ -30,6 +30,7 @@ from analyzer.interfaces.call_contents.call_records import CallRecords
 from analyzer.questions.films.film import Film, Films, deflated, moments
 from analyzer.questions.films.film_maker import FilmMaker
 from analyzer.questions.filters.filter_vocabulary import vocabulary
+from analyzer.questions.processes.process_records import ProcessValues, may_state_parents
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call
 from analyzer.results.next_command import next_command
@@ -505,10 +506,12 @@ class LiveVersion(Struct, frozen=True):
 
 
 class ValueBlocks(Struct, frozen=True):
-    """The blocks of counter values on the report page, by name, and whether a long poll made it cut series."""
+    """The blocks of counter values on the report page, by name, and whether a long poll made it cut series. `processes` has what
+    the values state of processes, None if none may state who created them."""
 
     texts: dict[str, bytes]
     is_long: bool
+    processes: ProcessValues | None
 
     @property
     def most_details(self) -> int:
@@ -535,13 +538,15 @@ def value_blocks(analysis: Analysis) -> ValueBlocks:
     their memory is free again for the rest."""
     base = analysis.capture.first_time_ns or 0
     maker = FilmMaker(MAX_FILM_BYTES)
-    series, left_out = series_views(analysis, MAX_READINGS, maker.take_readings)
+    processes = ProcessValues() if may_state_parents(analysis) else None
+    takers = [one.take_readings for one in (maker, processes) if one is not None]
+    series, left_out = series_views(analysis, MAX_READINGS, *takers)
     texts = {"series": packed(series_block(series, left_out, base))}
     films = maker.films()
     texts["films"] = packed([dumps(exact(films_block(films, base)))])
     blocks = [block for film in films.films for block in film.blocks]
     texts |= {f"film-{number}": b64encode(block.data) for number, block in enumerate(blocks)}
-    return ValueBlocks(texts, is_long=left_out > 0)
+    return ValueBlocks(texts, is_long=left_out > 0, processes=processes)
 
 
 def page_parts(
