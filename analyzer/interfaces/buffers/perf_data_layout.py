@@ -210,11 +210,6 @@ class PerfDataParts(Struct, frozen=True, eq=False):
     layout: PerfDataLayout
     values: Words
 
-    @property
-    def texts(self) -> Mapping[int, bytes]:
-        """The bytes of the performance data's texts, by the position of the value."""
-        return self.layout.texts
-
 
 class _Read(NamedTuple):
     """A part of performance data with its values, the words in which they stand (None: not in words), and the texts among them."""

@@ -116,7 +116,7 @@ def test_answers_with_the_same_texts_share_their_layout() -> None:
     for one, data in zip(read, made, strict=True):
         assert_parts(one, data)
         assert one is not None
-        assert list(one.texts) == [0, 2, 4, 6]
+        assert list(one.layout.texts) == [0, 2, 4, 6]
 
 
 @pytest.mark.parametrize("more", [0, 1])
