@@ -469,8 +469,8 @@ _OF_PEERS = (
 # Captures dense with calls of several hosts.
 _DENSE = ("hundred thousand", "recorded")
 
-# What stands in the way of an aim, by how it begins. Shares are of samples of the processor time of `timeline` (29 November 2026).
-_PARTS_OF_REPORT = "start, readings, series, JSON and deflation alone, which are what the page shows, take"
+# What stands in the way of an aim, by how it begins. Shares are of samples of the processor time of the command that it names, else
+# of `timeline` (29 and 30 November 2026).
 _IN_THE_WAY: Mapping[str, str] = {
     "`mixed`": "45 % is reading the file and finding its frames, 22 % the start of Python and its libraries",
     "`mixed, gzip`": "decompression alone takes twice as long as all else",
@@ -490,14 +490,15 @@ _IN_THE_WAY: Mapping[str, str] = {
     "`recorded`: `triage`": "20 % is what was looked at, 7 % files, 4 % what could not be read: `timeline` follows none of these",
     "`files, twice`": "every frame is found and looked at twice before the second one is left out",
     "`large`: a packet": "the file came from the disk (from memory, `cat` takes 0.5 s of processor time and ours 6 to 7 s)",
-    "`recorded`: `hosts`": "three of four calls name a machine, which is decoded; a quarter is SMB, a tenth unsealing (RC4 "
-    "is followed through every answer)",
+    "`recorded`: `hosts`": "a quarter is SMB, a quarter PDUs and pairing, a tenth unsealing (RC4 is followed through every answer)",
     "`recorded`: `sessions` of": "137 sessions are listed, with their programs; opening alone takes 0.2 s",
-    "`reply`: `triage`": "it looks at 94,117 processes, each of which is seen once",
-    "`tiny`: `report`": "29 % are calls with their layers, 26 % reading twice, 15 % each the audit and deflation, 13 % the start",
-    "`handles`: `report`": f"{_PARTS_OF_REPORT} 3.1 times the time of `timeline`",
-    "`watched`: `report`": f"{_PARTS_OF_REPORT} 3.7 times the time of `timeline`",
-    "`recorded`: `report`": f"{_PARTS_OF_REPORT} 2.9 times the time of `timeline`",
+    "`reply`: `triage`": "22 % is 94,117 processes, each of which is seen once, 4 % files: `timeline` follows none of these",
+    "`tiny`: `report`": "27 % is reading twice, 26 % calls with their layers and records, 19 % the audit, 11 % series and films",
+    "`handles`: `report`": "26 % are calls with their layers and records, 23 % reading twice, 19 % series and films of 2,000 "
+    "handles, 15 % the audit",
+    "`watched`: `report`": "38 % are answers of 35 KB with their layers and records, whose 58 layouts have some 6,000 fields each, "
+    "26 % series and films, 14 % reading twice",
+    "`recorded`: `report`": "28 % is reading twice, 22 % are calls with layers and records, 18 % series and films, 12 % the audit",
     "`reply`: opening": "pieces of some 4 KB are handled in Python, one by one (see below)",
     **dict.fromkeys(
         [f"`{name}`: several processes" for name in _DENSE],

@@ -88,7 +88,7 @@ def _made(
     analysis = reading.analysis(files, with_files=True, progress=progress)
     values = value_blocks(analysis)
     analysis = reading.with_packets(analysis, files, range(1, min(len(analysis.calls), values.most_details) + 1))
-    return analysis, Report(Audit(analysis, profile=Profile(profile.value)), title), values
+    return analysis, Report(Audit(analysis, profile=Profile(profile.value)), title, values.processes), values
 
 
 def _serve(

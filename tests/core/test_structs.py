@@ -108,7 +108,7 @@ CHANGING = """
     questions.series.counter_records: Bucket
     questions.series.values_by_layout: PlanRows ValuePlan
     questions.series.reading_batches: Batch _Last _Work
-    questions.statistics.who_looked_at_what: _Deeds _Sightings
+    questions.statistics.who_looked_at_what: ProcessSighting _Deeds
     questions.statistics.hosts: Machine Sighting _AddressesOfMachine
     questions.statistics.summary: _Errors _Polled
     results.reported_names.counterset_catalog: CounterEntry CountersetEntry Described

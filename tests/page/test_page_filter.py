@@ -130,7 +130,13 @@ def of_the_page(directory: Path, filters: list[str], files: Iterable[str]) -> li
     captures = []
     for analysis in map(analysis_named, files):
         parts = record_blocks(analysis, len(analysis.calls))
-        captures.append([tuple(map(json.loads, pair)) for part in parts for pair in zip(*part, strict=True)])
+        captures.append(
+            [
+                (head, json.loads(text))
+                for heads, buffers in parts
+                for head, text in zip(json.loads(heads), buffers, strict=True)
+            ]
+        )
     given: dict[str, Any] = {"fields": vocabulary(), "filters": filters, "captures": captures}
     (directory / "input.json").write_text(json.dumps(given), encoding="utf-8")
     (directory / "run.mjs").write_text(SCRIPT, encoding="utf-8")

@@ -89,7 +89,7 @@ def block_parts(data: bytes, layout: PerfDataLayout) -> Iterator[BlockParts]:
 def values_of(read: PerfDataParts) -> list[int | str]:
     """Returns all values of performance data, 0 for an error block."""
     values: list[int | str] = read.values.tolist()
-    for at, text in read.texts.items():
+    for at, text in read.layout.texts.items():
         values[at] = counter_value(text)
     return values
 
@@ -237,9 +237,9 @@ def regular_columns(data: bytes, counters: Collection[int] | None = None) -> Per
     block, kind, status, counter, number, instance, held, at = joined
     texts = {}
     is_int = held >= 0
-    if read.texts:
-        is_text = np.isin(at, list(read.texts))
-        texts = {place: utf16_text(read.texts[int(at[place])]) for place in np.flatnonzero(is_text).tolist()}
+    if read.layout.texts:
+        is_text = np.isin(at, list(read.layout.texts))
+        texts = {place: utf16_text(read.layout.texts[int(at[place])]) for place in np.flatnonzero(is_text).tolist()}
         is_int &= ~is_text
     return PerfColumns(
         block.astype(np.uint32),

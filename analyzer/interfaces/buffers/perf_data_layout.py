@@ -139,16 +139,18 @@ Part = Grid | Singles
 
 
 class PerfDataLayout(KnownLayout, frozen=True, eq=False):
-    """The layout of a performance data buffer: all of it except its clocks and values, in the order of the buffer.
+    """The layout of a performance data buffer: all of it except its clocks and numbers, in the order of the buffer.
 
-    Block n is from `starts[n]` to `starts[n + 1]` and has `statuses[n]`. `places` states in which word of the buffer each value
-    stands, None where a value is text or does not begin at a word, or the buffer is too long to be compared with later ones.
+    Block n is from `starts[n]` to `starts[n + 1]` and has `statuses[n]`. `places` states in which word of the buffer each number
+    stands, None where a value does not begin at a word, or the buffer is too long to be compared with later ones. `texts` has the
+    bytes of the values that are texts, by the position of the value.
     """
 
     starts: Sequence[int]
     statuses: Ints
     parts: tuple[Part, ...]
     places: Ints | None
+    texts: Mapping[int, bytes] = MappingProxyType({})
 
     @cached_property
     def data_sizes(self) -> Ints:
@@ -167,21 +169,27 @@ class PerfDataLayout(KnownLayout, frozen=True, eq=False):
     @cached_property
     def masks(self) -> Words | None:
         """The used bits of the word of each value of performance data, None if all use all bits. A value of 4 bytes uses the lower
-        half; the rest is padding."""
-        if not (self.data_sizes < 8).any():
+        half; the rest is padding. A text uses none."""
+        if (self.data_sizes == 8).all():
             return None
         masks: Words = np.array([0, 0xFFFFFFFF, 0xFFFFFFFF_FFFFFFFF], np.uint64)
-        found: Words = masks[np.maximum(self.data_sizes, 0) // 4]
+        found: Words = masks[np.where(self.are_numbers, self.data_sizes, 0) // 4]
+        return found
+
+    @cached_property
+    def are_numbers(self) -> npt.NDArray[np.bool_]:
+        """Whether each value of performance data is a number. Others are texts, or stand for an error block."""
+        found: npt.NDArray[np.bool_] = (self.data_sizes == 4) | (self.data_sizes == 8)
         return found
 
     @property
     def free(self) -> tuple[Ints, Ints] | None:
-        """The words of performance data that differ between buffers of a layout: clocks and values. None if buffers cannot be
+        """The words of performance data that differ between buffers of a layout: clocks and numbers. None if buffers cannot be
         compared."""
         if self.places is None:
             return None
-        # Error blocks have no value: what stands there has to be the same.
-        return np.arange(1, DATA_HEADER.size // 8), self.places[self.data_sizes > 0]
+        # Error blocks have no value: what stands there has to be the same. So have texts, which take any number of words.
+        return np.arange(1, DATA_HEADER.size // 8), self.places[self.are_numbers]
 
     def values_in(self, data: bytes) -> Words:
         """Returns the values of a performance data buffer of this layout. Buffers of one layout differ only in `free` words."""
@@ -194,14 +202,13 @@ class PerfDataLayout(KnownLayout, frozen=True, eq=False):
 
 class PerfDataParts(Struct, frozen=True, eq=False):
     """A performance data buffer: its clocks, its layout, and its values in the order of the layout's parts. The value of an error
-    block or a text is 0; `texts` has the bytes of texts by the position of the value."""
+    block or a text is 0."""
 
     perf_time_stamp: int
     perf_time_100ns: int
     perf_freq: int
     layout: PerfDataLayout
     values: Words
-    texts: Mapping[int, bytes] = MappingProxyType({})
 
 
 class _Read(NamedTuple):
@@ -232,10 +239,8 @@ def read_perf_data(data: bytes) -> PerfDataParts | None:
     places = [found.places for found in read if found.places is not None]
     in_words = arrays_joined(places, np.int64) if len(places) == len(read) else None
     statuses = _windows(data, "u1", 4)[np.array(starts[:-1], np.int64)].view("<u4")[:, 0].astype(np.int64)
-    layout = PerfDataLayout(starts, statuses, tuple(found.part for found in read), in_words)
-    return PerfDataParts(
-        stamp, time_100ns, freq, layout, arrays_joined([found.values for found in read], np.uint64), _texts(read)
-    )
+    layout = PerfDataLayout(starts, statuses, tuple(found.part for found in read), in_words, _texts(read))
+    return PerfDataParts(stamp, time_100ns, freq, layout, arrays_joined([found.values for found in read], np.uint64))
 
 
 def _texts(read: Sequence[_Read]) -> Mapping[int, bytes]:
@@ -499,8 +504,10 @@ class _Rows:
             utf16_text(data[start + INSTANCE_HEADER.size : stop]) for start, stop in zip(starts, begins, strict=True)
         ]
         places = None
-        if shape.in_words and not shape.texts and not any(begin % 8 for begin in begins):
-            places = [begin // 8 + word for begin in begins for word in shape.words]
+        if shape.in_words and not any(begin % 8 for begin in begins):
+            # A text may be empty, and end the buffer: the word before it stands in for it, and is masked.
+            words = [word - (held not in (4, 8)) for word, held in zip(shape.words, shape.data_sizes, strict=True)]
+            places = [begin // 8 + word for begin in begins for word in words]
         values, texts = _numbers(self.values)
         arrays = (np.array(column, np.int64) for column in (self.instance_ids, starts, begins))
         return _Read(Grid(*head, shape, names, *arrays), values, _as_places(places), texts)
@@ -569,7 +576,11 @@ class _SinglesOneByOne:
         columns = list(zip(*self.entries, strict=True)) or [()] * 8
         block, kind, status, counter, held, size, at = (np.array(column, np.int64) for column in columns[:7])
         values, texts = _numbers(columns[7])
-        places = at // 8 if not texts and not (at % 8).any() else None
+        places = None
+        if not (at % 8).any():
+            places = at // 8
+            # As in `_Rows`.
+            places[list(texts)] -= 1
         return _Read(Singles(block, kind, status, counter, held, size, at), values, places, texts)
 
 

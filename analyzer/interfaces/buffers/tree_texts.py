@@ -163,7 +163,7 @@ def _perf_data_tree(data: bytes, read: PerfDataParts) -> TreeText:
     known = layout.once("json", lambda: _layout_text(data, layout))
     placed, texts = known.placed, [_HEADER_TEXT % DATA_HEADER.unpack_from(data)]
     values: Words | Sequence[int | str] = read.values if placed is None else read.values[placed]
-    if read.texts:
+    if read.layout.texts:
         values = [value for at, value in enumerate(values_of(read)) if placed is None or placed[at]]
     if len(data) > _LONG:
         return TreeText(Pieces(lambda: chain(texts, (piece.filled(values) for piece in known.pieces_of(data, layout)))))

@@ -84,7 +84,7 @@ class Bindings:
     def perflib(self, server: Endpoint, query: QueryView | None, data: bytes) -> tuple[PerfDataParts, Binding] | None:
         """Returns a PerflibV2 data answer to a query with its binding; None if it is irregular or has text among its values."""
         read = PERF_DATA.read(data)
-        if read is None or read.texts:
+        if read is None or read.layout.texts:
             return None
         binding = self._binding(server, read.layout, query)
         return None if binding.has_text else (read, binding)

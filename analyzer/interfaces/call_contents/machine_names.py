@@ -29,27 +29,45 @@ _NAMING = frozenset(map(int, NAMING))
 
 
 class NamingCalls:
-    """Selects the calls whose request names a machine, and the first other call between two machines with equal security."""
+    """Selects the first of the calls whose requests name a server's machine in the same bytes, and the first call of each session
+    between two machines with equal security."""
+
+    # So many requests are remembered; those with longer stubs are all selected.
+    MOST_REQUESTS, MOST_BYTES = 4096, 1024
 
     def __init__(self) -> None:
         # When the first one began, of those that were selected.
         self._known: dict[Hashable, int] = {}
+        self._requests: dict[Hashable, int] = {}
 
     def __call__(self, channel: Channel, smb: SmbInfo | None, auth: AuthInfo, call: PendingCall) -> bool:
-        is_first = self._is_first(channel, smb, auth, (call.times or (0, 0))[0])
-        presentation = call.presentation
-        is_perflib = presentation is not None and presentation.abstract.uuid == INTERFACE
-        return is_first or (is_perflib and call.opnum in _NAMING and call.request.state is not SideState.EMPTY)
-
-    def _is_first(self, channel: Channel, smb: SmbInfo | None, auth: AuthInfo, began: int) -> bool:
-        """Whether no selected call between these machines began before this one. Calls do not come in the order of their begin."""
+        began = (call.times or (0, 0))[0]
         # Another channel of the session may have carried the message.
-        ends = (smb.client, smb.server) if smb is not None else None
-        key = channel.client.ip, channel.server.ip, ends, of_any_logon(auth), channel.identity
-        if self._known.get(key, began) < began:
-            return False
-        self._known[key] = began
-        return True
+        carried = (smb.session, smb.client, smb.server) if smb is not None else None
+        machines = channel.client.ip, channel.server.ip
+        security = of_any_logon(auth), channel.identity
+        is_first = _is_first(self._known, (channel.session, *machines, carried, *security), began)
+        presentation, request = call.presentation, call.request
+        if presentation is None or presentation.abstract.uuid != INTERFACE or call.opnum not in _NAMING:
+            return is_first
+        if request.state is SideState.EMPTY:
+            return is_first
+        stub = request.pdus.only_stub
+        if stub is None or len(stub) > self.MOST_BYTES or not request.whole or request.malformed is not None:
+            return True
+        if len(self._requests) >= self.MOST_REQUESTS:
+            self._requests.clear()
+        server = channel.server.ip, smb.server if smb is not None else None
+        asked = *server, presentation, call.opnum, request.order_big, stub
+        return _is_first(self._requests, asked, began) or is_first
+
+
+def _is_first(known: dict[Hashable, int], key: Hashable, began: int) -> bool:
+    """Whether no selected call that is `known` began before this one. Calls do not come in the order of their begin."""
+    if known.get(key, began) < began:
+        return False
+    known[key] = began
+    return True
 
 
 # -------------------------------------------------------------------------------------------------------- machine names

@@ -70,14 +70,10 @@ def likeness_of(call: CallEvidence) -> Likeness | None:
         call.status,
         call.fault,
         call.is_altered,
-        _security_of(context.security),
+        of_any_logon(context.security),
         context.impersonation,
         *sides,
     )
-
-
-# Calls of one association share this object, so that its hash is computed once.
-_security_of = lru_cache(1024)(of_any_logon)
 
 
 @lru_cache(1024)

@@ -178,8 +178,7 @@ class PairComparison:
         one, other = PERF_DATA.read(a), PERF_DATA.read(b)
         if one is None or other is None or one.layout is not other.layout or one.perf_freq != other.perf_freq:
             return None
-        texts = sum(text != other.texts.get(at) for at, text in one.texts.items())
-        return len(one.values), int(np.count_nonzero(one.values != other.values)) + texts
+        return len(one.values), int(np.count_nonzero(one.values != other.values))
 
     def _winperf_values(self, a: bytes, b: bytes) -> tuple[int, int] | None:
         """Counts the values of two winperf answers, and those that differ; None if more than values may differ."""

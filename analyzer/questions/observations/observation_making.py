@@ -13,7 +13,7 @@ from analyzer.core.caches import cached_property
 from analyzer.core.printable_text import counted
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.interfaces.call_contents.machine_names import machine_names
-from analyzer.questions.processes.process_records import ProcessTable, process_table
+from analyzer.questions.processes.process_records import ProcessTable, ProcessValues, process_table
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.questions.statistics.summary import who_of
 from analyzer.questions.statistics.who_looked_at_what import findings
@@ -76,8 +76,10 @@ class Scene:
     """The view of an analysis that all its observations share. It has the shown calls, which of them are about performance, their
     outcomes, what was found of counters, and the names of machines."""
 
-    def __init__(self, analysis: Analysis) -> None:
+    def __init__(self, analysis: Analysis, process_values: ProcessValues | None = None) -> None:
+        """`process_values` are those of all processes, if all readings were read before."""
         self.analysis, self.damages = analysis, Damages()
+        self._process_values = process_values
         # Reading the polls also finds damaged answers, so that no buffer is decoded twice.
         self.found = findings(analysis, self.damages)
         self.calls = ShownCalls(analysis)
@@ -92,7 +94,7 @@ class Scene:
     @cached_property
     def processes(self) -> ProcessTable:
         """Returns the processes that answers show, machine by machine, for observations."""
-        return process_table(self.analysis, self.found)
+        return process_table(self.analysis, self.found, self._process_values)
 
     @cached_property
     def processes_seen(self) -> Counter[tuple[str, str | None, str]]:

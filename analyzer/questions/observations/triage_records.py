@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from operator import attrgetter
 
 from msgspec import UNSET, Struct
@@ -64,15 +65,13 @@ def triage(analysis: Analysis, file: str, nothing: str | None) -> Triaged:
 
 def _processes(scene: Scene, file: str) -> Iterator[TriageProcess]:
     # Many processes are seen first and last in the same two calls.
-    frames: dict[tuple[int, int], tuple[int, ...]] = {}
-    calls, table = scene.analysis.calls, scene.processes
+    frames_of = cache(scene.analysis.calls.frames)
+    frames_between = cache(lambda first, last: _numbers(frames_of(first)[:1] + frames_of(last)[-1:]))
+    table = scene.processes
     columns = table.parent_pids, table.parent_names, table.answers, table.oddities, table.seen_by
     for (server, name, pid, _), first, last, parent_pid, parent_name, answers, oddities, seen_by in zip(
         table.keys, table.first, table.last, *columns, strict=True
     ):
-        ends = first.first_call, last.last_call
-        if ends not in frames:
-            frames[ends] = _numbers(calls.frames(ends[0])[:1] + calls.frames(ends[1])[-1:])
         yield TriageProcess(
             file=file,
             server_ip=server,
@@ -86,7 +85,7 @@ def _processes(scene: Scene, file: str) -> Iterator[TriageProcess]:
             last_time_ns=last.last_time_ns,
             oddities=oddities,
             seen_by=seen_by,
-            frames=frames[ends],
+            frames=frames_between(first.first_call, last.last_call),
         )
 
 

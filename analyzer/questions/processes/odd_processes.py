@@ -12,8 +12,8 @@ marks a name only if usual programs do not have such names (tests/questions/proc
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from itertools import pairwise
+from collections.abc import Iterator, Mapping
+from itertools import pairwise, product
 
 from analyzer.results.records.process import ProcessMark, ProcessMarkKind
 
@@ -44,11 +44,20 @@ _NEARLY_OF_LENGTH = {
     length: tuple(known for known in _OF_WINDOWS if abs(len(known) - length) <= 1)
     for length in range(1, max(map(len, _OF_WINDOWS)) + 2)
 }
-# One change leaves the first two letters or the last two of a name as they are: these names have five letters or more.
-_BEGINNINGS, _ENDINGS = frozenset(known[:2] for known in _OF_WINDOWS), frozenset(known[-2:] for known in _OF_WINDOWS)
 # Programs whose names are as near: of Windows, or in use everywhere.
 _USUAL = frozenset(_OF_WINDOWS) | {"taskhostex", "service", "sihost", "dashost", "iexplorer", "iexplore", "fontdrvhost"}
 _DIGITS = str.maketrans("013457", "oleast")
+
+
+def _spellings(letters: str) -> Iterator[str]:
+    """Yields letters of the name of a program of Windows as they are, and with digits that stand for them."""
+    forms = [letter + "".join(chr(digit) for digit, of in _DIGITS.items() if of == ord(letter)) for letter in letters]
+    return map("".join, product(*forms))
+
+
+# One change leaves the first two letters or the last two of a name as they are: these names have five letters or more.
+_BEGINNINGS = frozenset(text for known in _OF_WINDOWS for text in _spellings(known[:2]))
+_ENDINGS = frozenset(text for known in _OF_WINDOWS for text in _spellings(known[-2:]))
 _EXTENSION = re.compile(r"\.(?:exe|com|scr)\Z", re.IGNORECASE)
 
 _LETTERS = re.compile(r"[A-Za-z]{6,20}")
@@ -93,17 +102,14 @@ def name_marks(name: str) -> tuple[ProcessMark, ...]:
     """Returns the marks for an odd name of a process; none for a usual name."""
     plain = _EXTENSION.sub("", name) if "." in name else name
     found = (_resemblance(plain.casefold()), _randomness(plain))
-    return tuple([mark for mark in found if mark is not None])
+    return () if found == (None, None) else tuple([mark for mark in found if mark is not None])
 
 
 def _resemblance(plain: str) -> ProcessMark | None:
-    if plain in _USUAL:
+    if (plain[:2] not in _BEGINNINGS and plain[-2:] not in _ENDINGS) or plain in _USUAL:
         return None
-    nearly = _NEARLY_OF_LENGTH.get(len(plain), ())
-    as_letters = plain.translate(_DIGITS) if nearly else plain
-    if plain[:2] not in _BEGINNINGS and plain[-2:] not in _ENDINGS and as_letters not in _OF_WINDOWS:
-        return None
-    for known in nearly:
+    as_letters = plain.translate(_DIGITS)
+    for known in _NEARLY_OF_LENGTH.get(len(plain), ()):
         if as_letters == known:
             return ProcessMark("resembles", f"digits in the place of letters of {known}")
         if _is_one_change_away(plain, known):
@@ -124,7 +130,8 @@ def _is_one_change_away(text: str, known: str) -> bool:
 
 
 def _randomness(plain: str) -> ProcessMark | None:
-    if _LETTERS.fullmatch(plain) is None:
+    # Most names have other characters or no capitals.
+    if not plain.isalpha() or plain.islower() or _LETTERS.fullmatch(plain) is None:
         return None
     words = _WORD.findall(plain)
     mean = len(plain) / len(words)

@@ -27,12 +27,19 @@ from analyzer.questions.series.reading_batches import Batch, readings
 from analyzer.questions.series.series_keys import counter_names
 from analyzer.questions.series.values_by_layout import ValuePlan
 from analyzer.questions.statistics.summary import frames_of_calls
-from analyzer.questions.statistics.who_looked_at_what import IMAGES, MAX_PROCESS_ID, ActivityFindings, ListKey, findings
+from analyzer.questions.statistics.who_looked_at_what import (
+    IMAGES,
+    MAX_PROCESS_ID,
+    ActivityFindings,
+    ListKey,
+    ProcessSighting,
+    findings,
+)
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call_row_columns import KIND_NUMBERS
 from analyzer.results.records.process import Course, ProcessMark, ProcessRecord
 from analyzer.results.records.sample import Why
-from analyzer.results.records.statistics import ImageRecord, Who
+from analyzer.results.records.statistics import Who
 
 _PID, _PARENT, _ELAPSED, _CPU, _MEMORY = range(5)
 _COUNTERS = {
@@ -72,9 +79,9 @@ class ProcessTable(Struct, frozen=True):
     """
 
     keys: Sequence[_Key]
-    images: Sequence[Sequence[ImageRecord]]
-    first: Sequence[ImageRecord]
-    last: Sequence[ImageRecord]
+    images: Sequence[Sequence[ProcessSighting]]
+    first: Sequence[ProcessSighting]
+    last: Sequence[ProcessSighting]
     parent_pids: Sequence[int | None]
     parent_names: Sequence[str | None]
     oddities: Sequence[tuple[ProcessMark, ...]]
@@ -97,8 +104,7 @@ class ProcessTable(Struct, frozen=True):
         server, name, pid, _ = self.keys[row]
         first, last, images, values = self.first[row], self.last[row], self.images[row], self._values()[row]
         frames, files = self._frames_of(first.first_call, last.last_call)
-        before = self._lists.get((server, first.source, first.target), ())
-        after = self._lists.get((server, last.source, last.target), ())
+        before, after = self._lists.get(first.key[:3], ()), self._lists.get(last.key[:3], ())
         earlier = bisect_left(before, (first.first_call,))
         later = bisect_left(after, (last.last_call + 1,))
         return ProcessRecord(
@@ -117,7 +123,7 @@ class ProcessTable(Struct, frozen=True):
             cpu=_course(values.cpu),
             memory=_course(values.memory),
             oddities=self.oddities[row],
-            sources=tuple(dict.fromkeys(image.source for image in images)),
+            sources=tuple(dict.fromkeys(image.key[1] for image in images)),
             seen_by=self.seen_by[row],
             first_call=first.first_call,
             last_call=last.last_call,
@@ -126,17 +132,21 @@ class ProcessTable(Struct, frozen=True):
         )
 
 
-def process_table(analysis: Analysis, found: ActivityFindings) -> ProcessTable:
-    """Returns the table of processes in the findings about counters."""
+def process_table(analysis: Analysis, found: ActivityFindings, known: ProcessValues | None = None) -> ProcessTable:
+    """Returns the table of processes in the findings about counters. `known` has their values, if all readings were read before."""
     sighted = _by_machine(_sighted(found.images))
     keys, images = list(sighted), list(sighted.values())
 
     @cache
     def values() -> list[_Values]:
-        known, nothing = _values(readings(analysis, _OfProcesses())), _Values()
-        return [known.get(key[:3], nothing) for key in keys]
+        read = known
+        if read is None:
+            read = ProcessValues()
+            for batch in readings(analysis, _OfProcesses()):
+                read.take_readings(batch)
+        return read.rows(keys)
 
-    with_parents = values() if keys and _may_state_parents(analysis) else [_Values()] * len(keys)
+    with_parents = values() if keys and may_state_parents(analysis) else [_Values()] * len(keys)
     services: dict[str, frozenset[int]] = {}
     for server, name, pid, _ in keys:
         if pid is not None and name.casefold() == "services":
@@ -173,17 +183,23 @@ def process_records(analysis: Analysis) -> list[ProcessRecord]:
     return list(process_table(analysis, findings(analysis)))
 
 
-def _sighted(images: Iterable[ImageRecord]) -> dict[_Key, list[ImageRecord]]:
+def _sighted(images: Iterable[ProcessSighting]) -> dict[_Key, list[ProcessSighting]]:
     """Returns the sightings of each process, from all countersets."""
-    found: dict[_Key, list[ImageRecord]] = {}
+    found: dict[_Key, list[ProcessSighting]] = {}
     for image in images:
-        name, pid = _named(image.name, image.pid) if ":" in image.name else (image.name, image.pid)
-        other = (image.source, image.target, image.instance_id) if pid is None else None
-        found.setdefault((image.server_ip, name, pid, other), []).append(image)
+        server, source, target, name, instance_id = image.key
+        pid = image.pid
+        if ":" in name:
+            name, pid = _named(name, pid)
+        key = server, name, pid, ((source, target, instance_id) if pid is None else None)
+        if (known := found.get(key)) is None:
+            found[key] = [image]
+        else:
+            known.append(image)
     return found
 
 
-def _by_machine(sighted: dict[_Key, list[ImageRecord]]) -> dict[_Key, list[ImageRecord]]:
+def _by_machine(sighted: dict[_Key, list[ProcessSighting]]) -> dict[_Key, list[ProcessSighting]]:
     """Sorts processes by machine, in the order in which the machines were first seen."""
     machines = {server: number for number, server in enumerate(dict.fromkeys(key[0] for key in sighted))}
     if len(machines) <= 1:
@@ -231,7 +247,7 @@ def _course(parts: Sequence[_Floats]) -> Course | None:
 # Values
 
 
-def _may_state_parents(analysis: Analysis) -> bool:
+def may_state_parents(analysis: Analysis) -> bool:
     """Whether values of the analysis may state who created a process: in answers of the registry, or of a counter for it."""
     kinds = analysis.calls.column("response_buffer_kind")
     return bool((kinds == KIND_NUMBERS["winperf"]).any()) or any(
@@ -246,10 +262,16 @@ class _OfProcesses:
     """Selects the series whose counters describe a process."""
 
     def takes_counter(self, objects: Sequence[str], counters: Sequence[str]) -> bool:
-        return _kind_of(counters) is not None and any(IMAGES.match(name) is not None for name in objects)
+        return _kind_of_series(objects, counters) is not None
 
     def __call__(self, series: Series) -> bool:
         return bool(series.instance)
+
+
+def _kind_of_series(objects: Sequence[str], counters: Sequence[str]) -> int | None:
+    """Returns which fact about a process the counters of an object state, None for any others."""
+    kind = _kind_of(counters)
+    return kind if kind is not None and any(IMAGES.match(name) is not None for name in objects) else None
 
 
 def _kind_of(counters: Sequence[str]) -> int | None:
@@ -257,14 +279,22 @@ def _kind_of(counters: Sequence[str]) -> int | None:
     return next((_COUNTERS[name.casefold()] for name in counters if name.casefold() in _COUNTERS), None)
 
 
-def _values(batches: Iterable[Batch]) -> dict[tuple[str, str, int | None], _Values]:
-    """Returns the counter values of each process, by server, name and process id."""
-    found: dict[tuple[str, str, int | None], _Values] = {}
-    for batch in batches:
+class ProcessValues:
+    """Gathers the counter values of processes from batches of readings."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str, int | None], _Values] = {}
+
+    def take_readings(self, batch: Batch) -> None:
+        """Takes what the readings of a batch, of processes or of anything, state of processes."""
         for plan, rows in batch.plans:
             if len(rows):
-                _take(found, batch, _Instances(plan), rows)
-    return found
+                _take(self._found, batch, _Instances(plan), rows)
+
+    def rows(self, keys: Iterable[_Key]) -> list[_Values]:
+        """Returns what the readings state of each process."""
+        nothing = _Values()
+        return [self._found.get(key[:3], nothing) for key in keys]
 
 
 class _Instances:
@@ -272,12 +302,13 @@ class _Instances:
 
     def __init__(self, plan: ValuePlan) -> None:
         numbers: dict[tuple[str, str, str | None, int | None], int] = {}
+        kind_of = cache(_kind_of_series)
         self.kinds = np.full(len(plan), -1, np.int64)
         self.numbers = np.zeros(len(plan), np.int64)
         self.names: list[tuple[str, str]] = []
         for place, (series, sample) in enumerate(zip(plan.series, plan.samples, strict=True)):
-            kind = _kind_of(series.counters)
-            if sample is None or sample.instance is None or kind is None:
+            kind = kind_of(series.objects, series.counters)
+            if kind is None or not series.instance or sample is None or sample.instance is None:
                 continue
             key = series.server.ip, series.objects[0], series.instance, sample.instance_id
             if key not in numbers:
@@ -290,10 +321,11 @@ def _take(
     found: dict[tuple[str, str, int | None], _Values], batch: Batch, instances: _Instances, rows: npt.NDArray[np.int64]
 ) -> None:
     """Takes the values of processes from the rows of a batch that one plan describes."""
+    rows = rows[instances.kinds[batch.place[rows]] >= 0]
     places = batch.place[rows]
     kinds, why = instances.kinds[places], batch.why[rows]
     is_id = (kinds == _PID) | (kinds == _PARENT)
-    is_wanted = (kinds >= 0) & ((why == 0) | (is_id & (why == CODES[Why.TYPE_UNKNOWN])))
+    is_wanted = (why == 0) | (is_id & (why == CODES[Why.TYPE_UNKNOWN]))
     rows, places, is_id = rows[is_wanted], places[is_wanted], is_id[is_wanted]
     if not len(rows):
         return
@@ -307,22 +339,35 @@ def _take(
     table[instances.kinds[places], at, instances.numbers[places]] = shown
     times = np.array([batch.answers[answer].time_ns for answer in answers.tolist()], np.int64)
     pids = np.where(np.isnan(table[_PID]), _NO_PID, table[_PID]).astype(np.int64)
-    for number, (server, name) in enumerate(instances.names):
+
+    def process(number: int, pid: int) -> _Values:
+        server, name = instances.names[number]
+        return found.setdefault((server, *_named(name, pid if pid != _NO_PID else None)), _Values())
+
+    # Nearly all are one process in all these answers.
+    is_one = (pids == pids[0]).all(axis=0)
+    ones = np.flatnonzero(is_one)
+    _note(list(map(process, ones.tolist(), pids[0, ones].tolist())), table[:, :, ones], times)
+    for number in np.flatnonzero(~is_one).tolist():
         for pid in dict.fromkeys(pids[:, number].tolist()):
             is_its = pids[:, number] == pid
-            key = server, *_named(name, pid if pid != _NO_PID else None)
-            _note(found.setdefault(key, _Values()), table[:, is_its, number], times[is_its])
+            _note([process(number, pid)], table[:, is_its, number, None], times[is_its])
 
 
-def _note(one: _Values, table: _Floats, times: npt.NDArray[np.int64]) -> None:
-    """Notes the values of one process in some answers."""
-    parents, elapsed = table[_PARENT], table[_ELAPSED]
-    if one.parent is None and not np.isnan(parents).all():
-        one.parent = int(parents[~np.isnan(parents)][0])
-    if one.started_ns is None and not np.isnan(elapsed).all():
-        at = int(np.flatnonzero(~np.isnan(elapsed))[0])
-        if elapsed[at] < _LONGEST_S:
-            one.started_ns = int(times[at]) - round(float(elapsed[at]) * NS_PER_S)
-    for parts, values in ((one.cpu, table[_CPU]), (one.memory, table[_MEMORY])):
-        if not np.isnan(values).all():
-            parts.append(values[~np.isnan(values)])
+def _note(processes: Sequence[_Values], table: _Floats, times: npt.NDArray[np.int64]) -> None:
+    """Notes the values of processes in some answers. The `table` has them by fact, answer and process; NaN is none."""
+    has = ~np.isnan(table)
+    first, counts = has.argmax(axis=1), has.sum(axis=1)
+    is_stated, is_whole = (counts > 0).tolist(), (counts == len(times)).tolist()
+    for number, one in enumerate(processes):
+        if one.parent is None and is_stated[_PARENT][number]:
+            one.parent = int(table[_PARENT, first[_PARENT, number], number])
+        if one.started_ns is None and is_stated[_ELAPSED][number]:
+            at = first[_ELAPSED, number]
+            elapsed = float(table[_ELAPSED, at, number])
+            if elapsed < _LONGEST_S:
+                one.started_ns = int(times[at]) - round(elapsed * NS_PER_S)
+        for parts, kind in ((one.cpu, _CPU), (one.memory, _MEMORY)):
+            if is_stated[kind][number]:
+                values = table[kind, :, number]
+                parts.append(values.copy() if is_whole[kind][number] else values[has[kind, :, number]])

@@ -2,8 +2,8 @@
 
 Listing countersets is reconnaissance. Polling Process is a process list of the server, image names and process ids included, poll
 by poll. Network and Terminal Services sets describe its interfaces, connections and logged-on sessions. In: an analysis. Out: an
-`Activity` for each account, client, server, kind and target, and an `ImageRecord` for each process that an answer showed, each with
-the calls that carried it.
+`Activity` for each account, client, server, kind and target, and a `ProcessSighting` of each process that an answer showed, each
+with the calls that carried it.
 
 A counterset or object is known by its English name, which the server or a metadata file states. If nothing states the English name
 of a winperf object, its title index identifies it, if that is the base system's.
@@ -15,11 +15,13 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct, UnsetType, field
+from msgspec import Struct, field
 
 from analyzer.core.caches import Kept
 from analyzer.core.error_code_names import win32_name
@@ -103,6 +105,24 @@ class Activity(Struct, frozen=True):
     last_time_ns: int
 
 
+# Server, source, target, name and instance id: what an answer always shows of a process. The process id may come from elsewhere.
+ImageKey = tuple[str, Source, str | int, str, int | None]
+
+
+class ProcessSighting(Struct, gc=False):
+    """A process as answers about Process showed it: how many answers, who received them, and the first and the last of them by
+    number and time of the call."""
+
+    key: ImageKey
+    pid: int | None
+    seen_by: tuple[Who, ...]
+    calls: int
+    first_call: int
+    last_call: int
+    first_time_ns: int
+    last_time_ns: int
+
+
 # Server, source and target of a list of processes.
 ListKey = tuple[str, Source, str | int]
 
@@ -112,7 +132,7 @@ class ActivityFindings(Struct, frozen=True):
     too many. `lists` are the answers that listed all processes of a machine, by number and time of their calls, ascending."""
 
     activities: tuple[Activity, ...]
-    images: tuple[ImageRecord, ...]
+    images: Sequence[ProcessSighting]
     forgotten_images: int
     forgotten_polls: int = 0
     lists: Mapping[ListKey, Sequence[tuple[int, int]]] = {}
@@ -139,6 +159,31 @@ def activity_record(one: Activity, analysis: Analysis) -> ActivityRecord:
         frames=frames,
         frame_files=files,
     )
+
+
+def image_records(images: Iterable[ProcessSighting], analysis: Analysis) -> Iterator[ImageRecord]:
+    """Yields the records of sightings, with the frames of their first and last calls."""
+    # Many processes are seen first and last in the same two calls.
+    frames_between = cache(lambda *calls: frames_of_calls(analysis, calls))
+    for one in images:
+        server, source, target, name, instance_id = one.key
+        frames, files = frames_between(one.first_call, one.last_call)
+        yield ImageRecord(
+            server_ip=server,
+            source=source,
+            target=target,
+            name=name,
+            pid=one.pid,
+            instance_id=instance_id,
+            seen_by=one.seen_by,
+            calls=one.calls,
+            first_call=one.first_call,
+            last_call=one.last_call,
+            first_time_ns=one.first_time_ns,
+            last_time_ns=one.last_time_ns,
+            frames=frames,
+            frame_files=files,
+        )
 
 
 def omissions(found: ActivityFindings) -> Iterator[OmissionRecord]:
@@ -196,15 +241,6 @@ class _Deeds(Struct):
             self.unread[ending] += 1
 
 
-class _Sightings(Struct):
-    first_call: int
-    first_ns: int
-    who: dict[Who, None] = field(default_factory=dict)
-    calls: int = 0
-    last_call: int = 0
-    last_ns: int = 0
-
-
 # Methods that ask about a counterset or poll one; sealed, they do not state which.
 _ABOUT_SOMETHING: Mapping[int, ActivityKind] = {
     Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO: "describe-counterset",
@@ -219,9 +255,8 @@ _Target = str | int | None
 # A target with its category and its name; that of calls about no single one.
 _What = tuple[_Target, Category | None, str | None]
 _NOTHING: _What = (None, None, None)
-# Server, source, target, name and instance id: what an answer always shows of a process. The process id may come from elsewhere.
-_ImageKey = tuple[str, Source, str | int, str, int | None]
-_Seen = tuple[_ImageKey, int | None]
+# A process and its id, where the answer states it.
+_Seen = tuple[ImageKey, int | None]
 # The query handle or the read of a value that was tried, by its number.
 _Tried = tuple[Source, int]
 
@@ -267,7 +302,7 @@ class _ActivitySearch:
         self._analysis, self._damages = analysis, damages
         self._polls: Kept[_Poll] = Kept(self.MAX_KEPT)
         self._deeds: dict[tuple[ActivityKind, Who, _Target, bool], _Deeds] = {}
-        self._images: dict[_ImageKey, dict[int | None, _Sightings]] = {}
+        self._images: dict[ImageKey, dict[int | None, ProcessSighting]] = {}
         self._lists: dict[ListKey, dict[int, int]] = {}
         self._kept = self._forgotten = self._forgotten_polls = 0
         self._polled_sets: dict[int, tuple[str, ...]] = {}
@@ -276,8 +311,6 @@ class _ActivitySearch:
         self._tries: dict[_Tried, Integers] = {}
         self._answered: set[_Tried] = set()
         self._left = MAX_POLLED
-        # Frames of pairs of calls: many processes are seen first and last in the same two.
-        self._frames: dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...] | UnsetType]] = {}
 
     def found(self) -> ActivityFindings:
         calls, shown = self._analysis.calls, ShownCalls(self._analysis)
@@ -329,39 +362,10 @@ class _ActivitySearch:
             ),
             key=lambda activity: (activity.calls[0], str(activity.target)),
         )
-        images = sorted(
-            (
-                self._image((server, source, target, name, instance_id), pid, one)
-                for (server, source, target, name, instance_id), by_pid in self._images.items()
-                for pid, one in by_pid.items()
-            ),
-            key=lambda image: image.first_call,
-        )
+        images = [one for by_pid in self._images.values() for one in by_pid.values()]
+        images.sort(key=attrgetter("first_call"))
         lists = {key: sorted(calls.items()) for key, calls in self._lists.items()}
-        return ActivityFindings(tuple(activities), tuple(images), self._forgotten, self._forgotten_polls, lists)
-
-    def _image(self, key: _ImageKey, pid: int | None, one: _Sightings) -> ImageRecord:
-        server, source, target, name, instance_id = key
-        ends = one.first_call, one.last_call
-        if ends not in self._frames:
-            self._frames[ends] = frames_of_calls(self._analysis, ends)
-        frames, files = self._frames[ends]
-        return ImageRecord(
-            server_ip=server,
-            source=source,
-            target=target,
-            name=name,
-            pid=pid,
-            instance_id=instance_id,
-            seen_by=tuple(one.who),
-            calls=one.calls,
-            first_call=one.first_call,
-            last_call=one.last_call,
-            first_time_ns=one.first_ns,
-            last_time_ns=one.last_ns,
-            frames=frames,
-            frame_files=files,
-        )
+        return ActivityFindings(tuple(activities), images, self._forgotten, self._forgotten_polls, lists)
 
     def _note(
         self,
@@ -398,38 +402,30 @@ class _ActivitySearch:
             self._note_read(number, call)
 
     def _see(self, call: Call, number: int, seen: Iterable[_Seen], listed: Iterable[str | int]) -> None:
-        """Notes the processes that one answer shows, each once. The answer lists all processes of the targets `listed`."""
-        who, time_ns = Who(*who_of(call)), call.time_ns
+        """Notes the processes that one answer shows, each of which is `seen` once. The answer lists all processes of the targets
+        `listed`."""
+        viewer, time_ns = (Who(*who_of(call)),), call.time_ns
         source: Source = "perflib-v2" if call.is_perflib else "winperf"
         for target in listed:
             self._lists.setdefault((call.server.ip, source, target), {})[number] = time_ns
-        for key, pid in dict.fromkeys(seen):
-            one = self._sightings(key, pid, number, time_ns)
-            if one is not None and one.last_call != number:
-                one.who[who] = None
+        images = self._images
+        for key, pid in seen:
+            by_pid = images.get(key)
+            one = _seen_before(key, pid, by_pid) if by_pid is not None else None
+            if one is None and self._kept >= MAX_IMAGES:
+                self._forgotten += 1
+            elif one is None:
+                self._kept += 1
+                one = ProcessSighting(key, pid, viewer, 1, number, number, time_ns, time_ns)
+                if by_pid is None:
+                    images[key] = {pid: one}
+                else:
+                    by_pid[pid] = one
+            elif one.last_call != number:
+                if viewer[0] not in one.seen_by:
+                    one.seen_by += viewer
                 one.calls += 1
-                one.last_call, one.last_ns = number, time_ns
-
-    def _sightings(self, key: _ImageKey, pid: int | None, number: int, time_ns: int) -> _Sightings | None:
-        """Returns the sightings of a process, new ones if it was not seen before; None if there are too many."""
-        by_pid = self._images.get(key, {})
-        if pid in by_pid:
-            return by_pid[pid]
-        # Instances with a number are one thing as long as no other process id is stated of them; names alone may be of several.
-        if key[-1] is not None and len(by_pid) == 1:
-            (known,) = by_pid
-            if pid is None:
-                return by_pid[known]
-            if known is None:
-                by_pid[pid] = by_pid.pop(None)
-                return by_pid[pid]
-        if self._kept >= MAX_IMAGES:
-            self._forgotten += 1
-            return None
-        self._kept += 1
-        self._images[key] = by_pid
-        by_pid[pid] = _Sightings(number, time_ns)
-        return by_pid[pid]
+                one.last_call, one.last_time_ns = number, time_ns
 
     # PerflibV2
 
@@ -448,7 +444,7 @@ class _ActivitySearch:
         elif opnum == Opnum.ENUMERATE_COUNTER_SET_INSTANCES and guid is not None:
             self._note("list-instances", call, number, _counterset(guid, catalog), holds=_has_bytes(call))
             if call.outcome == "answered" and _is_of_images(guid, catalog):
-                self._see(call, number, _listed(call, guid), (guid,))
+                self._see(call, number, dict.fromkeys(_listed(call, guid)), (guid,))
         elif opnum == Opnum.QUERY_COUNTER_DATA and call.query is not None:
             tried: _Tried = "perflib-v2", call.query.number
             if not self._is_try(tried, number, call):
@@ -557,7 +553,7 @@ class _ActivitySearch:
             self._note_asked(number, call, table, is_damaged=is_damaged)
             return
         server = call.server.ip
-        seen: list[_Seen] = []
+        seen: dict[_Seen, None] = {}
         listed: list[int] = []
         for place, item in enumerate(answer.objects):
             # Metadata states which counters an object has, not their values.
@@ -575,7 +571,7 @@ class _ActivitySearch:
             for instance, value in zip(item.instances, values, strict=True):
                 pid = value if isinstance(value, int) and 0 <= value <= MAX_PROCESS_ID else None
                 if instance.name and instance.name != _TOTAL:
-                    seen.append(((server, "winperf", item.name_index, instance.name, None), pid))
+                    seen[(server, "winperf", item.name_index, instance.name, None), pid] = None
         self._see(call, number, seen, listed)
 
     def _answer_of(self, data: bytes) -> _ObjectBlock:
@@ -598,6 +594,22 @@ class _ActivitySearch:
         if not indices:
             words = f'the value "{call.read.value_name}"'
             self._note(kind, call, number, _NOTHING, words, holds=False, is_damaged=is_damaged)
+
+
+def _seen_before(key: ImageKey, pid: int | None, by_pid: dict[int | None, ProcessSighting]) -> ProcessSighting | None:
+    """Returns the earlier sighting of a process among those of its key, None if there is none."""
+    if (one := by_pid.get(pid)) is not None:
+        return one
+    # Instances with a number are one thing as long as no other process id is stated of them; names alone may be of several.
+    if key[-1] is not None and len(by_pid) == 1:
+        ((known, one),) = by_pid.items()
+        if pid is None:
+            return one
+        if known is None:
+            one.pid = pid
+            by_pid[pid] = by_pid.pop(None)
+            return one
+    return None
 
 
 def _ending(call: Call, *, is_damaged: bool) -> str:
@@ -702,13 +714,12 @@ class _ImageBlocks(NamedTuple):
         return frozenset(counter for _, counter in self.process_ids)
 
 
-def _polled(server: str, columns: PerfColumns, images: _ImageBlocks) -> Iterator[_Seen]:
-    """The processes in the blocks of a data answer that are those of a process counterset."""
+def _polled(server: str, columns: PerfColumns, images: _ImageBlocks) -> Iterable[_Seen]:
+    """Returns the processes in the blocks of a data answer that are those of a process counterset, each once."""
     blocks, every, process_ids = images
     if not blocks and every is None:
-        return
-    pids: dict[_ImageKey, int] = {}
-    seen: dict[_ImageKey, None] = {}
+        return ()
+    seen: dict[ImageKey, int | None] = {}
     telling = _telling(columns, images.id_counters)
     rows = zip(
         columns.block[telling].tolist(),
@@ -734,12 +745,12 @@ def _polled(server: str, columns: PerfColumns, images: _ImageBlocks) -> Iterator
         if not name or name == _TOTAL:
             continue
         # An instance of one block and the same of another are one process: they have one name and number.
-        key: _ImageKey = (server, "perflib-v2", counterset, name, number if number != NONE_ID else None)
-        seen[key] = None
+        key: ImageKey = (server, "perflib-v2", counterset, name, number if number != NONE_ID else None)
         if is_int and (counterset, counter) in process_ids and value <= MAX_PROCESS_ID:
-            pids[key] = value
-    for key in seen:
-        yield key, pids.get(key)
+            seen[key] = value
+        else:
+            seen.setdefault(key, None)
+    return seen.items()
 
 
 def _listed_whole(view: QueryView, catalog: Catalog) -> Iterator[str]:

@@ -106,7 +106,8 @@ class Node(Value, frozen=True):
         while left:
             node = left.pop()
             yield node
-            left.extend(reversed(node.children))
+            if node.children:
+                left.extend(reversed(node.children))
 
     def leaves(self) -> Iterator[Node]:
         """The fields in a displayed field that have no fields in them, in order."""

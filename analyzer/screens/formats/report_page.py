@@ -15,7 +15,7 @@ from base64 import b64encode
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from html import escape
-from itertools import chain, pairwise, zip_longest
+from itertools import chain, islice, pairwise, zip_longest
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -30,6 +30,7 @@ from analyzer.interfaces.call_contents.call_records import CallRecords
 from analyzer.questions.films.film import Film, Films, deflated, moments
 from analyzer.questions.films.film_maker import FilmMaker
 from analyzer.questions.filters.filter_vocabulary import vocabulary
+from analyzer.questions.processes.process_records import ProcessValues, may_state_parents
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call
 from analyzer.results.next_command import next_command
@@ -152,9 +153,9 @@ def _add(columns: dict[str, list[Any]], row: Row, base: int, texts: _NumberedTex
     columns["frames"].append(", ".join(row.frames))
 
 
-def record_blocks(analysis: Analysis, with_buffers: int) -> Iterator[tuple[list[bytes], list[bytes]]]:
-    """Yields the records of calls for the report page in blocks, as `timeline` prints them in JSON: first without buffers, then the
-    buffers. Calls after number `with_buffers` have none: the buffers of a long poll are longer than all else."""
+def record_blocks(analysis: Analysis, with_buffers: int) -> Iterator[tuple[bytes, list[bytes]]]:
+    """Yields the records of calls for the report page in blocks, as `timeline` prints them in JSON: a list of them without buffers,
+    and the buffers of each. Calls after number `with_buffers` have none: the buffers of a long poll are longer than all else."""
     made = CallRecords(analysis, for_json=True)
     numbers = range(1, len(analysis.calls) + 1)
     for at in range(0, len(numbers), HEADS_IN_BLOCK):
@@ -163,35 +164,32 @@ def record_blocks(analysis: Analysis, with_buffers: int) -> Iterator[tuple[list[
             sides = record.request, record.response
             request, response = (None if side is None else replace(side, buffer=_MARK) for side in sides)
             pieces = dumps(replace(record, request=request, response=response)).split(_MARKED)
+            held = [
+                _NONE if side is None else side.buffer if isinstance(side.buffer, Pieces) else dumps(side.buffer)
+                for side in sides
+            ]
             # The page asks whether a buffer is there without reading it.
-            has_buffer = [_has_content(side.buffer) for side in sides if side is not None]
+            has_buffer = [text not in _EMPTY for side, text in zip(sides, held, strict=True) if side is not None]
             says = [b'"has_buffer":true' if has else b'"has_buffer":false' for has in has_buffer]
-            heads.append(exact_text(b"".join(chain.from_iterable(zip_longest(pieces, says, fillvalue=b"")))))
+            heads.append(b"".join(chain.from_iterable(zip_longest(pieces, says, fillvalue=b""))))
             if number <= with_buffers:
-                texts = [_NONE if side is None else _text_of(side.buffer) for side in sides]
+                texts = [text if isinstance(text, bytes) else b"".join(text.made()) for text in held]
                 buffers.append(b"[" + b",".join(map(exact_text, texts)) + b"]")
-        yield heads, buffers
+        yield exact_text(b"[%b]" % b",".join(heads)), buffers
 
 
 # Stands for a buffer in a record: no other field of that name is a text.
-_MARK, _MARKED, _NONE = Raw(b'"\\u0001"'), b'"buffer":"\\u0001"', b"null"
+_MARK, _MARKED = Raw(b'"\\u0001"'), b'"buffer":"\\u0001"'
+_NONE, _EMPTY = b"null", (b"null", b"{}")
 # JavaScript's numbers hold all whole numbers of fewer digits. In a text where each digit is 0 and all else a space, longer ones are
 # found much quicker than by a regular expression.
 _DIGITS_ALONE, _LONG_NUMBER = bytes([48 if chr(byte) in "0123456789" else 32 for byte in range(256)]), b"0" * 16
 
 
-def _has_content(buffer: Any) -> bool:
-    """Tells whether a buffer in the report page's data holds anything. One that comes in pieces does."""
-    return isinstance(buffer, Pieces) or dumps(buffer) not in (_NONE, b"{}")
-
-
-def _text_of(buffer: Any) -> bytes:
-    """Returns a buffer in the report page's data as JSON text."""
-    return b"".join(buffer.made()) if isinstance(buffer, Pieces) else dumps(buffer)
-
-
 def exact_text(text: bytes) -> bytes:
     """Rewrites the long integers of JSON text for the report page, so that JavaScript reads it without loss."""
+    if len(text) < len(_LONG_NUMBER):
+        return text
     if text[:1] not in b'[{"':
         return exact_text(b"[%b]" % text)[1:-1]
     plain = text
@@ -407,6 +405,10 @@ class _Block:
         return place
 
 
+# So many become JSON at once.
+_FINDINGS_AT_ONCE = 1024
+
+
 def audit_block(report: Report) -> Iterator[bytes]:
     """Yields the audit's block of the report page as JSON in parts: its findings, its coverage, and the sentence if it found
     nothing.
@@ -414,9 +416,10 @@ def audit_block(report: Report) -> Iterator[bytes]:
     A finding is a position in `alike`, where alike findings share one entry, its call, and its frames.
     """
     numbers: dict[FindingView, int] = {}
+    found = ((numbers.setdefault(view, len(numbers)), call, frames) for view, call, frames in report.findings())
     before = b'{"findings":['
-    for view, call, frames in report.findings():
-        yield before + dumps((numbers.setdefault(view, len(numbers)), call, frames))
+    while some := list(islice(found, _FINDINGS_AT_ONCE)):
+        yield before + dumps(some)[1:-1]
         before = b","
     if not numbers:
         yield before
@@ -505,10 +508,12 @@ class LiveVersion(Struct, frozen=True):
 
 
 class ValueBlocks(Struct, frozen=True):
-    """The blocks of counter values on the report page, by name, and whether a long poll made it cut series."""
+    """The blocks of counter values on the report page, by name, and whether a long poll made it cut series. `processes` has what
+    the values state of processes, None if none may state who created them."""
 
     texts: dict[str, bytes]
     is_long: bool
+    processes: ProcessValues | None
 
     @property
     def most_details(self) -> int:
@@ -535,13 +540,15 @@ def value_blocks(analysis: Analysis) -> ValueBlocks:
     their memory is free again for the rest."""
     base = analysis.capture.first_time_ns or 0
     maker = FilmMaker(MAX_FILM_BYTES)
-    series, left_out = series_views(analysis, MAX_READINGS, maker.take_readings)
+    processes = ProcessValues() if may_state_parents(analysis) else None
+    takers = [one.take_readings for one in (maker, processes) if one is not None]
+    series, left_out = series_views(analysis, MAX_READINGS, *takers)
     texts = {"series": packed(series_block(series, left_out, base))}
     films = maker.films()
     texts["films"] = packed([dumps(exact(films_block(films, base)))])
     blocks = [block for film in films.films for block in film.blocks]
     texts |= {f"film-{number}": b64encode(block.data) for number, block in enumerate(blocks)}
-    return ValueBlocks(texts, is_long=left_out > 0)
+    return ValueBlocks(texts, is_long=left_out > 0, processes=processes)
 
 
 def page_parts(
@@ -629,15 +636,10 @@ def _calls(report: Report, most_details: int, most_bytes: int) -> Iterator[bytes
     if shared is not None:
         yield _script(f"shared-{shared.number}", packed(shared.content))
     for number, (heads, buffers) in enumerate(record_blocks(analysis, shown)):
-        yield _script(f"heads-{number}", packed(_listed(heads)))
+        yield _script(f"heads-{number}", packed([heads]))
         if buffers:
-            yield _script(f"buffers-{number}", packed(_listed(buffers)))
+            yield _script(f"buffers-{number}", packed((b"[", b",".join(buffers), b"]")))
     yield from _block("tail", {"details": shown})
-
-
-def _listed(texts: list[bytes]) -> tuple[bytes, bytes, bytes]:
-    """Returns a JSON list for the report page, from values that are JSON already."""
-    return b"[", b",".join(texts), b"]"
 
 
 def _block(name: str, value: Any) -> Iterator[bytes]:

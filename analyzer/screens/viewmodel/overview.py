@@ -11,7 +11,7 @@ from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.questions.observations.observation_making import Scene
 from analyzer.questions.observations.observations import observations
 from analyzer.questions.processes.odd_processes import MARK_WORDS
-from analyzer.questions.processes.process_records import ProcessTable
+from analyzer.questions.processes.process_records import ProcessTable, ProcessValues
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.summary import identity_stats, method_stats, totals_of
 from analyzer.results.analysis import Analysis
@@ -33,15 +33,16 @@ from analyzer.screens.viewmodel.unread import alike, decrypted, incomplete, key_
 _FRAMES_SHOWN = 12
 
 
-def overview_of(analysis: Analysis) -> Overview:
-    """Makes the overview of a capture: files, account, processes, hosts, identities, problems."""
+def overview_of(analysis: Analysis, processes: ProcessValues | None = None) -> Overview:
+    """Makes the overview of a capture: files, account, processes, hosts, identities, problems. `processes` has their values, if all
+    readings were read before."""
     facts = analysis.capture
     digests = {digest.name: digest for digest in facts.digests}
     files = (
         FileView(name, digests[name].size, digests[name].sha256) if name in digests else FileView(name, None, None)
         for name in facts.files
     )
-    scene = Scene(analysis)
+    scene = Scene(analysis, processes)
     damages = scene.damages
     stats = method_stats(analysis, damages)
     total = totals_of(stats)

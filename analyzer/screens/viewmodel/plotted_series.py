@@ -79,17 +79,17 @@ class _PlottedReadings(Struct):
 
 
 def series_views(
-    analysis: Analysis, most_readings: int | None = None, also: Callable[[Batch], None] | None = None
+    analysis: Analysis, most_readings: int | None = None, *also: Callable[[Batch], None]
 ) -> tuple[Iterator[SeriesView], int]:
     """Returns the plotted series in the order of their first readings, and how many readings were left out.
 
-    `most_readings` limits the readings of all series together; further ones are only counted. `also` receives all batches.
+    `most_readings` limits the readings of all series together; further ones are only counted. Each of `also` receives all batches.
     """
     columns = _PlottedReadings()
     taken = left_out = 0
     for batch in readings(analysis):
-        if also is not None:
-            also(batch)
+        for take in also:
+            take(batch)
         count = len(batch) if most_readings is None else min(len(batch), most_readings - taken)
         columns.take_readings(batch, count)
         taken += count

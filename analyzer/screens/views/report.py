@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from analyzer.core.caches import cached_property
 from analyzer.questions.audit.audit_engine import Audit
+from analyzer.questions.processes.process_records import ProcessValues
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.display_records import FindingView, Overview, SectionCoverage
 from analyzer.screens.viewmodel.overview import overview_of
@@ -18,10 +19,12 @@ from analyzer.screens.views.view_type import OfCapture
 
 
 class Report(Struct, OfCapture, frozen=True, dict=True):
-    """The view of `report`, from an audit. `name` is its title, None for the names of the files."""
+    """The view of `report`, from an audit. `name` is its title, None for the names of the files. `processes` has the values of
+    processes, if all readings were read before."""
 
     audit: Audit
     name: str | None = None
+    processes: ProcessValues | None = None
 
     @property
     def analysis(self) -> Analysis:  # type: ignore[override]
@@ -44,7 +47,7 @@ class Report(Struct, OfCapture, frozen=True, dict=True):
 
     @cached_property
     def overview(self) -> Overview:
-        return overview_of(self.analysis)
+        return overview_of(self.analysis, self.processes)
 
     def findings(self) -> Iterator[tuple[FindingView, int | None, tuple[str, ...]]]:
         """Yields the report's findings once, as `findings_of_calls` does; a call may have several."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from operator import attrgetter
 
 from msgspec import Struct, UnsetType
 from rich.cells import cell_len
@@ -15,8 +16,15 @@ from analyzer.interfaces.call_contents.client_programs import client_programs
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.interfaces.call_contents.session_records import session_record
 from analyzer.questions.statistics.summary import error_stats, identity_stats, method_stats, poll_stats, totals_of
-from analyzer.questions.statistics.who_looked_at_what import ActivityFindings, activity_record, findings, omissions
+from analyzer.questions.statistics.who_looked_at_what import (
+    ActivityFindings,
+    activity_record,
+    findings,
+    image_records,
+    omissions,
+)
 from analyzer.results.analysis import Analysis
+from analyzer.results.records.capture_records import OmissionRecord
 from analyzer.results.records.record_types import Record
 from analyzer.results.records.statistics import ActivityRecord, ErrorStatsRecord, ImageRecord, Who
 from analyzer.results.security import who_words
@@ -48,7 +56,7 @@ def stats_records(analysis: Analysis) -> Iterator[Record]:
     yield from error_stats(analysis)
     for activity in found.activities:
         yield activity_record(activity, analysis)
-    yield from found.images
+    yield from image_records(found.images, analysis)
     yield from omissions(found)
 
 
@@ -84,9 +92,8 @@ class Stats(Struct, OfCapture, frozen=True):
         ):
             yield from _section(title, lines, width)
         yield from _section("Findings: who looked at what", _activity_lines(found, self.analysis), width)
-        yield from _section(
-            "Findings: processes that were to be seen", _image_lines(found, self.analysis, width), width
-        )
+        images = _image_lines(image_records(found.images, self.analysis), omissions(found), self.analysis, width)
+        yield from _section("Findings: processes that were to be seen", images, width)
 
 
 # ------------------------------------------------------------------------------------------------------------ text
@@ -298,8 +305,10 @@ def _activity_words(one: ActivityRecord) -> str:
     return f"{words}{times}, {_span(one.first_time_ns, one.last_time_ns)}"
 
 
-def _image_lines(found: ActivityFindings, analysis: Analysis, width: int | None) -> Iterator[tuple[str, str | None]]:
-    for server, group in groupby(sorted(found.images, key=lambda one: one.server_ip), key=lambda one: one.server_ip):
+def _image_lines(
+    found: Iterable[ImageRecord], left_out: Iterable[OmissionRecord], analysis: Analysis, width: int | None
+) -> Iterator[tuple[str, str | None]]:
+    for server, group in groupby(sorted(found, key=attrgetter("server_ip")), key=attrgetter("server_ip")):
         yield f"  on {server}", "bold"
         images = list(group)
         rows = [("", "pid", "answers", "first seen", "last seen", "calls", "frames")]
@@ -313,7 +322,7 @@ def _image_lines(found: ActivityFindings, analysis: Analysis, width: int | None)
         room = width - 2 if width is not None else None
         for line in _columns(_fitting(rows, room, ("frames", "answers", "calls", "last seen")), 1):
             yield "  " + line, None
-    for omission in omissions(found):
+    for omission in left_out:
         yield f"  {omission.text}", "yellow"
 
 

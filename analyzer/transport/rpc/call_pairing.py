@@ -105,6 +105,16 @@ class PduList:
         """Whether the last PDU of the message came in this piece."""
         return bool(self._rows) and self._rows[-1][0] is piece
 
+    @property
+    def only_stub(self) -> bytes | None:
+        """The stub of a message that is one PDU, None if it has several or stayed sealed."""
+        if len(self._rows) != 1:
+            return None
+        piece, at, _, start, stop, plain, _ = self._rows[0]
+        if plain is None:
+            return piece.data[at + start : at + stop]
+        return plain if isinstance(plain, bytes) else None
+
     def _runs(self) -> list[tuple[TracedBytes, int, int]]:
         """Returns the piece, first and last byte of the message's PDUs. Neighbours in one piece are joined."""
         runs: list[tuple[TracedBytes, int, int]] = []

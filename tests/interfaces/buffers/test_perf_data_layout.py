@@ -96,6 +96,29 @@ def test_answers_of_one_layout_share_it() -> None:
     assert third.perf_time_stamp == 3
 
 
+def with_texts(count: int, text: bytes) -> bytes:
+    """Numbers and texts: in a block alone and with counters, and in instances. The last text is empty, and ends the buffer."""
+    blocks = (
+        Block(1, values=((text,),)),
+        Block(2, ids=(1, 2), values=((number(count), text),)),
+        Block(4, instances=(("a", 1), ("b", 2)), values=((number(count),), (text,))),
+        Block(2, ids=(3, 4), values=((number(count, 4), b""),)),
+    )
+    return perf_data(list(blocks), clocks=(count, count, count))
+
+
+def test_answers_with_the_same_texts_share_their_layout() -> None:
+    reader, same = PerfDataReader(), b"t\0e\0x\0t\0s\0"
+    made = [with_texts(count, text) for count, text in ((1, same), (2, same), (3, same[::-1]), (4, same))]
+    read = [reader.read(data) for data in made]
+    layouts = [one.layout for one in read if one is not None]
+    assert [layouts[0] is layout for layout in layouts] == [True, True, False, True]
+    for one, data in zip(read, made, strict=True):
+        assert_parts(one, data)
+        assert one is not None
+        assert list(one.layout.texts) == [0, 2, 4, 6]
+
+
 @pytest.mark.parametrize("more", [0, 1])
 def test_layouts_of_one_size_that_are_polled_in_turn_are_remembered_up_to_a_number(more: int) -> None:
     reader, most = PerfDataReader(), SameLayout.MAX_OF_A_SIZE

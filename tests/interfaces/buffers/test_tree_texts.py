@@ -104,10 +104,10 @@ def test_the_text_around_values_is_made_once_for_a_layout(calls: Callable[[str],
         block = Block(1, values=((eight(stamp),),))
         assert_ready(trees, "perf-data", perf_data([block, Block(0, status=5), grid(3, [8, 4])], (stamp, 2, 3)))
     assert len(made) == 1
-    # Text among the values: nothing of it is remembered.
-    for _ in range(2):
-        assert_ready(trees, "perf-data", perf_data([Block(1, values=((wide("text!"),),))]))
-    assert len(made) == 5
+    # A text among the values is part of the layout.
+    for text, count in (("text!", 2), ("text!", 2), ("other", 3)):
+        assert_ready(trees, "perf-data", perf_data([Block(1, values=((wide(text),),))]))
+        assert len(made) == count
 
 
 def test_the_text_of_a_block_of_the_first_version_is_made_once_for_a_layout(

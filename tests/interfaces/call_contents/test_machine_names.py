@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
-from analyzer.interfaces.call_contents.machine_names import machine_names, names_stated
+from analyzer.core.traced_bytes import TracedBytes
+from analyzer.interfaces.call_contents.machine_names import NamingCalls, machine_names, names_stated
+from analyzer.results.connection import Channel
+from analyzer.results.methods.perflib import INTERFACE, Opnum
 from analyzer.results.security import Identity
+from analyzer.transport.rpc.call_pairing import CallSide, PduList, PendingCall, Presentation, SideState
+from analyzer.transport.rpc.exchange import _NO_SECURITY
+from analyzer.transport.rpc.pdu import Syntax
 from tests.build.calls import NO_HANDLE, Calls, analysis_of
+from tests.build.rpc import CHANNEL, SMB
 from tests.interfaces.resolution.test_order_of_calls import WHO, as_user, session
 
 
@@ -62,3 +71,46 @@ def test_a_service_principal_names_its_host(service: str | None, names: list[str
 
 def test_a_client_without_a_workstation_has_no_name() -> None:
     assert "10.0.0.2" not in names_stated(analysis_of(session(identity=replace(WHO, workstation=None))))
+
+
+def asking(stub: bytes, ms: int, opnum: int = Opnum.OPEN_QUERY_HANDLE, **changes: Any) -> PendingCall:
+    """A request under way that came at this time."""
+    pdus = PduList()
+    pdus.add(TracedBytes.of_frame(b"head" + stub, ms, 7, ms * 1_000_000), 0, 4 + len(stub), 4, 4 + len(stub), None, "")
+    facts = {"state": SideState.COMPLETE, "whole": True} | changes
+    perflib = Presentation(Syntax(INTERFACE, (1, 0)), None)
+    return PendingCall(1, 0, perflib, CallSide(pdus, **facts), CallSide(PduList()), opnum)
+
+
+def test_of_requests_with_the_same_bytes_the_first_names_the_machine() -> None:
+    """Calls come in the order of their ends: one that began earlier may come later."""
+    selected = NamingCalls()
+
+    def kept(*calls: PendingCall, channel: Channel = CHANNEL) -> list[bool]:
+        return [selected(channel, SMB, _NO_SECURITY, call) for call in calls]
+
+    # The first call of a session is always kept.
+    assert kept(asking(b"", 5, Opnum.CLOSE_QUERY_HANDLE), asking(b"", 6, Opnum.CLOSE_QUERY_HANDLE)) == [True, False]
+    assert kept(asking(b"SRV1", 20), asking(b"SRV1", 21), asking(b"SRV2", 22)) == [True, False, True]
+    assert kept(asking(b"SRV1", 10), asking(b"SRV1", 20)) == [True, False]
+    assert kept(asking(b"SRV1", 30, Opnum.ENUMERATE_COUNTER_SET), asking(b"SRV1", 31, order_big=True)) == [True, True]
+    elsewhere = replace(CHANNEL, server=replace(CHANNEL.server, ip="10.0.0.9"))
+    assert kept(asking(b"SRV1", 40), asking(b"SRV1", 41), channel=elsewhere) == [True, False]
+    assert kept(asking(b"", 50, Opnum.CLOSE_QUERY_HANDLE), channel=replace(CHANNEL, session=7)) == [True]
+
+
+@pytest.mark.parametrize(
+    ("stub", "facts"),
+    [(b"SRV1", {"whole": False}), (b"SRV1", {"malformed": "it is"}), (bytes(NamingCalls.MOST_BYTES + 1), {})],
+)
+def test_requests_that_may_state_anything_are_all_kept(stub: bytes, facts: dict[str, Any]) -> None:
+    selected = NamingCalls()
+    calls = [asking(stub, ms, **facts) for ms in (20, 30)]
+    assert [selected(CHANNEL, SMB, _NO_SECURITY, call) for call in calls] == [True, True]
+
+
+def test_so_many_requests_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NamingCalls, "MOST_REQUESTS", 3)
+    selected = NamingCalls()
+    calls = [asking(name, ms) for ms, name in enumerate((b"A", b"B", b"A", b"C", b"A", b"B"), 1)]
+    assert [selected(CHANNEL, SMB, _NO_SECURITY, call) for call in calls] == [True, True, False, True, True, True]

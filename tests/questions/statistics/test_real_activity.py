@@ -16,7 +16,7 @@ pytestmark = pytest.mark.corpus
 
 def test_the_processes_of_windows_xp_are_listed_with_their_ids() -> None:
     found = findings(analyze([CORPUS / XP]))
-    processes = {image.pid: image.name for image in found.images}
+    processes = {image.pid: image.key[3] for image in found.images}
     assert (len(processes), processes[0], processes[4], processes[760]) == (27, "Idle", "System", "lsass")
     # Nine of one name, distinguished by their ids; and the service that the intruder had installed.
     assert list(processes.values()).count("svchost") == 9

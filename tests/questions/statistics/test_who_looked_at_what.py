@@ -16,6 +16,7 @@ from analyzer.questions.statistics.who_looked_at_what import (
     activity_record,
     category_of,
     findings,
+    image_records,
     omissions,
 )
 from analyzer.results.records.record_types import Endpoint
@@ -205,7 +206,8 @@ def of_registry() -> Iterator[tuple[str, list[Event]]]:
 
 def told(promise: str, events: list[Event]) -> Iterator[str]:
     """Each activity, then each process."""
-    found = findings(analysis_of(*events))
+    analysis = analysis_of(*events)
+    found = findings(analysis)
     yield f"{promise}{f' ({len(found.lists)} lists)' if found.lists else ''}"
     assert (found.forgotten_images, found.forgotten_polls) == (0, 0)
     for one in found.activities:
@@ -214,7 +216,7 @@ def told(promise: str, events: list[Event]) -> Iterator[str]:
         times = f"{one.first_time_ns} to {one.last_time_ns}"
         what = f"{one.category} {one.target} {one.name!r} {one.detail!r}"
         yield f"  {one.kind} by {one.who.client_ip}: {what}; {calls}{unread}; {times}"
-    for image in found.images:
+    for image in image_records(found.images, analysis):
         who = ", ".join(f"{one.client_ip}" for one in image.seen_by)
         where = f"{image.calls} calls from #{image.first_call} to #{image.last_call}"
         times = f"{image.first_time_ns} to {image.last_time_ns}"
@@ -293,5 +295,6 @@ def test_an_instance_that_is_cut_before_its_process_id_has_none() -> None:
     for cut in range(1, 40):
         make = winreg()
         found = look(make.open_key(), make.query_value("230", whole[:-cut]))
-        assert [(one.name, one.pid) for one in found.images][:1] == [("a", 30)]
-        assert [one.pid for one in found.images if one.name == "b"] in ([], [None], [30])
+        processes_found = [(one.key[3], one.pid) for one in found.images]
+        assert processes_found[:1] == [("a", 30)]
+        assert [pid for name, pid in processes_found if name == "b"] in ([], [None], [30])

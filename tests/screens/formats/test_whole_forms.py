@@ -174,7 +174,7 @@ def test_coverage_as_junit_xml() -> None:
 def test_blocks_of_the_page() -> None:
     is_as_written(FORMS / "page-rows.json", as_json(rows_block(broken())))
     ((heads, buffers),) = record_blocks(broken(), len(broken().calls))
-    shown = [[json.loads(text[at]) for text in (heads, buffers)] for at in (0, 1, 7, 17)]
+    shown = [[json.loads(heads)[at], json.loads(buffers[at])] for at in (0, 1, 7, 17)]
     is_as_written(FORMS / "page-records.json", as_json(shown))
     (block,) = detail_blocks(captured(), [1, 96])
     details = [json.loads(b"".join(block.shared.content)), block.frames, block.calls, block.data.hex()]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from analyzer.core.frame_ids import frame_id
-from analyzer.questions.statistics.who_looked_at_what import ActivityFindings
+from analyzer.questions.statistics.who_looked_at_what import ActivityFindings, omissions
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.statistics import ActivityRecord, ErrorStatsRecord, ImageRecord, Who
 from analyzer.screens.views import stats
@@ -104,7 +104,7 @@ def image(name: str, **changes: Any) -> ImageRecord:
 def images(
     analysis: Analysis, *found: ImageRecord, forgotten: int = 0, width: int | None = None
 ) -> list[tuple[str, str | None]]:
-    return list(_image_lines(ActivityFindings((), found, forgotten), analysis, width))
+    return list(_image_lines(found, omissions(ActivityFindings((), (), forgotten)), analysis, width))
 
 
 def of_errors() -> Iterator[tuple[str, list[tuple[str, str | None]]]]:
