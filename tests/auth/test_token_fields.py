@@ -1,5 +1,5 @@
-"""Fields of NTLM and SPNEGO messages, DER values and keytab entries at their bounds, byte by byte: `token_fields.txt` has what is read
-of each, and each name is a promise."""
+"""Fields of NTLM and SPNEGO messages, DER values and keytab entries at their bounds, byte by byte: `token_fields.txt` has what is
+read of each, and each name is a promise."""
 
 from __future__ import annotations
 

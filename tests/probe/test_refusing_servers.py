@@ -1,7 +1,7 @@
 """The script of the probe against servers that refuse, lose or lack something: it goes on, and does not send what makes no sense.
 
-`refusing_servers.txt` has what it did then: of each step that was not as usual how many calls it had and a digest of their words and
-triggers, and all failures. `PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it.
+`refusing_servers.txt` has what it did then: of each step that was not as usual how many calls it had and a digest of their words
+and triggers, and all failures. `PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it.
 """
 
 from __future__ import annotations

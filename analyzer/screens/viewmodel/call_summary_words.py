@@ -524,7 +524,7 @@ def service_answer_words(call: Call) -> str:
     params = call.response.params if call.response is not None else {}
     status = params.get("lpServiceStatus")
     if isinstance(status, dict) and call.status == 0:
-        state, code = status.get("dwCurrentState"), status.get("dwWin32ExitCode")
+        state, code = status.get("dwCurrentState", -1), status.get("dwWin32ExitCode")
         return STATES.get(state, f"state {state}") + (f", exit code {code}" if code else "")
     config = params.get("lpServiceConfig")
     if call.opnum in QUERYING and isinstance(config, dict) and call.status == 0:

@@ -1,4 +1,6 @@
-"""Whole connections, segment by segment, and the streams that come out: `whole_connections.txt` has both, and each name is a promise.
+"""Whole connections, segment by segment, and the streams that come out: `whole_connections.txt` has both.
+
+Each name there is a promise.
 
 A line of words is what was sent: `c=ask` data of the client, `s.ack`, `c.fin`, `c.rst` segments without any, `open` the handshake
 (`open1` to `open3` its segments), `mid` that it came before the capture. `a:` in front of a segment names it: `a` sends it once
