@@ -60,15 +60,16 @@ _NO_PID = -1
 _Key = tuple[str, str, int | None, tuple[str, str | int, int | None] | None]
 _FramesOfCalls = tuple[tuple[int, ...], tuple[int, ...] | UnsetType]
 _Floats = npt.NDArray[np.float64]
+_Part = tuple[npt.NDArray[np.int64], _Floats]
 
 
 class _Values(Struct):
-    """The counter values of one process, answer by answer."""
+    """The counter values of one process. Answers of one plan make a part: their times, and the value that each states."""
 
     parent: int | None = None
     started_ns: int | None = None
-    cpu: list[_Floats] = field(default_factory=list)
-    memory: list[_Floats] = field(default_factory=list)
+    cpu: list[_Part] = field(default_factory=list)
+    memory: list[_Part] = field(default_factory=list)
 
 
 class ProcessTable(Struct, frozen=True):
@@ -236,11 +237,13 @@ def _parent_names(keys: Sequence[_Key], values: Sequence[_Values]) -> list[str |
     return [parent_of(row) for row in range(len(keys))]
 
 
-def _course(parts: Sequence[_Floats]) -> Course | None:
-    values = np.concatenate(parts) if parts else np.zeros(0)
-    if not len(values):
+def _course(parts: Sequence[_Part]) -> Course | None:
+    """Returns how a value of a process went. Parts may cover the same time: their answers came in turns."""
+    if not parts:
         return None
-    first, last = float(values[0]), float(values[-1])
+    first_part, last_part = min(parts, key=lambda part: part[0][0]), max(parts, key=lambda part: part[0][-1])
+    values = np.concatenate([values for _, values in parts])
+    first, last = float(first_part[1][0]), float(last_part[1][-1])
     return Course(len(values), first, last, float(values.min()), float(values.mean()), float(values.max()))
 
 
@@ -369,5 +372,5 @@ def _note(processes: Sequence[_Values], table: _Floats, times: npt.NDArray[np.in
                 one.started_ns = int(times[at]) - round(elapsed * NS_PER_S)
         for parts, kind in ((one.cpu, _CPU), (one.memory, _MEMORY)):
             if is_stated[kind][number]:
-                values = table[kind, :, number]
-                parts.append(values.copy() if is_whole[kind][number] else values[has[kind, :, number]])
+                values, its = table[kind, :, number], has[kind, :, number]
+                parts.append((times, values.copy()) if is_whole[kind][number] else (times[its], values[its]))

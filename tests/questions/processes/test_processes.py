@@ -73,6 +73,16 @@ def test_no_series_is_made_of_what_says_nothing_of_processes(others: int, monkey
     assert len(made) == len(COUNTERS) * len(found)
 
 
+def test_values_go_by_time_though_answers_list_other_processes_meanwhile() -> None:
+    polls = [(10, ()), (40, (STAYS,)), (30, ())]
+    answers = [
+        answer(*others, ("cmd", 460, 4, 60 + number, 0, memory), at=NOW + number * TICKS_PER_S)
+        for number, (memory, others) in enumerate(polls)
+    ]
+    (one,) = (one for one in polled(*answers) if one.name == "cmd")
+    assert one.memory == Course(3, 10.0, 30.0, 10.0, 80 / 3, 40.0)
+
+
 def asked_for(name: str, data: Sequence[bytes]) -> list[ProcessRecord]:
     make = Calls()
     query = identifier(COUNTERSET, counter=ANY, instance=ANY, name=name)
