@@ -9,6 +9,8 @@ end of each call are put in order by time, and
   overlaps with it may have seen the handle before or after: nothing is concluded from it, and its blocks have no names.
 * ValidateCounters without a readable answer may have done anything to its handle from its request on. A sealed one may have done
   so to all handles of its channel.
+* So may a call of which a signature does not fit, whatever it seems to be: others may have changed it. Nothing is concluded from
+  its answer.
 * A request that was lost (`Loss`) may have been a ValidateCounters on any handle of its channel. Clients count their calls,
   so the next request on the channel states which numbers are missing. If the answers to all of these are there and none can
   be one of ValidateCounters, nothing was changed.
@@ -29,7 +31,15 @@ from msgspec import Struct
 from analyzer.core.array_functions import distinct
 from analyzer.core.events import Moment
 from analyzer.interfaces.pcq.perflib_layer import Loss, identifiers_of, may_answer_validate_counters
-from analyzer.interfaces.pcq.query_handles import TOGETHER, UNREAD, BlockTypes, Query, QueryHandles, block_types
+from analyzer.interfaces.pcq.query_handles import (
+    ALTERED,
+    TOGETHER,
+    UNREAD,
+    BlockTypes,
+    Query,
+    QueryHandles,
+    block_types,
+)
 from analyzer.results.calls.call import Call, handle_of
 from analyzer.results.calls.call_table import NO_HANDLE, CallTable
 from analyzer.results.calls.query_state import QueryView
@@ -109,6 +119,8 @@ class Following:
         # The state that was given out last for each handle, by number: the same one serves as long as nothing changes.
         self._latest: dict[int, int] = {}
         self._watches: dict[int, _Watch] = {}
+        # The places of calls of which a signature does not fit.
+        self._altered: set[int] = set()
         # ValidateCounters under way, by the number of their handle.
         self._changing: dict[int, int] = {}
         # The polls of a handle since it last changed, by its number: the epoch they belong to, and their places.
@@ -126,6 +138,7 @@ class Following:
         self.views.extend(array("i", [-1]) * len(taken))
         is_perflib, is_asked = calls.is_of(INTERFACE)[taken], calls.column("request_side")[taken] >= 0
         is_answered = calls.column("end_frame")[taken] >= 0
+        self._altered.update(places[calls.altered[taken] & is_perflib].tolist())
         self._to_begin = np.concatenate([self._to_begin, places[is_perflib | is_asked]])
         self._to_end = np.concatenate([self._to_end, places[is_perflib & is_answered]])
         for place in places[~is_asked].tolist():
@@ -176,6 +189,7 @@ class Following:
             for number, (epoch, polls) in self._polls.items()
         }
         self._polls = {number: polls for number, polls in polled.items() if polls[1]}
+        self._altered = {at for at in self._altered if at >= first}
 
     def _call(self, at: int) -> Call:
         # Most calls end before another one begins.
@@ -236,6 +250,8 @@ class Following:
     # A call begins
 
     def _begins(self, at: int, handle: int, channel: int, call_id: int) -> None:
+        if at in self._altered:
+            self._book.doubt(channel, ALTERED)
         if handle >= 0 or handle == NO_HANDLE:
             # Only this is needed of an answered poll, or of a call without a handle.
             if (verdict := self._counts.seen(channel, call_id)) is not None:
@@ -259,9 +275,9 @@ class Following:
         query = self._book.query_of(call.server, call.channel, asked)
         if opnum == Opnum.VALIDATE_COUNTERS:
             self._is(at, query.view())
-            if call.state != "complete" or call.fault is not None:
+            if call.state != "complete" or call.fault is not None or at in self._altered:
                 # A call that ended in a fault should change nothing, but [MS-PCQ] does not say at which point it failed.
-                query.forget(UNREAD)
+                query.forget(ALTERED if at in self._altered else UNREAD)
                 return
             query.changed()
             self._changing[query.number] = self._changing.get(query.number, 0) + 1
@@ -289,7 +305,7 @@ class Following:
         call = self._call(at)
         assert call.is_perflib
         opnum = call.opnum
-        succeeded = call.state == "complete" and call.status == 0
+        succeeded = call.state == "complete" and call.status == 0 and at not in self._altered
         if opnum == Opnum.OPEN_QUERY_HANDLE and succeeded:
             if (given := handle_of(call.response, "phQuery")) is not None:
                 self._is(at, self._book.opened(call.server, call.channel, given).view())

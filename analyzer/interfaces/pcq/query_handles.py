@@ -51,6 +51,7 @@ _NO_BLOCKS: Mapping[int, Identifier] = MappingProxyType({})
 
 _NOT_OPENED = "the opening of the handle is not in the capture, and no answer of QueryCounterInfo lists what it holds"
 UNREAD = "a ValidateCounters that may have changed the handle could not be read"
+ALTERED = "a signature of a call that may have changed the handle does not fit, so others may have changed the call"
 _LOST = "a request was lost that may have changed the handle"
 TOGETHER = "the handle was changed by another call that was under way at the same time"
 _REMOVED = "counters were removed, and no answer of QueryCounterInfo has given the positions of the others since"
@@ -72,8 +73,10 @@ class _Channel(Struct):
     Handles look here when they are used. To tell each of many handles each event of many channels would take the product.
     """
 
-    # Unread calls that may have changed a handle; whether a lost request may have changed one.
+    # Calls that were not read as they were sent, and may have changed a handle, and why the last of them was not; whether a lost
+    # request may have changed one.
     doubts: int = 0
+    why: str = UNREAD
     has_lost: bool = False
     # Counts whatever happened.
     changes: int = 0
@@ -150,8 +153,9 @@ class Query(Struct):
             return
         self.synced = happened
         self.changed()
-        if any(use.doubts != use.channel.doubts for use in self.uses.values()):
-            self.forget(UNREAD)
+        doubted = [use.channel for use in self.uses.values() if use.doubts != use.channel.doubts]
+        if doubted:
+            self.forget(doubted[0].why)
             for use in self.uses.values():
                 use.doubts = use.channel.doubts
 
@@ -302,10 +306,11 @@ class QueryHandles:
         query.followed = query.ordered = True
         return query
 
-    def doubt(self, channel: int) -> None:
-        """Notes that a call on this channel could not be read. It may have changed one of the channel's query handles."""
+    def doubt(self, channel: int, why: str = UNREAD) -> None:
+        """Notes that a call on this channel was not read as it was sent. It may have changed one of the channel's query handles."""
         state = self._changed(channel)
         state.doubts += 1
+        state.why = why
 
     def lost(self, channel: int) -> None:
         """Notes that a request on this channel was lost. It may have changed any of the channel's query handles."""

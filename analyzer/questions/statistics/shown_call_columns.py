@@ -171,10 +171,8 @@ class ShownCalls:
     @property
     def altered(self) -> Mask:
         """Returns which of the shown calls have a signature that does not fit, so that others may have changed them."""
-        column, meaning = self.column("smb"), self._calls.table.meaning("smb")
-        different = {number: meaning(number) for number in distinct(column).tolist()}
-        wrong = [number for number, smb in different.items() if smb is not None and smb.signature_ok is False]
-        found: Mask = np.isin(column, wrong) | self.in_context(lambda context: context.security.verified is False)
+        rows = np.asarray(self._calls.order, np.int64)[self.numbers - 1]
+        found: Mask = self._calls.table.altered[rows]
         return found
 
     def buffers(self, side: str) -> tuple[Numbers, Numbers]:

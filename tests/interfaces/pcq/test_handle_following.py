@@ -2,9 +2,10 @@
 of each call, and each name is a promise.
 
 `open`, `close`, `info=TWO`, `add=MORE`, `remove=FIVE` and `poll=2` are calls that are answered, with these identifiers or so many
-blocks; `2` behind the name is another handle. `gap` are lost requests, `skip=2` two call ids that were not met. Behind a call stand
-its status (`!87`), the milliseconds of its request and answer (`@20-30`) and what is odd of it: `?` no request, `-` no answer, `~`
-sealed, `%` an unknown method, `&` an unknown interface, `<` it comes out before the call in front of it.
+blocks; `2` behind the name is another handle. `gap` are lost requests, `skip=2` two call ids that were not met. Behind a call
+stand its status (`!87`), the milliseconds of its request and answer (`@20-30`) and what is odd of it: `?` no request, `-` no
+answer, `~` sealed, `^` a signature that does not fit, `%` an unknown method, `&` an unknown interface, `<` it comes out before
+the call in front of it.
 `PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes what is said.
 """
 
@@ -80,7 +81,7 @@ def facts(view: QueryView | None) -> Facts:
     return view.number, ids(view), held, view.id_source, view.unknown
 
 
-WORD = re.compile(r"([a-z]+)(2)?(=([^!@?~%&<-][^!@?~%&<]*?))?(!(\d+))?(@(\d+)-(\d+))?([?~%&<-]*)")
+WORD = re.compile(r"([a-z]+)(2)?(=([^!@?~^%&<-][^!@?~^%&<]*?))?(!(\d+))?(@(\d+)-(\d+))?([?~^%&<-]*)")
 KNOWN = {
     "TWO": TWO,
     "MORE": MORE,
@@ -136,6 +137,8 @@ def changed(call: Exchange, odd: str) -> Exchange:
                 call = without_answer(call)
             case "~":
                 call = sealed(call)
+            case "^":
+                call = replace(call, auth=replace(call.auth, verified=False))
             case "%":
                 call = replace(call, opnum=None, state="partial", reason="no first fragment")
             case "&":
