@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 import subprocess
 from pathlib import Path
 
@@ -66,6 +67,33 @@ def test_decrypted_calls_are_read_again_without_keys(file: str, tmp_path: Path) 
     found = {essence(call) for call in again}
     assert [call.number for call in whole if essence(call) not in found] == []
     assert all(call.auth.level == "none" for call in again if call.state == "complete")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "call_contents/programs/scapy_ntlm.pcap",
+        "call_contents/programs/gomsrpc_connect.pcap",
+        "call_contents/programs/samba_rpcclient_sign.pcap",
+    ],
+)
+@pytest.mark.parametrize("kept", [221, 236])
+def test_of_frames_that_were_cut_the_same_is_said_again(name: str, kept: int, tmp_path: Path) -> None:
+    """What follows a cut PDU stands where it stood, and is not taken for its end."""
+    data = (Path(__file__).parents[1] / "interfaces" / name).read_bytes()
+    out, at = bytearray(data[:24]), 24
+    while at < len(data):
+        time, captured, length = data[at : at + 8], *struct.unpack_from("<II", data, at + 8)
+        at += 16
+        out += time + struct.pack("<II", min(captured, kept), length) + data[at : at + min(captured, kept)]
+        at += captured
+    (cut := tmp_path / "cut.pcap").write_bytes(out)
+    analysis = analyze([cut])
+    again = decrypted(analysis, Selection(), tmp_path).calls
+    assert [(call.state, *essence(call)[5:]) for call in again] == [
+        (call.state, *essence(call)[5:]) for call in analysis.calls
+    ]
+    assert any(call.state == "partial" for call in again)
 
 
 @pytest.mark.parametrize(("file", "some"), [*((file, True) for file in CAPTURES), *((file, False) for file in WHOLE)])
