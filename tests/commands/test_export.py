@@ -114,6 +114,18 @@ def test_a_slice_gives_the_same_calls_with_the_same_keys(file: str, some: bool) 
         assert found.packets <= analysis.capture.frames / 2
 
 
+@pytest.mark.parametrize("name", ["sent_again_smb311", "channel_lost_smb300", "multichannel_smb300_signed"])
+def test_a_slice_of_a_call_has_all_connections_of_its_session(name: str) -> None:
+    """They are between other addresses; one opened the pipe, another carried the call or only its answer."""
+    path = Path(__file__).parents[1] / "transport" / "smb" / "captures" / f"{name}.pcap"
+    analysis = analyze([path])
+    for call in analysis.calls:
+        found = slice_of([path], analysis, [(call.number, call)], Keyring(), DEFAULTS)
+        assert found.lacking == 0, call.number
+        again = {(one.time_ns, one.state, *essence(one)) for one in analyze([found.reader()]).calls}
+        assert (call.time_ns, call.state, *essence(call)) in again
+
+
 def test_packets_of_a_slice_are_those_that_were_captured(tmp_path: Path) -> None:
     path = tmp_path / "slice.pcapng"
     assert run("export", PCQ, "--secrets", SECRETS, "--slice", path, "-Y", "opnum == 6").exit_code == 0
