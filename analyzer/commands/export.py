@@ -194,9 +194,7 @@ def _write_slice(
     of_all = f"{_count(found.packets, 'packet')} of {analysis.capture.frames}"
     say(f"{_count(len(calls), 'call')} in {of_all}{_into(destination)}")
     if found.whole:
-        say(
-            f"{_count(found.whole, 'connection')} taken whole: the calls cannot be decrypted without the packets between"
-        )
+        say(f"{_count(found.whole, 'connection')} taken whole: without the packets between, calls are read differently")
     if found.lacking:
         say(f"{_count(found.lacking, 'call')} of these read differently from the slice: packets before them matter")
 

@@ -11,7 +11,7 @@ again behind a gap.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import BinaryIO
 
 import numpy as np
@@ -31,6 +31,7 @@ from analyzer.pipeline.packet_rereading import CHANGED, broke_off
 from analyzer.pipeline.run import analyze, follow_messages
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, Side
+from analyzer.results.connection import Logon
 from analyzer.results.records.record_types import Endpoint
 from analyzer.screens.formats.pcapng_writer import PcapngWriter
 from analyzer.transport.packet.segment import SegmentBatch
@@ -123,7 +124,8 @@ def slice_of(
     secrets: bytes | None = None,
 ) -> Slice:
     """Returns the slice of some calls. The analysis was made of these sources with all PDUs. `secrets` are written into it."""
-    needs = _Needs.needs_of(analysis, calls)
+    logons = analysis.logons_by_session
+    needs = _Needs.needs_of(analysis, calls, logons)
     packets = _SlicedFrames(needs)
     lost: list[Problem] = []
     follow_messages(
@@ -139,11 +141,20 @@ def slice_of(
         again = Counter(_essence(call) for call in analyze([found.reader()], keyring, limits=limits, pdus=False).calls)
         missing = wanted - again
         found.whole, found.lacking = len(needs.whole), missing.total()
-        lacking = {frozenset(call.carriers) for _, call in calls if _essence(call) in missing}
+        lacking = {ends for _, call in calls if _essence(call) in missing for ends in _connections(call, logons)}
         if lacking <= needs.whole:
             break
         needs.whole |= lacking
     return found
+
+
+def _connections(call: Call, logons: Mapping[int, Sequence[Logon]]) -> set[Ends]:
+    """Returns the connections of a call: that on which its pipe was opened, that which carried it, and the others of its SMB
+    session. The request may have come over one of them, and the answer over another."""
+    of_session = logons.get(call.session, ()) if call.session is not None else ()
+    return {frozenset(ends) for ends in ((call.client, call.server), call.carriers)} | {
+        frozenset((logon.client, logon.server)) for logon in of_session
+    }
 
 
 def _essence(call: Call) -> tuple[object, ...]:
@@ -184,13 +195,14 @@ class _Needs(Struct):
     whole: set[Ends] = field(default_factory=set)
 
     @classmethod
-    def needs_of(cls, analysis: Analysis, calls: Iterable[tuple[int, Call]]) -> _Needs:
+    def needs_of(
+        cls, analysis: Analysis, calls: Iterable[tuple[int, Call]], logons: Mapping[int, Sequence[Logon]]
+    ) -> _Needs:
         needs = cls(set(), set(), set(), set())
         channels, numbers = set(), set()
         for _, call in calls:
             needs.frames.update(call.frames)
-            needs.ends.add(frozenset(call.carriers))
-            needs.hosts.add(frozenset(end.ip for end in call.carriers))
+            needs.ends |= _connections(call, logons)
             channels.add(call.channel)
             if call.smb is not None:
                 needs.sessions.add(int(call.smb.session_id, 16))
@@ -198,6 +210,7 @@ class _Needs(Struct):
             for identity in (call.security.identity, call.smb_identity):
                 if identity is not None:
                     needs.frames.update(identity.kdc_frames)
+        needs.hosts = {frozenset(end.ip for end in ends) for ends in needs.ends}
         for session in analysis.sessions:
             if session.number in numbers:
                 needs.frames.update(session.frames)

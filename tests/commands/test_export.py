@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 import subprocess
 from pathlib import Path
 
@@ -68,6 +69,33 @@ def test_decrypted_calls_are_read_again_without_keys(file: str, tmp_path: Path) 
     assert all(call.auth.level == "none" for call in again if call.state == "complete")
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "call_contents/programs/scapy_ntlm.pcap",
+        "call_contents/programs/gomsrpc_connect.pcap",
+        "call_contents/programs/samba_rpcclient_sign.pcap",
+    ],
+)
+@pytest.mark.parametrize("kept", [221, 236])
+def test_of_frames_that_were_cut_the_same_is_said_again(name: str, kept: int, tmp_path: Path) -> None:
+    """What follows a cut PDU stands where it stood, and is not taken for its end."""
+    data = (Path(__file__).parents[1] / "interfaces" / name).read_bytes()
+    out, at = bytearray(data[:24]), 24
+    while at < len(data):
+        time, captured, length = data[at : at + 8], *struct.unpack_from("<II", data, at + 8)
+        at += 16
+        out += time + struct.pack("<II", min(captured, kept), length) + data[at : at + min(captured, kept)]
+        at += captured
+    (cut := tmp_path / "cut.pcap").write_bytes(out)
+    analysis = analyze([cut])
+    again = decrypted(analysis, Selection(), tmp_path).calls
+    assert [(call.state, *essence(call)[5:]) for call in again] == [
+        (call.state, *essence(call)[5:]) for call in analysis.calls
+    ]
+    assert any(call.state == "partial" for call in again)
+
+
 @pytest.mark.parametrize(("file", "some"), [*((file, True) for file in CAPTURES), *((file, False) for file in WHOLE)])
 def test_a_slice_gives_the_same_calls_with_the_same_keys(file: str, some: bool) -> None:
     analysis, keyring = analysis_of_file(file), Keyring.load(CAPTURES[file].secrets_path)
@@ -84,6 +112,18 @@ def test_a_slice_gives_the_same_calls_with_the_same_keys(file: str, some: bool) 
     assert found.packets <= analysis.capture.frames
     if len(calls) < len(analysis.calls) / 2 and not found.whole:
         assert found.packets <= analysis.capture.frames / 2
+
+
+@pytest.mark.parametrize("name", ["sent_again_smb311", "channel_lost_smb300", "multichannel_smb300_signed"])
+def test_a_slice_of_a_call_has_all_connections_of_its_session(name: str) -> None:
+    """They are between other addresses; one opened the pipe, another carried the call or only its answer."""
+    path = Path(__file__).parents[1] / "transport" / "smb" / "captures" / f"{name}.pcap"
+    analysis = analyze([path])
+    for call in analysis.calls:
+        found = slice_of([path], analysis, [(call.number, call)], Keyring(), DEFAULTS)
+        assert found.lacking == 0, call.number
+        again = {(one.time_ns, one.state, *essence(one)) for one in analyze([found.reader()]).calls}
+        assert (call.time_ns, call.state, *essence(call)) in again
 
 
 def test_packets_of_a_slice_are_those_that_were_captured(tmp_path: Path) -> None:

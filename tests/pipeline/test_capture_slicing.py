@@ -218,8 +218,11 @@ def test_of_a_call_are_needed_its_frames_ends_session_and_the_issue_of_its_ticke
     of_smb = SimpleNamespace(kdc_frames=(92,))
     smb = SimpleNamespace(session_id="0x1d")
     told = {"frames": (5, 6), "channel": 3, "session": 7, "carriers": (CLIENT, SERVER)}
+    told |= {"client": CLIENT, "server": SERVER}
     one = SimpleNamespace(**told, smb=smb, security=SimpleNamespace(identity=ticket), smb_identity=of_smb)
-    other = SimpleNamespace(**(told | {"frames": (8,), "channel": 4, "session": None, "carriers": (OTHER, SERVER)}))
+    other = SimpleNamespace(
+        **(told | {"frames": (8,), "channel": 4, "session": None, "carriers": (OTHER, SERVER), "client": OTHER})
+    )
     other = SimpleNamespace(**vars(other), smb=None, security=SimpleNamespace(identity=None), smb_identity=None)
     sessions = [SimpleNamespace(number=number, frames=(10 * number,)) for number in (6, 7)]
 
@@ -229,10 +232,14 @@ def test_of_a_call_are_needed_its_frames_ends_session_and_the_issue_of_its_ticke
     binding = (Ptype.BIND, Ptype.BIND_ACK, Ptype.BIND_NAK, Ptype.ALTER_CONTEXT, Ptype.ALTER_CONTEXT_RESP, Ptype.AUTH3)
     pdus = [pdu(kind, 3, 200 + kind) for kind in Ptype] + [pdu(Ptype.BIND, 5, 300), pdu(Ptype.BIND, 4, 301)]
     analysis: Any = SimpleNamespace(sessions=sessions, pdus=pdus)
-    assert _Needs.needs_of(analysis, [(1, one), (2, other)]) == _Needs(  # type: ignore[list-item]
+    bound: Any = {7: [SimpleNamespace(client=Endpoint("10.9.0.2", 5), server=Endpoint("10.9.0.1", 445))]}
+    assert _Needs.needs_of(analysis, [(1, one), (2, other)], bound) == _Needs(  # type: ignore[list-item]
         frames={5, 6, 8, 90, 91, 92, 70, 301, *(200 + kind for kind in binding)},
-        ends={frozenset((CLIENT, SERVER)), frozenset((OTHER, SERVER))},
-        hosts={frozenset((CLIENT.ip, SERVER.ip)), frozenset((OTHER.ip, SERVER.ip))},
+        ends={
+            *(frozenset((client, SERVER)) for client in (CLIENT, OTHER)),
+            frozenset((Endpoint("10.9.0.2", 5), Endpoint("10.9.0.1", 445))),
+        },
+        hosts={*(frozenset((client.ip, SERVER.ip)) for client in (CLIENT, OTHER)), frozenset(("10.9.0.2", "10.9.0.1"))},
         sessions={0x1D},
     )
 
@@ -289,7 +296,7 @@ def sliced(
         return SimpleNamespace(calls=next(given))
 
     monkeypatch.setattr(capture_slicing, "analyze", analysed)
-    analysis: Any = SimpleNamespace(sessions=(), pdus=())
+    analysis: Any = SimpleNamespace(sessions=(), pdus=(), logons_by_session={})
     return slice_of(["a"], analysis, calls, Keyring(), DEFAULTS), whole
 
 

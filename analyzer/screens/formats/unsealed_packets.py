@@ -3,7 +3,8 @@
 Addresses, ports and times are the captured ones. TCP is made new (RFC 9293), one packet a PDU if it fits. PDUs of a named pipe lie
 in FSCTL_PIPE_TRANSCEIVE requests and responses of SMB2 ([MS-SMB2] sections 2.2.31 and 2.2.32), since programs read DCERPC on port
 445 only there. A tree connect and an open before them carry the names. Binds ([C706] section 12.6.4.3) are made from what the calls
-say of their interface. Messages that stayed sealed are written as they were captured, with their trailer.
+say of their interface. Messages that stayed sealed are written as they were captured, with their trailer. Bytes of a PDU that were
+not captured are a hole in TCP: the next PDU has the sequence number that it would have behind them.
 """
 
 from __future__ import annotations
@@ -106,9 +107,9 @@ def packets_of(
         yield from connection.bound(call, time_ns)
         if over_tcp:
             for pdu in pdus:
-                yield from connection.send(not order, pdu, time_ns, comment)
+                yield from connection.send(not order, pdu, time_ns, comment, _lost(pdu))
         else:
-            yield from connection.transceive(call, number, not order, b"".join(pdus), time_ns, comment)
+            yield from connection.transceive(call, number, not order, pdus, time_ns, comment)
     if messages:
         for connection in connections.values():
             yield from connection.closed(messages[-1][0])
@@ -125,10 +126,16 @@ def _pdus(call: Call, side: Side) -> list[bytes]:
     found = []
     for fragment in side.pdus:
         pdu = fragment.pdu.data
-        if isinstance(fragment.plain, TracedBytes) and fragment.stub_start >= dcerpc.HEADER_LEN:
+        if isinstance(fragment.plain, TracedBytes) and fragment.stub_start >= dcerpc.HEADER_LEN and not _lost(pdu):
             pdu = _pdu(pdu[: fragment.stub_start], fragment.plain.data, None, pdu[3])
         found.append(pdu)
     return found
+
+
+def _lost(pdu: bytes) -> int:
+    """Returns how many bytes the end of a PDU lacks, by its frag_length ([C706] section 12.6.3.1)."""
+    length = int.from_bytes(pdu[8:10], "little" if pdu[4] & 0x10 else "big")
+    return max(length - len(pdu), 0)
 
 
 def _cut(head: bytes, stub: bytes) -> Iterator[bytes]:
@@ -204,12 +211,14 @@ class _Connection:
             yield IpPacket(time_ns, data, f"{_MADE}end of a connection")
             self._sequence[not from_client] += 1
 
-    def send(self, from_client: bool, data: bytes, time_ns: int, comment: str) -> Iterator[IpPacket]:
+    def send(self, from_client: bool, data: bytes, time_ns: int, comment: str, lost: int = 0) -> Iterator[IpPacket]:
+        """Yields the packets of some bytes, behind which as many as `lost` were not captured."""
         for start in range(0, len(data), _MOST_PAYLOAD):
             part = data[start : start + _MOST_PAYLOAD]
             mine, other = self._sequence[not from_client], self._sequence[from_client]
             yield IpPacket(time_ns, tcp_packet(*self._way(from_client), mine, other, PSH | ACK, part), comment)
             self._sequence[not from_client] += len(part)
+        self._sequence[not from_client] += lost
 
     def bound(self, call: Call, time_ns: int) -> Iterator[IpPacket]:
         """Yields the packets of the bind of a call's context, before its first use."""
@@ -229,14 +238,15 @@ class _Connection:
             (False, _bind_answer(call, is_first=is_first)),
         ):
             if call.transport == "ncacn_np":
-                yield from self.transceive(call, -1, from_client, pdu, time_ns, comment)
+                yield from self.transceive(call, -1, from_client, [pdu], time_ns, comment)
             else:
                 yield from self.send(from_client, pdu, time_ns, comment)
 
     def transceive(
-        self, call: Call, number: int, from_client: bool, data: bytes, time_ns: int, comment: str
+        self, call: Call, number: int, from_client: bool, pdus: Sequence[bytes], time_ns: int, comment: str
     ) -> Iterator[IpPacket]:
         """Yields the packets of PDUs in an FSCTL_PIPE_TRANSCEIVE ([MS-SMB2] sections 2.2.31 and 2.2.32)."""
+        length = sum(len(pdu) + _lost(pdu) for pdu in pdus)
         if from_client:
             self._waiting[number] = message_id = self._next_id()
             body = struct.pack(
@@ -246,7 +256,7 @@ class _Connection:
                 _FSCTL_PIPE_TRANSCEIVE,
                 _file_id(call),
                 120,
-                len(data),
+                length,
                 0,
                 120,
                 0,
@@ -258,9 +268,9 @@ class _Connection:
             # A response without a captured request gets a MessageId of its own.
             message_id = self._waiting.pop(number, 0) or self._next_id()
             body = struct.pack(
-                "<HHI16sIIIIII", 49, 0, _FSCTL_PIPE_TRANSCEIVE, _file_id(call), 112, 0, 112, len(data), 0, 0
+                "<HHI16sIIIIII", 49, 0, _FSCTL_PIPE_TRANSCEIVE, _file_id(call), 112, 0, 112, length, 0, 0
             )
-        yield from self._smb2(call, _IOCTL, message_id, from_client, body + data, time_ns, comment)
+        yield from self._smb2(call, _IOCTL, message_id, from_client, body, time_ns, comment, pdus)
 
     def _pipe_opened(self, call: Call, time_ns: int) -> Iterator[IpPacket]:
         """Yields the packets that connect the tree, once for each session, and open the pipe of a call."""
@@ -286,9 +296,18 @@ class _Connection:
         yield from self._smb2(call, _CREATE, at, False, response, time_ns, comment)
 
     def _smb2(
-        self, call: Call, command: int, message_id: int, from_client: bool, body: bytes, time_ns: int, comment: str
+        self,
+        call: Call,
+        command: int,
+        message_id: int,
+        from_client: bool,
+        body: bytes,
+        time_ns: int,
+        comment: str,
+        pdus: Sequence[bytes] = (),
     ) -> Iterator[IpPacket]:
-        """Yields the packets of one SMB2 message after its Direct TCP header ([MS-SMB2] sections 2.1 and 2.2.1.2)."""
+        """Yields the packets of one SMB2 message after its Direct TCP header ([MS-SMB2] sections 2.1 and 2.2.1.2), with the PDUs
+        behind its body."""
         session = _session_id(call)
         tree = 0 if command == _TREE_CONNECT and from_client else self._trees[session]
         head = struct.pack(
@@ -306,8 +325,14 @@ class _Connection:
             tree,
             session,
         )
-        message = head + body
-        yield from self.send(from_client, len(message).to_bytes(4, "big") + message, time_ns, comment)
+        message, length = head + body, len(head) + len(body) + sum(len(pdu) + _lost(pdu) for pdu in pdus)
+        message = length.to_bytes(4, "big") + message
+        for pdu in pdus:
+            message += pdu
+            if lost := _lost(pdu):
+                yield from self.send(from_client, message, time_ns, comment, lost)
+                message = b""
+        yield from self.send(from_client, message, time_ns, comment)
 
     def _way(self, from_client: bool) -> tuple[tuple[str, int], tuple[str, int]]:
         """Returns sender and receiver of a packet on this connection."""

@@ -1,4 +1,5 @@
-"""Reads the TCP segments of any file that tshark opens: the second engine (pyshark drives tshark, JSON with raw positions).
+"""Reads the TCP segments, and the datagrams of KDCs, of any file that tshark opens: the second engine (pyshark drives tshark, JSON
+with raw positions).
 
 Wireshark's link layers, tunnels, file formats and IP defragmentation do the work of our layers `capture` and `packet`. Its TCP
 reassembly and everything above is switched off, so each segment arrives unchanged, for our own `tcp` layer. Frames are read one at
@@ -36,7 +37,8 @@ from analyzer.core.frame_ids import frame_id
 from analyzer.core.printable_text import text_of_path
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.records.record_types import Endpoint
-from analyzer.transport.packet.segment import Segment, SegmentBatch
+from analyzer.transport.packet.flow_candidates import KERBEROS_PORT
+from analyzer.transport.packet.segment import Segment, SegmentBatch, UdpPayload
 
 if TYPE_CHECKING:
     from pyshark.packet.packet import Packet
@@ -292,7 +294,7 @@ class TsharkEngine:
         frame = time_ns = 0
         set_back: list[int] = []
         clock = Clock(set_back)
-        for packet in packets(self._open(self._paths[at], ["-j", "frame ip ipv6 tcp"])):
+        for packet in packets(self._open(self._paths[at], ["-j", "frame ip ipv6 tcp udp"])):
             if isinstance(packet, Complaint):
                 text = f"tshark: {packet.text}"
                 if not frame:
@@ -317,9 +319,11 @@ class TsharkEngine:
 
     def _segment(self, packet: Packet, frame: int, time_ns: int) -> Event | None:
         protocols = str(_fields(packet.frame_info).get("frame.protocols", "")).split(":")
-        # A TCP header quoted in an ICMP message was not sent here.
-        if "tcp" not in protocols or "icmp" in protocols or "icmpv6" in protocols:
+        # A header quoted in an ICMP message was not sent here.
+        if "icmp" in protocols or "icmpv6" in protocols:
             return None
+        if "tcp" not in protocols:
+            return self._datagram(packet, frame, time_ns)
         below = protocols[: len(protocols) - 1 - protocols[::-1].index("tcp")]
         network = next((name for name in reversed(below) if name in ("ip", "ipv6")), None)
         layers = {layer.layer_name: layer for layer in reversed(packet.layers)}
@@ -332,18 +336,23 @@ class TsharkEngine:
             seq, ack = int(tcp["tcp.seq"]), int(tcp.get("tcp.ack", 0))
             flags, window = int(tcp["tcp.flags"], 0) & 0xFF, int(tcp["tcp.window_size_value"])
             length = int(tcp["tcp.len"])
-            raw = tcp.get("tcp.payload_raw")
-            payload = bytes.fromhex(raw[0]) if raw else b""
+            data = _payload(packet, tcp.get("tcp.payload_raw"), frame, time_ns)
         except (KeyError, TypeError, ValueError):
             text = "tshark could not read the whole TCP header of this frame"
             return Problem("truncated", "packet", (frame,), text)
-        offset = int(raw[1]) if raw else 0
-        whole = getattr(layers.get("frame_raw"), "value", None)
-        if payload and (not isinstance(whole, str) or not _lies_at(whole, offset, payload)):
-            offset = 0
-        data = TracedBytes.of_frame(payload, frame, offset, time_ns)
-        missing = max(0, length - len(payload))
+        missing = max(0, length - len(data))
         return SegmentBatch.of_segment(Segment(src, dst, seq, ack, flags, window, data, missing, frame, time_ns))
+
+    @staticmethod
+    def _datagram(packet: Packet, frame: int, time_ns: int) -> Event | None:
+        """Returns what a KDC sent in a datagram: it may name the user of a ticket."""
+        layer = next((layer for layer in packet.layers if layer.layer_name == "udp"), None)
+        if layer is None:
+            return None
+        udp = _innermost(layer)
+        if udp.get("udp.srcport") != str(KERBEROS_PORT) or not udp.get("udp.payload_raw"):
+            return None
+        return UdpPayload(_payload(packet, udp["udp.payload_raw"], frame, time_ns))
 
     def _end(self, ip: str, port: str) -> Endpoint:
         end = self._ends.get((ip, port))
@@ -362,6 +371,15 @@ def _fields(layer: Any) -> dict[str, Any]:
 
 def _innermost(layer: Any) -> dict[str, Any]:
     return _fields(layer.duplicate_layers[-1] if layer.duplicate_layers else layer)
+
+
+def _payload(packet: Packet, raw: Sequence[Any] | None, frame: int, time_ns: int) -> TracedBytes:
+    """Returns a payload from tshark's digits and position."""
+    payload, offset = (bytes.fromhex(raw[0]), int(raw[1])) if raw else (b"", 0)
+    whole = next((layer.value for layer in packet.layers if layer.layer_name == "frame_raw"), None)
+    if payload and (not isinstance(whole, str) or not _lies_at(whole, offset, payload)):
+        offset = 0
+    return TracedBytes.of_frame(payload, frame, offset, time_ns)
 
 
 def _lies_at(whole: str, offset: int, payload: bytes) -> bool:

@@ -19,6 +19,7 @@ from scapy.layers.inet6 import IPv6
 from analyzer.core.absence import Missing
 from analyzer.core.frame_ids import frame_id
 from analyzer.results.calls.call import Call
+from analyzer.results.calls.pdus import Fragment
 from analyzer.results.connection import Channel
 from analyzer.results.records.record_types import Endpoint
 from analyzer.screens.formats import unsealed_packets as module
@@ -301,6 +302,24 @@ def test_of_a_call_that_is_not_whole_each_fragment_is_unsealed_alone() -> None:
     assert request[:4] == bytes([5, 0, 0, 3])
     assert struct.unpack_from("<HHI", request, 8) == (32, 0, 1)
     assert request[24:] == b"abcdefgh"
+
+
+@pytest.mark.parametrize("over_tcp", [True, False])
+def test_bytes_that_a_pdu_lacks_are_a_hole(over_tcp: bool) -> None:
+    """The lengths are those of the whole message, and the next begins behind it (RFC 9293 section 3.4)."""
+    make = Calls(channel=TCP_CHANNEL if over_tcp else CHANNEL)
+    first, then = make.exchange(3, b"abcdefgh", None, state="partial"), make.exchange(4, b"more", None)
+    assert first.request is not None
+    fragment = first.request.pdus[0]
+    cut = Fragment(fragment.pdu[:-5], fragment.stub_start, fragment.stub_stop - 5, Missing.NOT_CAPTURED)
+    packets = made(replace(first, request=replace(first.request, pdus=(cut,))), then)
+    sent = [packet for packet in packets if packet.comment.startswith("call ")]
+    assert [len(payload(packet)) for packet in sent] == ([27, 28] if over_tcp else [4 + 64 + 56 + 27, 4 + 64 + 56 + 28])
+    assert dissected(sent[1])[TCP].seq - dissected(sent[0])[TCP].seq == len(payload(sent[0])) + 5
+    if not over_tcp:
+        message = payload(sent[0])
+        assert int.from_bytes(message[:4], "big") == 64 + 56 + 32
+        assert struct.unpack_from("<I", message, 4 + 64 + 28) == (32,)
 
 
 def test_messages_that_were_not_kept_are_counted_and_left_out() -> None:

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from scapy.layers.inet import ICMP, IP, TCP, fragment
+from scapy.layers.inet import ICMP, IP, TCP, UDP, fragment
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import GRE, Dot1Q, Ether
 from scapy.packet import Packet, Raw
@@ -19,7 +19,7 @@ from analyzer.capture.capture_reader import CaptureInfo, CaptureReader
 from analyzer.core.errors import InputError
 from analyzer.core.events import Event, Problem
 from analyzer.transport.packet.block_dissector import Dissector
-from analyzer.transport.packet.segment import Segment, SegmentBatch
+from analyzer.transport.packet.segment import Segment, SegmentBatch, UdpPayload
 from analyzer.transport.packet.tshark_engine import TsharkEngine, find_tshark
 from analyzer.transport.tcp.reassembler import Reassembler
 from analyzer.transport.tcp.stream_events import StreamBatch
@@ -111,6 +111,25 @@ def test_does_not_take_the_header_an_icmp_message_quotes_for_a_segment(tmp_path:
     quoted = IP(src="192.0.2.1", dst="192.0.2.2") / tcp()
     frames = [ether() / IP(src="192.0.2.9", dst="192.0.2.1") / ICMP(type=3, code=1) / quoted]
     assert list(TsharkEngine(written(tmp_path / "icmp.pcap", frames))) == []
+
+
+def test_finds_the_same_datagrams_of_kdcs(tmp_path: Path) -> None:
+    """Their replies name the users of tickets (RFC 4120 section 7.2.1)."""
+    kdc, client = (IP(src=f"10.0.0.{one}", dst=f"10.0.0.{other}") for one, other in ((53, 2), (2, 53)))
+    reply = UDP(sport=88, dport=40000) / Raw(b"k\x82 a reply of a KDC")
+    quoted = ICMP(type=3, code=3) / kdc / UDP(sport=88, dport=40001) / Raw(b"k\x82 quoted")
+    frames = [
+        ether() / kdc / reply,
+        ether() / client / UDP(sport=40000, dport=88) / Raw(b"l\x82 a request"),
+        ether() / client / UDP(sport=40000, dport=53) / Raw(b"a question about names"),
+        ether() / client / quoted,
+        ether() / kdc / UDP(sport=88, dport=40000),
+        *fragment(ether() / kdc / UDP(sport=88, dport=40000) / Raw(b"k\x82" + bytes(200)), fragsize=120),
+    ]
+    path = written(tmp_path / "kdc.pcap", frames)
+    found = [event.payload.data for event in TsharkEngine(path) if isinstance(event, UdpPayload)]
+    assert found == [b"k\x82 a reply of a KDC", b"k\x82" + bytes(200)]
+    assert found == [event.payload.data for event in own(path)[0] if isinstance(event, UdpPayload)]
 
 
 def test_several_files_are_one_capture_in_time_order(tmp_path: Path) -> None:
