@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import csv
 import difflib
+import hashlib
 import json
 import os
 import re
@@ -313,15 +314,22 @@ def _json_values(text: bytes) -> Sequence[Any]:
 
 
 def _page_data(page: bytes) -> Sequence[Any]:
-    """The blocks of data that a page of `report` carries, plain or deflated."""
+    """The blocks of data that a page of `report` carries, plain or deflated; of a block that is no JSON, its hash."""
     blocks = re.findall(rb'<script type="([^"]*)" id="([^"]*)">(.*?)</script>', page, re.DOTALL)
     return [
         {
             "record": name.decode(),
-            "data": json.loads(zlib.decompress(b64decode(text), -15) if kind == b"text/plain" else text),
+            "data": _json_or_hash(zlib.decompress(b64decode(text), -15) if kind == b"text/plain" else text),
         }
         for kind, name, text in blocks
     ]
+
+
+def _json_or_hash(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except ValueError:
+        return hashlib.sha256(data).hexdigest()
 
 
 def _flat_records(values: Sequence[Any]) -> Mapping[str, Sequence[Mapping[str, Any]]]:
