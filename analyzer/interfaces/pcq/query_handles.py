@@ -73,7 +73,7 @@ class _Channel(Struct):
     Handles look here when they are used. To tell each of many handles each event of many channels would take the product.
     """
 
-    # Calls that were not read as they were sent, and may have changed a handle, and why the last of them was not; whether a lost
+    # Calls that were not read, or changed by others, and may have changed a handle; why the last of them is one. Whether a lost
     # request may have changed one.
     doubts: int = 0
     why: str = UNREAD
@@ -307,7 +307,8 @@ class QueryHandles:
         return query
 
     def doubt(self, channel: int, why: str = UNREAD) -> None:
-        """Notes that a call on this channel was not read as it was sent. It may have changed one of the channel's query handles."""
+        """Notes that a call on this channel was not read, or was changed by others: `why` says which. It may have changed one of the
+        channel's query handles."""
         state = self._changed(channel)
         state.doubts += 1
         state.why = why
