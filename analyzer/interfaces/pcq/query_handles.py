@@ -307,8 +307,8 @@ class QueryHandles:
         return query
 
     def doubt(self, channel: int, why: str = UNREAD) -> None:
-        """Notes that a call on this channel was not read, or was changed by others: `why` says which. It may have changed one of the
-        channel's query handles."""
+        """Notes that a call on this channel was not read, or was changed by others, as `why` says. It may have changed one of the
+        query handles of the channel."""
         state = self._changed(channel)
         state.doubts += 1
         state.why = why
