@@ -41,7 +41,7 @@ from analyzer.interfaces.pcq.query_handles import (
     block_types,
 )
 from analyzer.results.calls.call import Call, handle_of
-from analyzer.results.calls.call_table import NO_HANDLE, CallTable
+from analyzer.results.calls.call_table import NO_HANDLE, CallTable, altered_rows
 from analyzer.results.calls.query_state import QueryView
 from analyzer.results.methods.perflib import INTERFACE, Opnum
 
@@ -138,7 +138,7 @@ class Following:
         self.views.extend(array("i", [-1]) * len(taken))
         is_perflib, is_asked = calls.is_of(INTERFACE)[taken], calls.column("request_side")[taken] >= 0
         is_answered = calls.column("end_frame")[taken] >= 0
-        self._altered.update(places[calls.altered[taken] & is_perflib].tolist())
+        self._altered.update(places[altered_rows(calls)[taken] & is_perflib].tolist())
         self._to_begin = np.concatenate([self._to_begin, places[is_perflib | is_asked]])
         self._to_end = np.concatenate([self._to_end, places[is_perflib & is_answered]])
         for place in places[~is_asked].tolist():
@@ -305,11 +305,16 @@ class Following:
         call = self._call(at)
         assert call.is_perflib
         opnum = call.opnum
-        succeeded = call.state == "complete" and call.status == 0 and at not in self._altered
+        succeeded, is_sound = call.state == "complete" and call.status == 0, at not in self._altered
         if opnum == Opnum.OPEN_QUERY_HANDLE and succeeded:
             if (given := handle_of(call.response, "phQuery")) is not None:
-                self._is(at, self._book.opened(call.server, call.channel, given).view())
+                given_out = self._book.opened if is_sound else self._book.query_of
+                query = given_out(call.server, call.channel, given)
+                if not is_sound:
+                    query.forget(ALTERED)
+                self._is(at, query.view())
             return
+        succeeded &= is_sound
         if (watch := self._watches.pop(at, None)) is None:
             return
         query = watch.query

@@ -11,6 +11,7 @@ from analyzer.core.array_functions import distinct
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.calls.call_row_columns import Context, latencies_in, return_kinds_in
+from analyzer.results.calls.call_table import altered_rows
 from analyzer.results.methods import perflib, winreg
 from analyzer.results.methods.return_kinds import ReturnKind
 
@@ -172,7 +173,7 @@ class ShownCalls:
     def altered(self) -> Mask:
         """Returns which of the shown calls have a signature that does not fit, so that others may have changed them."""
         rows = np.asarray(self._calls.order, np.int64)[self.numbers - 1]
-        found: Mask = self._calls.table.altered[rows]
+        found: Mask = altered_rows(self._calls.table)[rows]
         return found
 
     def buffers(self, side: str) -> tuple[Numbers, Numbers]:

@@ -239,17 +239,6 @@ class CallTable:
         found: npt.NDArray[np.bool_] = known[self.column("context")]
         return found
 
-    @property
-    def altered(self) -> npt.NDArray[np.bool_]:
-        """Returns an array that says for every row of the table of calls whether a signature of the call does not fit. Then others
-        may have changed it."""
-        import numpy as np
-
-        by_smb = np.array([one is not None and one.signature_ok is False for one in self.shared.smbs], np.bool_)
-        by_rpc = np.array([context.security.verified is False for context in self.contexts], np.bool_)
-        found: npt.NDArray[np.bool_] = by_smb[self.column("smb")] | by_rpc[self.column("context")]
-        return found
-
     def buffers(self, side: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Returns for every row of the table of calls the place in the log of a side's `lpData`, and its length. The place is -1 if
         there is no `lpData`, or if it does not lie there in one piece."""
@@ -534,6 +523,17 @@ class CallTable:
         if length <= _READ_AT_ONCE:
             return TracedBytes(self.log.read(place, length), source, start, steps)
         return StoredBytes.from_store(self.log, place, length, source, start, steps)
+
+
+def altered_rows(calls: CallTable) -> npt.NDArray[np.bool_]:
+    """Returns an array that says for every row of a table of calls whether a signature of the call does not fit. Then others may
+    have changed it."""
+    import numpy as np
+
+    by_smb = np.array([one is not None and one.signature_ok is False for one in calls.shared.smbs], np.bool_)
+    by_rpc = np.array([context.security.verified is False for context in calls.contexts], np.bool_)
+    found: npt.NDArray[np.bool_] = by_smb[calls.column("smb")] | by_rpc[calls.column("context")]
+    return found
 
 
 def _put(log: Log, parts: Iterable[bytes | TracedBytes], length: int) -> None:
