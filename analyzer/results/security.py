@@ -160,9 +160,8 @@ class Identity(Struct, frozen=True, cache_hash=True):
         return f"{words} (from the KDC's reply, not verified)" if self.kdc_frames else words
 
 
-@lru_cache(maxsize=1024)
 # Calls of one association share the result, so that its hash is computed once.
-@lru_cache(1024)
+@lru_cache(maxsize=1024)
 def of_any_logon(auth: AuthInfo) -> AuthInfo:
     """The security of a call without the number of its logon: two logons of one account are alike."""
     return replace(auth, logon=None)

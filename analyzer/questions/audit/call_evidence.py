@@ -25,7 +25,7 @@ from analyzer.questions.audit.server_statements import STATING, Knowledge
 from analyzer.questions.audit.violation_places import At, SideName
 from analyzer.questions.statistics.handle_lifetimes import HandleLifetime, handle_lifetimes
 from analyzer.results.analysis import Analysis, Selected
-from analyzer.results.calls.call import Call, Side
+from analyzer.results.calls.call import Call, Side, is_altered
 from analyzer.results.calls.call_row_columns import Context, context_of
 from analyzer.results.calls.held_calls import HeldCall, HeldSide
 from analyzer.results.calls.ordered_calls import OrderedCalls
@@ -377,10 +377,7 @@ class CallEvidence:
         self.opnum, self.method, self.time_ns = call.opnum, call.method, call.time_ns
         self.status, self.fault = call.status, call.fault
         self.server = self.context.server.ip
-        # A signature of it does not fit: somebody may have changed it since it was sent.
-        self.is_altered = self.context.security.verified is False or (
-            call.smb is not None and call.smb.signature_ok is False
-        )
+        self.is_altered = is_altered(call.smb, self.context.security)
         self.view, self.query = query, query if self.context.interface.uuid == pcq.INTERFACE else None
         asked, answered = call.request, call.response
         self.request = SideEvidence(self._looked_at, "request", asked) if asked is not None else None

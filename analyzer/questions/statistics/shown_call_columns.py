@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from analyzer.core.array_functions import distinct
+from analyzer.core.caches import cached_property
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.calls.call_row_columns import Context, latencies_in, return_kinds_in
@@ -172,15 +173,19 @@ class ShownCalls:
     @property
     def altered(self) -> Mask:
         """Returns which of the shown calls have a signature that does not fit, so that others may have changed them."""
-        rows = np.asarray(self._calls.order, np.int64)[self.numbers - 1]
-        found: Mask = altered_rows(self._calls.table)[rows]
+        found: Mask = altered_rows(self._calls.table)[self._rows]
+        return found
+
+    @cached_property
+    def _rows(self) -> Numbers:
+        """The positions of the shown calls in the table of calls."""
+        found: Numbers = np.asarray(self._calls.order, np.int64)[self.numbers - 1]
         return found
 
     def buffers(self, side: str) -> tuple[Numbers, Numbers]:
         """Returns place and length of the buffer on one side of each shown call (see `CallTable.buffers`)."""
-        rows = np.asarray(self._calls.order, np.int64)[self.numbers - 1]
         places, lengths = self._calls.table.buffers(side)
-        return places[rows], lengths[rows]
+        return places[self._rows], lengths[self._rows]
 
     def may_be_performance(self) -> Mask:
         """Returns which of the shown calls are about performance counters, or may be (see `Call.is_performance`)."""

@@ -54,6 +54,11 @@ class SmbFacts(Value, frozen=True, cache_hash=True, omit_defaults=True):
     server: Annotated[Endpoint | None, doc("its other end; left out likewise")] = None
 
 
+def is_altered(smb: SmbFacts | None, security: AuthInfo | None) -> bool:
+    """Whether a signature of a call does not fit, by what SMB and RPC state of it: others may have changed it since it was sent."""
+    return (smb is not None and smb.signature_ok is False) or (security is not None and security.verified is False)
+
+
 class AuthFacts(Value, frozen=True, cache_hash=True):
     """Who made a call, and how it was secured."""
 

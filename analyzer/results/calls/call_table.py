@@ -27,7 +27,7 @@ from analyzer.core.byte_log import Log
 from analyzer.core.byte_origins import PACKED_EXTENT, PackedOrigins, only_frame
 from analyzer.core.growing_columns import Columns, GrowingColumns
 from analyzer.core.traced_bytes import StoredBytes, TracedBytes
-from analyzer.results.calls.call import Call, CallState, Side, SmbFacts
+from analyzer.results.calls.call import Call, CallState, Side, SmbFacts, is_altered
 from analyzer.results.calls.call_row_columns import (
     APART,
     BIG_ENDIAN,
@@ -526,12 +526,11 @@ class CallTable:
 
 
 def altered_rows(calls: CallTable) -> npt.NDArray[np.bool_]:
-    """Returns an array that says for every row of a table of calls whether a signature of the call does not fit. Then others may
-    have changed it."""
+    """Returns an array that says for every row of a table of calls whether others may have changed the call (`is_altered`)."""
     import numpy as np
 
-    by_smb = np.array([one is not None and one.signature_ok is False for one in calls.shared.smbs], np.bool_)
-    by_rpc = np.array([context.security.verified is False for context in calls.contexts], np.bool_)
+    by_smb = np.array([is_altered(smb, None) for smb in calls.shared.smbs], np.bool_)
+    by_rpc = np.array([is_altered(None, context.security) for context in calls.contexts], np.bool_)
     found: npt.NDArray[np.bool_] = by_smb[calls.column("smb")] | by_rpc[calls.column("context")]
     return found
 
