@@ -38,12 +38,15 @@ from analyzer.core.printable_text import text_of_path
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.packet.flow_candidates import KERBEROS_PORT
+from analyzer.transport.packet.frame_dissector import LostSegment
+from analyzer.transport.packet.frame_tallies import Tallies, Tally
 from analyzer.transport.packet.segment import Segment, SegmentBatch, UdpPayload
 
 if TYPE_CHECKING:
     from pyshark.packet.packet import Packet
 
 _T = TypeVar("_T")
+_Items = list[Event | LostSegment]
 
 _PREFERENCES = {
     "tcp.desegment_tcp_streams": "FALSE",
@@ -231,6 +234,7 @@ class TsharkEngine:
         self._bytes = 0
         self._first: int | None = None
         self._last: int | None = None
+        self._tallies = Tallies()
 
     @property
     def info(self) -> CaptureInfo:
@@ -240,6 +244,15 @@ class TsharkEngine:
 
     def __iter__(self) -> Iterator[Event]:
         yield from self._unreadable
+        for item in self._items():
+            if isinstance(item, LostSegment):
+                self._tallies.lost.setdefault(item.kind, Tally()).note(item.frame, item.time_ns)
+            else:
+                yield item
+        yield from self._tallies.problems()
+
+    def _items(self) -> Iterator[Event | LostSegment]:
+        """Yields what tshark reads of all files, in time order."""
         if len(self._paths) == 1:
             for _, events in in_thread(lambda: self._read(0)):
                 yield from events
@@ -247,7 +260,7 @@ class TsharkEngine:
         # A file is opened when its time has come, so a ring of a thousand files does not start a thousand processes.
         waiting = sorted((self._first_time(at), at) for at in range(len(self._paths)))
         waiting.reverse()
-        open_files: list[tuple[int, int, list[Event], Iterator[tuple[int, list[Event]]]]] = []
+        open_files: list[tuple[int, int, _Items, Iterator[tuple[int, _Items]]]] = []
         while waiting or open_files:
             while waiting and (not open_files or waiting[-1][0] <= open_files[0][0]):
                 at = waiting.pop()[1]
@@ -259,10 +272,10 @@ class TsharkEngine:
 
     @staticmethod
     def _push(
-        open_files: list[tuple[int, int, list[Event], Iterator[tuple[int, list[Event]]]]],
+        open_files: list[tuple[int, int, _Items, Iterator[tuple[int, _Items]]]],
         at: int,
         time_ns: int,
-        rest: Iterator[tuple[int, list[Event]]],
+        rest: Iterator[tuple[int, _Items]],
     ) -> None:
         for frame_time, events in rest:
             # Never back in time: the frames of one file keep their order.
@@ -289,7 +302,7 @@ class TsharkEngine:
             custom_parameters=parameters,
         )
 
-    def _read(self, at: int) -> Iterator[tuple[int, list[Event]]]:
+    def _read(self, at: int) -> Iterator[tuple[int, _Items]]:
         """Yields for each frame of a file that tshark read its time and its events."""
         frame = time_ns = 0
         set_back: list[int] = []
@@ -307,28 +320,31 @@ class TsharkEngine:
             frame = frame_id(at, int(packet.number))
             time_ns = _nanoseconds(str(packet.sniff_timestamp))
             self._frames += 1
-            self._bytes += int(_fields(packet.frame_info).get("frame.cap_len", packet.length))
+            self._bytes += _captured(packet)
             self._first = time_ns if self._first is None else min(self._first, time_ns)
             self._last = time_ns if self._last is None else max(self._last, time_ns)
             clock.tick(frame, time_ns)
-            events: list[Event] = [ClockSetBack(tuple(set_back))] if set_back else []
+            events: _Items = [ClockSetBack(tuple(set_back))] if set_back else []
             set_back.clear()
             found = self._segment(packet, frame, time_ns)
             yield time_ns, [*events, found] if found is not None else events
         yield time_ns, list(clock.problems())
 
-    def _segment(self, packet: Packet, frame: int, time_ns: int) -> Event | None:
+    def _segment(self, packet: Packet, frame: int, time_ns: int) -> Event | LostSegment | None:
         protocols = str(_fields(packet.frame_info).get("frame.protocols", "")).split(":")
         # A header quoted in an ICMP message was not sent here.
         if "icmp" in protocols or "icmpv6" in protocols:
             return None
         if "tcp" not in protocols:
+            # Nobody knows what lies behind an IP header that is cut.
+            if protocols[-1] in ("ip", "ipv6") and _is_cut(packet):
+                return LostSegment("truncated", None, frame, time_ns)
             return self._datagram(packet, frame, time_ns)
         below = protocols[: len(protocols) - 1 - protocols[::-1].index("tcp")]
         network = next((name for name in reversed(below) if name in ("ip", "ipv6")), None)
         layers = {layer.layer_name: layer for layer in reversed(packet.layers)}
         if network is None or network not in layers or "tcp" not in layers:
-            return None
+            return LostSegment("truncated", None, frame, time_ns) if network and _is_cut(packet) else None
         ip, tcp = _innermost(layers[network]), _innermost(layers["tcp"])
         try:
             src = self._end(ip[f"{network}.src"], tcp["tcp.srcport"])
@@ -336,10 +352,9 @@ class TsharkEngine:
             seq, ack = int(tcp["tcp.seq"]), int(tcp.get("tcp.ack", 0))
             flags, window = int(tcp["tcp.flags"], 0) & 0xFF, int(tcp["tcp.window_size_value"])
             length = int(tcp["tcp.len"])
-            data = _payload(packet, tcp.get("tcp.payload_raw"), frame, time_ns)
+            data = _payload(packet, tcp.get("tcp.payload_raw") or _behind_header(packet, tcp, length), frame, time_ns)
         except (KeyError, TypeError, ValueError):
-            text = "tshark could not read the whole TCP header of this frame"
-            return Problem("truncated", "packet", (frame,), text)
+            return LostSegment("truncated" if _is_cut(packet) else "malformed", None, frame, time_ns)
         missing = max(0, length - len(data))
         return SegmentBatch.of_segment(Segment(src, dst, seq, ack, flags, window, data, missing, frame, time_ns))
 
@@ -373,17 +388,44 @@ def _innermost(layer: Any) -> dict[str, Any]:
     return _fields(layer.duplicate_layers[-1] if layer.duplicate_layers else layer)
 
 
+def _captured(packet: Packet) -> int:
+    """Returns how many bytes of a frame were captured."""
+    return int(_fields(packet.frame_info).get("frame.cap_len", packet.length))
+
+
+def _is_cut(packet: Packet) -> bool:
+    return _captured(packet) < int(packet.length)
+
+
 def _payload(packet: Packet, raw: Sequence[Any] | None, frame: int, time_ns: int) -> TracedBytes:
     """Returns a payload from tshark's digits and position."""
     payload, offset = (bytes.fromhex(raw[0]), int(raw[1])) if raw else (b"", 0)
-    whole = next((layer.value for layer in packet.layers if layer.layer_name == "frame_raw"), None)
-    if payload and (not isinstance(whole, str) or not _lies_at(whole, offset, payload)):
+    if payload and not _lies_at(packet, offset, payload.hex()):
         offset = 0
     return TracedBytes.of_frame(payload, frame, offset, time_ns)
 
 
-def _lies_at(whole: str, offset: int, payload: bytes) -> bool:
-    return whole[2 * offset : 2 * (offset + len(payload))] == payload.hex()
+def _behind_header(packet: Packet, tcp: dict[str, Any], length: int) -> tuple[str, int] | None:
+    """Returns the digits and position of a payload that tshark does not state: it stops at TCP options that it cannot read. Returns
+    None if there is no payload, or none in this frame."""
+    stated = [tcp[name] for name in ("tcp.srcport_raw", "tcp.dstport_raw", "tcp.seq_raw") if name in tcp]
+    if not length or len(stated) < 3:
+        return None
+    start = int(stated[0][1])
+    if not _lies_at(packet, start, "".join(digits for digits, *_ in stated)):
+        return None
+    begin = start + int(tcp["tcp.hdr_len"])
+    return _digits(packet)[2 * begin : 2 * (begin + length)], begin
+
+
+def _digits(packet: Packet) -> str:
+    """Returns the bytes of a frame as hexadecimal digits; none if tshark does not state them."""
+    found = next((layer.value for layer in packet.layers if layer.layer_name == "frame_raw"), None)
+    return found if isinstance(found, str) else ""
+
+
+def _lies_at(packet: Packet, offset: int, digits: str) -> bool:
+    return _digits(packet)[2 * offset : 2 * offset + len(digits)] == digits
 
 
 def _nanoseconds(text: str) -> int:

@@ -23,6 +23,7 @@ from analyzer.transport.packet.segment import Segment, SegmentBatch, UdpPayload
 from analyzer.transport.packet.tshark_engine import TsharkEngine, find_tshark
 from analyzer.transport.tcp.reassembler import Reassembler
 from analyzer.transport.tcp.stream_events import StreamBatch
+from tests.build.capture import T0, pcap
 from tests.build.chain import through
 
 pytestmark = pytest.mark.needs("tshark")
@@ -66,6 +67,26 @@ def written(path: Path, frames: list[Packet]) -> Path:
 
 def tcp(payload: bytes = SMB, seq: int = 100, flags: str = "PA") -> TCP:
     return TCP(sport=50000, dport=445, seq=seq, ack=7, flags=flags, window=512) / Raw(payload)
+
+
+@pytest.mark.parametrize("kept", [24, 33, 40])
+def test_says_the_same_of_frames_that_are_cut_or_make_no_sense(tmp_path: Path, kept: int) -> None:
+    """After each cut frame, one whose TCP header says that it ends within itself, and one whose options tshark cannot read."""
+    whole = bytes(ether() / IP(src="192.0.2.1", dst="192.0.2.2") / tcp())
+    short = whole[:46] + b"\x20" + whole[47:]
+    options = bytes.fromhex("05042c1f0501ae050618a4fd03b10500ae1448766a78815c")
+    odd = bytes(ether() / IP(src="192.0.2.1", dst="192.0.2.2") / TCP(dataofs=11) / Raw(options + SMB))
+    odd = odd[:34] + whole[34:46] + b"\xb0" + odd[47:]
+    kinds = [(whole, len(whole)), (whole[:kept], len(whole)), (short, len(short)), (odd, len(odd))]
+    path = tmp_path / "cut.pcap"
+    path.write_bytes(pcap((T0 + at, *kind) for at, kind in enumerate(3 * kinds)))
+    ours, _ = own(path)
+    engine = list(TsharkEngine(path))
+    assert segments(engine) == segments(ours)
+    assert [len(segment.payload) for segment in segments(engine)] == 6 * [len(SMB)]
+    problems = [[one for one in events if isinstance(one, Problem) and one.kind != "note"] for events in (engine, ours)]
+    assert problems[0] == problems[1]
+    assert [(one.kind, len(one.frames)) for one in problems[0]] == [("truncated", 3), ("malformed", 3)]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.core.frame_ids import frame_id
 from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.packet import tshark_engine
+from analyzer.transport.packet.frame_dissector import LostSegment
 from analyzer.transport.packet.segment import SegmentBatch
 from analyzer.transport.packet.tshark_engine import (
     _BATCH,
@@ -118,9 +119,14 @@ WHOLE = (bytes(54) + b"hello").hex()
 
 
 def packet(
-    *layers: Any, protocols: str = "eth:ethertype:ip:tcp", whole: str | None = WHOLE, number: int = 7, time: str = "5.5"
+    *layers: Any,
+    protocols: str = "eth:ethertype:ip:tcp",
+    whole: str | None = WHOLE,
+    number: int = 7,
+    time: str = "5.5",
+    captured: int = 59,
 ) -> Any:
-    info = SimpleNamespace(_all_fields={"frame.protocols": protocols, "frame.cap_len": "59"})
+    info = SimpleNamespace(_all_fields={"frame.protocols": protocols, "frame.cap_len": str(captured)})
     raw = [SimpleNamespace(layer_name="frame_raw", value=whole)] if whole is not None else []
     return SimpleNamespace(
         frame_info=info, layers=[*raw, *layers], number=str(number), sniff_timestamp=time, length="60"
@@ -164,11 +170,51 @@ def test_what_was_not_captured_of_a_segment_is_counted(
 @pytest.mark.parametrize(
     "missing", ["tcp.srcport", "tcp.dstport", "tcp.seq", "tcp.flags", "tcp.window_size_value", "tcp.len"]
 )
-def test_a_header_that_was_cut_is_a_problem(engine: TsharkEngine, missing: str) -> None:
+@pytest.mark.parametrize(("captured", "kind"), [(59, "truncated"), (60, "malformed")])
+def test_a_header_that_was_cut_is_lost_for_another_reason_than_one_that_makes_no_sense(
+    engine: TsharkEngine, missing: str, captured: int, kind: Any
+) -> None:
     fields = {name: value for name, value in TCP.items() if name != missing}
-    assert segment_of(engine, packet(layer("ip", IP), layer("tcp", fields))) == Problem(
-        "truncated", "packet", (7,), "tshark could not read the whole TCP header of this frame"
-    )
+    made = packet(layer("ip", IP), layer("tcp", fields), captured=captured)
+    assert segment_of(engine, made) == LostSegment(kind, None, 7, 99)
+
+
+@pytest.mark.parametrize(
+    ("protocols", "layers", "captured", "is_lost"),
+    [
+        ("eth:ethertype:ip", [layer("ip", {})], 59, True),
+        ("eth:ethertype:ipv6", [layer("ipv6", {})], 59, True),
+        ("eth:ethertype:ip:tcp", [layer("ip", IP)], 59, True),
+        ("eth:ethertype:ip", [layer("ip", IP)], 60, False),
+        ("eth:ethertype:arp", [], 59, False),
+        ("eth:ethertype:ip:udp", [layer("ip", IP)], 59, False),
+        ("eth:ethertype:ip:icmp:ip", [layer("ip", IP)], 59, False),
+    ],
+)
+def test_a_frame_that_was_cut_in_its_ip_header_is_lost(
+    engine: TsharkEngine, protocols: str, layers: list[Any], captured: int, *, is_lost: bool
+) -> None:
+    made = packet(*layers, protocols=protocols, captured=captured)
+    assert segment_of(engine, made) == (LostSegment("truncated", None, 7, 99) if is_lost else None)
+
+
+@pytest.mark.parametrize("is_in_frame", [True, False])
+def test_a_payload_behind_options_that_tshark_cannot_read_is_taken_from_the_frame(
+    engine: TsharkEngine, *, is_in_frame: bool
+) -> None:
+    """tshark stops at such options and states no payload. A header of joined fragments lies in no frame."""
+    fields = {name: value for name, value in TCP.items() if name != "tcp.payload_raw"} | {
+        "tcp.hdr_len": "20",
+        "tcp.srcport_raw": ["c350", 34, 2, 0, 5],
+        "tcp.dstport_raw": ["01bd", 36, 2, 0, 5],
+        "tcp.seq_raw": ["000003e8", 38, 4, 0, 5],
+    }
+    header = "c35001bd000003e8" if is_in_frame else "c35001bd000003e9"
+    whole = bytes(34).hex() + header + bytes(12).hex() + b"hello".hex()
+    segment = segment_of(engine, packet(layer("ip", IP), layer("tcp", fields), whole=whole))
+    assert (segment.payload.data, segment.missing) == ((b"hello", 0) if is_in_frame else (b"", 5))
+    if is_in_frame:
+        assert segment.payload.origin(0, 5)[0].start == 54
 
 
 SIX = {"ipv6.src": "2001:db8::1", "ipv6.dst": "2001:db8::2"}
@@ -194,7 +240,7 @@ SIX = {"ipv6.src": "2001:db8::1", "ipv6.dst": "2001:db8::2"}
 def test_the_innermost_addresses_are_those_of_the_segment(
     engine: TsharkEngine, protocols: str, layers: list[Any], src: str | None
 ) -> None:
-    found = segment_of(engine, packet(*layers, layer("tcp", TCP), protocols=protocols))
+    found = segment_of(engine, packet(*layers, layer("tcp", TCP), protocols=protocols, captured=60))
     assert (found.src.ip if found is not None else None) == src
 
 
