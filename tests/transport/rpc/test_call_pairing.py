@@ -255,3 +255,17 @@ def test_memory_of_a_call_is_that_of_its_fragments_and_of_the_pieces_they_came_i
         400 + len(answer),
     ]
     assert grown[4] == -sum(grown[:4])
+
+
+@pytest.mark.parametrize(("has_bind", "session", "is_asked"), [(True, 0, True), (True, None, False), (False, 0, False)])
+def test_calls_outside_sessions_and_calls_without_a_bind_need_no_selection(
+    *, has_bind: bool, session: int | None, is_asked: bool
+) -> None:
+    """What a call without a bind is about is known at the end of the capture."""
+    asked: list[int] = []
+    talk = Conversation(replace(CHANNEL, session=session))
+    if has_bind:
+        talk.bound()
+    talk.client(request(3, b"ask!")).server(response(b"tell"))
+    found = calls(talk, selected=lambda *given: asked.append(given[-1].call_id))
+    assert (asked, len(found)) == (([1], 0) if is_asked else ([], 1))
