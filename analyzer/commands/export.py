@@ -196,7 +196,7 @@ def _write_slice(
     if found.whole:
         say(f"{_count(found.whole, 'connection')} taken whole: without the packets between, calls are read differently")
     if found.lacking:
-        say(f"{_count(found.lacking, 'call')} of these read differently from the slice: packets before them matter")
+        say(f"{_count(found.lacking, 'call')} of these read differently from the slice: keep the whole capture too")
 
 
 def _count(number: int, what: str) -> str:

@@ -16,7 +16,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.output.gate import Destination
-from analyzer.pipeline.capture_slicing import slice_of
+from analyzer.pipeline.capture_slicing import Slice, slice_of
 from analyzer.pipeline.run import analyze, with_embedded
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.results.analysis import Analysis
@@ -124,6 +124,16 @@ def test_a_slice_of_a_call_has_all_connections_of_its_session(name: str) -> None
         assert found.lacking == 0, call.number
         again = {(one.time_ns, one.state, *essence(one)) for one in analyze([found.reader()]).calls}
         assert (call.time_ns, call.state, *essence(call)) in again
+
+
+def test_a_slice_that_is_read_differently_says_so_and_names_no_cause(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (lacking := Slice()).lacking = 2
+    monkeypatch.setattr("analyzer.pipeline.capture_slicing.slice_of", lambda *_: lacking)
+    done = run("export", CLEAR, "--slice", tmp_path / "slice.pcapng")
+    assert done.exit_code == 0
+    assert "2 calls of these read differently from the slice: keep the whole capture too\n" in done.stderr
 
 
 def test_packets_of_a_slice_are_those_that_were_captured(tmp_path: Path) -> None:
