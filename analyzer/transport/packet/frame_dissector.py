@@ -78,12 +78,13 @@ Item = Found | LostSegment | Problem | Conflict | UdpPayload
 
 
 class Packet(Struct, frozen=True):
-    """Bytes of a frame during dissection. They end at `stop` on the wire, which may be beyond the captured bytes. `address` and
-    `hops` are those of `Found`."""
+    """Bytes of a frame during dissection. By their headers they end at `stop`, and the frame ended at `wire`. Both may be beyond
+    the captured bytes. `address` and `hops` are those of `Found`."""
 
     traced: TracedBytes
     data: bytes
     stop: int
+    wire: int
     frame: int
     time_ns: int
     depth: int
@@ -106,7 +107,7 @@ class FrameDissector:
         """Dissects a frame: yields the TCP segments and other items that it completes."""
         stop = max(frame.original_length, len(frame.data))
         address = link_address(frame.link_type, frame.data)
-        packet = Packet(frame.traced(), frame.data, stop, frame.frame, frame.time_ns, 0, address)
+        packet = Packet(frame.traced(), frame.data, stop, stop, frame.frame, frame.time_ns, 0, address)
         yield from self._guarded(self._link(packet, frame.link_type, 0), packet)
 
     def finish(self) -> Iterator[LostSegment]:
@@ -181,7 +182,7 @@ class FrameDissector:
     def _deeper(self, packet: Packet) -> Packet | None:
         if packet.depth >= MAX_DEPTH:
             return None
-        return Packet(packet.traced, packet.data, packet.stop, packet.frame, packet.time_ns, packet.depth + 1)
+        return replace(packet, depth=packet.depth + 1, address=NO_ADDRESS, hops=0)
 
     def _nested(self, packet: Packet, kind: Literal["ethernet", "ipv4", "ipv6"], at: int) -> Iterator[Item]:
         deeper = self._deeper(packet)
@@ -207,6 +208,9 @@ class FrameDissector:
         protocol = data[at + 9]
         # Segmentation offload leaves the length zero: the frame's own is then the only one there is.
         stop = at + total if total else packet.stop
+        if stop > packet.wire and checksum_fails(data[at : at + header_len]):
+            # The header was altered, so its length proves no bytes beyond the frame.
+            stop = packet.wire
         src, dst = data[at + 12 : at + 16], data[at + 16 : at + 20]
         inner = replace(packet, stop=stop, hops=data[at + 8])
         if flags_offset & 0x3FFF:
@@ -302,7 +306,8 @@ class FrameDissector:
                 if key.protocol != UDP:
                     yield item
                 continue
-            whole = replace(packet, traced=item, data=item.data, stop=len(item), depth=packet.depth + 1)
+            size = len(item)
+            whole = replace(packet, traced=item, data=item.data, stop=size, wire=size, depth=packet.depth + 1)
             if whole.depth > MAX_DEPTH:
                 yield LostSegment("limit", None, packet.frame, packet.time_ns)
                 continue

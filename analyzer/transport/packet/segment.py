@@ -17,7 +17,7 @@ FARTHEST_AHEAD = 3 << 30
 
 
 class Segment(Struct, frozen=True):
-    """One TCP segment. `payload` is the captured data; `missing` counts the data bytes that the snapshot length cut off.
+    """One TCP segment. `payload` is the captured data; `missing` counts the data bytes that its frame lacks.
 
     `seq` and `ack` are the header's 32-bit numbers (`seq` of the first data byte, or of SYN/FIN itself), `frame` the frame
     that completed it (the last one of a fragmented datagram).

@@ -227,7 +227,8 @@ class Payloads(Struct, frozen=True, eq=False):
 
 
 def payloads_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> Payloads:
-    """Returns the places of the TCP payloads of the chosen frames."""
+    """Returns the places of the TCP payloads of the chosen frames. An IPv4 header with a wrong checksum makes none longer than its
+    frame was."""
     ip, tcp, index = chosen.ip, chosen.tcp, chosen.index
     is_ipv4 = views.u8[ip] >> 4 == 4
     lengths = views.be16[np.where(is_ipv4, ip + 2, ip + 4)].astype(np.int64)
@@ -235,6 +236,10 @@ def payloads_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> Payloads:
     # Segmentation offload leaves the length zero: the frame's own is then the only one there is.
     wire = starts + np.maximum(block.original[index], captured)
     stops = np.where(lengths == 0, wire, ip + lengths + np.where(is_ipv4, 0, IPV6_LEN))
+    beyond = np.flatnonzero((stops > wire) & is_ipv4)
+    if len(beyond):
+        bad = beyond[bad_ip_checksums(block.data, views, ip[beyond], tcp[beyond], is_ipv4[beyond])]
+        stops[bad] = wire[bad]
     header = (views.u8[tcp + 12] >> 4).astype(np.int64) << 2
     begins = tcp + header
     return Payloads(is_ipv4, begins, stops, starts + captured, (header >= TCP_LEN) & (begins <= stops))

@@ -336,9 +336,10 @@ class TsharkEngine:
         if "icmp" in protocols or "icmpv6" in protocols:
             return None
         if "tcp" not in protocols:
-            # Nobody knows what lies behind an IP header that is cut.
-            if protocols[-1] in ("ip", "ipv6") and _is_cut(packet):
-                return LostSegment("truncated", None, frame, time_ns)
+            # Nobody knows what lies behind an IP header that is not whole.
+            stated = next((_innermost(one) for one in packet.layers if one.layer_name == protocols[-1]), {})
+            if protocols[-1] in ("ip", "ipv6") and f"{protocols[-1]}.dst" not in stated:
+                return LostSegment("truncated" if _is_cut(packet) else "malformed", None, frame, time_ns)
             return self._datagram(packet, frame, time_ns)
         below = protocols[: len(protocols) - 1 - protocols[::-1].index("tcp")]
         network = next((name for name in reversed(below) if name in ("ip", "ipv6")), None)

@@ -7,11 +7,11 @@ whatever the order in the file.
 When is a hole a gap? A packet lost on the network is not acknowledged, and is sent again: we wait, without looking at the clock. A
 hole that the peer has acknowledged was received, and only the capture missed it, or put it a little later: we wait a few segments
 and milliseconds more (`patience_*`), then emit `Gap`. Where the peer was never captured nothing is known of acknowledgements, and
-we wait longer than a retransmission takes (`lone_ns`). What a snapshot length cut off is given up when something behind it is seen.
-Too much held, the end of the connection or of the capture end all waiting. Acknowledged bytes may also lie behind everything
-captured: such a hole ends at the acknowledgement. If it is one byte, it is a FIN that was not captured until later data shows
-otherwise (PRESUMED_FIN). An acknowledgement that the peer's later segments do not repeat was wrong, and is withdrawn instead
-(`last_ack`).
+we wait longer than a retransmission takes (`lone_ns`). What is missing of a frame (a snapshot length cut it off) is given up where
+it is acknowledged, or when something behind it is seen. If the IP length is wrong, later segments have the bytes. Too much held,
+the end of the connection or of the capture end all waiting. Acknowledged bytes may also lie behind everything captured: such a hole
+ends at the acknowledgement. If it is one byte, it is a FIN that was not captured until later data shows otherwise (PRESUMED_FIN).
+An acknowledgement that the peer's later segments do not repeat was wrong, and is withdrawn instead (`last_ack`).
 
 Two versions of the same bytes: the first captured one stays, the disagreement is a `conflict`, compared as long as the first
 version is at hand. Whoever adds a kind of entry must look at `_place`, `_ready` and `_deliver`.
@@ -60,7 +60,7 @@ _RECENT = 128
 _MAX_CONFLICTS = 32
 
 _ACKED = "the receiver acknowledged these bytes, the capture does not have them"
-_SNAPPED = "cut off by the snapshot length of the capture"
+_SNAPPED = "the frame is shorter than its IP packet, as with a snapshot length"
 _UNSEEN = "no segment of this direction was captured"
 _LONE = "not captured, and not sent again in time (the receiver's side was not captured)"
 _TOO_MUCH = "not captured before too much waited for it"
@@ -393,6 +393,10 @@ class Ordering:
 
     def _deliver(self, half: Half, out: list[Event]) -> None:
         entry = half.held.pop(0)
+        if entry.kind == CUT and not half.held and entry.start < half.acked < entry.stop:
+            half.held.append(entry.part(half.acked, entry.stop))
+            self._spend(half, entry.cost)
+            entry = entry.part(entry.start, half.acked)
         self._spend(half, -entry.cost)
         connection, direction = half.flow.connection, half.direction
         if half.state is PRESUMED_FIN and entry.kind != FINISH:
@@ -406,7 +410,7 @@ class Ordering:
             self.recent.add(batch)
             out.append(batch)
         elif entry.kind == CUT:
-            frames = (entry.frame, *(after.frame for after in half.held[:1]))
+            frames = tuple(dict.fromkeys((entry.frame, *(after.frame for after in half.held[:1]))))
             half.flow.gapped = True
             out.append(Gap(connection, direction, offset, entry.stop - entry.start, frames, _SNAPPED))
         else:

@@ -180,22 +180,24 @@ def test_a_header_that_was_cut_is_lost_for_another_reason_than_one_that_makes_no
 
 
 @pytest.mark.parametrize(
-    ("protocols", "layers", "captured", "is_lost"),
+    ("protocols", "layers", "captured", "kind"),
     [
-        ("eth:ethertype:ip", [layer("ip", {})], 59, True),
-        ("eth:ethertype:ipv6", [layer("ipv6", {})], 59, True),
-        ("eth:ethertype:ip:tcp", [layer("ip", IP)], 59, True),
-        ("eth:ethertype:ip", [layer("ip", IP)], 60, False),
-        ("eth:ethertype:arp", [], 59, False),
-        ("eth:ethertype:ip:udp", [layer("ip", IP)], 59, False),
-        ("eth:ethertype:ip:icmp:ip", [layer("ip", IP)], 59, False),
+        ("eth:ethertype:ip", [layer("ip", {})], 59, "truncated"),
+        ("eth:ethertype:ipv6", [layer("ipv6", {"ipv6.src": "::1"})], 59, "truncated"),
+        ("eth:ethertype:ip:tcp", [layer("ip", IP)], 59, "truncated"),
+        ("eth:ethertype:ip", [layer("ip", {"ip.version": "8"})], 60, "malformed"),
+        ("eth:ethertype:ip:udp:ip", [layer("ip", IP, {"ip.version": "4"})], 60, "malformed"),
+        ("eth:ethertype:ip", [layer("ip", IP)], 59, None),
+        ("eth:ethertype:arp", [], 59, None),
+        ("eth:ethertype:ip:udp", [layer("ip", IP)], 59, None),
+        ("eth:ethertype:ip:icmp:ip", [layer("ip", {})], 59, None),
     ],
 )
-def test_a_frame_that_was_cut_in_its_ip_header_is_lost(
-    engine: TsharkEngine, protocols: str, layers: list[Any], captured: int, *, is_lost: bool
+def test_a_frame_whose_ip_header_is_not_whole_is_lost(
+    engine: TsharkEngine, protocols: str, layers: list[Any], captured: int, kind: Any
 ) -> None:
     made = packet(*layers, protocols=protocols, captured=captured)
-    assert segment_of(engine, made) == (LostSegment("truncated", None, 7, 99) if is_lost else None)
+    assert segment_of(engine, made) == (LostSegment(kind, None, 7, 99) if kind else None)
 
 
 @pytest.mark.parametrize("is_in_frame", [True, False])
