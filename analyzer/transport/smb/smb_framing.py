@@ -318,7 +318,16 @@ class Framing:
                 self._resumed(out)
         elif self._state is FramingState.IN_MESSAGE:
             self._reason = self._reason or "the stream ends inside the message"
-            self._take_piece(len(self._held))
+            last = self._held.take_all()
+            self._held.append(last)
+            at = find_header(last.data[self._prefix :])
+            if at >= 0:
+                text = (
+                    f"{self._place}: an SMB message announces {self._total} bytes, but the stream ends before, and another SMB "
+                    "header stands among its bytes: the length may be wrong, and nothing behind it is read"
+                )
+                out.append(Problem("malformed", "smb", last[self._prefix + at :][:1].frames, text))
+            self._take_piece(len(last))
             out.append(self._message())
         return out
 

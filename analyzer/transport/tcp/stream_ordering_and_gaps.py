@@ -11,7 +11,8 @@ we wait longer than a retransmission takes (`lone_ns`). What is missing of a fra
 it is acknowledged, or when something behind it is seen. If the IP length is wrong, later segments have the bytes. Too much held,
 the end of the connection or of the capture end all waiting. Acknowledged bytes may also lie behind everything captured: such a hole
 ends at the acknowledgement. If it is one byte, it is a FIN that was not captured until later data shows otherwise (PRESUMED_FIN).
-An acknowledgement that the peer's later segments do not repeat was wrong, and is withdrawn instead (`last_ack`).
+An acknowledgement that the peer's later segments do not repeat was wrong, and is withdrawn instead: with the next data of the peer
+(`acked_from`), or when the hole would be given up (`last_ack`).
 
 Two versions of the same bytes: the first captured one stays, the disagreement is a `conflict`, compared as long as the first
 version is at hand. Whoever adds a kind of entry must look at `_place`, `_ready` and `_deliver`.
@@ -53,6 +54,8 @@ from analyzer.transport.tcp.tcp_states import (
 
 # RFC 7323 section 2.3.
 MAX_WINDOW = 1 << 30
+# The position of a segment whose direction has none yet.
+_NOWHERE = 1 << 62
 # Delivered segments kept for comparing retransmissions with them.
 _stop_of = attrgetter("stop")
 _RECENT = 128
@@ -212,14 +215,18 @@ class Ordering:
         other, need = half.other, 0
         if other.state is UNKNOWN:
             other.start_at(item.ack)
-        lead = (item.ack - other.next) & MASK
+        lead, size = (item.ack - other.next) & MASK, len(item.payload)
+        at = half.position(seq) if half.state is not UNKNOWN else _NOWHERE
         if 0 < lead <= MAX_WINDOW:
             need = other.next + lead
-            other.acked = max(other.acked, need)
+            if need > other.acked:
+                other.acked, other.acked_from = need, at + size
         # An older segment that comes late in the file shows nothing of what was acknowledged since.
         reach = half.held[-1].stop if half.held else half.next
-        if half.state is UNKNOWN or half.position(seq) + len(item.payload) >= reach:
+        if at + size >= reach:
             other.last_ack = max(other.next, need)
+            if size and at >= other.acked_from and other.last_ack < other.acked:
+                other.acked, other.wait_to = other.last_ack, 0
         return need
 
     def _take_reset(self, half: Half, item: Segment) -> None:

@@ -133,6 +133,7 @@ class Half:
 
     __slots__ = (
         "acked",
+        "acked_from",
         "conflicts",
         "cost",
         "direction",
@@ -164,6 +165,8 @@ class Half:
         # Position of the next byte to deliver, and the highest one the peer acknowledged (looked at only where it is higher).
         self.next = 0
         self.acked = 0
+        # Data from this position of the peer on was sent after that acknowledgement.
+        self.acked_from = 0
         # The last acknowledgement of the peer, in file order.
         self.last_ack = 0
         # Frame of the last delivered byte.

@@ -236,3 +236,19 @@ def test_parts_of_a_message_keep_their_holes() -> None:
     whole = Message.of_bytes(piece(b"abcdef", 4))
     assert (whole.whole, whole.part(1, 4).head.data, whole.part(1, 4).whole) == (True, b"bcd", True)
     assert Message.of_pieces([], 5).frames == ()
+
+
+@pytest.mark.parametrize("changed", [0x10, 0])
+def test_a_length_that_swallows_later_messages_is_stated(changed: int) -> None:
+    """What a wrong length covers is never read as messages: a file may hold such bytes."""
+    wire = Wire()
+    out = wire.take(ASK[:2] + bytes([ASK[2] | changed]) + ASK[3:]) + wire.take(ASK) + wire.take(ASK[:9])
+    out += wire.framing.finish()
+    stated = [item for item in out if isinstance(item, Problem)]
+    if not changed:
+        assert (len(messages(out)), stated) == (3, [])
+        return
+    (last,), (problem,) = messages(out), stated
+    assert (last.length, last.stop - last.start, last.whole) == (0x1000 + len(ASK) - 4, 2 * len(ASK) + 5, False)
+    assert (problem.kind, problem.frames) == ("malformed", (2,))
+    assert f"announces {0x1000 + len(ASK) - 4} bytes, but the stream ends before" in problem.text
