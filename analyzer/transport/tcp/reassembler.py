@@ -451,18 +451,22 @@ def _continues(half: Half, item: SegmentBatch) -> bool:
 
 
 def _may_be_forged(half: Half, syn: Segment) -> bool:
-    """Whether a TCP SYN on an open connection may be forged. Servers ignore such a SYN (RFC 9293 section 3.10.7.4), and attackers
-    send one to hide what follows. So the connection stays as it is until somebody answers the SYN."""
+    """Whether a TCP SYN, or the answer to one, may be forged on an open connection. Its ends ignore it (RFC 9293 section 3.10.7.4),
+    and attackers send one to hide what follows. So the connection stays as it is until somebody answers it."""
     flow = half.flow
     is_open = flow.state is FlowState.ESTABLISHED and flow.has_events and not flow.was_reset
     is_seen = half.seen and half.other.seen and FINISHED not in (half.state, half.other.state)
-    return is_open and is_seen and not syn.flags & ACK and len(syn.payload) <= _MOST_OF_SYN
+    return is_open and is_seen and (bool(syn.flags & ACK) or len(syn.payload) <= _MOST_OF_SYN)
 
 
 def _goes_with(half: Half, item: Segment, syn: Segment) -> bool:
-    """Whether a segment confirms that a TCP SYN opened a connection. The other end answers the SYN, or its sender continues behind
-    it, where the old connection does not stand."""
+    """Whether a segment confirms that a TCP SYN, or the answer to one, opened a connection. The other end answers it, or its sender
+    continues behind it, where the old connection does not stand."""
     behind = (syn.seq + 1 + len(syn.payload)) & MASK
+    if item.src == syn.dst and syn.flags & ACK:
+        is_answer = item.flags & (SYN | ACK | RST) == ACK and item.seq == syn.ack
+        # A segment of the old connection with a wrong flag is acknowledged a byte before that.
+        return is_answer and item.ack in ((syn.seq + 1) & MASK, behind)
     if item.src == syn.dst:
         return item.flags & (SYN | ACK | RST) == SYN | ACK and (item.ack - syn.seq - 1) & MASK <= len(syn.payload)
     return item.seq == behind != half.next & MASK and bool(len(item.payload)) and not item.flags & (SYN | RST)
