@@ -411,6 +411,7 @@ class Dissector:
                     item.missing,
                     item.frame,
                     item.time_ns,
+                    item.bad_tcp_checksum,
                 )
             )
 

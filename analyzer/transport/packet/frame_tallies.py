@@ -93,5 +93,8 @@ class Tallies(Struct):
             )
             yield Problem("note", "packet", self.bad_checksums.frames, text)
         if self.bad_tcp_checksums.count:
-            text = f"{self.bad_tcp_checksums.count} TCP segments have a wrong checksum; they are used all the same"
+            text = (
+                f"{self.bad_tcp_checksums.count} TCP segments have a wrong checksum; they are used where no other segment has "
+                "their bytes"
+            )
             yield Problem("note", "packet", self.bad_tcp_checksums.frames, text)

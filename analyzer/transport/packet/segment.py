@@ -20,7 +20,8 @@ class Segment(Struct, frozen=True):
     """One TCP segment. `payload` is the captured data; `missing` counts the data bytes that its frame lacks.
 
     `seq` and `ack` are the header's 32-bit numbers (`seq` of the first data byte, or of SYN/FIN itself), `frame` the frame
-    that completed it (the last one of a fragmented datagram).
+    that completed it (the last one of a fragmented datagram). `is_doubted`: its checksum is wrong, so its receiver may not have
+    taken it.
     """
 
     src: Endpoint
@@ -33,6 +34,7 @@ class Segment(Struct, frozen=True):
     missing: int
     frame: int
     time_ns: int
+    is_doubted: bool = False
 
 
 class UdpPayload(Event, frozen=True):
@@ -43,7 +45,7 @@ class UdpPayload(Event, frozen=True):
 
 class SegmentBatch(Event, frozen=True, eq=False):
     """TCP segments of one connection, neighbours in the capture, or a single one. Iterating gives the segments. A single segment is
-    a batch of one. Iterating gives the segments. Iterating gives the segments.
+    a batch of one.
 
     Where they are `in_sequence`, they are nothing but data that continue each other and acknowledgements of it (see
     `packet.segment_batches`), and the other fields describe them together. `src` sends first. `payload` is what both ends send, as
@@ -79,7 +81,7 @@ class SegmentBatch(Event, frozen=True, eq=False):
         return cls(
             item.src,
             item.dst,
-            item.flags & (SYN | FIN | RST | ACK) == ACK and not item.missing,
+            item.flags & (SYN | FIN | RST | ACK) == ACK and not item.missing and not item.is_doubted,
             item.seq,
             -1,
             item.ack,

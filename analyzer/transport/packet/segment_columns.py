@@ -198,13 +198,14 @@ class SegmentColumns(Struct, frozen=True, eq=False):
             self.missing,
             self.frames,
             self.times_ns,
+            self.bad_tcp_checksum,
         )
-        for ip, tcp, seq, ack, flags, window, begin, size, offset, missing, frame, time_ns in zip(
+        for ip, tcp, seq, ack, flags, window, begin, size, offset, missing, frame, time_ns, is_doubted in zip(
             *(column[run].tolist() for column in columns), strict=True
         ):
             src, dst, _, _ = ends(self.data, ip, tcp)
             payload = TracedBytes.of_frame(self.data[begin : begin + size], frame, offset, time_ns)
-            yield Segment(src, dst, seq, ack, flags, window, payload, missing, frame, time_ns)
+            yield Segment(src, dst, seq, ack, flags, window, payload, missing, frame, time_ns, is_doubted)
 
 
 class Payloads(Struct, frozen=True, eq=False):

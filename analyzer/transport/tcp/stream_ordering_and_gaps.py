@@ -1,8 +1,8 @@
 """Orders the bytes of each TCP direction: places segments among the entries that wait, and delivers entries whose turn has come.
 
-A direction holds entries sorted by position: data, what a snapshot length cut off, FIN. The first entry leaves when it continues
-its direction and the other direction has delivered everything it acknowledges (`need`). So a response never overtakes its request,
-whatever the order in the file.
+A direction holds entries sorted by position: data, data with a wrong checksum, what a snapshot length cut off, FIN. The first entry
+leaves when it continues its direction and the other direction has delivered everything it acknowledges (`need`). So a response
+never overtakes its request, whatever the order in the file.
 
 When is a hole a gap? A packet lost on the network is not acknowledged, and is sent again: we wait, without looking at the clock. A
 hole that the peer has acknowledged was received, and only the capture missed it, or put it a little later: we wait a few segments
@@ -15,7 +15,8 @@ An acknowledgement that the peer's later segments do not repeat was wrong, and i
 (`acked_from`), or when the hole would be given up (`last_ack`).
 
 Two versions of the same bytes: the first captured one stays, the disagreement is a `conflict`, compared as long as the first
-version is at hand. Whoever adds a kind of entry must look at `_place`, `_ready` and `_deliver`.
+version is at hand. Data with a wrong checksum waits until it is acknowledged, and gives way to data with a right one. Whoever adds
+a kind of entry must look at `_place`, `_ready` and `_deliver`.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, Str
 from analyzer.transport.tcp.tcp_states import (
     CUT,
     DATA,
+    DOUBTED,
     FINISH,
     FINISHED,
     IN_SEQUENCE,
@@ -56,6 +58,7 @@ from analyzer.transport.tcp.tcp_states import (
 MAX_WINDOW = 1 << 30
 # The position of a segment whose direction has none yet.
 _NOWHERE = 1 << 62
+_FIRST = "the first captured one"
 # Delivered segments kept for comparing retransmissions with them.
 _stop_of = attrgetter("stop")
 _RECENT = 128
@@ -167,7 +170,8 @@ class Ordering:
                 half.next = half.origin = half.origin - ((half.origin - seq) & MASK & 0xFFFF)
             half.isn = item.seq
         if flags & RST:
-            self._take_reset(half, item)
+            if not item.is_doubted:
+                self._take_reset(half, item)
             return
         if flags & ACK:
             need = self._take_ack(half, item, seq)
@@ -200,7 +204,8 @@ class Ordering:
                 self._compare_delivered(half, start, item, out)
             if stop > half.next:
                 data = item.payload if start >= half.next else item.payload[half.next - start :]
-                self._place(half, HeldEntry(max(start, half.next), stop, DATA, data, need, item.frame), out)
+                kind = DOUBTED if item.is_doubted else DATA
+                self._place(half, HeldEntry(max(start, half.next), stop, kind, data, need, item.frame), out)
         if item.missing:
             start, stop = max(stop, half.next), stop + item.missing
             if stop > start:
@@ -242,7 +247,7 @@ class Ordering:
             self.resets[flow.connection.number] = flow
 
     def _place(self, half: Half, new: HeldEntry, out: list[Event]) -> None:
-        """Places an entry of TCP data among those held. Bytes already held stay, but data replaces cut-off bytes."""
+        """Places an entry of TCP data among those held. Bytes already held stay, but data replaces doubted and cut-off bytes."""
         held = half.held
         if not held or new.start >= held[-1].stop:
             held.append(new)
@@ -256,22 +261,19 @@ class Ordering:
             if at < old.start:
                 pieces.append(new.part(at, old.start))
             low, high = max(at, old.start), min(new.stop, old.stop)
-            if old.kind == CUT and new.kind == DATA:
+            is_better = old.kind < new.kind != FINISH
+            if old.data is not None and new.data is not None:
+                versions = old.data[low - old.start : high - old.start], new.data[low - new.start : high - new.start]
+                used, other = reversed(versions) if is_better else versions
+                kept = "the one with a right checksum" if is_better else _FIRST
+                self._compare(half, low, used, other.data, (old.frame, new.frame), out, kept)
+            if is_better:
                 if old.start < low:
                     pieces.append(old.part(old.start, low))
                 pieces.append(new.part(low, high))
                 if high < old.stop:
                     pieces.append(old.part(high, old.stop))
             else:
-                if old.data is not None and new.data is not None:
-                    self._compare(
-                        half,
-                        low,
-                        old.data[low - old.start : high - old.start],
-                        new.data.data[low - new.start : high - new.start],
-                        (old.frame, new.frame),
-                        out,
-                    )
                 pieces.append(old)
             at = high
             last += 1
@@ -301,7 +303,14 @@ class Ordering:
                     return
 
     def _compare(
-        self, half: Half, start: int, first: TracedBytes, again: bytes, frames: tuple[int, ...], out: list[Event]
+        self,
+        half: Half,
+        start: int,
+        first: TracedBytes,
+        again: bytes,
+        frames: tuple[int, ...],
+        out: list[Event],
+        kept: str = _FIRST,
     ) -> None:
         if first.data == again or len(half.conflicts) > _MAX_CONFLICTS:
             return
@@ -313,9 +322,7 @@ class Ordering:
         if len(half.conflicts) > _MAX_CONFLICTS:
             self.report(half, "limit", frames, "more than enough disagreements; no more are reported for it", out)
             return
-        self.report(
-            half, "conflict", frames, f"two versions of bytes {low} to {high - 1}; the first captured one was kept", out
-        )
+        self.report(half, "conflict", frames, f"two versions of bytes {low} to {high - 1}; {kept} was kept", out)
         out.append(Conflict(first.origin(differing[0], differing[-1] + 1)))
 
     def report(self, half: Half, kind: ProblemKind, frames: tuple[int, ...], text: str, out: list[Event]) -> None:
@@ -391,6 +398,8 @@ class Ordering:
                 other = half.other
                 free = not other.next < entry.need <= other.acked or other.state is FINISHED or not other.seen
                 blocked += not free
+                if entry.kind == DOUBTED and not forced and half.acked <= entry.start:
+                    free = free and len(half.held) > (self._timeouts.patience_segments if other.seen else 1)
             if free and (best is None or entry.frame < best.held[0].frame):
                 best = half
         if blocked == 2:
@@ -410,8 +419,7 @@ class Ordering:
             self._was_no_fin(half, entry.frame, out)
         offset = half.next - half.origin
         half.next = entry.stop
-        if entry.kind == DATA:
-            assert entry.data is not None
+        if entry.data is not None:
             half.frame = entry.frame
             batch = StreamBatch.of_part(connection, direction, offset, entry.data)
             self.recent.add(batch)
@@ -422,7 +430,7 @@ class Ordering:
             out.append(Gap(connection, direction, offset, entry.stop - entry.start, frames, _SNAPPED))
         else:
             half.state = FINISHED
-            beyond = [after for after in half.held if after.kind == DATA]
+            beyond = [after for after in half.held if after.data is not None]
             if beyond:
                 self.report(half, "malformed", (entry.frame, beyond[0].frame), "data behind its end was ignored", out)
             self._drop_held(half)

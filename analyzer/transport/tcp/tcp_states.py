@@ -51,7 +51,7 @@ MASK = 0xFFFFFFFF
 # Memory of an entry beside its bytes: objects around a payload, measured roughly.
 SEGMENT_COST = 512
 
-DATA, CUT, FINISH = range(3)
+CUT, DOUBTED, DATA, FINISH = range(4)
 CloseReason = Literal["fin", "rst", "reused", "idle", "limit", "end"]
 # Both ends as they stand in a segment: address and port of the sender, then of the receiver.
 FlowKey = tuple[str, int, str, int]
