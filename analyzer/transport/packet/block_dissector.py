@@ -411,7 +411,7 @@ class Dissector:
                     item.missing,
                     item.frame,
                     item.time_ns,
-                    item.bad_tcp_checksum,
+                    item.bad_checksum or item.bad_tcp_checksum,
                 )
             )
 

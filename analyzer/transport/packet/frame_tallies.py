@@ -24,6 +24,8 @@ _LOST_TEXTS: dict[str, tuple[ProblemKind, str]] = {
     "extensions": ("limit", "frames have more extension headers than are followed; what they carry is not read"),
 }
 
+_USED = "they are used where no other segment has their bytes"
+
 # A frame, and its time in nanoseconds.
 Moment = tuple[int, int]
 
@@ -89,12 +91,9 @@ class Tallies(Struct):
         if self.bad_checksums.count:
             text = (
                 f"{self.bad_checksums.count} frames have a wrong IPv4 header checksum (usual where a network card "
-                "computes it after the capture); they are used all the same"
+                f"computes it after the capture); {_USED}"
             )
             yield Problem("note", "packet", self.bad_checksums.frames, text)
         if self.bad_tcp_checksums.count:
-            text = (
-                f"{self.bad_tcp_checksums.count} TCP segments have a wrong checksum; they are used where no other segment has "
-                "their bytes"
-            )
+            text = f"{self.bad_tcp_checksums.count} TCP segments have a wrong checksum; {_USED}"
             yield Problem("note", "packet", self.bad_tcp_checksums.frames, text)

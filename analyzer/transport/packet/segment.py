@@ -20,8 +20,8 @@ class Segment(Struct, frozen=True):
     """One TCP segment. `payload` is the captured data; `missing` counts the data bytes that its frame lacks.
 
     `seq` and `ack` are the header's 32-bit numbers (`seq` of the first data byte, or of SYN/FIN itself), `frame` the frame
-    that completed it (the last one of a fragmented datagram). `is_doubted`: its checksum is wrong, so its receiver may not have
-    taken it.
+    that completed it (the last one of a fragmented datagram). `is_doubted`: a checksum of TCP or IPv4 is wrong, so its receiver
+    may not have taken it.
     """
 
     src: Endpoint

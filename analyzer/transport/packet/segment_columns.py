@@ -198,7 +198,7 @@ class SegmentColumns(Struct, frozen=True, eq=False):
             self.missing,
             self.frames,
             self.times_ns,
-            self.bad_tcp_checksum,
+            self.bad_ip_checksum | self.bad_tcp_checksum,
         )
         for ip, tcp, seq, ack, flags, window, begin, size, offset, missing, frame, time_ns, is_doubted in zip(
             *(column[run].tolist() for column in columns), strict=True

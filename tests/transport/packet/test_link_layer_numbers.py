@@ -230,7 +230,7 @@ def test_what_could_not_be_read_is_stated_with_its_count() -> None:
             two,
             (
                 "2 frames have a wrong IPv4 header checksum (usual where a network card computes it after the capture); "
-                "they are used all the same"
+                "they are used where no other segment has their bytes"
             ),
         ),
         ("note", "packet", two, "8 TCP segments have a wrong checksum; they are used where no other segment has their bytes"),
