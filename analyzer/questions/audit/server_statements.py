@@ -15,7 +15,7 @@ from msgspec import Struct
 from analyzer.interfaces.call_contents.damaged_buffers import decoded_buffer
 from analyzer.interfaces.pcq.perflib_layer import identifiers_of
 from analyzer.results.analysis import Numbered
-from analyzer.results.calls.call import Call
+from analyzer.results.calls.call import Call, is_altered
 from analyzer.results.methods.perflib import Opnum
 
 
@@ -47,12 +47,20 @@ class Knowledge:
         # The same in the order of their times, as far as they were asked for.
         self._sorted: dict[tuple[str, str], list[InstanceList]] = {}
         self._ids: dict[tuple[str, str], frozenset[int]] = {}
+        # Servers that listed countersets, and servers with countersets of which they listed instances (None: any), in calls that
+        # were not read, or that others may have changed.
+        self._unread_sets: set[str] = set()
+        self._unread_instances: set[tuple[str, str | None]] = set()
         # By number of the handle: what was added with success, and the first call that added one of these again.
         self._added: dict[int, set[tuple[str, int, int, str | None]]] = {}
         self._doubled: dict[int, int] = {}
         for number, call in calls:
-            if call.state == "complete" and call.status == 0:
+            if is_altered(call.smb, call.security):
+                self._miss(call, None)
+            elif call.state == "complete" and call.status == 0:
                 self._take(number, call)
+            elif call.outcome != "refused":
+                self._miss(call, call.counterset)
 
     def _take(self, number: int, call: Call) -> None:
         side, server = call.response, call.server.ip
@@ -65,6 +73,7 @@ class Knowledge:
             return
         decoded = decoded_buffer(side)
         if decoded is not None and decoded.problem is not None:
+            self._miss(call, call.counterset)
             return
         tree = decoded.tree if decoded is not None else {}
         if opnum == Opnum.ENUMERATE_COUNTER_SET:
@@ -75,6 +84,13 @@ class Knowledge:
             ids = tuple(row["instance_id"] for row in rows)
             listed = InstanceList(number, call.time_ns, names, ids)
             self._instances.setdefault((server, call.counterset), []).append(listed)
+
+    def _miss(self, call: Call, counterset: str | None) -> None:
+        """Notes that a server may have listed more than is known. `counterset` is that of the instances, None if it is unknown."""
+        if call.opnum == Opnum.ENUMERATE_COUNTER_SET:
+            self._unread_sets.add(call.server.ip)
+        elif call.opnum == Opnum.ENUMERATE_COUNTER_SET_INSTANCES:
+            self._unread_instances.add((call.server.ip, counterset))
 
     def _follow(self, number: int, call: Call) -> None:
         if call.query is None or call.request is None:
@@ -91,17 +107,21 @@ class Knowledge:
                 added.add(identifier.key)
 
     def lists_counterset(self, server: str, guid: str) -> bool | None:
-        """Tells whether a server listed a counterset; None if it listed none in the capture."""
+        """Tells whether a server listed a counterset; None if it listed none in the capture, or if a list was not read."""
         listed = self._countersets.get(server)
-        return guid in listed if listed is not None else None
+        if listed is None or (guid not in listed and server in self._unread_sets):
+            return None
+        return guid in listed
 
     def instances(self, server: str, guid: str) -> list[InstanceList]:
         """Returns every list that a server gave of a counterset's instances, in the order of the calls."""
         return self._instances.get((server, guid), [])
 
     def instance_ids(self, server: str, guid: str) -> frozenset[int] | None:
-        """Returns every instance id that a server listed for a counterset; None if no list was captured."""
+        """Returns every instance id that a server listed for a counterset; None if no list was captured, or one was not read."""
         key = server, guid
+        if key in self._unread_instances or (server, None) in self._unread_instances:
+            return None
         if key in self._instances and key not in self._ids:
             self._ids[key] = frozenset(number for one in self._instances[key] for number in one.ids)
         return self._ids.get(key)

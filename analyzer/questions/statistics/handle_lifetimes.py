@@ -191,15 +191,22 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
         bound.channel.number: bound.assoc_group_id for bound in analysis.bounds if bound.assoc_group_id is not None
     }
     lifetimes: dict[int, _Lifetime] = {}
-    unread: dict[int, tuple[int, int]] = {}
+    unread: dict[int | str, tuple[int, int]] = {}
     calls = analysis.calls
     contexts, states, log = calls.table.contexts, calls.states, calls.table.log
     every = ShownCalls(replace(analysis, part=None))
     is_perflib = every.is_of(perflib.INTERFACE)
-    columns = [every.column(name) for name in ("context", "opnum", "first_time", "state", "status", "fault")]
-    columns += [every.views, every.is_one("state", "complete") & ~every.altered, every.answered, *_stated(every)]
+    # Others may have changed its pipe or its context too, so that it seems to be of another interface or of none.
+    altered = every.altered
+    may_be = is_perflib | altered | every.in_context(lambda context: context.interface.uuid is None)
+    columns = [
+        is_perflib,
+        *(every.column(name) for name in ("context", "opnum", "first_time", "state", "status", "fault")),
+    ]
+    columns += [every.views, every.is_one("state", "complete"), altered, every.answered, *_stated(every)]
     for (
         number,
+        of_perflib,
         context,
         opnum,
         time_ns,
@@ -208,20 +215,25 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
         fault,
         view,
         is_complete,
+        is_altered,
         is_answered,
         is_stated,
         place,
         length,
-    ) in zip(*(column[is_perflib].tolist() for column in (every.numbers, *columns)), strict=True):
-        if not is_complete and (view < 0 or state == _COMPLETE):
+    ) in zip(*(column[may_be].tolist() for column in (every.numbers, *columns)), strict=True):
+        if is_altered:
+            server = contexts[context].server.ip
+            unread[server] = unread.get(server, (number,))[0], number
+        elif not of_perflib or (not is_complete and view < 0):
             channel = contexts[context].channel
             unread[channel] = unread.get(channel, (number,))[0], number
-        if view >= 0 and opnum in _ON_A_HANDLE:
+        if of_perflib and view >= 0 and opnum in _ON_A_HANDLE:
             query = states[view]
             lifetime = lifetimes.get(query.number)
             if lifetime is None:
                 lifetime = lifetimes[query.number] = _Lifetime(contexts[context].server, query, calls, groups)
-            lifetime.use(contexts[context], is_answered=is_answered)
+            lifetime.use(number, contexts[context], is_answered=is_answered)
+            lifetime.is_in_doubt |= is_altered and opnum == Opnum.OPEN_QUERY_HANDLE
             if not is_stated:
                 lifetime.take_call(number)
                 continue
@@ -259,11 +271,11 @@ def _stated(calls: ShownCalls) -> tuple[Numbers, Numbers, Numbers]:
 class _Evidence:
     """The gaps of the capture that matter for judging a query handle's lifetime.
 
-    `unread` is by channel the first and the last unread call, which may be any on any handle; one of which a signature does not fit
-    counts as unread. `lost_frame` is the last frame of a loss.
+    `unread` is by channel the first and the last unread call, which may be any on any handle; by address of the server, the first
+    and the last of which a signature does not fit. `lost_frame` is the last frame of a loss.
     """
 
-    def __init__(self, analysis: Analysis, unread: Mapping[int, tuple[int, int]]) -> None:
+    def __init__(self, analysis: Analysis, unread: Mapping[int | str, tuple[int, int]]) -> None:
         # Channels whose handles can only have been given out in the capture: it shows them begin, and the association group too.
         joined = {bound.channel.number for bound in analysis.bounds if bound.joins_group}
         groups = {_group(bound) for bound in analysis.bounds if bound.channel.number not in joined}
@@ -287,15 +299,21 @@ class _Lifetime:
         self._events = HandleEvents()
         self._opened: int | None = None
         self._closed: int | None = None
+        # Others may have changed the call that opened it, and so its value.
+        self.is_in_doubt = False
         self._tried_to_close = False
+        # The last call on it that the server carried out, or the first of all.
+        self._last_served = 0
         # The channel of its first use that succeeded, which is the one it was given out on where that was captured.
         self._home: int | None = None
         # The violations of its last use.
         self._violations: tuple[Violation, ...] = ()
 
-    def use(self, context: Context, *, is_answered: bool) -> None:
+    def use(self, number: int, context: Context, *, is_answered: bool) -> None:
         """Notes that one more call used the query handle, and what is wrong with this use."""
         channel = context.channel
+        if is_answered or not self._channels:
+            self._last_served = number
         if self._home is None and is_answered:
             self._home = channel
         self._clients[context.client] = None
@@ -400,17 +418,24 @@ class _Lifetime:
         channel, first = next(iter(self._channels)), self._events[0].call
         if channel not in evidence.bound:
             return "not captured", "the beginning of the channel, or of its association group, is not in the capture"
-        if evidence.unread.get(channel, (first + 1, first))[0] <= first or evidence.lost_frame >= 0:
+        places = channel, self._server.ip
+        if (
+            any(evidence.unread.get(place, (first + 1, first))[0] <= first for place in places)
+            or evidence.lost_frame >= 0
+        ):
             return "not captured", "a call that was not read may have opened it"
         return "never opened", "no call gave this handle out, and nothing of its channel is missing"
 
     def _end(self, evidence: _Evidence) -> tuple[End, str | None]:
         if self._closed is not None:
             return "closed", None
+        if self.is_in_doubt:
+            return "unknown", "a signature of the call that opened it does not fit"
         if self._tried_to_close:
             return "unknown", "whether CloseQueryHandle succeeded is not in the capture"
-        last = self._events[-1].call
-        if any(evidence.unread.get(channel, (last, last))[1] > last for channel in self._channels):
+        last = self._last_served
+        places: tuple[int | str, ...] = (*self._channels, self._server.ip)
+        if any(evidence.unread.get(place, (last, last))[1] > last for place in places):
             return "unknown", "a call that was not read may have closed it"
         if evidence.lost_frame >= 0 and evidence.lost_frame > self._last_frame:
             return "unknown", "bytes were lost after its last use"

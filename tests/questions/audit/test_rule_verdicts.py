@@ -8,6 +8,7 @@ from typing import Any
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
 from analyzer.questions.audit.audit_engine import Audit, Profile, select
@@ -21,8 +22,9 @@ from analyzer.questions.audit.server_statements import InstanceList, Knowledge
 from analyzer.questions.audit.values_with_counters import NO_HANDLE
 from analyzer.questions.audit.violation_places import At
 from analyzer.results.methods.perflib import NONE_ID
-from tests.build.buffers import identifier
-from tests.build.calls import COUNTERSET, Calls, analysis_of
+from analyzer.transport.rpc.exchange import Exchange
+from tests.build.buffers import identifier, instance_header
+from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, analysis_of, sealed
 from tests.written import Tables, held
 
 # Two that bind the server, one the client, and one that contradicts another.
@@ -272,8 +274,56 @@ def test_what_a_server_listed_is_known() -> None:
     assert listed.lists_counterset("10.0.0.1", COUNTERSET) is True
     assert listed.lists_counterset("10.0.0.1", COUNTERSET[::-1]) is False
     assert listed.lists_counterset("10.0.0.2", COUNTERSET) is None
-    # What does not decode states nothing.
+    # What does not decode states nothing, and neither does what others may have changed.
     assert known(make.enumerate_sets(guids[:-1])).lists_counterset("10.0.0.1", COUNTERSET) is None
+    assert known(altered(make.enumerate_sets(guids))).lists_counterset("10.0.0.1", COUNTERSET) is None
+
+
+def altered(exchange: Exchange) -> Exchange:
+    """The same, with a signature that does not fit."""
+    assert exchange.smb is not None
+    return replace(exchange, smb=replace(exchange.smb, signature_ok=False))
+
+
+@pytest.mark.parametrize("kind", ["altered", "sealed", "unanswered", "refused"])
+def test_a_server_may_have_listed_more_than_was_read(kind: str) -> None:
+    """What is not in the lists that were read may be in another one; what is in them was listed."""
+    make = Calls()
+    guids = make.stub().uuid(COUNTERSET).data
+    whole, other = make.enumerate_sets(guids), make.enumerate_sets(guids)
+    match kind:
+        case "altered":
+            other = altered(other)
+        case "sealed":
+            other = sealed(other)
+        case "unanswered":
+            other = replace(other, response=None, state="request-only", reason="lost")
+        case "refused":
+            other = make.exchange(0, make.stub().string("M").uint(256), make.sized(b"", 5, element=16, room=256))
+    found = known(whole, other)
+    assert found.lists_counterset("10.0.0.1", COUNTERSET) is True
+    assert found.lists_counterset("10.0.0.1", COUNTERSET[::-1]) is (False if kind == "refused" else None)
+
+
+@pytest.mark.parametrize(
+    ("change", "ids"), [(None, {7}), ("altered", None), ("sealed", None), ("unanswered", None), ("other", {7})]
+)
+def test_instances_that_were_not_read_leave_the_ids_unknown(change: str | None, ids: set[int] | None) -> None:
+    make = Calls()
+
+    def listed(counterset: str) -> Exchange:
+        question = make.stub().string("M").uuid(counterset).uint(4096)
+        data = instance_header("a", 7) + bytes(change == "damaged")
+        return make.exchange(2, question, make.sized(data, room=4096))
+
+    again = listed(OTHER_COUNTERSET if change == "other" else COUNTERSET)
+    if change in ("other", "unanswered"):
+        again = replace(again, response=None, state="request-only", reason="lost")
+    elif change in ("altered", "sealed"):
+        again = altered(again) if change == "altered" else sealed(again)
+    whole = listed(COUNTERSET)
+    found = known(whole, again).instance_ids("10.0.0.1", COUNTERSET)
+    assert found == (ids if ids is None else frozenset(ids))
 
 
 def test_a_counter_added_twice_may_be_held_twice() -> None:

@@ -151,6 +151,13 @@ def of_ends() -> Iterator[tuple[str, list[Event]]]:
     yield "another handle was opened", [*began, opened, other.counter_data(NOTHING)]
     yield "and somebody may have changed which", [*began, altered(opened), other.counter_data(NOTHING)]
     yield "a handle that somebody may have changed was used", [*began, altered(used)]
+    make, other = Calls(), Calls(channel=ELSEWHERE, first_frame=100)
+    opened, moved = make.open_query(), replace(altered(unanswered(other.close_query())), interface=None)
+    yield "it may have been closed by a call that somebody moved to another pipe", [*began, opened, moved]
+    later = Calls(first_frame=300)
+    yield "after that its use was refused", [*began, opened, moved, later.counter_data(b"", status=6)]
+    yield "after that it was used", [*began, opened, moved, later.counter_data(NOTHING)]
+    yield "it may have been opened by a call without an interface", [*began, replace(opened, interface=None), used]
 
 
 CASES = {promise: events for of in (of_calls, of_origins, of_ends) for promise, events in of()}

@@ -233,7 +233,12 @@ def test_what_could_not_be_read_is_stated_with_its_count() -> None:
                 "they are used where no other segment has their bytes"
             ),
         ),
-        ("note", "packet", two, "8 TCP segments have a wrong checksum; they are used where no other segment has their bytes"),
+        (
+            "note",
+            "packet",
+            two,
+            "8 TCP segments have a wrong checksum; they are used where no other segment has their bytes",
+        ),
     ]
     assert list(Tallies().problems()) == []
 
