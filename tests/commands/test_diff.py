@@ -47,4 +47,6 @@ def test_a_pipe_of_which_no_name_was_captured_is_told_as_that(tmp_path: Path) ->
     (changed,) = (one for one in found if one.get("about") == "conversation" and one["kind"] == "changed")
     properties = changed["properties"]
     assert isinstance(properties, list)
-    assert [one for one in properties if one["name"] == "pipe"] == [{"name": "pipe", "a": "not captured", "b": "winreg"}]
+    assert [one for one in properties if one["name"] == "pipe"] == [
+        {"name": "pipe", "a": "not captured", "b": "winreg"}
+    ]

@@ -334,10 +334,7 @@ def test_answers_without_their_requests_leave_the_same_in_doubt(tmp_path: Path) 
     """One may be of ValidateCounters. As zeros, it would show that the handle holds what it held."""
     calls = [one for one in shown("timeline", PCQ) if one["record"] == "call"]
     lost = {
-        frame
-        for call in calls
-        if call["method"] == "PerflibV2ValidateCounters"
-        for frame in call["request"]["frames"]
+        frame for call in calls if call["method"] == "PerflibV2ValidateCounters" for frame in call["request"]["frames"]
     }
     link_type, frames = frames_of(PCQ)
     lossy = put(tmp_path / "lossy.pcap", [one for at, one in enumerate(frames, 1) if at not in lost], link_type)

@@ -266,7 +266,7 @@ class Dataset:
 
     @property
     def logons(self) -> pl.LazyFrame:
-        """Returns the dataset's table of logons; for a part, those of its sessions by SMB, and by RPC those of its calls' channels."""
+        """Returns the dataset's table of logons; for a part, those by SMB of its sessions, and those by RPC of its calls."""
         if not self._is_part:
             return self.table("logons")
         return self._made("logons", lambda cap: cap.logons)
