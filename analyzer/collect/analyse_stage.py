@@ -152,7 +152,7 @@ def analyse(task: AnalyseTask) -> ConversationFacts:
         shows=nothing_found(analysis) is None,
         known_as=_known_as(analysis, numbers),
     )
-    if len(analysis.calls) or analysis.sessions or analysis.problems:
+    if len(analysis.calls) or analysis.sessions or analysis.logons or analysis.problems:
         with store.keeping(f"{STATE}/{task.number:06}-{{}}.pcq") as out:
             write_case(analysis, out.file, limits=task.job.limits)
         facts.state, facts.state_bytes = out.name, out.size

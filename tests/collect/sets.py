@@ -22,6 +22,7 @@ from analyzer.collect.collect_run import CollectRequest, Done, collect
 from analyzer.collect.dataset_manifest import read_manifest
 from analyzer.collect.dataset_schemas import STORED, TABLES, restored
 from analyzer.collect.stage_tasks_and_facts import Job, Window
+from analyzer.core.dcerpc import AUTH3
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.output.file_store import Store
 from analyzer.pipeline.run import analyze
@@ -37,7 +38,10 @@ from analyzer.screens.views.handles import Handles
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.sessions import Hosts, Sessions
 from analyzer.screens.views.timeline import Timeline
+from tests.build.auth import ntlm_handshake
 from tests.build.capture import NANO, pcap
+from tests.build.packet import ethernet, ipv4, tcp, with_checksum
+from tests.build.rpc import Auth, bind, bind_ack, pdu
 
 CAPTURES = Path(__file__).parents[2] / "captures"
 NO_KEYS = Keyring()
@@ -283,6 +287,28 @@ def readdressed(frames: Sequence[Given], client: str, server: str, ports: Collec
 def moved(frames: Sequence[Given], by_ns: int) -> list[Given]:
     """The same, so much later."""
     return [(time_ns + by_ns, data, wire) for time_ns, data, wire in frames]
+
+
+def on_the_wire(
+    sent: Sequence[tuple[int, bytes]], client: str, server: str, begin_ns: int, port: int = 445
+) -> list[Given]:
+    """The frames of a talk, each message a segment, a millisecond apart."""
+    ports, sequence = (50000, port), [1000, 5000]
+    made = []
+    for number, (direction, message) in enumerate(sent):
+        sport, dport = ports if direction == 0 else ports[::-1]
+        src, dst = (client, server) if direction == 0 else (server, client)
+        segment = tcp(message, sport=sport, dport=dport, seq=sequence[direction], ack=sequence[1 - direction])
+        data = ethernet(ipv4(with_checksum(segment, src, dst), src=src, dst=dst))
+        made.append((begin_ns + number * 1_000_000, data, len(data)))
+        sequence[direction] += len(message)
+    return made
+
+
+def logon_by_rpc() -> list[tuple[int, bytes]]:
+    """The messages of a logon by NTLM in a bind."""
+    first, answer, last = (Auth(token) for token in ntlm_handshake().tokens)
+    return [(0, bind(auth=first)), (1, bind_ack(auth=answer)), (0, pdu(AUTH3, bytes(4), auth=last))]
 
 
 def dataset_of_two_servers(directory: Path) -> Path:

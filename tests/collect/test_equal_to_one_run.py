@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from analyzer.auth.keyring import Keyring
 from analyzer.pipeline.run import analyze
 from tests.build.capture import NANO, T0, pcap
-from tests.build.packet import ethernet, ipv4, tcp, with_checksum
 from tests.build.smb import Talk, pdu
 from tests.collect.sets import (
     CAPTURES,
@@ -21,8 +20,10 @@ from tests.collect.sets import (
     collected,
     frames_of,
     keyring_of,
+    logon_by_rpc,
     moved,
     of_dataset,
+    on_the_wire,
     put,
     readdressed,
     rotated,
@@ -142,20 +143,6 @@ def test_sessions_that_are_alike_and_were_each_set_up_are_conversations_of_their
     assert not unlike(tmp_path, Keyring(), alone=False)
 
 
-def on_the_wire(talk: Talk, client: str, server: str, begin_ns: int) -> list[Given]:
-    """The frames of a talk, each message a segment, a millisecond apart."""
-    ports, sequence = (50000, 445), [1000, 5000]
-    made = []
-    for number, (direction, message) in enumerate(talk.sent):
-        sport, dport = ports if direction == 0 else ports[::-1]
-        src, dst = (client, server) if direction == 0 else (server, client)
-        segment = tcp(message, sport=sport, dport=dport, seq=sequence[direction], ack=sequence[1 - direction])
-        data = ethernet(ipv4(with_checksum(segment, src, dst), src=src, dst=dst))
-        made.append((begin_ns + number * 1_000_000, data, len(data)))
-        sequence[direction] += len(message)
-    return made
-
-
 @pytest.mark.parametrize("late", [False, True])
 def test_a_channel_between_other_addresses_is_with_the_session_that_it_is_bound_to(tmp_path: Path, late: bool) -> None:
     """[MS-SMB2] section 3.3.5.5: SMB2_SESSION_FLAG_BINDING; also where the session comes with files of a later run."""
@@ -165,7 +152,7 @@ def test_a_channel_between_other_addresses_is_with_the_session_that_it_is_bound_
     hosts = {"first": ("10.0.0.2", "10.0.0.1"), "second": ("10.0.1.2", "10.0.1.1"), "other": ("10.0.2.2", "10.0.2.1")}
     (tmp_path / "in").mkdir()
     written = {
-        name: pcap(on_the_wire(talk, *hosts[name], T0 + 50_000_000 * at), magic=NANO)
+        name: pcap(on_the_wire(talk.sent, *hosts[name], T0 + 50_000_000 * at), magic=NANO)
         for at, (name, talk) in enumerate((("first", first), ("second", second), ("other", other)))
     }
     for name in ("second", "other", "first"):
@@ -176,6 +163,15 @@ def test_a_channel_between_other_addresses_is_with_the_session_that_it_is_bound_
         done = collected(tmp_path / "in", tmp_path / "out", Keyring())
     sessions = of_dataset(tmp_path / "out")[0]["sessions"]
     assert (done.manifest.conversations, sessions.height) == (2, 2)
+    assert not unlike(tmp_path, Keyring(), alone=False)
+
+
+def test_a_logon_over_tcp_is_there_without_a_call(tmp_path: Path) -> None:
+    """It is all that the conversation has: no SMB session, no call and no problem."""
+    put(tmp_path / "in" / "0.pcap", on_the_wire(logon_by_rpc(), "10.0.0.2", "10.0.0.1", T0, port=49152))
+    collected(tmp_path / "in", tmp_path / "out", Keyring())
+    tables = of_dataset(tmp_path / "out")[0]
+    assert [tables[name].height for name in ("calls", "sessions", "problems", "logons")] == [0, 0, 0, 1]
     assert not unlike(tmp_path, Keyring(), alone=False)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.collect.sets import frames_of, put
 from tests.commands.test_all_commands import CAPTURES, PCQ, SECRETS, records, run
 from tests.commands.test_redact import names_of
 from tests.truth import CAPTURES as _FOLDER
@@ -35,3 +36,17 @@ def test_redacted_it_names_nobody(form: str) -> None:
     words = {word.casefold() for word in re.findall(r"[\w-]+", result.stdout)}
     names = {name for name in names_of(PCQ.name) if not name.isascii() or not re.fullmatch(r"[\d.:]+", name)}
     assert words.isdisjoint(names - {"text", "flags"}), words & names
+
+
+def test_a_pipe_of_which_no_name_was_captured_is_told_as_that(tmp_path: Path) -> None:
+    """A capture that begins within a conversation does not show that the pipe has no name."""
+    whole = CAPTURES / "v1_samba_impacket_smb311_noauth.pcap"
+    link_type, frames = frames_of(whole)
+    late = put(tmp_path / "late.pcap", frames[len(frames) * 2 // 5 :], link_type)
+    found = records(run("diff", late, whole, "--format", "jsonl").stdout)
+    (changed,) = (one for one in found if one.get("about") == "conversation" and one["kind"] == "changed")
+    properties = changed["properties"]
+    assert isinstance(properties, list)
+    assert [one for one in properties if one["name"] == "pipe"] == [
+        {"name": "pipe", "a": "not captured", "b": "winreg"}
+    ]

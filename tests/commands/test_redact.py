@@ -34,6 +34,7 @@ from analyzer.screens.formats.view_writer import json_lines
 from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.timeline import Timeline
 from tests import truth
+from tests.collect.sets import frames_of, put
 from tests.commands.test_all_commands import CLEAR, PCQ, SECRETS, here, records, run
 from tests.interfaces.svcctl.test_service_layer import CREATE, HANDLE, calls_of
 from tests.page import blocks
@@ -327,3 +328,24 @@ def test_services_get_pseudonyms_and_keep_their_status() -> None:
         assert name.encode("utf-16-le") not in stubs["request"]
     # Dependencies and the password are bytes of which nothing is known.
     assert bytes.fromhex("deadbeef") not in stubs["request"]
+
+
+def test_answers_without_their_requests_leave_the_same_in_doubt(tmp_path: Path) -> None:
+    """One may be of ValidateCounters. As zeros, it would show that the handle holds what it held."""
+    calls = [one for one in shown("timeline", PCQ) if one["record"] == "call"]
+    lost = {
+        frame for call in calls if call["method"] == "PerflibV2ValidateCounters" for frame in call["request"]["frames"]
+    }
+    link_type, frames = frames_of(PCQ)
+    lossy = put(tmp_path / "lossy.pcap", [one for at, one in enumerate(frames, 1) if at not in lost], link_type)
+    for command, keys in (("audit", ("rule", "call", "field")), ("handles", ("handle", "end", "holdings"))):
+        real, redacted = (
+            [tuple(one.get(key) for key in keys) for one in shown(command, lossy, *options)]
+            for options in ((), ("--redact-key", KEY))
+        )
+        assert real == redacted
+    assert "a request was lost that may have changed the handle" in str(real)
+
+
+def shown(command: str, path: Path, *options: str) -> list[dict[str, Any]]:
+    return records(run(command, path, "--secrets", SECRETS, "--format", "jsonl", *options).stdout)

@@ -118,3 +118,22 @@ def test_calls_that_are_asked_for_are_enough_whatever_they_are_about() -> None:
         assert (shown.exit_code, shown.stderr) == (0, "")
         assert 'svcctl.RCreateServiceWOW64W "PSEXESVC"' in shown.stdout
     assert run("timeline", path, "--interface", "winreg").exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("sessions --format ecs", '"session_id":"'),
+        ("sessions --format timesketch", '"session_id":"'),
+        ("sessions --format zeek", "\t"),
+        ("stats --format jsonl", '"record":"session"'),
+    ],
+)
+def test_every_form_has_the_sessions_of_the_selected_calls(line: str, name: str) -> None:
+    ids = [one["session_id"] for one in records("sessions") if one["record"] == "session"]
+    assert len(ids) == 2
+    command, *form = line.split()
+    printed = run(command, POLLS, *KEYS, *form, "--follow-session", ids[1]).stdout
+    sessions = [text for text in printed.splitlines() if name in text and not text.startswith("#")]
+    assert sessions
+    assert all(ids[1] in text and ids[0] not in text for text in sessions)

@@ -15,7 +15,7 @@ from analyzer.core.absence import Missing
 from analyzer.interfaces.buffers import StubKind, map_fields
 from analyzer.interfaces.buffers.field_map import Field
 from analyzer.interfaces.calls_from_exchanges import interface_facts
-from analyzer.interfaces.pcq.perflib_layer import perflib_call
+from analyzer.interfaces.pcq.perflib_layer import may_answer_validate_counters, perflib_call
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.svcctl.service_layer import service_call
 from analyzer.interfaces.winperf.winreg_layer import winreg_call
@@ -39,6 +39,8 @@ _REG_TEXT, _REG_NUMBERS = (1, 2, 6, 7), (4, 5, 11)
 def redacted_call(call: Call, names: Pseudonyms) -> dict[SideName, bytes | None]:
     """Returns the redacted stubs of a call that has not been decoded. In stubs of other interfaces only the status at the end of a
     response is known: the rest becomes zeros."""
+    if call.opnum is None and (answer := _answer_in_doubt(call, names)) is not None:
+        return {"request": _zeros(call.request), "response": answer}
     candidates = [call]
     if call.interface.uuid is None:
         # Later, the stubs show which interface it is. Here too, the one that has the method and reads both stubs decides.
@@ -54,6 +56,18 @@ def redacted_call(call: Call, names: Pseudonyms) -> dict[SideName, bytes | None]
                     "response": _stub(decoded, decoded.response, "response", names),
                 }
     return {"request": _zeros(call.request), "response": _with_status(_zeros(call.response), call)}
+
+
+def _answer_in_doubt(call: Call, names: Pseudonyms) -> bytes | None:
+    """Returns the redacted answer of a call whose request was lost, if it may be one of ValidateCounters; else None. As zeros it
+    would show that the handles are as before."""
+    if call.interface.uuid not in (None, perflib.INTERFACE) or not may_answer_validate_counters(call):
+        return None
+    validated = replace(_as(call, perflib.INTERFACE, call.syntax or "ndr"), opnum=perflib.Opnum.VALIDATE_COUNTERS)
+    decoded = perflib_call(validated)
+    if decoded.response is None:
+        return None
+    return _stub(decoded, replace(decoded.response, buffer_kind="identifiers"), "response", names)
 
 
 # The decoder for the calls of each interface.

@@ -135,13 +135,15 @@ def _same_first(a: _Talk, b: _Talk) -> tuple[list[list[AlignedCall]], list[list[
 
 def _conversation(key: _TalkKey, talk: _Talk, channels: Sequence[Sequence[AlignedCall]]) -> Conversation:
     properties = {name: ", ".join(sorted(values)) for name, values in talk.smb.items()}
+    pipes = [one.pipe for one in talk.contexts if one.transport == "ncacn_np"]
     for name, words in (
         ("transport", [one.transport for one in talk.contexts]),
-        ("pipe", [one.pipe for one in talk.contexts if one.pipe is not None]),
+        ("pipe", [one for one in pipes if one is not None] or ["not captured"] * bool(pipes)),
         ("transfer syntax", [one.syntax for one in talk.contexts]),
         ("security", [f"{one.auth.type}, level {one.auth.level}" for one in talk.contexts]),
     ):
-        properties[name] = "; ".join(sorted(set(words)))
+        if words:
+            properties[name] = "; ".join(sorted(set(words)))
     server, interface, user = key
     return Conversation(server, interface, user, [one for channel in channels for one in channel], properties)
 

@@ -437,8 +437,10 @@ def zero_credential(drafts: Sequence[Draft], scene: Scene) -> Iterator[Likeness]
 
     How sure: likely.
 
-    Silent: where the requests are sealed or not captured.
+    Silent: where the requests are sealed or not captured, and with `--redact`, which makes zeros of them.
     """
+    if scene.analysis.capture.redacted:
+        return
     zero = [one for one in drafts if one.kind == "machine-account" and any(map(_is_zero, _requests(one, scene)))]
     for who in dict.fromkeys(one.who for one in zero):
         found = [one for one in drafts if one.kind == "machine-account" and one.who == who]

@@ -81,7 +81,10 @@ def _event(entry: Entry) -> Document:
         ],
     }
     if entry.end_ns is not None and entry.end_ns >= entry.time_ns:
-        event |= {"end": iso_time(entry.end_ns), "duration": entry.end_ns - entry.time_ns}
+        event["end"] = iso_time(entry.end_ns)
+        # Without a latency, the request was not captured, or the clock went back before the answer.
+        if entry.kind != "call" or entry.record["latency_ns"] is not None:
+            event["duration"] = entry.end_ns - entry.time_ns
     if entry.kind == "call":
         event["sequence"] = entry.record["number"]
     if (reason := entry.record.get("reason")) is not None:

@@ -89,7 +89,7 @@ escape_frames()
 
 class Capture:
     """One analysed capture, or a part of one (`filter`, `between`, `handle`, `series`). Tables and plots of a part show only this
-    part.
+    part: its calls, and the SMB sessions that carry them. A session without such a call is in no part.
 
     Tables are made when first asked for. A capture may be used by one thread at a time; several captures by several threads.
 

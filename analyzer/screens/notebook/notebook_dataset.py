@@ -266,8 +266,10 @@ class Dataset:
 
     @property
     def logons(self) -> pl.LazyFrame:
-        """Returns the dataset's table of logons; for a part, those of its sessions."""
-        return self._of_calls("logons", "session", "session")
+        """Returns the dataset's table of logons; for a part, those by SMB of its sessions, and those by RPC of its calls."""
+        if not self._is_part:
+            return self.table("logons")
+        return self._made("logons", lambda cap: cap.logons)
 
     @property
     def hosts(self) -> pl.LazyFrame:

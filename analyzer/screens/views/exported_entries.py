@@ -69,7 +69,7 @@ def entries(view: Entries) -> Iterator[Entry]:
             yield _of_call(call, head, analysis)
     elif isinstance(view, Sessions):
         programs = client_programs(analysis)
-        for session in analysis.sessions:
+        for session in analysis.shown_sessions:
             yield _of_session(session, analysis, programs)
     else:
         for finding in view.findings():

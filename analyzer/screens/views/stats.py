@@ -50,7 +50,7 @@ def stats_records(analysis: Analysis) -> Iterator[Record]:
     yield from method_stats(analysis, damages)
     yield from poll_stats(analysis)
     programs = client_programs(analysis)
-    for session in analysis.sessions:
+    for session in analysis.shown_sessions:
         yield session_record(session, analysis.capture, programs)
     yield from identity_stats(analysis, damages)
     yield from error_stats(analysis)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from analyzer import analyze
 from analyzer.questions.observations.known_attacks import every_attack, note_attacks
@@ -122,6 +123,14 @@ def test_a_credential_is_looked_at_where_it_stands() -> None:
         (one,) = observations(scene, "made.pcap")
         assert (one.attacks, one.severity) == ((("ATK07",), "high") if found else ((), "info"))
         assert ("zeros" in str(one.why)) == found
+
+
+def test_zeros_of_a_redacted_request_are_no_credential() -> None:
+    analysis = analysis_of(Calls(NETLOGON).exchange(26, bytes(32), bytes(12)))
+    redacted = replace(analysis, capture=replace(analysis.capture, redacted=True))
+    for capture, attacks in ((analysis, ("ATK07",)), (redacted, ())):
+        (one,) = observations(Scene(capture), "made.pcap")
+        assert one.attacks == attacks
 
 
 def test_every_attack_has_a_page_with_its_sources() -> None:

@@ -196,6 +196,13 @@ def a_duration_is_never_negative(after):
     return {name: event[name] for name in ("end", "duration") if name in event}
 
 
+def test_a_call_without_a_latency_has_no_duration() -> None:
+    """Its request was not captured, or the clock went back before its answer."""
+    event = document_of(with_record(CALL, latency_ns=None))["event"]
+    assert ("end" in event, "duration" in event) == (True, False)
+    assert document_of(CALL)["event"]["duration"] == 1_500_000
+
+
 @TABLES.of(
     *({"status_name": "ERROR_MORE_DATA"}, {"status_name": None}, {"status_name": None, "fault_name": "nca_s_unk_if"}),
     {"ending": "success", "status_name": "ERROR_SUCCESS"},

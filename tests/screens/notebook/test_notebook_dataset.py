@@ -23,7 +23,9 @@ from analyzer.results.records.sample import BucketRecord
 from analyzer.screens.formats.table_schema import reading_schema, table_schema
 from analyzer.screens.notebook.notebook_capture import Capture
 from analyzer.screens.notebook.notebook_dataset import _IN_CONVERSATION, Dataset, _asked, _in_text, _later, _lazy
-from tests.collect.sets import dataset_of_two_servers
+from tests.build.capture import T0
+from tests.build.rpc import request, response
+from tests.collect.sets import collected, dataset_of_two_servers, logon_by_rpc, on_the_wire, put
 from tests.written import Tables, held, is_as_written
 
 pytestmark = pytest.mark.needs("distributed")
@@ -269,6 +271,19 @@ def test_tables_that_are_made_of_a_part_are_those_of_its_conversations(ds: Datas
     # Of the whole they are stored.
     for name in ("handles", "problems", "hosts"):
         assert getattr(ds, name).collect().equals(ds.table(name).collect())
+
+
+def test_logons_of_a_part_are_those_of_its_sessions_and_of_its_calls(tmp_path: Path) -> None:
+    """A logon by RPC over TCP is of no session. One without a call is of no part."""
+    stub = [(0, request(6, bytes(24))), (1, response(bytes(8)))]
+    for number, calls in enumerate((stub, [])):
+        talk = on_the_wire([*logon_by_rpc(), *calls], f"10.0.0.{number}", "10.0.9.9", T0, port=49152)
+        put(tmp_path / "in" / f"{number}.pcap", talk)
+    collected(tmp_path / "in", tmp_path / "out")
+    ds = Dataset.open(tmp_path / "out")
+    assert (ds.calls.collect().height, ds.logons.collect().height) == (1, 2)
+    logons = ds.filter("opnum == 6").logons.collect()
+    assert logons.select("logon", "client_ip").rows() == [("rpc1-0", "10.0.0.0")]
 
 
 def test_counters_are_stored_where_nothing_is_asked_for(ds: Dataset) -> None:
