@@ -119,7 +119,7 @@ def with_losses(frames: Sequence[Given], data: st.DataObject) -> list[Given]:
 
 
 @pytest.mark.parametrize("capture", [one for one in ALL if not one.damaged], ids=lambda capture: capture.file)
-@settings(max_examples=10)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_what_is_stated_of_a_capture_with_losses_is_true(
     capture: truth.Capture, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
@@ -166,7 +166,7 @@ def with_a_bit_changed(frame: bytes, data: st.DataObject) -> bytes:
 
 
 @pytest.mark.parametrize("capture", SIGNED, ids=lambda capture: capture.file)
-@settings(max_examples=10)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_a_call_of_which_a_bit_was_changed_says_so(
     capture: truth.Capture, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -32,8 +32,9 @@ from tests.build.capture import pcap
 from tests.commands.test_all_commands import CAPTURES, CLEAR, PCQ, SECRETS, run
 from tests.commands.test_all_commands import records as lines
 from tests.interfaces.resolution.test_unbound_calls import without_beginning
+from tests.truth import handful
 
-FILES = sorted(path for path in CAPTURES.iterdir() if path.suffix in (".pcap", ".pcapng"))
+FILES = [*(capture.path for capture in handful()), CAPTURES / "n_v1_reordered.pcap"]
 Json = dict[str, Any]
 
 

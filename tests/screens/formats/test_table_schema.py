@@ -76,8 +76,8 @@ SAME_HERE = {
 
 @cache
 def analyses() -> tuple[Analysis, ...]:
-    """An empty capture, one without its keys, all sample captures, damaged ones too."""
-    found = truth.captures()
+    """An empty capture, one without its keys, and sample captures, damaged ones too."""
+    found = truth.handful()
     return (
         analysis_of(),
         analysis_of_file(found[0].file, is_keyed=False),
