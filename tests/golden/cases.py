@@ -262,7 +262,7 @@ def records() -> Iterator[Case]:
 
 def on_terminals() -> Iterator[Case]:
     """Lines folded at the width of a terminal, and colours."""
-    for base, widths in ((SEALED, (44, 80, 160)), (CLEAR, (60,)), ("n_pcq_dropseg", (44,))):
+    for base, widths in ((SEALED, (44, 80, 160)), (CLEAR, (80,)), ("n_pcq_dropseg", (44,))):
         for command in COMMANDS:
             for columns in widths:
                 yield Case(f"terminal/{base}/{command}/{columns}", (command,), CAPTURES / f"{base}.pcap", None, columns)
