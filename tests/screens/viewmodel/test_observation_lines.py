@@ -40,7 +40,8 @@ def test_what_no_answer_shows_to_be_done_was_tried_or_asked_for() -> None:
 @pytest.mark.parametrize("capture", handful(), ids=lambda capture: capture.file)
 def test_the_lines_of_an_account_are_sums_over_its_observations(capture: Capture) -> None:
     analysis = analysis_of_file(capture.file)
-    found = observations(Scene(analysis), capture.file)
+    scene = Scene(analysis)
+    found = observations(scene, capture.file)
     lines = account_lines(found)
     assert sum(line.observations for line in lines) == len(found)
     assert {kind: sum(one.count for one in found if one.kind == kind) for kind in {one.kind for one in found}} == {
