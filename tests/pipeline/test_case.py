@@ -71,7 +71,7 @@ CAPTURES = Path(__file__).parents[2] / "captures"
 NAMES = [
     "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap",
     "v1_samba_impacket_smb311_ntlm_privacy.pcap",
-    "n_pcq_dropseg.pcap",
+    "n_v1_midstream.pcap",
     "n_v1_reordered.pcap",
     "n_v1_snap160.pcap",
 ]
