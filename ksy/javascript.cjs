@@ -29,13 +29,11 @@ async function parsers(described) {
     const runtime = path.join(folder, "node_modules", "kaitai-struct");
     fs.mkdirSync(runtime, { recursive: true });
     fs.copyFileSync(require.resolve("kaitai-struct/KaitaiStream"), path.join(runtime, "KaitaiStream.js"));
-    for (const [name, spec] of Object.entries(described)) {
-      const importYaml = async (wanted) => structuredClone(described[path.posix.join(path.posix.dirname(name), wanted)]);
-      const made = await compiler.compile("javascript", structuredClone(spec), { importYaml }, false).catch((error) => {
-        throw new Error(`${name}.ksy: ${error.message || error}`);
-      });
-      for (const [file, text] of Object.entries(made)) fs.writeFileSync(path.join(folder, file), text);
-    }
+    // One description that imports all others: what several need is compiled once.
+    const all = { meta: { id: "every_description", imports: Object.keys(described) } };
+    const importYaml = async (wanted) => structuredClone(described[path.posix.normalize(wanted)]);
+    const made = await compiler.compile("javascript", all, { importYaml }, false);
+    for (const [file, text] of Object.entries(made)) fs.writeFileSync(path.join(folder, file), text);
     const loaded = {};
     for (const name of Object.keys(described)) {
       const root = pascal(path.posix.basename(name));

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -21,7 +22,7 @@ from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.statistics.summary import method_stats
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.record_types import Endpoint
-from analyzer.results.records.statistics import Spread
+from analyzer.results.records.statistics import MethodStatsRecord, Spread
 from tests import truth
 from tests.analyses import analysis_of_file
 from tests.build.capture import NANO, Given, pcap, read
@@ -75,6 +76,33 @@ def test_reading_agrees_with_the_recorded_truth(capture: truth.Capture) -> None:
     assert not differences, "\n".join(differences[:20])
 
 
+class _Whole(NamedTuple):
+    """What is known of a capture that nothing was done to."""
+
+    frames: list[Given]
+    keyring: Keyring
+    true: list[truth.TrueCall]
+    calls: dict[int, Record]
+    methods: dict[tuple[str | None, str | None], MethodStatsRecord]
+    marks: set[tuple[Endpoint, Endpoint, str]]
+    accused: set[tuple[str, str]]
+
+
+@cache
+def _whole(file: str) -> _Whole:
+    (capture,) = (one for one in ALL if one.file == file)
+    analysis = analysis_of_file(file)
+    return _Whole(
+        [(frame.time_ns, bytes(frame.data)) for frame in read(capture.path)[0]],
+        Keyring.load(capture.secrets_path),
+        truth.load(capture),
+        {call["time_ns"]: call for call in _calls(analysis)},
+        {(one.interface, one.method): one for one in method_stats(analysis)},
+        _marks(analysis),
+        _accused(analysis),
+    )
+
+
 def with_losses(frames: Sequence[Given], data: st.DataObject) -> list[Given]:
     """The frames of a capture that began late, ended early, lost some, or cut each."""
     match data.draw(st.sampled_from(["late", "early", "some", "cut"])):
@@ -91,31 +119,29 @@ def with_losses(frames: Sequence[Given], data: st.DataObject) -> list[Given]:
 
 
 @pytest.mark.parametrize("capture", [one for one in ALL if not one.damaged], ids=lambda capture: capture.file)
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_what_is_stated_of_a_capture_with_losses_is_true(
     capture: truth.Capture, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Frames that are missing or cut make no request, response, status, fault or sample that was not there, no other latency, no
     other length of a stub, and no other mark of a client."""
-    frames = [(frame.time_ns, bytes(frame.data)) for frame in read(capture.path)[0]]
+    whole = _whole(capture.file)
     path = tmp_path_factory.mktemp("losses") / capture.path.with_suffix(".pcap").name
-    path.write_bytes(pcap(with_losses(frames, data), magic=NANO))
-    analysis, whole = analyze([path], Keyring.load(capture.secrets_path)), analysis_of_file(capture.file)
+    path.write_bytes(pcap(with_losses(whole.frames, data), magic=NANO))
+    analysis = analyze([path], whole.keyring)
     calls = _calls(analysis)
-    assert not truth.compare_damaged(truth.load(capture), calls, _plain(sample_records(analysis)), 0)
+    assert not truth.compare_damaged(whole.true, calls, _plain(sample_records(analysis)), 0)
     # A call whose first fragment is missing has another time.
-    latencies = {call["time_ns"]: call["latency_ns"] for call in _calls(whole)}
-    assert all(
-        call["latency_ns"] in (None, latencies[call["time_ns"]]) for call in calls if call["time_ns"] in latencies
-    )
-    lengths = {(one.interface, one.method): one for one in method_stats(whole)}
+    for call in calls:
+        if call["time_ns"] in whole.calls:
+            assert call["latency_ns"] in (None, whole.calls[call["time_ns"]]["latency_ns"])
     for one in method_stats(analysis):
-        if (known := lengths.get((one.interface, one.method))) is not None:
+        if (known := whole.methods.get((one.interface, one.method))) is not None:
             assert _within(one.request_bytes, known.request_bytes)
             assert _within(one.response_bytes, known.response_bytes)
-    assert _marks(analysis) <= _marks(whole)
-    assert _marks(analyze([path], Keyring.load(capture.secrets_path), in_sessions="none")) == _marks(analysis)
+    assert _marks(analysis) <= whole.marks
+    assert _marks(analyze([path], whole.keyring, in_sessions="none")) == _marks(analysis)
 
 
 def _marks(analysis: Analysis) -> set[tuple[Endpoint, Endpoint, str]]:
@@ -140,22 +166,22 @@ def with_a_bit_changed(frame: bytes, data: st.DataObject) -> bytes:
 
 
 @pytest.mark.parametrize("capture", SIGNED, ids=lambda capture: capture.file)
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_a_call_of_which_a_bit_was_changed_says_so(
     capture: truth.Capture, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Whatever a signature covers is not stated as it was sent without a word: the call, and not another one, says that it does not
     fit. Nobody is accused of what somebody else may have changed."""
-    frames = [(frame.time_ns, bytes(frame.data)) for frame in read(capture.path)[0]]
-    true = {call["time_ns"]: call for call in _calls(analysis_of_file(capture.file))}
+    whole = _whole(capture.file)
+    frames, true = [*whole.frames], whole.calls
     long = [number for number, (_, frame) in enumerate(frames, 1) if len(frame) > _PAYLOAD]
     number = data.draw(st.sampled_from(sorted({one for call in true.values() for one in _frames_of(call)} & set(long))))
     frames[number - 1] = frames[number - 1][0], with_a_bit_changed(frames[number - 1][1], data)
     path = tmp_path_factory.mktemp("changed") / "changed.pcap"
     path.write_bytes(pcap(frames, magic=NANO))
-    analysis = analyze([path], Keyring.load(capture.secrets_path))
-    assert _accused(analysis) <= _accused(analysis_of_file(capture.file))
+    analysis = analyze([path], whole.keyring)
+    assert _accused(analysis) <= whole.accused
     for call in _calls(analysis):
         if call["state"] == "complete" and number in _frames_of(call):
             assert False in (call["smb"]["signature_ok"], call["auth"]["verified"])

@@ -1,4 +1,4 @@
-"""What fuzzing found stays mended, and a few hundred inputs for each target are tried anew each time.
+"""What fuzzing found stays mended, and some inputs for each target are tried each time.
 
 `python -m fuzz.run` runs more of them; docs/reliability.md says how many were.
 """
@@ -14,7 +14,7 @@ from fuzz.shapes import SHAPES
 from fuzz.targets import COMMANDS, TARGETS
 
 # Inputs for each target; whole captures are dear.
-INPUTS = 150
+INPUTS = 75
 FEWER = {
     "analysis": 12,
     "browse": 2,

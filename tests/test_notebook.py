@@ -6,14 +6,14 @@ import base64
 import re
 import sys
 import tomllib
-from functools import cache
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tools.notebooks import NOTEBOOKS, displayed, executed
+from tools.notebooks import NOTEBOOKS, displayed, executed, kernel
 
 pytestmark = pytest.mark.needs("nbformat", "nbclient", "altair")
 
@@ -21,9 +21,10 @@ CONSTRAINTS = Path(__file__).resolve().parent.parent / "constraints.txt"
 NAMES = ["conformance.ipynb", "counters.ipynb", "formats.ipynb", "incident.ipynb", "machines.ipynb"]
 
 
-@cache
-def run(path: Path) -> Any:
-    return executed(path)
+@pytest.fixture(scope="module")
+def manager() -> Iterator[Any]:
+    with kernel() as found:
+        yield found
 
 
 def kept(path: Path) -> Any:
@@ -37,9 +38,9 @@ def test_there_are_five() -> None:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
-def test_a_notebook_runs_and_displays_what_is_kept(path: Path) -> None:
+def test_a_notebook_runs_and_displays_what_is_kept(path: Path, manager: Any) -> None:
     """Where it displays something else on purpose: `python tools/notebooks.py --write`, and look at it."""
-    notebook = run(path)
+    notebook = executed(path, manager)
     pictures = [
         output.data["image/png"]
         for cell in notebook.cells

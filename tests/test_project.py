@@ -35,6 +35,7 @@ def _requirements() -> set[str]:
     return {re.split(r"[^A-Za-z0-9._-]", requirement)[0] for group in groups for requirement in group}
 
 
+@cache
 def _texts() -> list[tuple[str, str]]:
     """Tracked text files outside captures/, which is checked by hash, with their content."""
     found = []

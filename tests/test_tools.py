@@ -191,7 +191,7 @@ def test_that_never_passes():
 
 def test_mutants_are_tried_with_the_tests_that_run_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a project of its own: functions, tables, fixtures, remembered results, loops without end, and lines of no test."""
-    monkeypatch.setattr(mutant_tests, "_GRACE", 2.0)
+    monkeypatch.setattr(mutant_tests, "_GRACE", 0.5)
     copy = tmp_path / "copy"
     for name, text in (("lib/some.py", LIB), ("checks/test_some.py", CHECKS)):
         (copy / name).parent.mkdir(parents=True)

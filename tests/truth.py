@@ -72,6 +72,25 @@ def captures() -> list[Capture]:
     return [Capture(**entry) for entry in manifest()["capture"]]
 
 
+# One capture, a small one, for each thing that makes captures different: registry and PCQ in the clear and sealed, NDR64, IPv6,
+# a refusal, SMB encryption, Kerberos, frames that were cut, a beginning that was not captured.
+_HANDFUL = (
+    "v1_samba_impacket_smb311_noauth.pcap",
+    "v1_samba_impacket_smb311_ntlm_privacy.pcap",
+    "v1_samba_sambapy_smb311gcm256_krb5aes256_seal.pcap",
+    "pcq_smbd_scapy_impacket_smb311_ntlm_integrity_denied.pcap",
+    "pcq_smbd_scapy_impacket_smb311_ntlm_privacy_ipv6.pcap",
+    "pcq_smbd_scapy_scapycli_smb311_ndr64.pcap",
+    "n_v1_midstream.pcap",
+    "n_v1_snap160.pcap",
+)
+
+
+def handful() -> list[Capture]:
+    """Captures that differ, for what is alike in all others: what was read is shown, written, sliced or counted in one way."""
+    return [capture for capture in captures() if capture.file in _HANDFUL]
+
+
 @dataclass(frozen=True, slots=True)
 class TrueCall:
     """One call as client and server recorded it. `samples` is None where the answer carries none to compare."""

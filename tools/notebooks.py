@@ -7,6 +7,8 @@ differs from run to run (times of execution), so that the same program on the sa
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +16,34 @@ FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 
-def executed(path: Path) -> Any:
-    """A notebook as it is after a run from top to bottom. Raises `nbclient.exceptions.CellExecutionError`."""
+@contextmanager
+def kernel() -> Iterator[Any]:
+    """A process in which notebooks run one after the other: what they import is loaded once."""
+    from jupyter_client.manager import KernelManager
+
+    manager = KernelManager(kernel_name="python3")
+    manager.start_kernel(cwd=str(FOLDER))
+    try:
+        yield manager
+    finally:
+        manager.shutdown_kernel()
+
+
+def executed(path: Path, manager: Any) -> Any:
+    """A notebook as it is after a run from top to bottom in a kernel. Raises `nbclient.exceptions.CellExecutionError`."""
     import nbclient
     import nbformat
 
     notebook = nbformat.read(path, as_version=4)
-    client = nbclient.NotebookClient(
-        notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}
-    )
+    # No name of another notebook is left.
+    notebook.cells.insert(0, nbformat.v4.new_code_cell("%reset -f"))
+    client = nbclient.NotebookClient(notebook, km=manager, timeout=600)
     client.execute()
+    client.kc.stop_channels()
+    del notebook.cells[0]
+    for count, cell in enumerate((one for one in notebook.cells if one.cell_type == "code"), 1):
+        for one in (cell, *(output for output in cell.outputs if "execution_count" in output)):
+            one.execution_count = count
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
     notebook.metadata.pop("language_info", None)
@@ -48,13 +68,14 @@ def main() -> int:
     import nbformat
 
     changed = 0
-    for path in NOTEBOOKS:
-        notebook = executed(path)
-        if "--write" in sys.argv[1:]:
-            nbformat.write(notebook, path)  # pictures too, which are not compared
-        elif displayed(notebook) != displayed(nbformat.read(path, as_version=4)):
-            changed += 1
-            sys.stdout.write(f"{path.name} displays something else now\n")
+    with kernel() as manager:
+        for path in NOTEBOOKS:
+            notebook = executed(path, manager)
+            if "--write" in sys.argv[1:]:
+                nbformat.write(notebook, path)  # pictures too, which are not compared
+            elif displayed(notebook) != displayed(nbformat.read(path, as_version=4)):
+                changed += 1
+                sys.stdout.write(f"{path.name} displays something else now\n")
     return changed
 
 

@@ -168,17 +168,15 @@ def several(directory: Path) -> Keyring:
     return keyring
 
 
-def test_captures_with_reused_addresses_have_what_each_has_alone(tmp_path: Path) -> None:
+def test_captures_with_reused_addresses_have_what_each_has_alone_until_they_are_said_to_be_of_one_site(
+    tmp_path: Path,
+) -> None:
+    """No frame is read again then."""
     keyring = several(tmp_path / "in")
     done = collected(tmp_path / "in", tmp_path / "out", keyring)
     assert done.manifest.conversations == COUNT
     assert len({source.site for source in done.manifest.sources}) == COUNT
     assert not unlike_one_run_each(tmp_path / "in", tmp_path / "out", keyring)
-
-
-def test_one_site_is_one_conversation_when_it_is_said_and_no_frame_is_read_again(tmp_path: Path) -> None:
-    keyring = several(tmp_path / "in")
-    collected(tmp_path / "in", tmp_path / "out", keyring)
     done = collected(tmp_path / "in", tmp_path / "out", keyring, site="lab", fewer_rows=True)
     assert (done.read, done.manifest.conversations) == (0, 1)
     assert {source.site for source in done.manifest.sources} == {"lab"}

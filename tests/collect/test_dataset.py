@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -113,16 +114,19 @@ def tables_of(one: Any) -> dict[str, pl.DataFrame]:
     return {name: table.lazy().collect().drop("day", "server", strict=False) for name, table in found.items()}
 
 
+@cache
+def wholes_of(pair: tuple[Capture, Dataset]) -> list[dict[str, pl.DataFrame]]:
+    """The calls and sessions of one run and of its dataset."""
+    return [{"calls": as_stored(one.calls).lazy().collect(), "sessions": one.sessions.lazy().collect()} for one in pair]
+
+
 def unlike(capture: Capture, dataset: Dataset, whole: tuple[Capture, Dataset]) -> str:
     """How the tables of a capture and of a dataset differ, both parts of the whole. `time_delta` is since the call before: of
     those shown here, of the conversation there."""
-    wholes = [
-        {"calls": as_stored(one.calls).lazy().collect(), "sessions": one.sessions.lazy().collect()} for one in whole
-    ]
     files = list(whole[0].analysis.capture.files), [source.url for source in whole[1].manifest.sources]
     rows = [
         same_rows(tables_of(one), names, alone=False, whole=all_rows)
-        for one, names, all_rows in zip((capture, dataset), files, wholes, strict=True)
+        for one, names, all_rows in zip((capture, dataset), files, wholes_of(whole), strict=True)
     ]
     return difference(*rows)
 

@@ -38,11 +38,7 @@ from tests.commands.test_all_commands import records, run
 from tests.questions.differences.script import everything, perflib, registry, services
 
 pytestmark = pytest.mark.needs("distributed")
-NAMES = (
-    "pcq_smbd_scapy_impacket_smb311_ntlm_privacy_2clients.pcap",
-    "v1_samba_impacket_smb311_ntlm_privacy.pcap",
-    "n_pcq_dropseg.pcap",
-)
+NAMES = ("v1_samba_impacket_smb311_ntlm_privacy.pcap", "pcq_smbd_scapy_impacket_smb311_ntlm_privacy_2clients.pcap")
 
 
 def dataset_of(directory: Path, name: str, *made: Any) -> tuple[Path, Path]:

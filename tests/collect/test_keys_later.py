@@ -44,12 +44,8 @@ def facts_of(dataset: Path) -> list[ConversationFacts]:
 @pytest.mark.needs("distributed")
 @pytest.mark.parametrize(
     ("name", "first"),
-    [
-        (NAMES[0], WRONG),
-        (NAMES[1], Keyring.build(passwords=["wrong"])),
-        (NAMES[2], WRONG),
-    ],
-    ids=["wrong", "wrong for all, Kerberos", "wrong, v1"],
+    [(NAMES[1], Keyring.build(passwords=["wrong"])), (NAMES[2], WRONG)],
+    ids=["wrong for all, Kerberos", "wrong"],
 )
 def test_keys_that_come_later_open_what_they_would_have_opened(name: str, first: Keyring, tmp_path: Path) -> None:
     keyring = put(tmp_path / "in", name)

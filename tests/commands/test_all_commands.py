@@ -10,12 +10,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
 
 import polars as pl
 import pytest
+from typer import Typer, testing
 from typer.testing import CliRunner, Result
 
 from analyzer.commands.shared import all_commands
@@ -33,12 +35,21 @@ USER = json.loads(SECRETS.read_bytes())["users"][0]
 HEAVY = {"altair", "cryptography", "kaitaistruct", "lark", "numpy", "polars", "pyshark", "scapy"}
 
 
+# To make a command of its function takes as long as to run it.
+testing._get_command = cache(testing._get_command)  # type: ignore[attr-defined]
+
+
+@cache
+def _command_line(*words: str) -> Typer:
+    return command_line(words)
+
+
 def run(*arguments: object, stdin: bytes | None = None, env: Mapping[str, str] | None = None) -> Result:
     """In this process; what the command raises stays in the result, as `main` would get it. Of the command line as much is built as
-    the program builds: all of it takes longer than most captures."""
+    the program builds, once: that takes longer than most captures."""
     words = [str(one) for one in arguments]
     return CliRunner().invoke(
-        command_line(words[:1]), words, input=stdin, env={"PCQ_PASSWORD": "", "PCQ_SECRETS": "", **(env or {})}
+        _command_line(*words[:1]), words, input=stdin, env={"PCQ_PASSWORD": "", "PCQ_SECRETS": "", **(env or {})}
     )
 
 

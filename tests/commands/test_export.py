@@ -29,6 +29,7 @@ from tests.commands.test_all_commands import CLEAR, PCQ, SECRETS, run
 from tests.secrets import leaks
 
 CAPTURES = {capture.file: capture for capture in truth.captures()}
+HANDFUL = [capture.file for capture in truth.handful()]
 # Of these all calls are cut out too: one of each way to be sealed, and one that lacks segments.
 WHOLE = [file for file in CAPTURES if "2clients" in file or "krb5aes256" in file or "ccm" in file or "dropseg" in file]
 LUA = truth.CAPTURES.parent / "wireshark" / "pcq.lua"
@@ -53,7 +54,7 @@ def decrypted(analysis: Analysis, selection: Selection, folder: Path) -> Analysi
     return analyze([path])
 
 
-@pytest.mark.parametrize("file", CAPTURES)
+@pytest.mark.parametrize("file", HANDFUL)
 def test_decrypted_calls_are_read_again_without_keys(file: str, tmp_path: Path) -> None:
     analysis = analysis_of_file(file)
     whole = [
@@ -96,7 +97,7 @@ def test_of_frames_that_were_cut_the_same_is_said_again(name: str, kept: int, tm
     assert any(call.state == "partial" for call in again)
 
 
-@pytest.mark.parametrize(("file", "some"), [*((file, True) for file in CAPTURES), *((file, False) for file in WHOLE)])
+@pytest.mark.parametrize(("file", "some"), [*((file, True) for file in HANDFUL), *((file, False) for file in WHOLE)])
 def test_a_slice_gives_the_same_calls_with_the_same_keys(file: str, some: bool) -> None:
     analysis, keyring = analysis_of_file(file), Keyring.load(CAPTURES[file].secrets_path)
     sources = [CAPTURES[file].path]

@@ -262,9 +262,9 @@ def records() -> Iterator[Case]:
 
 def on_terminals() -> Iterator[Case]:
     """Lines folded at the width of a terminal, and colours."""
-    for base in (SEALED, CLEAR, "n_pcq_dropseg"):
+    for base, widths in ((SEALED, (44, 80, 160)), (CLEAR, (80,)), ("n_pcq_dropseg", (44,))):
         for command in COMMANDS:
-            for columns in (44, 80, 160):
+            for columns in widths:
                 yield Case(f"terminal/{base}/{command}/{columns}", (command,), CAPTURES / f"{base}.pcap", None, columns)
     for line in TEXT_OPTIONS:
         case = _case(f"terminal/options/{_named(line)}", line)

@@ -1,4 +1,4 @@
-"""Every sample capture by arrays, in batches and in groups, and frame by frame, segment by segment and event by event: the same
+"""Sample captures by arrays, in batches and in groups, and frame by frame, segment by segment and event by event: the same
 records, to the byte."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from analyzer.transport.packet.segment import SegmentBatch
 from analyzer.transport.tcp.reassembler import Reassembler
 from tests import truth
 from tests.collect.sets import keyring_of
-from tests.pipeline.test_shard_coordinator import NAMES, case_of
+from tests.pipeline.test_shard_coordinator import case_of
 
 
 def printed(capture: truth.Capture) -> Sequence[bytes]:
@@ -44,19 +44,18 @@ def test_frames_one_by_one_print_the_same(monkeypatch: pytest.MonkeyPatch) -> No
         return feed(self, event)
 
     monkeypatch.setattr(Reassembler, "feed", counted)
-    fast = [printed(capture) for capture in truth.captures()]
+    fast = [printed(capture) for capture in truth.handful()]
     assert max(parts) > 10
     parts.clear()
     monkeypatch.setattr("analyzer.capture.capture_reader.CaptureReader", partial(CaptureReader, fast=False))
     monkeypatch.setattr("analyzer.transport.packet.block_dissector.Dissector", OneByOne)
     monkeypatch.setattr(layer_chain, "_MOST_EVENTS", 1)
-    assert [printed(capture) for capture in truth.captures()] == fast
+    assert [printed(capture) for capture in truth.handful()] == fast
     assert max(parts) == 1
 
 
-@pytest.mark.parametrize("first", range(4))
-def test_events_of_many_hosts_climb_in_groups_of_any_size(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = NAMES[first::4]
+def test_events_of_many_hosts_climb_in_groups_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [capture.file for capture in truth.handful()]
     keyring = Keyring().merged(*map(keyring_of, names))
     usual = case_of(names, 1, keyring)
     monkeypatch.setattr(layer_chain, "_MOST_BYTES", 1 << 30)

@@ -29,11 +29,13 @@ from analyzer.screens.views.streamed_timeline import StreamedTimeline
 from analyzer.screens.views.timeline import Timeline
 from analyzer.transport.tcp.reassembler import Reassembler
 from tests.build.capture import pcap
+from tests.collect.sets import keyring_of
 from tests.commands.test_all_commands import CAPTURES, CLEAR, PCQ, SECRETS, run
 from tests.commands.test_all_commands import records as lines
 from tests.interfaces.resolution.test_unbound_calls import without_beginning
+from tests.truth import handful
 
-FILES = sorted(path for path in CAPTURES.iterdir() if path.suffix in (".pcap", ".pcapng"))
+FILES = [*(capture.path for capture in handful()), CAPTURES / "n_v1_reordered.pcap"]
 Json = dict[str, Any]
 
 
@@ -44,22 +46,17 @@ def _always_drained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CaptureReader, "is_drained", property(lambda self: True))
 
 
-def keys_of(path: Path) -> Keyring | None:
-    secrets = path.with_name(path.name.partition(".pcap")[0] + ".secrets.json")
-    return Keyring.load(secrets) if secrets.exists() else None
-
-
 def documents(records: Iterator[Record]) -> list[Json]:
     return [json.loads(dumps(record)) for record in records]
 
 
 def streamed(path: Path, *, block_bytes: int | None = 4000) -> list[Json]:
-    reading = stream([path], keys_of(path), block_bytes=block_bytes)
+    reading = stream([path], keyring_of(path.name), block_bytes=block_bytes)
     return documents(StreamedTimeline(reading, (str(path),), EVERYTHING).records())
 
 
 def whole(path: Path) -> list[Json]:
-    return documents(Timeline(analyze([path], keys_of(path))).records())
+    return documents(Timeline(analyze([path], keyring_of(path.name))).records())
 
 
 def of_kind(kind: str, records: list[Json]) -> list[Json]:

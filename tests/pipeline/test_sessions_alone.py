@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from analyzer.auth.keyring import Keyring
 from analyzer.pipeline.run import InSessions, analyze
 from analyzer.questions.statistics.hosts import host_records
 from tests.commands.test_all_commands import run
+from tests.truth import Capture, handful
 
-CAPTURES = sorted((Path(__file__).parents[2] / "captures").glob("*.pcap*"))
 
-
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
-def test_sessions_are_read_with_the_calls_outside_them_and_hosts_with_those_that_name_them(path: Path) -> None:
-    secrets = path.with_name(path.name.partition(".pcap")[0] + ".secrets.json")
-    keyring = Keyring.load(secrets) if secrets.exists() else None
-    whole, alone, naming = (analyze([path], keyring, in_sessions=which) for which in ("all", "none", "naming"))
+@pytest.mark.parametrize("capture", handful(), ids=lambda capture: capture.file)
+def test_sessions_are_read_with_the_calls_outside_them_and_hosts_with_those_that_name_them(capture: Capture) -> None:
+    keyring = Keyring.load(capture.secrets_path)
+    whole, alone, naming = (analyze([capture.path], keyring, in_sessions=one) for one in ("all", "none", "naming"))
     assert alone.sessions == whole.sessions
     assert [call.frames for call in alone.calls] == [call.frames for call in whole.calls if call.session is None]
     assert list(host_records(naming)) == list(host_records(whole))
@@ -37,10 +33,10 @@ def test_the_command_reads_calls_where_it_needs_them(
         return analyze(*args, in_sessions=in_sessions, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr("analyzer.pipeline.run.analyze", noted)
-    path = next(path for path in CAPTURES if path.with_suffix(".secrets.json").exists())
-    for keys in ([], ["--secrets", path.with_suffix(".secrets.json")]):
+    capture = handful()[0]
+    for keys in ([], ["--secrets", capture.secrets_path]):
         for command in ("sessions", "hosts"):
-            done = run(command, path, "--format", form, *keys, *more)
+            done = run(command, capture.path, "--format", form, *keys, *more)
             assert done.exit_code == 0, done.exception
     without_keys = "all" if more else "none"
     of_hosts = "all" if more else "naming"

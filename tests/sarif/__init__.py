@@ -1,4 +1,4 @@
-"""Microsoft's validator of SARIF files: `complaints(path)`, fetched by npm at the version locked beside this file."""
+"""Microsoft's validator of SARIF files: `complaints(*paths)`, fetched by npm at the version locked beside this file."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ HERE = Path(__file__).resolve().parent
 _VALIDATOR = HERE / "node_modules" / "@microsoft" / "sarif-multitool-linux" / "Sarif.Multitool"
 
 
-def complaints(log: Path) -> list[str]:
-    """The errors, warnings and notes it has of a log, one a line."""
+def complaints(*logs: Path) -> list[str]:
+    """The errors, warnings and notes it has of logs, one a line, which begins with the path of the log."""
     if not _VALIDATOR.is_file():
         npm = shutil.which("npm")
         assert npm is not None
@@ -21,7 +21,7 @@ def complaints(log: Path) -> list[str]:
         )
     _VALIDATOR.chmod(0o755)
     ran = subprocess.run(
-        [_VALIDATOR, "validate", log, "--level", "Error;Warning;Note", "--rule-kind", "Sarif;Ghas"],
+        [_VALIDATOR, "validate", *logs, "--level", "Error;Warning;Note", "--rule-kind", "Sarif;Ghas"],
         capture_output=True,
         text=True,
         check=False,

@@ -89,7 +89,7 @@ def test_a_buffer_is_read_alike_in_each_way(blocks: list[Block]) -> None:
 def test_each_number_of_a_buffer_counts(blocks: list[Block]) -> None:
     data = perf_data(blocks)
     reader = PerfDataReader()
-    for changed in list(each_changed(data, 44))[:: 1 if len(data) < 600 else 3]:
+    for changed in list(each_changed(data, 44))[:: 2 if len(data) < 600 else 5]:
         read = read_perf_data(changed)
         assert_parts(read, changed)
         again = reader.read(changed)
@@ -99,7 +99,7 @@ def test_each_number_of_a_buffer_counts(blocks: list[Block]) -> None:
 
 @pytest.mark.parametrize("blocks", BUFFERS.values(), ids=BUFFERS.keys())
 def test_each_number_of_a_buffer_shows_in_its_columns(blocks: list[Block]) -> None:
-    for changed in list(each_changed(perf_data(blocks), 44))[::7]:
+    for changed in list(each_changed(perf_data(blocks), 44))[::11]:
         assert_columns(perf_data_columns(changed), changed)
 
 

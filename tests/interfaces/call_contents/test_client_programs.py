@@ -125,9 +125,9 @@ def test_the_order_of_calls_counts_where_a_program_is_known_to_call_so_and_is_no
 
 
 def _paths() -> list[Path]:
-    """The captures of `recorded`, which are not read to name the tests."""
-    own = {path for maker in MAKERS for pattern in maker.own for path in ROOT.glob(pattern)}
-    public = {path for maker in MAKERS for pattern, _ in maker.public if WITH_PUBLIC for path in CORPUS.glob(pattern)}
+    """The first capture of each pattern of `recorded`, whose captures are not read to name the tests."""
+    own = {min(ROOT.glob(pattern)) for maker in MAKERS for pattern in maker.own}
+    public = {min(CORPUS.glob(pattern)) for maker in MAKERS for pattern, _ in maker.public if WITH_PUBLIC}
     return sorted(own | public)
 
 

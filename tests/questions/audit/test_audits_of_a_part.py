@@ -47,9 +47,9 @@ def selections(analysis: Analysis) -> Iterator[Selection]:
     yield Selection(clients=(Party.from_text(last.client.ip),))
     for user in {call.auth.user for call in calls} - {None}:
         yield Selection(users=(Account(user),))
-    for opnum in {call.opnum for call in calls if call.is_perflib} - {None}:
+    for opnum in sorted({call.opnum for call in calls if call.is_perflib and call.opnum is not None})[::3]:
         yield Selection(filter=CallFilter(f"interface.name == PerflibV2 and opnum == {opnum}"))
-    for handle in {call.handle for call in calls} - {None}:
+    for handle in sorted({call.handle for call in calls if call.handle is not None})[::3]:
         yield Selection(handle=handle)
     for number in {1, len(calls) // 2 + 1, len(calls)}:
         yield Selection(session=f"#{number}")

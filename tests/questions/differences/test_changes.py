@@ -7,15 +7,19 @@ told of a field is checked besides: one pair of calls differs, in that field, or
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from analyzer.questions.differences import conversation_comparison, difference_records
+from analyzer.questions.differences.conversation_comparison import findings_by_call
 from analyzer.questions.differences.difference_records import Differences
 from analyzer.questions.differences.field_comparison import UNUSED
+from analyzer.questions.processes.process_records import process_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.difference import DifferenceRecord
 from analyzer.results.records.record_types import Endpoint
@@ -142,6 +146,20 @@ def changed(one: Leaf) -> list[Exchange]:
     return found
 
 
+@pytest.fixture
+def _base_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the audit says of a call of it, and its processes, are the same beside every other conversation."""
+    said, processes = cache(findings_by_call), cache(process_records)
+
+    def findings(analysis: Analysis, numbers: Iterable[int]) -> Any:
+        return said(analysis, tuple(numbers)) if analysis is base() else findings_by_call(analysis, numbers)
+
+    monkeypatch.setattr(conversation_comparison, "findings_by_call", findings)
+    monkeypatch.setattr(
+        difference_records, "process_records", lambda one: (processes if one is base() else process_records)(one)
+    )
+
+
 @cache
 def of(name: str) -> Differences:
     """What differs where a field is changed, or where something happened."""
@@ -160,6 +178,7 @@ def text(name: str) -> str:
     return "\n  ".join([f"{name}: {ends}", *(line if len(line) <= 220 else f"{line[:219]}…" for line in lines)]) + "\n"
 
 
+@pytest.mark.usefixtures("_base_is_read_once")
 def test_what_is_told_of_each_change_is_what_was_read_through() -> None:
     """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
     assert len(fields()) > 150

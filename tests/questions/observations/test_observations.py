@@ -16,9 +16,9 @@ from analyzer.questions.observations.observations import observations
 from analyzer.questions.observations.triage_records import triage
 from analyzer.results.records.observation import Observation
 from tests.corpus import CORPUS
+from tests.truth import handful
 
-KEPT = Path(__file__).parents[3] / "captures"
-CAPTURES = sorted(path for path in KEPT.iterdir() if path.name.endswith((".pcap", ".pcapng")))
+CAPTURES = [capture.path for capture in handful()]
 NAMES = (
     sorted(
         str(path.relative_to(CORPUS)) for path in CORPUS.rglob("*") if path.name.endswith((".pcap", ".pcapng", ".gz"))

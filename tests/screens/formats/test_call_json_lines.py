@@ -12,11 +12,7 @@ from analyzer.screens.formats.view_writer import json_lines
 from analyzer.screens.views.timeline import Timeline
 from tests.collect.sets import CAPTURES, keyring_of
 
-NAMES = (
-    "pcq_smbd_scapy_impacket_smb311_ntlm_privacy_2clients.pcap",
-    "v1_samba_impacket_smb311_ntlm_privacy.pcap",
-    "n_v1_snap160.pcap",
-)
+NAMES = ("v1_samba_impacket_smb311_ntlm_privacy.pcap", "n_v1_snap160.pcap")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -14,11 +14,10 @@ from analyzer.results.records.record_types import Endpoint
 from analyzer.screens.formats.ecs import community_id
 from analyzer.screens.formats.zeek import _written
 from tests import truth
-from tests.commands.test_all_commands import CLEAR, PCQ, here, records, run
+from tests.commands.test_all_commands import CLEAR, here, records, run
 from tests.consumers import ecs_fields, read_by_timesketch, read_by_zat
 
 FILES = [
-    PCQ.name,
     "pcq_smbd_scapy_impacket_smb311_ntlm_privacy_ipv6.pcap",
     "v1_samba_sambapy_krb5sha384_krb5_seal.pcap",
     "n_v1_midstream.pcap",

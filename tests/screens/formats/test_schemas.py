@@ -59,7 +59,7 @@ def check(records: Any, seen: dict[str, int]) -> None:
 
 
 @pytest.mark.parametrize("with_secrets", [True, False])
-@pytest.mark.parametrize("capture", truth.captures(), ids=lambda capture: capture.file)
+@pytest.mark.parametrize("capture", truth.handful(), ids=lambda capture: capture.file)
 def test_every_record_keeps_to_its_schema(capture: truth.Capture, with_secrets: bool) -> None:
     analysis = analysis_of_file(capture.file, is_keyed=with_secrets)
     seen: dict[str, int] = {}

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 from typing import get_args
 
 import pytest
 
-from analyzer import analyze
 from analyzer.questions.observations.observation_making import Scene
 from analyzer.questions.observations.observations import observations
 from analyzer.results.calls.call import CallOutcome
 from analyzer.results.records.observation import SEVERITIES, Observation, ObservationKind
 from analyzer.screens.viewmodel.observation_lines import _WORDS, account_lines
 from analyzer.screens.viewmodel.overview import overview_of
+from tests.analyses import analysis_of_file
 from tests.records import record_of
-
-KEPT = Path(__file__).parents[3] / "captures"
-CAPTURES = sorted(path for path in KEPT.iterdir() if path.name.endswith((".pcap", ".pcapng")))
+from tests.truth import Capture, handful
 
 
 def test_every_kind_has_words() -> None:
@@ -40,12 +37,11 @@ def test_what_no_answer_shows_to_be_done_was_tried_or_asked_for() -> None:
     assert words(("answered", None), ("asked", "none")) == "service created: a; 2 calls, 1 without an answer"
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
-def test_the_lines_of_an_account_are_sums_over_its_observations(path: Path) -> None:
-    secrets = path.with_suffix(".secrets.json")
-    analysis = (analyze(path, secrets=secrets) if secrets.exists() else analyze(path)).analysis
+@pytest.mark.parametrize("capture", handful(), ids=lambda capture: capture.file)
+def test_the_lines_of_an_account_are_sums_over_its_observations(capture: Capture) -> None:
+    analysis = analysis_of_file(capture.file)
     scene = Scene(analysis)
-    found = observations(scene, str(path))
+    found = observations(scene, capture.file)
     lines = account_lines(found)
     assert sum(line.observations for line in lines) == len(found)
     assert {kind: sum(one.count for one in found if one.kind == kind) for kind in {one.kind for one in found}} == {

@@ -10,16 +10,8 @@ from analyzer.questions.series.counter_records import counter_records, selection
 from analyzer.screens.viewmodel.call_layers import call_view
 from analyzer.screens.viewmodel.placed_findings import coverage_views, finding_views
 from analyzer.screens.viewmodel.plotted_series import series_views
-from tests import truth
-from tests.page import analysis_named
+from tests.page import THREE, analysis_named
 from tests.records import plain, plains
-
-CAPTURES = {capture.file: capture for capture in truth.captures()}
-THREE = [
-    "pcq_smbd_scapy_impacket_smb311_ntlm_privacy_2clients.pcap",
-    "v1_samba_impacket_smb311_ntlm_privacy.pcap",
-    "pcq_smbd_scapy_scapycli_smb311_ndr64.pcap",
-]
 
 
 @pytest.mark.parametrize("file", THREE)
