@@ -34,7 +34,7 @@ from analyzer.questions.series.formulas import ATTRIB_HEX, formula_of
 from analyzer.questions.series.reading_batches import Batch
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.sample import BucketRecord, CounterRecord, Why
-from analyzer.screens.views.text_report import folded, part_lines, problem_lines, safe, styled
+from analyzer.screens.views.text_report import doubt_lines, folded, part_lines, problem_lines, safe, styled
 from analyzer.screens.views.view_type import OfCapture
 
 if TYPE_CHECKING:
@@ -115,6 +115,7 @@ class Counters(Struct, OfCapture, frozen=True, dict=True):
         if any(line.times > 1 for line in shown):
             legend += "; asked 2×: the client asked for the series twice, and it is shown once"
         yield from folded(legend, 2, width)
+        yield from doubt_lines(self.analysis, width)
 
 
 class Spark:

@@ -29,7 +29,7 @@ class Samples(Struct, OfCapture, frozen=True):
 
     def lines(self, width: int | None) -> Iterator[str]:
         """Yields one raw counter value a line: time, call, counter path, raw value."""
-        from analyzer.screens.views.text_report import folded, problem_lines, safe
+        from analyzer.screens.views.text_report import doubt_lines, folded, problem_lines, safe
 
         facts = self.analysis.capture
         start = facts.first_time_ns or 0
@@ -50,6 +50,7 @@ class Samples(Struct, OfCapture, frozen=True):
             yield "no counter value could be read"
         if count == 0:
             yield from problem_lines(self.analysis, width)
+        yield from doubt_lines(self.analysis, width)
 
     def chunks(self) -> Iterator[SampleChunk | SampleRecord]:
         """Yields the raw samples: as chunks if those of an answer are columns (`sample_chunks`), else as records."""

@@ -23,6 +23,7 @@ from rich.markup import escape as escape_markup
 
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import file_of, number_of
+from analyzer.core.printable_text import counted
 from analyzer.core.times import NS_PER_S, NS_PER_US, shown_time
 from analyzer.interfaces.call_contents.call_records import all_problems
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
@@ -124,6 +125,7 @@ OUTCOME_STYLES: dict[Outcome, str] = {
 _FRAMES_SHOWN = 8
 # So many sessions, ways of calling and kinds of problems are listed, the others counted.
 _HEADER_LINES = 12
+_SHOWN_CALLS = 8
 _SHOWN_PROBLEMS = 24
 _UNBROKEN = "\u00a0"  # keeps a number and its unit on one line
 
@@ -413,6 +415,18 @@ def problem_lines(analysis: Analysis, width: int | None, damages: Damages | None
     command = next_command(analysis, "timeline", "--format", "jsonl")
     for text in _more(len(grouped) - _SHOWN_PROBLEMS, f"kinds of problems: {command}"):
         yield styled("yellow", f"  {text}")
+
+
+def doubt_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
+    """Yields the lines that say which shown answers with values others may have changed: a signature of their call does not fit."""
+    shown = ShownCalls(analysis)
+    numbers = shown.numbers[shown.polls & shown.altered].tolist()
+    if not numbers:
+        return
+    calls = ", ".join(f"#{number}" for number in numbers[:_SHOWN_CALLS])
+    more = f" and {len(numbers) - _SHOWN_CALLS:,} more" if len(numbers) > _SHOWN_CALLS else ""
+    text = f"{counted(len(numbers), 'answer')} may have been changed, because a signature does not fit: {calls}{more}"
+    yield from (styled("yellow", line) for line in folded(text, 2, width))
 
 
 def total_words(states: Counter[str], count: int) -> str:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rich.text import Text
 
 from analyzer.questions.series.displayed_points import Series
 from analyzer.questions.series.formulas import ATTRIB_HEX
+from analyzer.results.methods.perflib import Opnum
 from analyzer.results.records.record_types import Endpoint
 from analyzer.screens.formats.table_writer import table_of, tables_of
 from analyzer.screens.views.counters import (
@@ -27,6 +30,7 @@ from analyzer.screens.views.counters import (
     _SeriesLine,
     compact,
 )
+from analyzer.screens.views.samples import Samples
 from tests.build.buffers import Block
 from tests.build.calls import analysis_of
 from tests.build.counters import Info, Watch, large, one, whole
@@ -73,6 +77,20 @@ def test_lines_keep_to_the_width() -> None:
 def test_nothing_read_is_stated() -> None:
     assert text(Counters(analysis_of()))[0] == "no counter value could be read"
     assert text(Counters(watched().analysis, ("\\nothing\\such",))) == ["no counter of this capture has such a path"]
+
+
+@pytest.mark.parametrize("view", [Counters, Samples])
+def test_answers_that_others_may_have_changed_are_named(view: Any) -> None:
+    watch = watched()
+    polls = [at for at, event in enumerate(watch.events) if getattr(event, "opnum", None) == Opnum.QUERY_COUNTER_DATA]
+    assert "may have been changed" not in " ".join(text(view(watch.analysis)))
+    for at in polls[1:]:
+        poll = watch.events[at]
+        watch.events[at] = replace(poll, smb=replace(poll.smb, signature_ok=False))
+    analysis = watch.analysis
+    numbers = ", ".join(f"#{number}" for number, call in enumerate(analysis.calls, 1) if call.smb.signature_ok is False)
+    last = text(view(analysis))[-1]
+    assert last == f"2 answers may have been changed, because a signature does not fit: {numbers}"
 
 
 def test_tables_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
