@@ -493,6 +493,7 @@ _IN_THE_WAY: Mapping[str, str] = {
     "`recorded`: `hosts`": "a quarter is SMB, a quarter PDUs and pairing, a tenth unsealing (RC4 is followed through every answer)",
     "`recorded`: `sessions` of": "137 sessions are listed, with their programs; opening alone takes 0.2 s",
     "`reply`: `triage`": "22 % is 94,117 processes, each of which is seen once, 4 % files: `timeline` follows none of these",
+    "`tiny`: `audit`": "five findings a call are made and written: 50,000 of 10,000 calls",
     "`tiny`: `report`": "27 % is reading twice, 26 % calls with their layers and records, 19 % the audit, 11 % series and films",
     "`handles`: `report`": "26 % are calls with their layers and records, 23 % reading twice, 19 % series and films of 2,000 "
     "handles, 15 % the audit",
