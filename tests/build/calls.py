@@ -272,6 +272,12 @@ def sealed(exchange: Exchange) -> Exchange:
     )
 
 
+def altered(exchange: Exchange) -> Exchange:
+    """The same call, had others changed it: its signature does not fit."""
+    assert exchange.smb is not None
+    return replace(exchange, smb=replace(exchange.smb, signature_ok=False))
+
+
 def smb_session(number: int, refused: int | None = None, *, anonymous: bool = False) -> SmbSession:
     """Of user N, in frame N at the time N; it may have been refused with a status."""
     return SmbSession(

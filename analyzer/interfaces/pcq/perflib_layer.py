@@ -15,7 +15,7 @@ from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event, Moment
 from analyzer.interfaces.buffers import decode_buffer, decode_stub, stub_places
 from analyzer.interfaces.calls_from_exchanges import decoded_call, plain_call, trimmed_length
-from analyzer.results.calls.call import Call, Side, SideName, StubProblem
+from analyzer.results.calls.call import Call, Side, SideName, StubProblem, is_altered
 from analyzer.results.calls.query_state import Identifier
 from analyzer.results.methods.perflib import (
     BUFFER_KIND_OF_CODE,
@@ -128,9 +128,9 @@ class CatalogLearner:
 
 
 def lesson_of(call: Call) -> Lesson | None:
-    """Returns what a PerflibV2 call can teach about a counterset; None for nothing."""
+    """Returns what a PerflibV2 call can teach about a counterset; None for nothing, and if others may have changed it."""
     guid = call.counterset
-    if guid is None or call.state != "complete" or call.status != 0:
+    if guid is None or call.state != "complete" or call.status != 0 or is_altered(call.smb, call.security):
         return None
     assert call.response is not None
     kind, data = call.response.buffer_kind, call.response.buffer_data

@@ -26,7 +26,7 @@ from analyzer.results.reported_names.counterset_catalog import Catalog
 from analyzer.transport.channel.channels import ChannelGap
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import Block, identifier, instance_header, perf_data, string_table, wide
-from tests.build.calls import COUNTERSET, HANDLE, MACHINE, MS, OTHER_COUNTERSET, Calls, sealed
+from tests.build.calls import COUNTERSET, HANDLE, MACHINE, MS, OTHER_COUNTERSET, Calls, altered, sealed
 from tests.build.rpc import CHANNEL, WINREG
 from tests.interfaces.calls import said, without_lengths
 from tests.written import Outcomes, told
@@ -232,6 +232,13 @@ def test_names_of_one_server_say_nothing_of_another() -> None:
     elsewhere = replace(CHANNEL.server, ip="10.9.9.9")
     assert layer.learner.catalogs.catalog_of(elsewhere).label(COUNTERSET) is None
     assert layer.learner.catalogs.catalog_of(replace(CHANNEL.server, port=139)).label(COUNTERSET) == "Processor"
+
+
+def test_nothing_is_learnt_of_what_others_may_have_changed() -> None:
+    """A signature of the call does not fit. The next answer says what the server said."""
+    true, changed = Calls().registration(9, wide("Processor")), altered(Calls().registration(9, wide("Qrocessor")))
+    assert _learnt(changed).learner.catalogs.catalog_of(CHANNEL.server).label(COUNTERSET) is None
+    assert _learnt(changed, true).learner.catalogs.catalog_of(CHANNEL.server).label(COUNTERSET) == "Processor"
 
 
 def test_calls_know_their_frames() -> None:

@@ -24,7 +24,7 @@ from analyzer.questions.audit.violation_places import At
 from analyzer.results.methods.perflib import NONE_ID
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import identifier, instance_header
-from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, analysis_of, sealed
+from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, altered, analysis_of, sealed
 from tests.written import Tables, held
 
 # Two that bind the server, one the client, and one that contradicts another.
@@ -277,12 +277,6 @@ def test_what_a_server_listed_is_known() -> None:
     # What does not decode states nothing, and neither does what others may have changed.
     assert known(make.enumerate_sets(guids[:-1])).lists_counterset("10.0.0.1", COUNTERSET) is None
     assert known(altered(make.enumerate_sets(guids))).lists_counterset("10.0.0.1", COUNTERSET) is None
-
-
-def altered(exchange: Exchange) -> Exchange:
-    """The same, with a signature that does not fit."""
-    assert exchange.smb is not None
-    return replace(exchange, smb=replace(exchange.smb, signature_ok=False))
 
 
 @pytest.mark.parametrize("kind", ["altered", "sealed", "unanswered", "refused"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from struct import pack
 from typing import Any
 from uuid import UUID
@@ -13,7 +13,7 @@ from analyzer.core.events import Event
 from analyzer.questions.audit.rules.error_codes import COUNTERSET_FOUND
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import instance_header, perf_data, string_table
-from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, sealed
+from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, altered, sealed
 from tests.questions.audit.judging import Case, by_name, holds, judged
 from tests.questions.audit.methods import call, request, response
 from tests.questions.audit.registered import countersets, enumerated
@@ -46,13 +46,13 @@ def record(counter: int) -> bytes:
     return pack("<12I", counter, RAW, 0, 0, 100, 0, 0, 0, *[0xFFFFFFFF] * 3, 0)
 
 
-def one_counter(counter: int, status: int, *, seal: bool = False) -> list[Event]:
+def one_counter(counter: int, status: int, change: Callable[[Exchange], Exchange] = lambda same: same) -> list[Event]:
     """A description of a counterset with the counters 1 to 3, then a question about one counter."""
     calls = Calls()
     head = UUID(COUNTERSET).bytes_le + pack("<4I", 0, 100, 3, 0)
     description = calls.registration(1, head + b"".join(map(record, (1, 2, 3))))
     question = calls.registration(2, record(counter) if status == 0 else b"", lcid=counter, status=status)
-    return [sealed(description) if seal else description, question]
+    return [change(description), question]
 
 
 def alone(calls: Calls, kind: int, *, scale: int = 0) -> Exchange:
@@ -123,7 +123,8 @@ def of_errors() -> Iterator[Case]:
         yield "PCQ703", f"{status:#x} about counter {counter} of 3", verdict, one_counter(counter, status)
     made = [Calls().registration(2, record(9), lcid=9)]
     yield "PCQ703", "a single answer does not describe the counterset", "inconclusive", made
-    yield "PCQ703", "a sealed description is none", "inconclusive", one_counter(9, 0, seal=True)
+    yield "PCQ703", "a sealed description is none", "inconclusive", one_counter(9, 0, sealed)
+    yield "PCQ703", "a description that others may have changed is none", "inconclusive", one_counter(9, 0, altered)
     yield "PCQ704", "several instances where one is registered", "fail", [registered(0), instances("a", "b")]
     for kind, names in ((0, ("",)), (0, ("a",)), (2, ("a", "b")), (6, ("a", "b"))):
         yield "PCQ704", f"{names} of a set of type {kind}", "not-exercised", [registered(kind), instances(*names)]

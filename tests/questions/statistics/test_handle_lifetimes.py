@@ -23,9 +23,8 @@ from analyzer.questions.statistics.handle_lifetimes import (
 from analyzer.results.analysis import Part
 from analyzer.results.connection import Bound
 from analyzer.results.records.handle import CounterFacts, Holding
-from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import Block, identifier, perf_data
-from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed
+from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, altered, analysis_of, sealed
 from tests.build.rpc import CHANNEL, PCQ
 from tests.written import Outcomes
 
@@ -109,12 +108,6 @@ def of_origins() -> Iterator[tuple[str, list[Event]]]:
     elsewhere = other.counter_data(NOTHING)
     yield "its home is where it was first used with success", [failed, elsewhere, other.close_query()]
     yield "and not where else", [failed, elsewhere, Calls(first_frame=200).counter_data(NOTHING)]
-
-
-def altered(exchange: Exchange) -> Exchange:
-    """The same, with a signature that does not fit."""
-    assert exchange.smb is not None
-    return replace(exchange, smb=replace(exchange.smb, signature_ok=False))
 
 
 def of_ends() -> Iterator[tuple[str, list[Event]]]:

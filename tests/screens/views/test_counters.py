@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 from rich.text import Text
 
 from analyzer.questions.series.displayed_points import Series
@@ -32,7 +31,7 @@ from analyzer.screens.views.counters import (
 )
 from analyzer.screens.views.samples import Samples
 from tests.build.buffers import Block
-from tests.build.calls import analysis_of
+from tests.build.calls import altered, analysis_of
 from tests.build.counters import Info, Watch, large, one, whole
 from tests.written import Tables, held, is_as_written
 
@@ -85,8 +84,7 @@ def test_answers_that_others_may_have_changed_are_named(view: Any) -> None:
     polls = [at for at, event in enumerate(watch.events) if getattr(event, "opnum", None) == Opnum.QUERY_COUNTER_DATA]
     assert "may have been changed" not in " ".join(text(view(watch.analysis)))
     for at in polls[1:]:
-        poll = watch.events[at]
-        watch.events[at] = replace(poll, smb=replace(poll.smb, signature_ok=False))
+        watch.events[at] = altered(watch.events[at])
     analysis = watch.analysis
     numbers = ", ".join(f"#{number}" for number, call in enumerate(analysis.calls, 1) if call.smb.signature_ok is False)
     last = text(view(analysis))[-1]

@@ -228,7 +228,7 @@ class UnknownCounterServed(Watch[CallEvidence]):
         self._ids: dict[tuple[str, str], set[int]] = {}
         for call in evidence.calls_of(INTERFACE, Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO):
             is_of_set = call.asked.get("RequestCode") == RequestCode.COUNTERSET_STRUCT
-            if call.status == 0 and call.response is not None and is_of_set:
+            if call.status == 0 and call.response is not None and is_of_set and not call.is_altered:
                 data = call.response.data
                 ids = self._ids.setdefault((call.server, call.asked["CounterSetGuid"]), set())
                 # What follows a _PERF_COUNTERSET_REG_INFO begins with the id of a counter (2.2.4.1, 2.2.4.2).

@@ -229,7 +229,7 @@ def _registry_handles(evidence: Evidence) -> set[tuple[str, str]]:
     """The handles that the remote registry gave out, with their servers."""
     found: set[tuple[str, str]] = set()
     for call in evidence.calls_of(winreg.INTERFACE):
-        if call.status == 0:
+        if call.status == 0 and not call.is_altered:
             for value in call.answered.values():
                 if isinstance(value, dict) and value.get("uuid", NULL_HANDLE) != NULL_HANDLE:
                     found.add((call.server, value["uuid"]))
