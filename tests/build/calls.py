@@ -272,6 +272,11 @@ def sealed(exchange: Exchange) -> Exchange:
     )
 
 
+def unanswered(exchange: Exchange, reason: str = "lost") -> Exchange:
+    """The same call without its answer."""
+    return replace(exchange, response=None, state="request-only", reason=reason)
+
+
 def altered(exchange: Exchange) -> Exchange:
     """The same call, had others changed it: its signature does not fit."""
     assert exchange.smb is not None

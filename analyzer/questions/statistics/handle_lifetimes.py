@@ -180,7 +180,6 @@ _KINDS: dict[int, EventKind] = {
 }
 # The columns of a call: the numbers of its method, context, state, status, fault and view.
 _Stated = tuple[int, int, int, int, int, int]
-_COMPLETE = STATES.index("complete")
 _ON_A_HANDLE = {*map(int, _KINDS), int(Opnum.VALIDATE_COUNTERS)}
 
 
@@ -221,12 +220,10 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
         place,
         length,
     ) in zip(*(column[may_be].tolist() for column in (every.numbers, *columns)), strict=True):
-        if is_altered:
-            server = contexts[context].server.ip
-            unread[server] = unread.get(server, (number,))[0], number
-        elif not of_perflib or (not is_complete and view < 0):
-            channel = contexts[context].channel
-            unread[channel] = unread.get(channel, (number,))[0], number
+        if is_altered or not of_perflib or (not is_complete and view < 0):
+            shared = contexts[context]
+            where = shared.server.ip if is_altered else shared.channel
+            unread[where] = unread.get(where, (number,))[0], number
         if of_perflib and view >= 0 and opnum in _ON_A_HANDLE:
             query = states[view]
             lifetime = lifetimes.get(query.number)

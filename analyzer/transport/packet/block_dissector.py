@@ -421,7 +421,7 @@ class Dissector:
 
     def _count_lost(self, lost: LostSegment) -> None:
         if lost.ends is None or flow_key(*lost.ends) in self._flows:
-            self.tallies.lost.setdefault(lost.kind, Tally()).note(lost.frame, lost.time_ns, lost.more)
+            self.tallies.lose(lost.kind, lost.frame, lost.time_ns, lost.more)
 
     def _ends(self, data: bytes, ip: int, tcp: int) -> tuple[Endpoint, Endpoint, FlowKey, bool]:
         """Returns both ends of a TCP frame in common shape, the key of its flow, and whether a port makes it ours. Caches them."""

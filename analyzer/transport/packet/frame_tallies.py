@@ -62,6 +62,10 @@ class Tallies(Struct):
     bad_checksums: Tally = field(default_factory=Tally)
     bad_tcp_checksums: Tally = field(default_factory=Tally)
 
+    def lose(self, kind: str, frame: int, time_ns: int, more: int = 0) -> None:
+        """Notes that what a frame carries could not be read, for a reason of `LostSegment`, nor that of `more` frames like it."""
+        self.lost.setdefault(kind, Tally()).note(frame, time_ns, more)
+
     def add(self, other: Tallies) -> None:
         """Adds the tallies of another part of the capture."""
         for kind, tally in other.lost.items():

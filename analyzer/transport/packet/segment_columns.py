@@ -198,10 +198,10 @@ class SegmentColumns(Struct, frozen=True, eq=False):
             self.missing,
             self.frames,
             self.times_ns,
-            self.bad_ip_checksum | self.bad_tcp_checksum,
         )
+        doubted = self.bad_ip_checksum[run] | self.bad_tcp_checksum[run]
         for ip, tcp, seq, ack, flags, window, begin, size, offset, missing, frame, time_ns, is_doubted in zip(
-            *(column[run].tolist() for column in columns), strict=True
+            *(column[run].tolist() for column in columns), doubted.tolist(), strict=True
         ):
             src, dst, _, _ = ends(self.data, ip, tcp)
             payload = TracedBytes.of_frame(self.data[begin : begin + size], frame, offset, time_ns)

@@ -39,7 +39,7 @@ from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.packet.flow_candidates import KERBEROS_PORT
 from analyzer.transport.packet.frame_dissector import LostSegment
-from analyzer.transport.packet.frame_tallies import Tallies, Tally
+from analyzer.transport.packet.frame_tallies import Tallies
 from analyzer.transport.packet.segment import Segment, SegmentBatch, UdpPayload
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ class TsharkEngine:
         yield from self._unreadable
         for item in self._items():
             if isinstance(item, LostSegment):
-                self._tallies.lost.setdefault(item.kind, Tally()).note(item.frame, item.time_ns)
+                self._tallies.lose(item.kind, item.frame, item.time_ns)
             else:
                 yield item
         yield from self._tallies.problems()

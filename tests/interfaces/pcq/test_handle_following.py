@@ -30,7 +30,7 @@ from analyzer.results.calls.query_state import QueryView
 from analyzer.transport.channel.channels import ChannelGap
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import Block, identifier, perf_data
-from tests.build.calls import COUNTERSET, HANDLE, MS, OTHER_HANDLE, Calls, analysis_of, sealed, winreg
+from tests.build.calls import COUNTERSET, HANDLE, MS, OTHER_HANDLE, Calls, analysis_of, sealed, unanswered, winreg
 from tests.build.rpc import CHANNEL
 from tests.written import Told
 
@@ -64,10 +64,6 @@ def moved(exchange: Exchange, request_ms: int | None = None, response_ms: int | 
 
 def without_request(exchange: Exchange) -> Exchange:
     return replace(exchange, opnum=None, request=None, state="response-only", reason="the request was not captured")
-
-
-def without_answer(exchange: Exchange) -> Exchange:
-    return replace(exchange, response=None, state="request-only", reason="the answer was not captured")
 
 
 Facts = tuple[int, dict[int, int], list[int] | None, str | None, str | None] | None
@@ -134,7 +130,7 @@ def changed(call: Exchange, odd: str) -> Exchange:
             case "?":
                 call = without_request(call)
             case "-":
-                call = without_answer(call)
+                call = unanswered(call, "the answer was not captured")
             case "~":
                 call = sealed(call)
             case "^":

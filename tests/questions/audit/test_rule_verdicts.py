@@ -8,7 +8,6 @@ from typing import Any
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given
-from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
 from analyzer.questions.audit.audit_engine import Audit, Profile, select
@@ -24,7 +23,7 @@ from analyzer.questions.audit.violation_places import At
 from analyzer.results.methods.perflib import NONE_ID
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import identifier, instance_header
-from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, altered, analysis_of, sealed
+from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, altered, analysis_of, sealed, unanswered
 from tests.written import Tables, held
 
 # Two that bind the server, one the client, and one that contradicts another.
@@ -291,7 +290,7 @@ def test_a_server_may_have_listed_more_than_was_read(kind: str) -> None:
         case "sealed":
             other = sealed(other)
         case "unanswered":
-            other = replace(other, response=None, state="request-only", reason="lost")
+            other = unanswered(other)
         case "refused":
             other = make.exchange(0, make.stub().string("M").uint(256), make.sized(b"", 5, element=16, room=256))
     found = known(whole, other)
@@ -312,7 +311,7 @@ def test_instances_that_were_not_read_leave_the_ids_unknown(change: str | None, 
 
     again = listed(OTHER_COUNTERSET if change == "other" else COUNTERSET)
     if change in ("other", "unanswered"):
-        again = replace(again, response=None, state="request-only", reason="lost")
+        again = unanswered(again)
     elif change in ("altered", "sealed"):
         again = altered(again) if change == "altered" else sealed(again)
     whole = listed(COUNTERSET)

@@ -24,7 +24,7 @@ from analyzer.results.analysis import Part
 from analyzer.results.connection import Bound
 from analyzer.results.records.handle import CounterFacts, Holding
 from tests.build.buffers import Block, identifier, perf_data
-from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, altered, analysis_of, sealed
+from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, altered, analysis_of, sealed, unanswered
 from tests.build.rpc import CHANNEL, PCQ
 from tests.written import Outcomes
 
@@ -48,10 +48,6 @@ def bound(channel: int = CHANNEL.number, group: int | None = None, *, joins: boo
 
 def lost(*frames: int, kind: str = "gap") -> Problem:
     return Problem(kind, "tcp", frames, "lost")  # type: ignore[arg-type]
-
-
-def unanswered(call: Event) -> Event:
-    return replace(call, response=None, state="request-only", reason="lost")  # type: ignore[type-var]
 
 
 def of_calls() -> Iterator[tuple[str, list[Event]]]:

@@ -30,7 +30,7 @@ from analyzer.results.calls.call import Call, CallState
 from analyzer.results.security import Identity
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import identifier, name_table, perf_data, winperf
-from tests.build.calls import COUNTERSET, HANDLE, MS, Calls, analysis_of, sealed, winreg
+from tests.build.calls import COUNTERSET, HANDLE, MS, Calls, analysis_of, sealed, unanswered, winreg
 from tests.written import is_as_written, told
 
 SVCCTL = "367abb81-9844-35f1-ad32-98f038001003"
@@ -80,10 +80,6 @@ def slow(exchange: Exchange, by_ms: int) -> Exchange:
     assert exchange.response is not None
     at = exchange.response.first_time_ns + by_ms * MS
     return replace(exchange, response=replace(exchange.response, first_time_ns=at, last_time_ns=at))
-
-
-def unanswered(exchange: Exchange) -> Exchange:
-    return replace(exchange, response=None, state="request-only", reason="lost")
 
 
 def as_user(exchange: Exchange, account: str) -> Exchange:
@@ -217,7 +213,7 @@ def test_what_was_answered_with_performance_data_is_a_poll() -> None:
     polls = [make.counter_data(data), keys.query_value("238", block)]
     others = [
         make.counter_data(b"", status=8),
-        replace(make.counter_data(data), response=None, state="request-only", reason="lost"),
+        unanswered(make.counter_data(data)),
         make.close_query(),
         make.counter_info(b""),
         keys.query_value("238", block, status=234),

@@ -33,7 +33,17 @@ from tests.build.buffers import (
     wide,
     winperf,
 )
-from tests.build.calls import COUNTERSET, MS, OTHER_COUNTERSET, OTHER_HANDLE, Calls, analysis_of, sealed, winreg
+from tests.build.calls import (
+    COUNTERSET,
+    MS,
+    OTHER_COUNTERSET,
+    OTHER_HANDLE,
+    Calls,
+    analysis_of,
+    sealed,
+    unanswered,
+    winreg,
+)
 from tests.build.rpc import CHANNEL
 from tests.written import is_as_written
 
@@ -146,7 +156,7 @@ def of_queries() -> Iterator[tuple[str, list[Event]]]:
     yield "a request that was not captured has no code", [make.exchange(1, None, b"")]
     make = Calls()
     refused = make.exchange(0, make.stub().string("\\\\S").uint(256), make.sized(b"", 5, element=16, room=256))
-    lost = replace(make.enumerate_sets(bytes(16)), response=None, state="request-only", reason="lost")
+    lost = unanswered(make.enumerate_sets(bytes(16)))
     yield "countersets that were not given are not counted", [refused, lost]
     yield "countersets are counted where they were given", [make.enumerate_sets(bytes(48)), refused]
     make = Calls()
@@ -189,7 +199,7 @@ def of_registry() -> Iterator[tuple[str, list[Event]]]:
     yield "a value name of the client is noted so often", read(*asked)
     make = winreg()
     tries = make.open_key(), make.query_value("4", None, status=234, needed=100), make.query_value("4", plain(4))
-    lost = replace(tries[2], response=None, state="request-only", reason="lost")
+    lost = unanswered(tries[2])
     refused = make.query_value("4", plain(4), status=2)
     yield "reads without performance data are no polls", [*tries[:2], lost, refused]
     yield (
