@@ -38,7 +38,7 @@ from analyzer.interfaces.buffers.value_rows import plain_perf_data_rows
 from analyzer.pipeline.digest_verification import stated_by
 from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.grammar import parse
-from analyzer.questions.series.counter_records import wildcard
+from analyzer.questions.series.counter_paths import wildcard
 from analyzer.results.connection import Channel
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.reported_names.saved_metadata import metadata_from_json

@@ -90,6 +90,12 @@ def _engine(etype: int, data: bytes) -> Any:
         return None
 
 
+def default_salt(principal: str, realm: str) -> str:
+    """Returns the Kerberos salt of RFC 4120 section 4: the realm and the components. Computer accounts of Active Directory differ:
+    `REALM`, `host`, and the lower-case host name with its domain ([MS-KILE] section 3.1.1.2)."""
+    return realm + "".join(principal.split("/"))
+
+
 @lru_cache(maxsize=256)
 def string_to_key(etype: int, password: str, salt: str | bytes, iterations: int | None = None) -> bytes:
     """Returns the Kerberos key made from a password (RFC 3962, 8009, 4757). `iterations` None: the default count of the type."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from analyzer.auth.kerberos import RC4_HMAC, string_to_key
+from analyzer.auth.kerberos import RC4_HMAC, default_salt, string_to_key
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey, write_keytab
 from analyzer.auth.ntlm import nt_hash
@@ -15,7 +15,6 @@ from analyzer.core.errors import InputError
 
 __all__ = [
     "DEFAULT_ETYPES",
-    "default_salt",
     "keys_from_password",
     "nt_hash",
     "ntlm_keytab",
@@ -45,12 +44,6 @@ def split_principal(text: str) -> tuple[str, str]:
     if not at or not principal or not realm:
         raise InputError(f"{text} is no principal with a realm", hint="write it as host/server.example.com@EXAMPLE.COM")
     return principal, realm
-
-
-def default_salt(principal: str, realm: str) -> str:
-    """Returns the Kerberos salt of RFC 4120 section 4: the realm and the components. Computer accounts of Active Directory differ:
-    `REALM`, `host`, and the lower-case host name with its domain ([MS-KILE] section 3.1.1.2)."""
-    return realm + "".join(principal.split("/"))
 
 
 def keys_from_password(

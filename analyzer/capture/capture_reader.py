@@ -439,7 +439,7 @@ class CaptureReader:
                     if not len(item):
                         return
                     self.info = self.info.with_block(item)
-                    yield from _pieces(item)
+                    yield from item.pieces(MOST_FRAMES)
                     if item is not whole:
                         return
                     if self._streaming and self._block_bytes < _MOST_STREAMED:
@@ -583,17 +583,6 @@ def _split(block: FrameBlock, count: int) -> tuple[FrameBlock, FrameBlock]:
     return block.some(slice(count)), block.some(slice(count, None))
 
 
-def _pieces(block: FrameBlock) -> Iterator[FrameBlock]:
-    """Splits a frame block into blocks of no more than `MOST_FRAMES`, of about the same size."""
-    if len(block) <= MOST_FRAMES:
-        yield block
-        return
-    parts = -(-len(block) // MOST_FRAMES)
-    bounds = [len(block) * part // parts for part in range(parts + 1)]
-    for start, stop in pairwise(bounds):
-        yield block.some(slice(start, stop))
-
-
 def _horizon(active: list[_FileInReading]) -> tuple[int, int]:
     """Returns the time up to which the frames of all capture files are known, and the number of the file that limits it."""
     return min((int(part.keys[-1]), part.file.number) for part in active)
@@ -618,7 +607,7 @@ def _interleaved(active: list[_FileInReading]) -> Iterator[FrameBlock]:
     sizes = [len(block) for block in blocks]
     base = 0
     for at, block in enumerate(blocks):
-        data = _frame_bytes(block)
+        data = block.own_bytes
         blocks[at] = replace(block, data=data, starts=block.starts - int(block.starts[0]) + base)
         base += len(data)
     order = np.argsort(np.concatenate(keys), kind="stable")
@@ -627,8 +616,3 @@ def _interleaved(active: list[_FileInReading]) -> Iterator[FrameBlock]:
     borders = [0, *(np.flatnonzero(np.diff(of_links)) + 1).tolist(), len(of_links)]
     for start, stop in pairwise(borders):
         yield replace(found.some(slice(start, stop)), link_type=int(of_links[start]))
-
-
-def _frame_bytes(block: FrameBlock) -> bytes:
-    """Returns the part of a frame block's buffer in which its frames lie."""
-    return block.data[int(block.starts[0]) : int(block.starts[-1] + block.captured[-1])]

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ class Frame(Struct, frozen=True):
 
 
 class FrameBlock(Event, frozen=True, eq=False):
-    """Neighbouring frames of a capture, all of one link type. Arrays have one entry per frame. Arrays have one entry per frame.
+    """Neighbouring frames of a capture, all of one link type. Arrays have one entry per frame.
 
     `frames` int64 frame ids, `times_ns` int64, `starts` int64 offsets in `data`, `captured` int64 and `original` integer lengths
     in bytes; `heads` as `heads_of` gives them. `link_type` is a LINKTYPE_ number (the pcap registry's, not the DLT_ of an
@@ -79,6 +80,21 @@ class FrameBlock(Event, frozen=True, eq=False):
     def some(self, chosen: slice | npt.NDArray[np.int64]) -> FrameBlock:
         """Returns a frame block of some of these frames, over the same bytes."""
         return FrameBlock(self.data, self.link_type, *(column[chosen] for column in self.columns))
+
+    def pieces(self, most: int) -> Iterator[FrameBlock]:
+        """Splits a frame block into blocks of no more than `most` frames, of about the same size."""
+        if len(self) <= most:
+            yield self
+            return
+        parts = -(-len(self) // most)
+        bounds = [len(self) * part // parts for part in range(parts + 1)]
+        for start, stop in pairwise(bounds):
+            yield self.some(slice(start, stop))
+
+    @property
+    def own_bytes(self) -> bytes:
+        """The part of a frame block's buffer in which its frames lie."""
+        return self.data[int(self.starts[0]) : int(self.starts[-1] + self.captured[-1])]
 
     def only(self, index: npt.NDArray[np.int64]) -> FrameBlock:
         """Returns a copy of the frames at these positions, with only their own bytes."""

@@ -25,7 +25,7 @@ from analyzer.core.events import Problem
 from analyzer.core.frame_ids import file_of, frame_id, number_of
 from analyzer.core.output.file_store import StorageError, Store
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, lesson_of
+from analyzer.interfaces.pcq.catalog_learner import CatalogLearner, lesson_of
 from analyzer.interfaces.resolution.whole_capture_resolution import call_order
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, holds_names
 from analyzer.results.analysis import Analysis, CaptureFacts, Part

@@ -12,6 +12,7 @@ import typer
 from analyzer.commands.shared.capture_reading import pseudonyms_of
 from analyzer.commands.shared.command_function import command
 from analyzer.commands.shared.exit_codes import EXIT_UNUSABLE
+from analyzer.commands.shared.hex_dump import bytes_of
 from analyzer.commands.shared.options import Format, OutputFormat, Redact, RedactKey
 from analyzer.commands.shared.result_writing import Writing
 from analyzer.core.errors import InputError
@@ -52,7 +53,7 @@ def decode(
     redact_key: RedactKey = None,
 ) -> None:
     """A buffer from a file: what PerfQueryCounterData, RegQueryValueEx and their relatives gave somebody."""
-    from analyzer.screens.views.decode import Decode, bytes_of
+    from analyzer.screens.views.decode import Decode
 
     try:
         offset = int(at, 0)

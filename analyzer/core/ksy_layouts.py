@@ -15,8 +15,7 @@ _COLUMNS = {"B": "u1", "H": "<u2", "I": "<u4", "Q": "<u8", "i": "<i4", "q": "<i8
 
 
 class Layouts:
-    """Fixed layouts of the structures in some Kaitai descriptions. A path names a type: `ms_pcq_perf_data.block`. A path is that of
-    a type: `ms_pcq_perf_data.block`.
+    """Fixed layouts of the structures in some Kaitai descriptions. A path names a type: `ms_pcq_perf_data.block`.
 
     Where several paths are given, the structures follow each other. For each, its first fields count: up to one whose length or
     presence depends on others.

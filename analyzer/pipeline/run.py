@@ -315,7 +315,8 @@ def _read(
     processes do that if it pays. Returns None if one process must read the capture instead."""
     from analyzer.auth.kdc_replies import Tickets
     from analyzer.interfaces.call_contents.machine_names import NamingCalls
-    from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
+    from analyzer.interfaces.pcq.catalog_learner import CatalogLearner
+    from analyzer.interfaces.pcq.perflib_layer import PerflibLayer
     from analyzer.interfaces.resolution.whole_capture_resolution import resolved
     from analyzer.interfaces.winperf.winreg_layer import KeyFollower
     from analyzer.transport.rpc.client_marks_in_rpc import MarksInSessions
@@ -403,7 +404,8 @@ def stream(
     read in blocks of `block_bytes` at first. A case is no capture.
     """
     from analyzer.auth.kdc_replies import Tickets
-    from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
+    from analyzer.interfaces.pcq.catalog_learner import CatalogLearner
+    from analyzer.interfaces.pcq.perflib_layer import PerflibLayer
     from analyzer.interfaces.resolution.streamed_calls import CallStream
     from analyzer.interfaces.winperf.winreg_layer import KeyFollower
     from analyzer.pipeline.live_reading import Stream

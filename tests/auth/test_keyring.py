@@ -14,14 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analyzer.auth.kerberos import default_salt
 from analyzer.auth.keyring import Keyring, SmbKeys, UserKey
-from analyzer.auth.keys_for_other_tools import (
-    default_salt,
-    keys_from_password,
-    ntlm_keytab,
-    seskey_line,
-    split_principal,
-)
+from analyzer.auth.keys_for_other_tools import keys_from_password, ntlm_keytab, seskey_line, split_principal
 from analyzer.auth.keytab import KerberosKey, parse_keytab, write_keytab
 from analyzer.auth.ntlm import nt_hash
 from analyzer.auth.secrets import _LONG_KEY, document_of, embedded_keyring, parse_seskey_line

@@ -16,7 +16,8 @@ from analyzer.core.absence import Missing
 from analyzer.core.events import Event
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
+from analyzer.interfaces.pcq.catalog_learner import CatalogLearner
+from analyzer.interfaces.pcq.perflib_layer import PerflibLayer
 from analyzer.interfaces.resolution.whole_capture_resolution import resolved
 from analyzer.interfaces.svcctl.service_layer import ServiceLayer
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, WinregLayer

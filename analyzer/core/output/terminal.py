@@ -104,8 +104,7 @@ def write_markup(
     at_once: bool = False,
 ) -> None:
     """Writes lines with rich's markup to a terminal or elsewhere. `lines` takes the number of columns, None if there is no
-    terminal. `lines` is called with the number of columns, or None. `lines` is called with the number of columns, None if there is
-    no terminal.
+    terminal.
 
     What came from a capture must have been escaped before it was marked up (`report.text.safe`). On a terminal it goes through the
     `pager`, where there is one. With `at_once`, a reader has each line without delay.

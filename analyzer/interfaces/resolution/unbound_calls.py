@@ -27,7 +27,8 @@ from analyzer.core.errors import DecodeError
 from analyzer.core.events import Problem
 from analyzer.interfaces.buffers import Interface, decode_buffer, decode_stub
 from analyzer.interfaces.calls_from_exchanges import interface_facts
-from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, perflib_call
+from analyzer.interfaces.pcq.catalog_learner import CatalogLearner
+from analyzer.interfaces.pcq.perflib_layer import perflib_call
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, winreg_call
 from analyzer.results.calls.call import Call, Side
 from analyzer.results.calls.call_table import CallTable

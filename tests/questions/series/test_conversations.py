@@ -18,7 +18,8 @@ from analyzer.interfaces.buffers.perf_data_layout import PerfDataReader
 from analyzer.interfaces.buffers.winperf_layout import WinperfReader
 from analyzer.interfaces.call_contents.answers_with_names import Bindings
 from analyzer.questions.series import reading_batches as readings_module
-from analyzer.questions.series.counter_records import PathSelection, counter_records
+from analyzer.questions.series.counter_paths import PathSelection
+from analyzer.questions.series.counter_records import counter_records
 from analyzer.questions.series.displayed_points import Series
 from analyzer.questions.series.reading_batches import points, readings
 from analyzer.results.analysis import Analysis, Part

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from analyzer.core.errors import InputError
 from analyzer.interfaces.call_contents.machine_names import machine_names
-from analyzer.questions.series.counter_records import buckets, counter_records, interval_of, selection_of, wildcard
+from analyzer.questions.series.counter_paths import selection_of, wildcard
+from analyzer.questions.series.counter_records import buckets, counter_records, interval_of
 from analyzer.questions.series.reading_batches import readings
 from analyzer.results.analysis import Analysis
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, name_table, string_table, wide

@@ -16,7 +16,8 @@ from uuid import UUID
 
 import pytest
 
-from analyzer.questions.series.counter_records import counter_records, selection_of
+from analyzer.questions.series.counter_paths import selection_of
+from analyzer.questions.series.counter_records import counter_records
 from tests import truth
 from tests.analyses import analysis_of_file
 from tests.questions.series.recomputed import FORMULAS

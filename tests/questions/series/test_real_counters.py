@@ -6,7 +6,8 @@ import pytest
 
 from analyzer.interfaces.call_contents.machine_names import machine_names
 from analyzer.pipeline.run import analyze
-from analyzer.questions.series.counter_records import counter_records, selection_of
+from analyzer.questions.series.counter_paths import selection_of
+from analyzer.questions.series.counter_records import counter_records
 from tests.corpus import CORPUS
 from tests.records import Record, plains
 from tests.test_corpus import XP

@@ -6,7 +6,8 @@ import pytest
 
 from analyzer.questions.audit.audit_engine import Audit, Profile
 from analyzer.questions.audit.findings import finding_record
-from analyzer.questions.series.counter_records import counter_records, selection_of
+from analyzer.questions.series.counter_paths import selection_of
+from analyzer.questions.series.counter_records import counter_records
 from analyzer.screens.viewmodel.call_layers import call_view
 from analyzer.screens.viewmodel.placed_findings import coverage_views, finding_views
 from analyzer.screens.viewmodel.plotted_series import series_views

@@ -10,7 +10,8 @@ from analyzer.auth.keyring import Keyring, UserKey
 from analyzer.auth.ntlm import nt_hash
 from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.audit_engine import Audit
-from analyzer.questions.series.counter_records import PathSelection, counter_records
+from analyzer.questions.series.counter_paths import PathSelection
+from analyzer.questions.series.counter_records import counter_records
 from analyzer.questions.statistics.summary import identity_stats
 from analyzer.results.analysis import Analysis
 from analyzer.results.security import Decryption
