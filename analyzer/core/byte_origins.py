@@ -196,6 +196,20 @@ class FrameTable(Struct, Source, frozen=True, eq=False):
             found += frames[first:at]
         return tuple(dict.fromkeys(found))
 
+    def pack_ranges(self, begins: Iterable[int], ends: Iterable[int], out: bytearray) -> None:
+        """Appends the origins of some ranges of an ordered table to `out`, in packed form. Each range lies behind the one before, and
+        none is empty."""
+        starts, frames, offsets = self.starts, self.frame_ids, self.offsets
+        pack, rows, at = PACKED_EXTENT.pack, list[bytes](), -1
+        for begin, end in zip(begins, ends, strict=True):
+            if at < 0 or starts[at + 1] <= begin:
+                at = bisect_right(starts, begin, at + 1) - 1
+            while (following := starts[at + 1]) < end:
+                rows.append(pack(frames[at], offsets[at] + begin - starts[at], following - begin))
+                begin, at = following, at + 1
+            rows.append(pack(frames[at], offsets[at] + begin - starts[at], end - begin))
+        out += b"".join(rows)
+
     def moment(self, position: int) -> int:
         return self.times_ns[bisect_right(self.starts, position) - 1]
 
@@ -238,6 +252,9 @@ class JoinedSource(Source):
             yield from source.extents(first, last)
 
     def pack(self, start: int, stop: int, out: bytearray) -> None:
+        if start == 0 and stop == self._starts[-1] and (found := self._ordered(start, stop)) is not None:
+            found[0].pack_ranges(self._firsts, self._ends(), out)
+            return
         for source, first, last in self._pieces(start, stop):
             source.pack(first, last, out)
 
@@ -376,10 +393,9 @@ class PackedOrigins(Struct, Source, eq=False):
 
     def _all_frames(self) -> list[int]:
         """Returns the frame of each row of packed origins, for questions about all bytes. These are frequent for a long answer."""
-        frames = np.frombuffer(self.packed, "<u8")[:: PACKED_EXTENT.size // 8]
+        found: list[int] = np.frombuffer(self.packed, "<u8")[:: PACKED_EXTENT.size // 8].tolist()
         # The first row of bytes that share their origin has no frame.
-        found: list[int] = frames[frames < PACKED_SHARED].tolist()
-        return found
+        return found if max(found, default=0) < PACKED_SHARED else [each for each in found if each < PACKED_SHARED]
 
     def frame_range(self, start: int, stop: int) -> tuple[int, int] | None:
         if stop > start and (frame := only_frame(self.packed)) is not None:

@@ -478,12 +478,19 @@ def test_bytes_are_shown_by_their_first_frames_and_not_by_what_they_are() -> Non
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.data())
-def test_the_frames_of_ranges_of_a_table_come_once_and_in_order(sizes: list[int], data: st.DataObject) -> None:
+def test_frames_and_origins_of_ranges_of_a_table_come_in_order_and_frames_once(
+    sizes: list[int], data: st.DataObject
+) -> None:
     whole = table(of_frames(*map(bytes, sizes)), ordered=True)
     cuts = sorted(data.draw(st.sets(st.integers(0, len(whole)), min_size=2, max_size=8)))
     ranges = list(zip(cuts[::2], cuts[1::2], strict=False))
-    found = whole.source.frames_of(*zip(*ranges, strict=True))  # type: ignore[attr-defined]
-    assert found == tuple(dict.fromkeys(frame for begin, end in ranges for frame in whole[begin:end].frames))
+    source, begins, ends = whole.source, *zip(*ranges, strict=True)
+    assert isinstance(source, FrameTable)
+    assert source.frames_of(begins, ends) == tuple(
+        dict.fromkeys(frame for begin, end in ranges for frame in whole[begin:end].frames)
+    )
+    source.pack_ranges(begins, ends, packed := bytearray())
+    assert packed == b"".join(whole[begin:end].packed_origins for begin, end in ranges)
 
 
 @given(
