@@ -140,7 +140,7 @@ def test_the_filters_of_the_document_are_run() -> None:
 def test_the_options_that_select_are_those_of_the_document() -> None:
     stated = section("docs/filters.md", "What else picks calls")
     listed = {word.split()[0] for cells in rows(stated) for word in quoted(cells[0])}
-    commands = set(quoted(stated.partition("These are the same on every command")[2].partition(".")[0]))
+    commands = set(quoted(stated.partition("These options are the same on every command")[2].partition(".")[0]))
     here: dict[str, set[str]] = {}
     for name, command in click_command().commands.items():
         options = {option for parameter in command.params for option in parameter.opts}
