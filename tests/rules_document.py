@@ -21,31 +21,31 @@ _ABOUT_REQUIREMENTS = (
     "provokes nothing has it. The side is the one that can bring the trigger about."
 )
 _ABOUT_ATTACKS = (
-    "An observation that looks like one of these names it, with the id of MITRE ATT&CK. It says what was seen, and how sure that "
-    "is. It never says that somebody attacks: each page states what else does the same."
+    "If an observation looks like one of these attacks, `triage` names the attack and its MITRE ATT&CK id, and says how sure that "
+    "is. It never claims that somebody attacks: each page states what else does the same."
 )
 # A line with more than this is hard to read.
 _LONGEST_MARK = 160
 _ABOUT_PROGRAMS = """
-`triage`, `sessions` and `hosts` say what the program of a client is like: `like impacket 0.13 (16 marks of 16)`. A mark is
-something that programs do differently and that their users do not choose, such as the order of the dialects. Marks belong to one
-TCP connection. The table below is the data that the program itself reads. It comes from captures of the programs alone.
+`triage`, `sessions` and `hosts` say which known program a client resembles: `like impacket 0.13 (16 marks of 16)`. A mark is
+something that programs do differently and that their users do not choose, such as the order of the dialects. The marks of one TCP
+connection are compared. `pcq` reads the same table as this page. The table comes from captures of each program alone.
 
 A likeness is no proof. Programs that are not in this table may leave the same marks, and everybody can imitate them. The version
-in a name is the one that was recorded, which need not be the one that the client has. Another version may leave the same marks, or
-other ones: a client of 2023 had 11 marks of 11 of impacket 0.13, which is younger.
+in a name is the recorded one. Another version may leave the same marks or other ones: a client of 2023 had 11 marks of 11 of
+impacket 0.13, which is younger.
 """
 _WHEN_NAMED = """
-A program is named if three things are true. At least four marks of the connection are marks of the program. They are at least two
-thirds of the program's marks. No mark contradicts. At least two of the marks must be rare among programs. Fragment sizes, contexts
-and call ids of RPC, the mechanisms of a logon and the security mode are not rare.
+A program is named if at least four marks of the connection are equal to marks of the program, these are at least two thirds of
+the connection's marks, and no mark contradicts the program. At least two of the equal marks must be rare among programs. Fragment
+sizes, contexts and call ids of RPC, the mechanisms of a logon and the security mode are not rare.
 
-The mechanisms, the security mode, the contexts and the first call ids depend on settings and calls. They count if they are equal.
-They contradict nothing if they differ.
+The mechanisms, the security mode, the contexts and the first call ids depend on settings and calls. If they are equal, they count.
+If they differ, they do not contradict.
 
-The order of the first calls, and how a client offers more room, depend on what somebody asks for. They count only if they are those
-of a known program. How a client offers more room takes two steps or more to see. This mark needs decoded calls: `hosts` never has
-it, and `sessions` only with keys and as text.
+The order of the first calls (`rpc.calls`), and how a client offers more room (`calls.growth`), depend on what the user asks for.
+They count only if they are those of a known program. `calls.growth` needs at least two steps of growth, and decoded calls: `hosts`
+never has it, and `sessions` only with keys and as text.
 
 If several programs have the same number of marks, the output names each. If no program has enough, it names none.
 """

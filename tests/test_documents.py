@@ -120,8 +120,8 @@ def test_the_document_of_filters_lists_every_operator_and_no_other() -> None:
 
 
 def test_the_bounds_of_filters_are_those_of_the_document() -> None:
-    stated = section("docs/filters.md", "Limits")
-    found = re.search(r"A pattern may\s+have ([\d,]+) characters, a filter ([\d,]+) and (\d+) levels", stated)
+    stated = " ".join(section("docs/filters.md", "Limits").split())
+    found = re.search(r"A pattern may have ([\d,]+) characters, a filter ([\d,]+) and (\d+) levels", stated)
     assert found is not None
     numbers = [int(number.replace(",", "")) for number in found.groups()]
     assert numbers == [binder.MAX_PATTERN, grammar.MAX_LENGTH, grammar.MAX_DEPTH]
@@ -140,7 +140,7 @@ def test_the_filters_of_the_document_are_run() -> None:
 def test_the_options_that_select_are_those_of_the_document() -> None:
     stated = section("docs/filters.md", "What else picks calls")
     listed = {word.split()[0] for cells in rows(stated) for word in quoted(cells[0])}
-    commands = set(quoted(stated.partition("These are the same on every command")[2].partition(".")[0]))
+    commands = set(quoted(stated.partition("These options are the same on every command")[2].partition(".")[0]))
     here: dict[str, set[str]] = {}
     for name, command in click_command().commands.items():
         options = {option for parameter in command.params for option in parameter.opts}

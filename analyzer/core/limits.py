@@ -75,13 +75,13 @@ DEFAULTS = Limits()
 
 ABOUT: dict[str, About] = {
     "decompressed_ratio": About(
-        "bytes that each byte of a compressed file may become",
+        "bytes that each byte of a compressed file may expand to",
         "Captures shrink to a third or a tenth, seldom to a fiftieth; gzip can promise a thousand times, xz many thousand.",
         "--max-ratio",
         "bytes",
     ),
     "decompressed_free": About(
-        "bytes that a compressed file may become whatever its size",
+        "bytes that a compressed file may expand to whatever its ratio",
         "A short capture of one message repeated is no bomb.",
         None,
         "bytes",
@@ -115,7 +115,7 @@ ABOUT: dict[str, About] = {
         "bytes",
     ),
     "trace_packets": About(
-        "packets whose further appearances in an event trace log are known for such",
+        "packets of an event trace log that are remembered, to recognise them in later events",
         "A packet passes all components within milliseconds; the oldest is forgotten first.",
     ),
     "flows": About(
@@ -123,21 +123,21 @@ ABOUT: dict[str, About] = {
         "Any payload may begin like ours; the flow taken first is forgotten first.",
     ),
     "waiting": About(
-        "TCP segments on ports of SMB and DCERPC that wait for the first data of their flow that may be such",
-        "So many half-open or foreign flows at once are a scan. The oldest goes first; its flow then begins with its data.",
+        "TCP segments on ports of SMB and DCERPC that wait until data of their flow looks like SMB or DCERPC",
+        "So many half-open or foreign flows at once are a scan. The oldest is dropped first; its flow then begins with its data.",
     ),
     "waiting_bytes": About(
-        "bytes of them",
-        "What other services send on these ports in a moment. The oldest goes first.",
+        "total size of these segments",
+        "What other services send on these ports in a moment. The oldest is dropped first.",
         None,
         "bytes",
     ),
     "started": About(
-        "flows on ports of SMB and DCERPC that are known to have sent what may be such",
+        "flows on ports of SMB and DCERPC whose data is known to look like SMB or DCERPC",
         "The first one is forgotten first; its segments then wait for its next message.",
     ),
     "flow_links": About(
-        "link-layer addresses and hop limits of senders of connections that are noted, of each end",
+        "link-layer addresses and hop limits that are noted for each end of connections",
         "`hosts` tells machines at one address apart by them. The rest is counted.",
     ),
     "datagrams": About(
@@ -152,7 +152,7 @@ ABOUT: dict[str, About] = {
     ),
     "connections": About(
         "TCP connections that are followed at the same time",
-        "Each costs about 1 KiB. Of a port scan those without data and the closed ones go first.",
+        "Each costs about 1 KiB. In a port scan, those without data and the closed ones are forgotten first.",
         "--max-connections",
     ),
     "held_stream": About(
@@ -168,13 +168,13 @@ ABOUT: dict[str, About] = {
         "bytes",
     ),
     "smb_ratio": About(
-        "bytes that each byte of compressed SMB messages of a connection may become",
+        "bytes that each byte of compressed SMB messages of a connection may expand to",
         "A pattern of eight bytes can promise 16 MiB, again and again.",
         None,
         "bytes",
     ),
     "smb_decompressed_free": About(
-        "bytes that compressed SMB messages of a connection may become whatever their size",
+        "bytes that compressed SMB messages of a connection may expand to whatever their ratio",
         "Four of the longest messages.",
         None,
         "bytes",
@@ -192,8 +192,8 @@ ABOUT: dict[str, About] = {
     ),
     "opens_in_all": About(
         "open files and pipes of all SMB sessions together",
-        "Each costs about 1 KiB, a pipe with its calls more; the oldest of the session counts as closed, and what a session "
-        "without any opens is not read.",
+        "Each costs about 1 KiB, a pipe with its calls more. The oldest of the session counts as closed. If the session has "
+        "none, the new one is not read.",
     ),
     "requests": About(
         "SMB requests of a connection that wait for their answers",
@@ -201,7 +201,7 @@ ABOUT: dict[str, About] = {
     ),
     "smb_memory": About(
         "memory of SMB connections: sessions, trees, requests, messages under way",
-        "Beyond it, the connections silent longest are given up, and read on from their middle when more of them comes.",
+        "Beyond it, the longest silent connections are given up. If more of their data comes, it is read from the middle.",
         None,
         "bytes",
     ),
@@ -210,7 +210,7 @@ ABOUT: dict[str, About] = {
     ),
     "calls_pending": About(
         "calls of a DCERPC association that wait for their answers",
-        "The oldest is reported as it is, without an answer.",
+        "The oldest is reported without an answer.",
     ),
     "stub": About(
         "the longest stub that is put together from fragments",
@@ -220,41 +220,41 @@ ABOUT: dict[str, About] = {
     ),
     "rpc_memory": About(
         "memory of DCERPC associations: contexts, calls and fragments under way",
-        "Half as much again as the longest stub, at least; the associations silent longest are given up.",
+        "At least half as much again as the longest stub. The longest silent associations are given up.",
         None,
         "bytes",
     ),
     "search_tries": About(
-        "places that are tried in NTLM keystreams for messages behind a loss, and one more for each two bytes of such messages",
+        "positions in NTLM keystreams that are tried for messages after a loss, and one more for each two bytes of such messages",
         "A second of work; it is shared by all associations, and each loss gets a part of what is left.",
     ),
     "search_keystream": About(
-        "keystream that is made to look for such places, and 64 bytes more for each byte of such messages",
-        "Half a second of work. A message's sequence number is what it says, and may be from anywhere.",
+        "keystream that is generated to try such positions, and 64 bytes more for each byte of such messages",
+        "Half a second of work. A message states its sequence number itself, so it can ask for any position.",
         None,
         "bytes",
     ),
     "problems": About(
         "problems that are listed one by one",
-        "Nobody reads more; what a hostile capture can be wrong about has no end. The rest is counted.",
+        "Nobody reads more, and a hostile capture can cause any number. The rest is counted.",
     ),
     "listed": About(
-        "SMB sessions, binds, feature negotiations and marks of programs that are listed one by one, of each",
+        "entries of each list: SMB sessions, binds, feature negotiations, marks of programs",
         "Each takes more memory than its messages have bytes. The rest is counted.",
     ),
     "listed_memory": About(
-        "memory of all that is listed one by one, and as much again for marks of programs",
+        "memory of these lists and the list of problems; as much again for marks of programs",
         "Names in them may be as long as a message. The rest is counted.",
         None,
         "bytes",
     ),
     "order_time": About(
-        "seconds of the capture for which calls wait, with --names-from now, for one that began before them to end",
-        "Answers take milliseconds, seldom seconds; a call without one must not hold up the others. It is printed when it ends.",
+        "seconds of capture time that calls wait, with --names-from now, until an earlier call ends",
+        "Answers take milliseconds, seldom seconds. A call without one must not hold up the others; it is printed when it ends.",
     ),
     "order_calls": About(
-        "calls that wait so",
-        "More than answers overtake each other by; those that wait are printed then.",
+        "calls that wait for an earlier call",
+        "Answers overtake each other by fewer calls. Beyond it, the waiting calls are printed.",
     ),
 }
 

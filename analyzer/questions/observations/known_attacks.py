@@ -81,7 +81,7 @@ def coerced_authentication(drafts: Sequence[Draft], scene: Scene) -> Iterator[Li
     """A machine was asked to open a path or to send notifications, which makes it authenticate elsewhere (PetitPotam, PrinterBug).
 
     Looks for: methods of the interface of the encrypting file system, and requests for notifications of a spooler. The error
-    ERROR_BAD_NETPATH says that the machine went to the path.
+    ERROR_BAD_NETPATH shows that the machine tried to open the path.
 
     What else does the same: programs that work with encrypted files over the network, and clients that print. Both are rare
     between servers.
@@ -141,15 +141,15 @@ def credential_hives(drafts: Sequence[Draft], scene: Scene) -> Iterator[Likeness
 def directory_replication(drafts: Sequence[Draft], scene: Scene) -> Iterator[Likeness]:
     """Changes of the directory were asked for, which carry the secrets of a domain (DCSync).
 
-    Looks for: IDL_DRSGetNCChanges. Domain controllers call it, with the account of their machine, whose name ends with `$`. So it
-    is looked for who has another account, and for the account of a machine at a client that calls itself otherwise.
+    Looks for: IDL_DRSGetNCChanges. Domain controllers call it with their machine account, and its name ends with `$`. So calls with
+    another account count, and calls with a machine account from a client that states another machine name.
 
     What else does the same: products that synchronise directories, with an account of their own.
 
     How sure: likely.
 
-    Silent: where nothing states the account, where it is that of the machine, and where the server refused it or no answer was
-    captured.
+    Silent: where the account is not known, where it is a machine account and the client states no other machine name, and where the
+    server refused the call or no answer was captured.
     """
     for one in drafts:
         if one.kind != "replication" or one.outcome in ("refused", "asked"):
@@ -179,8 +179,8 @@ _SPRAYED, _GUESSED = 5, 10
 def password_guessing(drafts: Sequence[Draft], scene: Scene) -> Iterator[Likeness]:
     """Logons of many accounts, or many logons of one, were refused because of the password.
 
-    Looks for: five accounts or more of one client at one server (spraying), or ten refusals or more of fewer (guessing). Refusals
-    are STATUS_LOGON_FAILURE, STATUS_WRONG_PASSWORD, STATUS_NO_SUCH_USER or STATUS_ACCOUNT_LOCKED_OUT.
+    Looks for: refusals for one client at one server: of five or more accounts (spraying), or ten or more refusals of fewer accounts
+    (guessing). Refusals are STATUS_LOGON_FAILURE, STATUS_WRONG_PASSWORD, STATUS_NO_SUCH_USER or STATUS_ACCOUNT_LOCKED_OUT.
 
     What else does the same: a terminal server or gateway through which many people log on, a service whose password has expired.
 
@@ -216,11 +216,11 @@ _READS = frozenset({"process-list", "logged-on-sessions", "network", "counters",
 def performance_library(drafts: Sequence[Draft], scene: Scene) -> Iterator[Likeness]:
     r"""A library was registered as one that supplies performance counters, over the remote registry.
 
-    Looks for: values Library, Open, Collect or Close of a key Services\NAME\Performance that were written. Whoever reads
-    HKEY_PERFORMANCE_DATA afterwards makes the machine load that library: reads of the same machine that come later make it more
-    sure, and count with it.
+    Looks for: writes of the values Library, Open, Collect or Close of a key Services\NAME\Performance. A later read of
+    HKEY_PERFORMANCE_DATA makes the machine load that library. So later reads of the same machine make it more sure, and are part of
+    the observation.
 
-    What else does the same: installing a product that has counters (lodctr), by a management tool that works from afar.
+    What else does the same: a management tool that installs a product with counters (lodctr) remotely.
 
     How sure: likely where counters of the machine were asked for afterwards, else possible.
 
@@ -257,12 +257,12 @@ def process_discovery(drafts: Sequence[Draft], scene: Scene) -> Iterator[Likenes
 
     Looks for: answers that held values or instances of the object Process or of a counterset of processes.
 
-    What else does the same: every monitor of performance, perfmon and typeperf of an administrator. Such a client comes back at
-    regular intervals, and asks for other objects too. A tool of discovery asks once.
+    What else does the same: performance monitors, and perfmon and typeperf of an administrator. Such a client asks at regular
+    intervals, and for other objects too. A discovery tool asks once.
 
     How sure: possible.
 
-    Silent: where the answers were refused, are sealed, or held nothing.
+    Silent: where the server refused the requests, or the answers are sealed or hold nothing.
     """
     for draft in drafts:
         if draft.kind == "process-list":
@@ -283,13 +283,14 @@ def remote_service(drafts: Sequence[Draft], scene: Scene) -> Iterator[Likeness]:
     """One client made a service on another machine, and started it, as psexec does.
 
     Looks for: a service that was created and started by the same client at the same server. A start that ended with an error
-    counts: a program that is no service runs, and the service control manager gives up waiting for it. That the service was
-    deleted by the same client makes it more sure.
+    counts: a program that is no service runs, and the service control manager stops waiting for it. If the same client deleted the
+    service, that makes it more sure.
 
     What else does the same: PsExec in the hands of administrators, tools that distribute software, agents of backup and inventory.
 
-    How sure: likely where the service was deleted again, else possible. If the calls are sealed, the name is not known: possible.
-    So it is where no answers were captured: what the client asked to start is of the name that it asked to create, or of no name.
+    How sure: likely where the service was deleted again, else possible. Possible too where the calls are sealed, so that the name
+    is not known, or where no answers were captured. Without answers, the client must ask to start a service of the name that it
+    asked to create, or without a known name.
 
     Silent: where a service was only created, or only started.
     """
@@ -355,8 +356,8 @@ def run_key(drafts: Sequence[Draft], scene: Scene) -> Iterator[Likeness]:
 def scheduled_task(drafts: Sequence[Draft], scene: Scene) -> Iterator[Likeness]:
     """A task was registered on another machine.
 
-    Looks for: SchRpcRegisterTask and NetrJobAdd. A task that the same client starts and deletes makes it more sure: so commands
-    are run from afar.
+    Looks for: SchRpcRegisterTask and NetrJobAdd. If the same client also starts and deletes the task, that makes it more sure:
+    tools run remote commands this way.
 
     What else does the same: administrators, and tools that distribute software or plan maintenance.
 
@@ -429,15 +430,15 @@ _LOOKED_AT = 16
 def zero_credential(drafts: Sequence[Draft], scene: Scene) -> Iterator[Likeness]:
     """A client authenticated to Netlogon as a machine, with a credential of eight zeros (Zerologon, CVE-2020-1472).
 
-    Looks for: requests of NetrServerAuthenticate2 and NetrServerAuthenticate3 whose ClientCredential is zero. The password of a
-    machine that the same client sets afterwards counts with them.
+    Looks for: requests of NetrServerAuthenticate2 and NetrServerAuthenticate3 whose ClientCredential is zero. If the same client
+    then sets the password of a machine, that call is part of the observation.
 
     What else does the same: scanners that look whether a server is vulnerable. A credential is the result of a cipher: by chance
     it is zero once in 2 to the 64.
 
     How sure: likely.
 
-    Silent: where the requests are sealed or not captured, and with `--redact`, which makes zeros of them.
+    Silent: where the requests are sealed or not captured, and with `--redact`, which replaces credentials by zeros.
     """
     if scene.analysis.capture.redacted:
         return

@@ -51,9 +51,9 @@ class CallRow(NamedTuple):
     the same time.
     """
 
-    context: Annotated[_Code, doc("what calls of a presentation context have in common: row of `contexts`, from 0")]
+    context: Annotated[_Code, doc("its presentation context: row of `contexts`, from 0")]
     opnum: Annotated[int, Stored("i", may_lack=True), doc("number of the method")]
-    method: Annotated[_Code, doc("its name: row of `texts`")]
+    method: Annotated[_Code, doc("name of the method: row of `texts`")]
     call_id: Annotated[int, Stored("I"), doc("call_id of its PDUs")]
     context_id: Annotated[int, Stored("I"), doc("p_cont_id of its PDUs")]
     state: Annotated[int, Stored("B"), doc("number of its state among " + ", ".join(get_args(CallState)))]
@@ -64,17 +64,17 @@ class CallRow(NamedTuple):
     handle: Annotated[
         int,
         Stored("i", may_lack=True),
-        doc("its query handle, of a poll that was answered: row of `handles`; null for others"),
+        doc("query handle of an answered poll: row of `handles`; null for other calls"),
     ]
-    first_time: Annotated[_Time, doc("first frame of the request")]
+    first_time: Annotated[_Time, doc("time of the first frame of the request")]
     first_frame: Annotated[int, Stored("q"), doc("number of that frame")]
-    begin_time: Annotated[_Time, doc("last frame of the request")]
+    begin_time: Annotated[_Time, doc("time of the last frame of the request")]
     begin_frame: Annotated[int, Stored("q"), doc("number of that frame")]
-    end_time: Annotated[_LackingTime, doc("first frame of the answer")]
+    end_time: Annotated[_LackingTime, doc("time of the first frame of the answer")]
     end_frame: Annotated[int, Stored("q", may_lack=True), doc("number of that frame")]
-    last_time: Annotated[_LackingTime, doc("last frame of the answer")]
-    place: Annotated[_Place, doc("where in the log its parameters lie, and what few calls have")]
-    rare: Annotated[_Length, doc("how long the latter is")]
+    last_time: Annotated[_LackingTime, doc("time of the last frame of the answer")]
+    place: Annotated[_Place, doc("offset in the log of its parameters and of its rare facts, which few calls have")]
+    rare: Annotated[_Length, doc("length of the rare facts in the log")]
 
 
 class SideRow(NamedTuple):
@@ -84,42 +84,42 @@ class SideRow(NamedTuple):
     side: Annotated[
         int,
         Stored("b", may_lack=True),
-        doc("0: its stub is there; else the number of the reason for which it is missing"),
+        doc("0 if the stub is present, else the number of the reason why it is missing"),
     ]
     stub_length: Annotated[_Length, doc("length of the stub in bytes")]
-    wire_length: Annotated[int, Stored("Q"), doc("length of the stub as it was sent, as far as it was captured")]
+    wire_length: Annotated[int, Stored("Q"), doc("length of the captured part of the stub as it was sent")]
     flags: Annotated[
         int,
         Stored("B"),
         doc(
-            "bits: 1 the stub is big-endian, 2 its verification trailer is right, 4 it is wrong, 8 the last frame of the request "
-            "or the first one of this answer was not captured, or the clock of the capture went back between them"
+            "bits: 1 the stub is big-endian, 2 its verification trailer is right, 4 the trailer is wrong, 8 the response time is "
+            "unknown: the last frame of the request or the first one of the answer was not captured, or the clock went back"
         ),
     ]
     buffer_kind: Annotated[
-        int, Stored("b", may_lack=True), doc("layout of lpData, its number among " + ", ".join(get_args(BufferKind)))
+        int, Stored("b", may_lack=True), doc("number of the layout of lpData among " + ", ".join(get_args(BufferKind)))
     ]
-    buffer_start: Annotated[int, Stored("i", may_lack=True), doc("where lpData begins in the stub")]
-    buffer_stop: Annotated[int, Stored("i", may_lack=True), doc("where it ends")]
-    params: Annotated[_Length, doc("how long its parameters are")]
+    buffer_start: Annotated[int, Stored("i", may_lack=True), doc("offset of lpData in the stub")]
+    buffer_stop: Annotated[int, Stored("i", may_lack=True), doc("end of lpData in the stub")]
+    params: Annotated[_Length, doc("length of its parameters in the log")]
 
 
 class PdusRow(NamedTuple):
     """The columns of the PDUs of a side in the table of calls, named likewise. In the log lie where they were captured, their
     bytes, what was unsealed of them, and where each of several ends."""
 
-    pdus: Annotated[_Code, doc("how many PDUs there are")]
-    pdus_place: Annotated[_Place, doc("where they lie in the log")]
-    origins: Annotated[_Length, doc("how long is where they were captured")]
-    whole: Annotated[_Length, doc("how long they are")]
+    pdus: Annotated[_Code, doc("number of PDUs")]
+    pdus_place: Annotated[_Place, doc("offset in the log of the PDUs and what belongs to them")]
+    origins: Annotated[_Length, doc("length in the log of the places where the PDUs were captured")]
+    whole: Annotated[_Length, doc("length of the PDUs in the log")]
     unsealed: Annotated[
-        int, Stored("i", may_lack=True), doc("how long is what was unsealed; null where nothing was sealed")
+        int, Stored("i", may_lack=True), doc("length of the unsealed stubs in the log; null if nothing was sealed")
     ]
-    ends: Annotated[_Length, doc("how long is what states their ends")]
-    stub_start: Annotated[_Code, doc("of a single PDU: where its stub begins")]
-    stub_stop: Annotated[_Code, doc("of a single PDU: where it ends")]
-    steps: Annotated[_Code, doc("what was undone to reach them: row of `steps`")]
-    step: Annotated[_Code, doc("what unsealed them: row of `texts`")]
+    ends: Annotated[_Length, doc("length in the log of the list of their ends")]
+    stub_start: Annotated[_Code, doc("of a single PDU: offset of its stub")]
+    stub_stop: Annotated[_Code, doc("of a single PDU: end of its stub")]
+    steps: Annotated[_Code, doc("decoding steps that were needed to reach the PDUs: row of `steps`")]
+    step: Annotated[_Code, doc("step that unsealed the PDUs: row of `texts`")]
 
 
 def _stored(kind: Any, before: str = "") -> Iterator[tuple[str, Stored]]:
