@@ -171,6 +171,7 @@ def _request(
 
     if profile not in tuple(Profile):
         raise typer.BadParameter(f"there are {', '.join(Profile)}", param_hint="--profile")
+    reading.refuse_cases(sources, "a dataset is made of captured packets")
     missing: list[InputError] = []
     found = find_sources(sources, missing)
     if not found and missing:
