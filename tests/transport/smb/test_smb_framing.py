@@ -240,7 +240,7 @@ def test_parts_of_a_message_keep_their_holes() -> None:
 
 @pytest.mark.parametrize("changed", [0x10, 0])
 def test_a_length_that_swallows_later_messages_is_stated(changed: int) -> None:
-    """What a wrong length covers is never read as messages: a file may hold such bytes."""
+    """Where the message's own fields do not prove its end, what a wrong length covers is not read: a file may hold such bytes."""
     wire = Wire()
     out = wire.take(ASK[:2] + bytes([ASK[2] | changed]) + ASK[3:]) + wire.take(ASK) + wire.take(ASK[:9])
     out += wire.framing.finish()
