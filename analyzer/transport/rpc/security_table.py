@@ -56,6 +56,8 @@ class Security:
         self._still_sealed = 0
         self._sealed_frames: set[int] = set()
         self._sealed_reason = ""
+        # Whether the key fitted a PDU.
+        self._is_proven = False
         self._failed = 0
         self._failed_frames: set[int] = set()
         self._first_time_ns: int | None = None
@@ -239,6 +241,10 @@ class Security:
             why = result.reason or self._handshake.reason
             return Unprotected(None, None, decryption, f"{decryption.value}: {why}" if why else decryption.value)
         verified = result.verified
+        self._is_proven |= verified is True
+        if verified is False and not self._is_proven and self._handshake.mic_is_right is False:
+            # One wrong bit in the handshake makes another key, so the PDU may be right.
+            verified = None
         # A PDU that names a lower level than its context was bound with is believed only if its checksum is right.
         if self.level >= _PRIVACY and not verified:
             self._sealed += 1
