@@ -132,11 +132,12 @@ class Association:
                         out.append(self._pdu_event(from_client, item, None))
                     self._bad(from_client, item, error, out)
             elif isinstance(item, CutPdu):
-                is_gap = isinstance(event, ChannelGap)
-                self._has_gap |= is_gap
-                self._lost_step(
-                    from_client, item, event.frames if isinstance(event, ChannelGap) else item.data.frames, out
-                )
+                frames = item.data.frames
+                if isinstance(event, ChannelGap):
+                    self._has_gap, frames = True, event.frames
+                    if event.captured:
+                        self._unread(from_client, event.reason)
+                self._lost_step(from_client, item, frames, out)
             else:
                 out.append(self._found(from_client, item))
         contexts = _PRESENTATION_COST * len(self._presentations) + _SECURITY_COST * self._security.held
@@ -208,12 +209,18 @@ class Association:
         part = FragmentPart(data, 0, length, cut.smb, start, length, Missing.NOT_CAPTURED, cut=where)
         self._fragment(header, head, part, out)
 
+    def _unread(self, from_client: bool, why: str) -> None:
+        """Notes that something of one direction was captured, and that it cannot be read what it is."""
+        if self._sender(from_client) == "initiator":
+            self._exchanges.unread = why
+
     def _found(self, from_client: bool, lost: LostPdus) -> Problem:
         sender = self._sender(from_client)
         self._security.lost(sender, lost.length)
         amount = "an unknown number of bytes" if lost.length is None else f"{lost.length} bytes"
         who = "client" if sender == "initiator" else "server"
         if lost.captured:
+            self._unread(from_client, lost.reason)
             return Problem("malformed", "rpc", lost.frames, f"{amount} from the {who} are no DCERPC PDU: {lost.reason}")
         return Problem("gap", "rpc", lost.frames, f"{amount} of DCERPC from the {who} were lost: {lost.reason}")
 
@@ -225,6 +232,7 @@ class Association:
         self._security.lost(self._sender(from_client), length)
         head = head_of_damaged(header, data.data)
         if head is None:
+            self._unread(from_client, str(error))
             return
         part = FragmentPart(data, 0, length, raw.smb, length, length, Missing.UNDECODABLE, bad=str(error))
         self._fragment(header, head, part, out)
@@ -377,6 +385,7 @@ class Association:
         frames = raw.data.frames
         self._calls.damage(self._sender(from_client), f"an unknown PDU came in between (frame {numbers(frames)})")
         text = f"PDU type {raw.header.ptype} is not of the connection-oriented protocol"
+        self._unread(from_client, text)
         out.append(Problem("unsupported", "rpc", frames, text))
 
     # Presentation contexts

@@ -87,7 +87,8 @@ def numbers(frames: tuple[int, ...]) -> str:
 
 
 class ExchangeMaker:
-    """Makes the exchanges (request with response) of one association. Its binds set `channel` and `header_signing`."""
+    """Makes the exchanges (request with response) of one association. Its binds set `channel` and `header_signing`, and what cannot
+    be read sets `unread`."""
 
     def __init__(
         self,
@@ -102,6 +103,8 @@ class ExchangeMaker:
         SMB session only `selected` calls become exchanges, and these leave out the response if there is a request."""
         self.channel = channel
         self.header_signing: bool | None = None
+        # Why something that the client sent last could not be read, though it was captured.
+        self.unread: str | None = None
         self._presentations = presentations
         self._security = security
         self._max_stub = max_stub
@@ -191,7 +194,7 @@ class ExchangeMaker:
             reasons.append(sealed.reason or sealed.decryption.value)
         if not has_request:
             state = "response-only"
-            reasons.insert(0, "the request was not captured")
+            reasons.insert(0, f"the request was not captured{self._or_not_read()}")
         elif not has_response and not call.maybe:
             state = "request-only"
             reasons.insert(0, _unanswered(call, why))
@@ -206,12 +209,18 @@ class ExchangeMaker:
                 state = "partial"
         if call.presentation is None and state == "complete":
             state = "partial"
-            reasons.append("the bind was not captured, so the interface and the meaning of the stubs are unknown")
+            lacks = f"the bind was not captured{self._or_not_read()}"
+            if self.unread is None and self._presentations:
+                lacks = f"no captured bind offers presentation context {call.context_id}"
+            reasons.append(f"{lacks}, so the interface and the meaning of the stubs are unknown")
         malformed = request.malformed or response.malformed
         if malformed is not None:
             state = "malformed"
             reasons.insert(0, malformed)
         return state, "; ".join(reasons) or None
+
+    def _or_not_read(self) -> str:
+        return f" or not readable ({self.unread})" if self.unread is not None else ""
 
     def _lacks(self, side: CallSide, name: str) -> str:
         if side.over_limit:

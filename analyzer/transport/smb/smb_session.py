@@ -471,7 +471,8 @@ class Session:
             concerned = sorted((each for each in channels if each.number in intact), key=lambda each: each.number)
         for channel in concerned:
             del intact[channel.number]
-            out.append(ChannelGap(channel, from_client, None, what.frames, reason))
+            captured = what.whole if isinstance(what, Message) else what.length == 0
+            out.append(ChannelGap(channel, from_client, None, what.frames, reason, captured))
 
     def deliver_orphan(self, message: Message, span: tuple[int, int], smb: SmbInfo, out: Emitter) -> None:
         """Delivers DCERPC that answers an SMB request from before the capture, on the pipe that is met first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,10 +11,15 @@ import pytest
 
 from analyzer.core.byte_log import Log
 from analyzer.core.traced_bytes import TracedBytes
+from analyzer.pipeline.run import analyze
+from analyzer.transport.channel.channels import ChannelGap
 from analyzer.transport.rpc import call_pairing as rpc_pdus
 from analyzer.transport.rpc import interface_names
 from analyzer.transport.rpc import pdu as rpc_pdu
 from analyzer.transport.rpc.call_pairing import PduList
+from tests.build.capture import NANO, pcap, read
+from tests.build.rpc import Conversation, bind, bind_ack, request, response
+from tests.transport.rpc.run import calls, only_call
 
 
 def test_pdus_have_the_numbers_of_c706_and_ms_rpce() -> None:
@@ -192,3 +198,54 @@ def test_without_the_package_our_own_names_are_all_there_are(monkeypatch: pytest
         assert interface_names.interface_name(interface_names.WINREG) == "winreg"
         assert interface_names.method_name(interface_names.WINREG, -1) is None
         assert "alpha" not in interface_names.interface_names()
+
+
+# ---------------------------------------------------------------------------------------- captured, and yet not readable
+
+NOT_CAPTURED = "the bind was not captured, so the interface and the meaning of the stubs are unknown"
+
+
+def test_a_bind_that_was_captured_and_cannot_be_read_is_not_called_lost() -> None:
+    """One wrong number in it: the version, the type, the announced length of the token, the context."""
+    whole = bind()
+    damaged = {
+        (0, 4): "the bind was not captured or not readable (rpc_vers at byte 0: version 4.0 is not 5.0 or 5.1)",
+        (2, 10): "the bind was not captured or not readable (PDU type 10 is not of the connection-oriented protocol)",
+        (24, 9): "the bind was not captured or not readable (p_cont_id at byte 72: 2 bytes wanted, 0 left)",
+        (28, 64): "no captured bind offers presentation context 0",
+    }
+    for (at, value), reason in damaged.items():
+        talk = Conversation().client(whole[:at] + bytes([value]) + whole[at + 1 :]).server(bind_ack())
+        for call_id in (2, 3):
+            talk.client(request(6, b"ask", call_id=call_id)).server(response(b"tell", call_id=call_id))
+        called = calls(talk)
+        assert [call.state for call in called] == ["partial"] * 2
+        rest = ", so the interface and the meaning of the stubs are unknown"
+        assert [call.reason for call in called] == [reason + rest] * 2, at
+    lost = Conversation().gap(True, 72).server(bind_ack())
+    lost.client(request(6, b"ask", call_id=2)).server(response(b"tell", call_id=2))
+    assert only_call(lost).reason == NOT_CAPTURED
+
+
+def test_a_request_that_was_captured_and_cannot_be_read_is_not_called_lost() -> None:
+    for captured, more in ((False, ""), (True, " or not readable (it says nonsense)")):
+        talk = Conversation().bound()
+        around = (talk.frame, talk.frame + 2)
+        talk.events.append(ChannelGap(talk.channel, True, None, around, "it says nonsense", captured))
+        assert only_call(talk.server(response(b"tell", call_id=2))).reason == f"the request was not captured{more}"
+
+
+def test_an_smb_message_with_a_wrong_length_inside_is_not_called_lost(tmp_path: Path) -> None:
+    capture = Path(__file__).parents[1] / "smb" / "captures" / "guest_smb1.pcap"
+    frames = [(one.time_ns, bytes(one.data)) for one in read(capture)[0]]
+    at, (time_ns, frame) = next((at, one) for at, one in enumerate(frames) if b"\x05\x00\x0b\x03\x10" in one[1])
+    # SMB1 WRITE_ANDX: the low half of its data length.
+    length = 66 + 4 + 32 + 1 + 20
+    assert int.from_bytes(frame[length : length + 2], "little") == len(frame) - frame.index(b"\x05\x00\x0b\x03\x10")
+    frames[at] = time_ns, frame[: length + 1] + b"\x7f" + frame[length + 2 :]
+    written = tmp_path / "damaged.pcap"
+    written.write_bytes(pcap(frames, magic=NANO))
+    reasons = {call.reason for call in analyze([written], None).calls}
+    (reason,) = reasons
+    assert reason is not None
+    assert re.match(r"the bind was not captured or not readable \(data: \d+ bytes at 63 lie outside of", reason)
