@@ -45,6 +45,7 @@ from analyzer.transport.rpc.pdu import (
     HEADER_LEN,
     RESPONSE_LEN,
     SUPPORT_HEADER_SIGN,
+    Bind,
     BindAck,
     CallHead,
     Offer,
@@ -59,6 +60,7 @@ from analyzer.transport.rpc.pdu import (
     parse_bind_ack,
     parse_bind_nak,
     parse_call_head,
+    parse_damaged_bind,
     syntax_name,
 )
 from analyzer.transport.rpc.pdu_framing import CutPdu, Framer, LostPdus, RawPdu
@@ -130,13 +132,13 @@ class Association:
                 except DecodeError as error:
                     if self._pdus and trailer is None and header.auth_length:
                         out.append(self._pdu_event(from_client, item, None))
-                    self._bad(from_client, item, error, out)
+                    self._bad(from_client, item, trailer, error, out)
             elif isinstance(item, CutPdu):
                 frames = item.data.frames
                 if isinstance(event, ChannelGap):
                     self._has_gap, frames = True, event.frames
                     if event.captured:
-                        self._unread(from_client, event.reason)
+                        self._exchanges.not_read(self._sender(from_client), event.reason)
                 self._lost_step(from_client, item, frames, out)
             else:
                 out.append(self._found(from_client, item))
@@ -199,6 +201,8 @@ class Association:
             self._marks.lost()
         self._calls.lost(sender, frames, where)
         header, data = cut.header, cut.data
+        if header is not None and (bind := parse_damaged_bind(header, data.data, None)) is not None:
+            self._offer(header, bind, data.frames, None)
         if header is None or header.ptype not in (_REQUEST, _RESPONSE, _FAULT) or len(data) < RESPONSE_LEN:
             return
         try:
@@ -209,30 +213,29 @@ class Association:
         part = FragmentPart(data, 0, length, cut.smb, start, length, Missing.NOT_CAPTURED, cut=where)
         self._fragment(header, head, part, out)
 
-    def _unread(self, from_client: bool, why: str) -> None:
-        """Notes that something of one direction was captured, and that it cannot be read what it is."""
-        if self._sender(from_client) == "initiator":
-            self._exchanges.unread = why
-
     def _found(self, from_client: bool, lost: LostPdus) -> Problem:
         sender = self._sender(from_client)
+        who = "client" if sender == "initiator" else "server"
         self._security.lost(sender, lost.length)
         amount = "an unknown number of bytes" if lost.length is None else f"{lost.length} bytes"
-        who = "client" if sender == "initiator" else "server"
         if lost.captured:
-            self._unread(from_client, lost.reason)
+            self._exchanges.not_read(sender, lost.reason)
             return Problem("malformed", "rpc", lost.frames, f"{amount} from the {who} are no DCERPC PDU: {lost.reason}")
         return Problem("gap", "rpc", lost.frames, f"{amount} of DCERPC from the {who} were lost: {lost.reason}")
 
-    def _bad(self, from_client: bool, raw: RawPdu, error: DecodeError, out: list[Event]) -> None:
+    def _bad(
+        self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, error: DecodeError, out: list[Event]
+    ) -> None:
         """Reports a PDU of the association that violates its specification. Only this PDU and its call are lost."""
-        header, data = raw.header, raw.data
+        header, data, sender = raw.header, raw.data, self._sender(from_client)
         out.append(Problem.from_error("rpc", error, data))
         length = len(data)
-        self._security.lost(self._sender(from_client), length)
+        self._security.lost(sender, length)
         head = head_of_damaged(header, data.data)
         if head is None:
-            self._unread(from_client, str(error))
+            self._exchanges.not_read(sender, str(error))
+            if (bind := parse_damaged_bind(header, data.data, trailer)) is not None:
+                self._offer(header, bind, data.frames, None)
             return
         part = FragmentPart(data, 0, length, raw.smb, length, length, Missing.UNDECODABLE, bad=str(error))
         self._fragment(header, head, part, out)
@@ -382,10 +385,10 @@ class Association:
         """Takes a PDU that does not change the association (shutdown, RTS)."""
 
     def _unknown(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
-        frames = raw.data.frames
-        self._calls.damage(self._sender(from_client), f"an unknown PDU came in between (frame {numbers(frames)})")
+        frames, sender = raw.data.frames, self._sender(from_client)
+        self._calls.damage(sender, f"an unknown PDU came in between (frame {numbers(frames)})")
         text = f"PDU type {raw.header.ptype} is not of the connection-oriented protocol"
-        self._unread(from_client, text)
+        self._exchanges.not_read(sender, text)
         out.append(Problem("unsupported", "rpc", frames, text))
 
     # Presentation contexts
@@ -409,24 +412,27 @@ class Association:
     def _bind(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
         header, data = raw.header, raw.data
         bind = parse_bind(header, data.data, trailer.start if trailer else len(data))
-        is_bind = header.ptype == Ptype.BIND
-        if is_bind:
+        if header.ptype == Ptype.BIND:
             self._exchanges.header_signing = bool(header.flags & SUPPORT_HEADER_SIGN)
         security = self._token("initiator", trailer, raw, out)
         self._marks.bind(self._channel, header, bind, trailer, data, out)
+        self._offer(header, bind, data.frames, security)
+        early = self._early_acks.pop(header.call_id, None)
+        if early is not None:
+            self._ack(
+                from_client, early, find_sec_trailer(early.header, early.piece.data, HEADER_LEN, early.start), out
+            )
+
+    def _offer(self, header: PduHeader, bind: Bind, frames: tuple[int, ...], security: Security | None) -> None:
+        """Notes the presentation contexts that a bind or alter_context offers."""
         for offer in bind.offers:
             if not _is_features(offer):
                 only = offer.transfer[0] if len(offer.transfer) == 1 else None
                 self._presentations.setdefault(offer.context_id, Presentation(offer.abstract, only))
         if len(self._offers) >= _MAX_OFFERS:
             self._offers.pop(next(iter(self._offers)))
-        joins_group = is_bind and bind.assoc_group_id != 0
-        self._offers[header.call_id] = _Offered(bind.offers, data.frames, joins_group, security)
-        early = self._early_acks.pop(header.call_id, None)
-        if early is not None:
-            self._ack(
-                from_client, early, find_sec_trailer(early.header, early.piece.data, HEADER_LEN, early.start), out
-            )
+        joins_group = header.ptype == Ptype.BIND and bind.assoc_group_id != 0
+        self._offers[header.call_id] = _Offered(bind.offers, frames, joins_group, security)
 
     def _ack(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
         header, data = raw.header, raw.data

@@ -13,6 +13,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from analyzer.auth.security_types import Sender
 from analyzer.core.absence import Missing
 from analyzer.core.byte_cursor import ByteOrder, Cursor
 from analyzer.core.byte_origins import spanned
@@ -87,8 +88,7 @@ def numbers(frames: tuple[int, ...]) -> str:
 
 
 class ExchangeMaker:
-    """Makes the exchanges (request with response) of one association. Its binds set `channel` and `header_signing`, and what cannot
-    be read sets `unread`."""
+    """Makes the exchanges (request with response) of one association. Its binds set `channel` and `header_signing`."""
 
     def __init__(
         self,
@@ -103,14 +103,19 @@ class ExchangeMaker:
         SMB session only `selected` calls become exchanges, and these leave out the response if there is a request."""
         self.channel = channel
         self.header_signing: bool | None = None
-        # Why something that the client sent last could not be read, though it was captured.
-        self.unread: str | None = None
+        # Why something that the client sent could not be read, though it was captured; of several the last.
+        self._unread: str | None = None
         self._presentations = presentations
         self._security = security
         self._max_stub = max_stub
         self._set_back = set_back
         self._selected = selected
         self._last_auth = _NO_SECURITY
+
+    def not_read(self, sender: Sender, why: str) -> None:
+        """Notes that something of a sender was captured, and that it cannot be read what it is."""
+        if sender == "initiator":
+            self._unread = why
 
     def exchange(self, call: PendingCall, why: str) -> Exchange | None:
         """Makes the exchange of a call, as far as it got; None if the call is not selected. `why` explains a missing response."""
@@ -210,7 +215,7 @@ class ExchangeMaker:
         if call.presentation is None and state == "complete":
             state = "partial"
             lacks = f"the bind was not captured{self._or_not_read()}"
-            if self.unread is None and self._presentations:
+            if self._unread is None and self._presentations:
                 lacks = f"no captured bind offers presentation context {call.context_id}"
             reasons.append(f"{lacks}, so the interface and the meaning of the stubs are unknown")
         malformed = request.malformed or response.malformed
@@ -220,7 +225,7 @@ class ExchangeMaker:
         return state, "; ".join(reasons) or None
 
     def _or_not_read(self) -> str:
-        return f" or not readable ({self.unread})" if self.unread is not None else ""
+        return f" or not readable ({self._unread})" if self._unread is not None else ""
 
     def _lacks(self, side: CallSide, name: str) -> str:
         if side.over_limit:

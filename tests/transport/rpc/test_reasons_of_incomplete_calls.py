@@ -18,7 +18,19 @@ from analyzer.transport.rpc import interface_names
 from analyzer.transport.rpc import pdu as rpc_pdu
 from analyzer.transport.rpc.call_pairing import PduList
 from tests.build.capture import NANO, pcap, read
-from tests.build.rpc import Conversation, bind, bind_ack, request, response
+from tests.build.rpc import (
+    NDR,
+    PCQ,
+    TOY_FIRST,
+    WINREG,
+    Auth,
+    Conversation,
+    bind,
+    bind_ack,
+    context,
+    request,
+    response,
+)
 from tests.transport.rpc.run import calls, only_call
 
 
@@ -206,12 +218,11 @@ NOT_CAPTURED = "the bind was not captured, so the interface and the meaning of t
 
 
 def test_a_bind_that_was_captured_and_cannot_be_read_is_not_called_lost() -> None:
-    """One wrong number in it: the version, the type, the announced length of the token, the context."""
+    """One wrong number in it: the version, the type, the context."""
     whole = bind()
     damaged = {
         (0, 4): "the bind was not captured or not readable (rpc_vers at byte 0: version 4.0 is not 5.0 or 5.1)",
         (2, 10): "the bind was not captured or not readable (PDU type 10 is not of the connection-oriented protocol)",
-        (24, 9): "the bind was not captured or not readable (p_cont_id at byte 72: 2 bytes wanted, 0 left)",
         (28, 64): "no captured bind offers presentation context 0",
     }
     for (at, value), reason in damaged.items():
@@ -249,3 +260,32 @@ def test_an_smb_message_with_a_wrong_length_inside_is_not_called_lost(tmp_path: 
     (reason,) = reasons
     assert reason is not None
     assert re.match(r"the bind was not captured or not readable \(data: \d+ bytes at 63 lie outside of", reason)
+
+
+@pytest.mark.parametrize("auth", [None, Auth(TOY_FIRST + b"key")], ids=["clear", "sealed"])
+@pytest.mark.parametrize(
+    ("at", "value"),
+    [(24, 9), (8, 0xFF), (10, 1), (10, 60), (11, 1)],
+    ids=["too many offers", "a long PDU", "a short token", "a long token", "a very long token"],
+)
+def test_a_bind_with_one_wrong_length_still_names_its_interface(auth: Auth | None, at: int, value: int) -> None:
+    """Each offer states its own length, so those that are whole are known."""
+    whole = bind((context(0, PCQ), context(1, WINREG)), auth=auth)
+    talk = Conversation().client(whole[:at] + bytes([value]) + whole[at + 1 :])
+    talk.server(bind_ack([(0, 0, NDR)] * 2))
+    for call_id, context_id in ((2, 0), (3, 1)):
+        talk.client(request(6, b"ask", call_id=call_id, context_id=context_id))
+        talk.server(response(b"tell", call_id=call_id, context_id=context_id))
+    read_calls = calls(talk)
+    assert [call.interface for call in read_calls] == [PCQ, WINREG]
+    assert [call.state for call in read_calls] == ["complete"] * 2
+
+
+def test_a_bind_that_is_cut_offers_what_is_whole_in_it() -> None:
+    whole = bind((context(0, PCQ), context(1, WINREG)))
+    for length, known in ((24, [None, None]), (28 + 43, [None, None]), (28 + 44, [PCQ, None]), (28 + 87, [PCQ, None])):
+        talk = Conversation().client(whole[:length]).gap(True, len(whole) - length)
+        for call_id, context_id in ((2, 0), (3, 1)):
+            talk.client(request(6, b"ask", call_id=call_id, context_id=context_id))
+            talk.server(response(b"tell", call_id=call_id, context_id=context_id))
+        assert [call.interface for call in calls(talk)] == known, length
