@@ -29,6 +29,7 @@ from analyzer.core.byte_log import Log
 from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
+from analyzer.core.printable_text import counted
 from analyzer.core.times import earliest
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.calls.pdus import Plain
@@ -217,11 +218,19 @@ class Association:
         sender = self._sender(from_client)
         who = "client" if sender == "initiator" else "server"
         self._security.lost(sender, lost.length)
-        amount = "an unknown number of bytes" if lost.length is None else f"{lost.length} bytes"
+        amount = (
+            "an unknown number of bytes"
+            if lost.length is None
+            else f"{lost.length} byte{'s' if lost.length != 1 else ''}"
+        )
         if lost.captured:
             self._exchanges.not_read(sender, lost.reason)
-            return Problem("malformed", "rpc", lost.frames, f"{amount} from the {who} are no DCERPC PDU: {lost.reason}")
-        return Problem("gap", "rpc", lost.frames, f"{amount} of DCERPC from the {who} were lost: {lost.reason}")
+            are = "is" if lost.length == 1 else "are"
+            return Problem(
+                "malformed", "rpc", lost.frames, f"{amount} from the {who} {are} no DCERPC PDU: {lost.reason}"
+            )
+        were = "was" if lost.length == 1 else "were"
+        return Problem("gap", "rpc", lost.frames, f"{amount} of DCERPC from the {who} {were} lost: {lost.reason}")
 
     def _bad(
         self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, error: DecodeError, out: list[Event]
@@ -445,7 +454,9 @@ class Association:
             return
         frames = tuple(sorted({*offered.frames, *data.frames}))
         if len(ack.results) != len(offered.offers):
-            error = MalformedError(f"{len(ack.results)} results for {len(offered.offers)} offers", field="n_results")
+            error = MalformedError(
+                f"{counted(len(ack.results), 'result')} for {counted(len(offered.offers), 'offer')}", field="n_results"
+            )
             out.append(Problem.from_error("rpc", error, data))
         self._answered(offered, ack, frames, out)
 

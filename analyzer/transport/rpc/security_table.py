@@ -104,11 +104,11 @@ class Security:
         """Returns the problems of this security context: PDUs with a wrong checksum, and PDUs that stayed sealed."""
         found: list[Problem] = []
         if self._failed:
-            whose = f"{self._failed} signed PDU has" if self._failed == 1 else f"{self._failed} signed PDUs have"
+            whose = counted(self._failed, "signed PDU has", "signed PDUs have")
             text = f"{whose} a wrong checksum: changed on the way or in the capture; shown as captured"
             found.append(Problem("malformed", "rpc", tuple(sorted(self._failed_frames)), text))
         if self.still_sealed:
-            text = f"{self._still_sealed} of {self._sealed} sealed PDUs stayed sealed: {self._sealed_reason}"
+            text = f"{self._still_sealed} of {counted(self._sealed, 'sealed PDU')} stayed sealed: {self._sealed_reason}"
             found.append(Problem("sealed", "rpc", tuple(sorted(self._sealed_frames)), text))
         return found
 

@@ -471,17 +471,21 @@ class Framing:
         self._state, self._lost, self._skipped = FramingState.AT_HEADER, None, 0
         if lost is None:
             if skipped:
-                text = f"{self._place}: {skipped} bytes before the first SMB header passed over"
+                text = f"{self._place}: {_bytes(skipped)} before the first SMB header passed over"
                 out.append(Problem("gap", "smb", (), text))
             return
-        missing = "an unknown number of" if lost.length is None else str(lost.length)
+        missing = "an unknown number of bytes" if lost.length is None else _bytes(lost.length)
         kept = f", {skipped} more passed over to the next SMB header" if skipped else ""
         if lost.length == 0:
-            text = f"{self._place}: {lost.reason}; {skipped} bytes passed over to the next one"
+            text = f"{self._place}: {lost.reason}; {_bytes(skipped)} passed over to the next one"
             out.append(Problem("malformed", "smb", lost.frames, text))
         else:
-            text = f"{self._place}: {missing} bytes of SMB messages not captured ({lost.reason}){kept}"
+            text = f"{self._place}: {missing} of SMB messages not captured ({lost.reason}){kept}"
             out.append(Problem("gap", "smb", lost.frames, text))
+
+
+def _bytes(number: int) -> str:
+    return f"{number} byte{'s' if number != 1 else ''}"
 
 
 def _read_names(body: bytes) -> Iterator[NetbiosNames]:

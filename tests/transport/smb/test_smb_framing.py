@@ -134,9 +134,9 @@ def test_a_hole_beyond_the_end_of_a_message_loses_what_follows(length: int | Non
     problem, whole = wire.take(b"tail" + ASK)
     assert isinstance(whole, Message)
     assert isinstance(problem, Problem)
-    amount = "an unknown number of" if lost is None else str(lost)
+    amount = "an unknown number of bytes" if lost is None else f"{lost} byte{'s' if lost != 1 else ''}"
     more = ", 4 more passed over to the next SMB header"
-    assert problem.text == f"the client: {amount} bytes of SMB messages not captured (a hole){more}"
+    assert problem.text == f"the client: {amount} of SMB messages not captured (a hole){more}"
     assert (problem.kind, problem.frames) == ("gap", (1, 5))
 
 
