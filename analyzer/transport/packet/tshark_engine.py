@@ -3,7 +3,7 @@ with raw positions).
 
 Wireshark's link layers, tunnels, file formats and IP defragmentation do the work of our layers `capture` and `packet`. Its TCP
 reassembly and everything above is switched off, so each segment arrives unchanged, for our own `tcp` layer. Frames are read one at
-a time; tshark's memory for IP fragments aside, nothing grows with the capture.
+a time; tshark's memory for IP fragments aside, nothing grows with the capture. Checksums are not looked at.
 
 Where a payload lies in its frame is known from tshark's positions, checked against the frame's bytes. It does not lie
 in one where the datagram was fragmented or decrypted: there offsets count from the payload's own first byte.
