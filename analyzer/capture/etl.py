@@ -256,6 +256,13 @@ class EtlFile:
             )
         elif index.marked_lost and not log_file.events_lost:
             yield self._problem("gap", f"{_buffers_are(index.marked_lost)} marked: events before them were lost")
+        yield from self._notes_of_packets()
+        if log_file.ended_ns is None:
+            yield self._problem("note", "the trace was not stopped: its last buffers may be missing")
+        if not self._number:
+            yield self._problem("note", "no event of the trace carries a packet of NDIS packet capture or pktmon")
+
+    def _notes_of_packets(self) -> Iterator[Problem]:
         if damaged := self._events.damaged:
             text = counted(
                 damaged,
@@ -284,10 +291,6 @@ class EtlFile:
             frames = counted(count, "frame is a packet", "frames are packets")
             text = f"{frames} that pktmon saw before at another component; each packet is read once"
             yield self._problem("note", text)
-        if log_file.ended_ns is None:
-            yield self._problem("note", "the trace was not stopped: its last buffers may be missing")
-        if not self._number:
-            yield self._problem("note", "no event of the trace carries a packet of NDIS packet capture or pktmon")
 
     def _problem(
         self, kind: Literal["truncated", "malformed", "limit", "note", "gap", "unsupported"], text: str

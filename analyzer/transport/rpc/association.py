@@ -216,21 +216,10 @@ class Association:
 
     def _found(self, from_client: bool, lost: LostPdus) -> Problem:
         sender = self._sender(from_client)
-        who = "client" if sender == "initiator" else "server"
         self._security.lost(sender, lost.length)
-        amount = (
-            "an unknown number of bytes"
-            if lost.length is None
-            else f"{lost.length} byte{'s' if lost.length != 1 else ''}"
-        )
         if lost.captured:
             self._exchanges.not_read(sender, lost.reason)
-            are = "is" if lost.length == 1 else "are"
-            return Problem(
-                "malformed", "rpc", lost.frames, f"{amount} from the {who} {are} no DCERPC PDU: {lost.reason}"
-            )
-        were = "was" if lost.length == 1 else "were"
-        return Problem("gap", "rpc", lost.frames, f"{amount} of DCERPC from the {who} {were} lost: {lost.reason}")
+        return _stated_loss(lost, "client" if sender == "initiator" else "server")
 
     def _bad(
         self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, error: DecodeError, out: list[Event]
@@ -492,6 +481,18 @@ class Association:
                 what = why if by == "fault" else f"{by} ({why})"
                 offered.security.refused(by, status, f"refused by {what}, frame {numbers(data.frames)}")
         out.append(Problem("note", "rpc", data.frames, f"the server refused the bind: {why}"))
+
+
+def _stated_loss(lost: LostPdus, who: str) -> Problem:
+    """States what bytes of a channel from the client or the server no PDU was found in."""
+    amount, is_one = f"{lost.length} byte{'s' if lost.length != 1 else ''}", lost.length == 1
+    if lost.length is None:
+        amount = "an unknown number of bytes"
+    if lost.captured:
+        are = "is" if is_one else "are"
+        return Problem("malformed", "rpc", lost.frames, f"{amount} from the {who} {are} no DCERPC PDU: {lost.reason}")
+    were = "was" if is_one else "were"
+    return Problem("gap", "rpc", lost.frames, f"{amount} of DCERPC from the {who} {were} lost: {lost.reason}")
 
 
 def _is_features(offer: Offer) -> bool:

@@ -200,6 +200,8 @@ class Framing:
         self._reason = ""
         # The length that the message announces, if that is proven wrong.
         self._wrong_total: int | None = None
+        # Whether the message has the length that it announces, whatever its fields state.
+        self._is_settled = False
         self._skipped = 0
         self._lost: LostMessages | None = None
         # About how many bytes of memory the message takes that is coming in.
@@ -241,7 +243,8 @@ class Framing:
                 end = stop
                 if self._state is FramingState.IN_MESSAGE:
                     if at == start and data.data[at + HEADER_LEN : at + _BEGINNING_LEN] in MAGICS:
-                        self._mend(out, goes_on=find_header(data.data[at : at + HEADER_SPAN]) == 0)
+                        is_header = find_header(data.data[at : at + HEADER_SPAN]) == 0
+                        self._mend(out, goes_on=is_header, is_over=is_header)
                         if self._state is not FramingState.IN_MESSAGE:
                             continue
                     end = min(stop, at + self._prefix + self._total - self._at - len(self._held))
@@ -268,7 +271,7 @@ class Framing:
                 return False
             if held > need:
                 behind = self._held.peek(need + _BEGINNING_LEN)[need:]
-                if behind[HEADER_LEN:] not in MAGICS:
+                if behind[HEADER_LEN:] not in MAGICS and not self._is_settled:
                     own = self._length_by_fields(goes_on=True, waits=len(behind) == _BEGINNING_LEN)
                     if own is not None and own != self._total:
                         self._correct(own)
@@ -338,7 +341,7 @@ class Framing:
     def finish(self) -> list[Framed]:
         """Ends SMB framing with the stream, and returns the incoming message as far as it came."""
         out: list[Framed] = []
-        self._mend(out, goes_on=False)
+        self._mend(out, goes_on=False, is_over=True)
         if self._state is FramingState.SEEKING:
             self._skip_held()
             if self._lost is not None:
@@ -373,13 +376,19 @@ class Framing:
         assert isinstance(last, Message)
         return at - HEADER_LEN - last.length
 
-    def _mend(self, out: list[Framed], *, goes_on: bool) -> None:
-        """Ends the incoming SMB messages that announce more bytes than they have, where that is proven."""
+    def _mend(self, out: list[Framed], *, goes_on: bool, is_over: bool = False) -> None:
+        """Ends the incoming SMB messages that announce more bytes than they have, where that is proven.
+
+        `is_over`: no more of the message comes. If it announced fewer bytes than its fields state, it has these.
+        """
         while self._state is FramingState.IN_MESSAGE:
             own = self._length_by_fields(goes_on=goes_on)
-            if own is None or own >= self._total or len(self._held) < HEADER_LEN + own:
+            if own is not None and own < self._total and len(self._held) >= HEADER_LEN + own:
+                self._correct(own)
+            elif is_over and self._wrong_total is not None and self._wrong_total < self._total:
+                self._total, self._is_settled = self._wrong_total, True
+            else:
                 return
-            self._correct(own)
             while self._take_one(out):
                 pass
 
@@ -415,7 +424,8 @@ class Framing:
     def _begin(self, length: int) -> None:
         """Begins an SMB message of this length in the framing. Its framing header is held."""
         self._state = FramingState.IN_MESSAGE
-        self._total, self._at, self._prefix, self._wrong_total = length, 0, HEADER_LEN, None
+        self._total, self._at, self._prefix = length, 0, HEADER_LEN
+        self._wrong_total, self._is_settled = None, False
 
     def _take_message(self, need: int, out: list[Framed]) -> None:
         """Takes the incoming SMB message, which is there with the first `need` held bytes."""

@@ -129,6 +129,17 @@ def test_what_fields_do_not_state_is_left() -> None:
         assert end_by_fields(ASK[:short]) in (None, len(ASK))
 
 
+@pytest.mark.parametrize("parts", [(COVERED, COVERED), (COVERED + COVERED,), ()])
+def test_fields_that_promise_more_than_comes_cover_nothing(parts: tuple[bytes, ...]) -> None:
+    """Noise behind a message whose fields are noise too: what the framing announces stays."""
+    noise = smb2(smb.WRITE, smb.write_request(b"x" * 40).replace(struct.pack("<I", 40), struct.pack("<I", 5000), 1), 7)
+    wire = Wire().take(framed(noise) + b"\xaa" * 20, *parts)
+    wire.out += wire.framing.finish()
+    messages = [item.head.data for item in wire.out if isinstance(item, Message)]
+    assert messages == [noise, *([NEXT] * 2 if parts else [])]
+    assert [item.reason for item in wire.out if isinstance(item, LostMessages)] == ["no SMB header where one was due"]
+
+
 _TRANSACTION = smb.trans_request(smb.pdu())
 _CREATE_WORDS = b"\xff\0\0\0" + bytes(80)
 
