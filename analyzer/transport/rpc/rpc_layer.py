@@ -105,8 +105,8 @@ class RpcLayer:
         out = [event for association in self._associations.values() for event in association.finish(_CAPTURE_ENDS)]
         self._associations.clear()
         if count := self._search.given_up:
-            many = counted(count, "sealed message was", "sealed messages were")
-            text = f"{many} not looked for in the keystream to the end: all of an analysis share its searches"
+            where = "sealed message was not looked for in its", "sealed messages were not looked for in their"
+            text = f"{counted(count, *where)} keystream to the end: all of an analysis share its searches"
             out.append(Problem("limit", "rpc", (), text))
         if count := self._memory.given_up:
             text = f"more than {self._memory.most} bytes of memory for all DCERPC associations"

@@ -110,7 +110,7 @@ class Smb2Sessions:
                 f"SMB session {session.session_id:#x}: {many} with a signature that does not fit, before any that does: the "
                 "capture of the negotiation or of the session setup may be damaged, so nothing is said of these signatures"
             )
-            out.append(Problem("note", "smb", (), text))
+            out.append(Problem("note", "smb", tuple(session.frames), text))
         state.shared.sessions.forget(session)
         session.ends()
         end_logons(session, out)
