@@ -101,10 +101,12 @@ class _AesKeys:
 
 
 class KerberosContext:
-    """Opens the messages of one Kerberos security context. `keys` are in order of preference."""
+    """Opens the messages of one Kerberos security context. `keys` are in order of preference. `lacks` says why the acceptor's
+    subkey is not known, if it may have chosen one: a message that no key opens is not wrong then."""
 
-    def __init__(self, keys: tuple[Key, ...]) -> None:
+    def __init__(self, keys: tuple[Key, ...], lacks: str | None = None) -> None:
         self._keys = keys
+        self._lacks = lacks
         self._derived: dict[tuple[Key, int], _AesKeys] = {}
         self._header_signed = True
         # Which key opened the last messages with these flags: it is the first to be tried.
@@ -132,7 +134,8 @@ class KerberosContext:
             )
         if parts.sealed:
             return Unprotected(None, False, decryption, reason)
-        return Unprotected(parts.body, False, Decryption.NOT_SEALED, reason)
+        verified = None if decryption is Decryption.NO_HANDSHAKE else False
+        return Unprotected(parts.body, verified, Decryption.NOT_SEALED, reason)
 
     def _open(self, parts: _Parts) -> tuple[tuple[bytes, bool] | None, str, Decryption]:
         token = parts.token
@@ -149,7 +152,9 @@ class KerberosContext:
         if not cfx and kind not in (_WRAP_RC4, _MIC_RC4):
             return None, "the verifier is no Kerberos token", Decryption.WRONG_KEY
         keys = [key for key in self._keys if (key.etype == RC4_HMAC) != cfx and key.is_usable]
-        if not keys:
+        # Only newer tokens say whether they are under the acceptor's subkey (RFC 4121 section 4.2.2).
+        by_acceptor = not cfx or bool(token[2:3] and token[2] & _ACCEPTOR_SUBKEY)
+        if not keys and not (by_acceptor and self._lacks):
             types = ", ".join(str(key.etype) for key in self._keys)
             return None, f"no key of the context (encryption types {types}) fits the token", Decryption.UNSUPPORTED
         if cfx and len(token) >= _CFX_HEADER_LEN:
@@ -163,6 +168,10 @@ class KerberosContext:
                 found = self._open_rc4(parts, token, key.data)
                 if found is not None:
                     break
+        if by_acceptor and self._lacks is not None:
+            if found is None:
+                return None, self._lacks, Decryption.NO_HANDSHAKE
+            self._lacks = None
         number = int.from_bytes(token[8:16], "big") if cfx else None
         which = f" {number}" if number is not None else ""
         return found, f"the checksum of message{which} is wrong", Decryption.WRONG_KEY

@@ -52,6 +52,7 @@ class KerberosExchange:
         self._session_key: Key | None = None
         self._initiator_subkey: Key | None = None
         self._acceptor_subkey: Key | None = None
+        self._is_reply_opened = False
         self.decrypted_by: str | None = None
         self.identity = Identity(mechanism="krb5")
         self.decryption = Decryption.NO_HANDSHAKE
@@ -150,8 +151,8 @@ class KerberosExchange:
     def _solve_reply(self) -> None:
         if self._reply is None or self._session_key is None:
             return
-        opened, subkey = open_ap_rep(self._reply, self._session_key)
-        if opened and subkey is not None:
+        self._is_reply_opened, subkey = open_ap_rep(self._reply, self._session_key)
+        if self._is_reply_opened and subkey is not None:
             self._acceptor_subkey = subkey
 
     @property
@@ -171,7 +172,11 @@ class KerberosExchange:
         # Not before there is a key: it loads the ciphers.
         from analyzer.auth.kerberos_context import KerberosContext
 
-        return KerberosContext(self._keys)
+        lacks = None
+        if not self._is_reply_opened:
+            found = "cannot be opened" if self._reply is not None else "is not in the capture"
+            lacks = f"the Kerberos AP-REP, which may have the acceptor's key, {found}"
+        return KerberosContext(self._keys, lacks)
 
 
 def _is_for(key: KerberosKey, request: ApReq) -> bool:

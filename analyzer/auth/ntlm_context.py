@@ -25,6 +25,7 @@ from msgspec import Struct
 from analyzer.auth.hmac_key import Hmac
 from analyzer.auth.ntlm import Flag, direction_keys
 from analyzer.auth.security_types import SearchBudget, Sender, Unprotected
+from analyzer.core.printable_text import counted
 from analyzer.results.security import AuthLevel, Decryption
 
 SIGNATURE_LEN = 16
@@ -447,9 +448,11 @@ class NtlmContext:
         if stream.is_given_up:
             stream.total.given_up += 1
         if stream.has_lost or missing > 0:
-            count = f"{missing} " if missing > 0 else ""
+            before = "messages before it were"
+            if missing > 0:
+                before = counted(missing, "message before it was", before)
             found = "not looked for to the end" if stream.is_given_up else "not found"
-            reason = f"{count}messages before it were not captured and its place in the keystream was {found}"
+            reason = f"{before} not captured and its place in the keystream was {found}"
             return self._refused(piece, stream, reason, Decryption.BYTES_MISSING)
         return self._refused(piece, stream, f"the checksum of message {number} is wrong")
 

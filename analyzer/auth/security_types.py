@@ -129,6 +129,11 @@ class Handshake(Protocol):
         ...
 
     @property
+    def mic_is_right(self) -> bool | None:
+        """Whether the MIC over NTLM's three messages fits. None if there is none or it cannot be checked."""
+        ...
+
+    @property
     def session_key(self) -> bytes | None:
         """The full exported session key ([MS-NLMP] ExportedSessionKey; Kerberos subkey as used by [MS-SMB2] 3.2.5.3.1)."""
         ...

@@ -195,7 +195,7 @@ class TokenHandshake:
 
     @property
     def mic_is_right(self) -> bool | None:
-        """Whether the MIC over NTLM's three messages fits. None if there is none or it cannot be checked."""
+        """Whether the MIC over NTLM's three messages fits (`Handshake.mic_is_right`)."""
         return self._ntlm.mic_is_right if self._chosen == "ntlm" else None
 
     def context(self, search: SearchBudget | None = None) -> SecurityContext:

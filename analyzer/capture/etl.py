@@ -36,6 +36,7 @@ from analyzer.core.byte_log import Log, Readable
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.printable_text import counted
 from analyzer.results.records.capture_records import EventTrace, ProcessHint, TraceInterface
 
 __all__ = ["EtlFile", "is_etl"]
@@ -246,37 +247,50 @@ class EtlFile:
             )
         if lost := log_file.events_lost:
             yield self._problem(
-                "gap", f"{lost} events were lost while the trace was written, packets perhaps among them"
+                "gap",
+                f"{counted(lost, 'event was', 'events were')} lost while the trace was written, packets perhaps among them",
             )
         if lost := log_file.buffers_lost:
-            yield self._problem("gap", f"{lost} buffers were lost while the trace was written")
+            yield self._problem(
+                "gap", f"{counted(lost, 'buffer was', 'buffers were')} lost while the trace was written"
+            )
         elif index.marked_lost and not log_file.events_lost:
             yield self._problem("gap", f"{_buffers_are(index.marked_lost)} marked: events before them were lost")
-        if damaged := self._events.damaged:
-            yield self._problem("malformed", f"{damaged} packet events are shorter than they say; they are left out")
-        if lacking := self._fragments.lacking + len(self._fragments.open):
-            yield self._problem(
-                "gap", f"of {lacking} packets in several events some events are missing; they are left out"
-            )
-        if self._unread:
-            yield self._problem(
-                "unsupported",
-                f"{self._unread} packets of pktmon begin with no header that is read here; they are left out",
-            )
-        if self._dropped:
-            yield self._problem(
-                "note",
-                f"{self._dropped} frames are packets that Windows dropped, as pktmon noted: they went no further",
-            )
-        if self._appearances is not None and (count := self._appearances.count):
-            yield self._problem(
-                "note",
-                f"{count} frames are packets that pktmon saw before at another component; each packet is read once",
-            )
+        yield from self._notes_of_packets()
         if log_file.ended_ns is None:
             yield self._problem("note", "the trace was not stopped: its last buffers may be missing")
         if not self._number:
             yield self._problem("note", "no event of the trace carries a packet of NDIS packet capture or pktmon")
+
+    def _notes_of_packets(self) -> Iterator[Problem]:
+        if damaged := self._events.damaged:
+            text = counted(
+                damaged,
+                "packet event is shorter than it says; it is left out",
+                "packet events are shorter than they say; they are left out",
+            )
+            yield self._problem("malformed", text)
+        if lacking := self._fragments.lacking + len(self._fragments.open):
+            packets, are = counted(lacking, "packet"), "it is" if lacking == 1 else "they are"
+            yield self._problem("gap", f"of {packets} in several events some events are missing; {are} left out")
+        if self._unread:
+            text = counted(
+                self._unread,
+                "packet of pktmon begins with no header that is read here; it is left out",
+                "packets of pktmon begin with no header that is read here; they are left out",
+            )
+            yield self._problem("unsupported", text)
+        if self._dropped:
+            text = counted(
+                self._dropped,
+                "frame is a packet that Windows dropped, as pktmon noted: it went no further",
+                "frames are packets that Windows dropped, as pktmon noted: they went no further",
+            )
+            yield self._problem("note", text)
+        if self._appearances is not None and (count := self._appearances.count):
+            frames = counted(count, "frame is a packet", "frames are packets")
+            text = f"{frames} that pktmon saw before at another component; each packet is read once"
+            yield self._problem("note", text)
 
     def _problem(
         self, kind: Literal["truncated", "malformed", "limit", "note", "gap", "unsupported"], text: str
@@ -435,4 +449,4 @@ def _unprotected(data: bytes, starts: Int64s) -> bytes:
 
 
 def _buffers_are(count: int) -> str:
-    return "1 buffer of the trace is" if count == 1 else f"{count} buffers of the trace are"
+    return counted(count, "buffer of the trace is", "buffers of the trace are")

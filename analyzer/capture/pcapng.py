@@ -25,6 +25,7 @@ from analyzer.capture.record_walk import Chain, IntArray, SpeculativeScan, Walk,
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.printable_text import counted
 from analyzer.core.times import NS_PER_S
 
 INTERFACE_DESCRIPTION = 1
@@ -439,8 +440,11 @@ class PcapngFile:
                 "capture",
                 # The number of the file may have been found out since.
                 tuple(frame_id(self.file, number) for number in self._bad_packets),
-                f"{count} packet blocks name an interface that is not described or are shorter than their frame; "
-                "they are left out",
+                counted(
+                    count,
+                    "packet block names an interface that is not described or is shorter than its frame; it is left out",
+                    "packet blocks name an interface that is not described or are shorter than their frame; they are left out",
+                ),
             )
         if self._interfaces_beyond:
             yield self._problem(
@@ -451,10 +455,18 @@ class PcapngFile:
             yield self._problem("limit", text)
         if self._untimed:
             yield self._problem(
-                "note", f"{self._untimed} frames have no time stamp of their own and take that of the frame before"
+                "note",
+                counted(
+                    self._untimed,
+                    "frame has no time stamp of its own and takes that of the frame before",
+                    "frames have no time stamp of their own and take that of the frame before",
+                ),
             )
         if self._far_times:
-            yield self._problem("note", f"{self._far_times} time stamps lie outside of the years 1677 to 2262")
+            yield self._problem(
+                "note",
+                f"{counted(self._far_times, 'time stamp lies', 'time stamps lie')} outside of the years 1677 to 2262",
+            )
 
     def _problem(self, kind: Literal["truncated", "malformed", "limit", "note"], text: str) -> Problem:
         frames = (frame_id(self.file, self._number),) if self._number and kind != "note" else ()

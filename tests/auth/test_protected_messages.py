@@ -16,6 +16,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey
 from analyzer.auth.ntlm_context import _Keystream
 from analyzer.auth.security_types import SearchBudget
+from analyzer.auth.token_handshake import begin
 from analyzer.results.security import Decryption
 from tests.auth.test_token_handshake import followed
 from tests.build.auth import (
@@ -210,6 +211,49 @@ def test_subkeys_may_be_of_another_type(
     for sender, body in bodies():
         pdu, where, verifier = protected_pdu(conversation, sender, body)
         assert context.open(sender, PRIVACY, pdu, where, verifier).body == body
+
+
+@pytest.mark.parametrize("level", [INTEGRITY, PRIVACY])
+@pytest.mark.parametrize("etype", [18, 20, 23])
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_without_the_answer_that_chose_the_key_no_kerberos_message_is_called_wrong(
+    level: int, etype: int, is_damaged: bool
+) -> None:
+    """The acceptor's subkey lies in the AP-REP. Without it the messages may be right, and the key that was given is."""
+    conversation = kerberos_handshake(etype=etype, initiator_subkey=etype, acceptor_subkey=etype)
+    key = KerberosKey("host/srv.lab.test", "LAB.TEST", etype, 2, conversation.service_key)
+    handshake = begin(Keyring(kerberos_keys=[key]))
+    for sender, token in conversation.legs:
+        if sender == "initiator":
+            handshake.feed(sender, token)
+        elif is_damaged:
+            handshake.feed(sender, token[:-1] + bytes([token[-1] ^ 1]))
+    context = handshake.context()
+    for sender, body in bodies():
+        pdu, where, verifier = protected_pdu(conversation, sender, body, level=level)
+        result = context.open(sender, level, pdu, where, verifier)
+        assert result.reason is not None
+        assert result.reason.startswith("the Kerberos AP-REP, which may have the acceptor's key, ")
+        assert result.reason.endswith("cannot be opened" if is_damaged else "is not in the capture")
+        if level == PRIVACY:
+            assert (result.body, result.decryption) == (None, Decryption.NO_HANDSHAKE)
+        else:
+            assert (result.body, result.verified) == (pdu[where], None)
+
+
+@pytest.mark.parametrize("etype", [18, 23])
+def test_a_key_that_fitted_is_believed_without_the_answer_too(etype: int) -> None:
+    conversation = kerberos_handshake(etype=etype, initiator_subkey=etype, acceptor_subkey=None)
+    key = KerberosKey("host/srv.lab.test", "LAB.TEST", etype, 2, conversation.service_key)
+    handshake = begin(Keyring(kerberos_keys=[key]))
+    for sender, token in conversation.legs:
+        if sender == "initiator":
+            handshake.feed(sender, token)
+    context = handshake.context()
+    for changed, verified in ((b"in clear", True), (b"IN CLEAR", False)):
+        pdu, where, verifier = protected_pdu(conversation, "initiator", b"in clear" * 3, level=INTEGRITY)
+        sent = pdu.replace(b"in clear", changed, 1)
+        assert context.open("initiator", INTEGRITY, sent, where, verifier).verified is verified
 
 
 def test_levels_below_packet_return_the_body_as_it_is() -> None:

@@ -361,6 +361,10 @@ class ToyHandshake:
     def is_anonymous(self) -> bool:
         return False
 
+    @property
+    def mic_is_right(self) -> bool | None:
+        return self._keys.mic_is_right
+
     def context(self, search: SearchBudget | None = None) -> ToyContext:
         made = (
             ToyContext(self._tokens[1][12:])
@@ -387,6 +391,7 @@ class ToyKeys:
     """Stands for the keyring; remembers the handshakes it began."""
 
     known: set[bytes] = field(default_factory=lambda: {b"key"})
+    mic_is_right: bool | None = None
     begun: list[ToyHandshake] = field(default_factory=list)
 
     def begin(self, keyring: object, auth_type: int | None = None) -> ToyHandshake:

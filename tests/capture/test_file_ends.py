@@ -120,7 +120,9 @@ def test_the_last_nanosecond_of_64_bits_is_within_reach() -> None:
         frames, problems, _ = read(BytesIO(file.data))
         assert [frame.time_ns for frame in frames] == [min(time, 2**63 - 1) for time in times]
         assert [problem.text for problem in problems if "clock" not in problem.text] == (
-            [f"{noted} time stamps lie outside of the years 1677 to 2262"] if noted else []
+            [f"{noted} time stamp{'s lie' if noted > 1 else ' lies'} outside of the years 1677 to 2262"]
+            if noted
+            else []
         )
         assert [problem.text.partition(" at ")[0] for problem in problems if "clock" in problem.text] == (
             ["the clock of the capture went back by 9,223,372,036.855 s"] if times[-1] == 5 else []

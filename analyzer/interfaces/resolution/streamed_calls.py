@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from analyzer.core.events import Moment, Problem
+from analyzer.core.printable_text import counted
 from analyzer.interfaces.pcq.catalog_learner import CatalogLearner
 from analyzer.interfaces.pcq.handle_following import Following
 from analyzer.interfaces.pcq.perflib_layer import Loss
@@ -135,7 +136,7 @@ class CallStream:
             yield note
         if self.late:
             why = "frames are not in the order of their times, or more calls waited than may"
-            text = f"{self.late} calls began before calls that are printed before them ({why})"
+            text = f"{counted(self.late, 'call')} began before calls that are printed before them ({why})"
             yield Problem("note", "timeline", (), f"{text}; numbers from there on are not those of the whole capture")
 
     @property

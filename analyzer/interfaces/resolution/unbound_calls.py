@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Problem
+from analyzer.core.printable_text import counted
 from analyzer.interfaces.buffers import Interface, decode_buffer, decode_stub
 from analyzer.interfaces.calls_from_exchanges import interface_facts
 from analyzer.interfaces.pcq.catalog_learner import CatalogLearner
@@ -92,8 +93,9 @@ def frames_noted(frames: set[int], call: Call) -> None:
 def note_of(count: int, guess: ContextGuess, frames: Collection[int]) -> Problem:
     """Returns the note that says what the calls of a context without a bind were taken for; `count` is their number."""
     text = (
-        f"the bind of {count} calls was not captured; they are taken for {NAMES[guess.interface]}, because every "
-        f"stub decodes as such and {guess.proofs} of them carry what no other interface does"
+        f"the bind of {counted(count, 'call')} was not captured; {'it is' if count == 1 else 'they are'} taken for "
+        f"{NAMES[guess.interface]}, because every stub decodes as such and "
+        f"{counted(guess.proofs, 'of them carries', 'of them carry')} what no other interface does"
     )
     return Problem("note", "timeline", tuple(sorted(frames))[:_MOST_FRAMES], text)
 

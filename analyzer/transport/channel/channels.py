@@ -74,13 +74,16 @@ class ChannelBatch(Event, frozen=True):
 
 
 class ChannelGap(Event, frozen=True):
-    """The event that bytes of a channel are missing. `length` is their number, None if unknown. `frames` stand around the hole."""
+    """The event that bytes of a channel are missing. `length` is their number, None if unknown. `frames` stand around the hole.
+
+    `captured`: their frames were captured, and it cannot be read what they carry."""
 
     channel: Channel
     from_client: bool
     length: int | None
     frames: tuple[int, ...]
     reason: str
+    captured: bool = False
 
 
 class ChannelClosed(Event, frozen=True):

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from analyzer.capture.frame_blocks import Frame, FrameBlock
 from analyzer.core.events import Conflict, Problem, ProblemKind
 from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.printable_text import counted
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import FlowLink
 from analyzer.results.records.record_types import Endpoint
@@ -131,7 +132,9 @@ class Dissector:
             self._count_lost(lost)
         for (kind, text), stated in self._repeated.items():
             if stated.count > _MOST_OF_A_KIND:
-                yield Problem(kind, "packet", stated.frames, f"{stated.count - _MOST_OF_A_KIND} times more: {text}")
+                yield Problem(
+                    kind, "packet", stated.frames, f"{counted(stated.count - _MOST_OF_A_KIND, 'time')} more: {text}"
+                )
         self.tallies.unknown_links = self._frames.unknown_links
         self.tallies.forgotten = self._flows.forgotten
         yield from self._links.found()

@@ -11,20 +11,42 @@ from msgspec import Struct, field
 
 from analyzer.capture.linktypes import LinkType
 from analyzer.core.events import Problem, ProblemKind
-from analyzer.core.printable_text import label
+from analyzer.core.printable_text import counted, label
 
 FRAMES_NAMED = 16
 _LINK_FRAMES_NAMED = 8
 
-_LOST_TEXTS: dict[str, tuple[ProblemKind, str]] = {
-    "truncated": ("truncated", "frames were captured too short to hold their TCP header"),
-    "malformed": ("malformed", "frames have an IP or TCP header that says something impossible"),
-    "gap": ("gap", "IP datagrams with TCP data are incomplete: not all of their fragments were captured"),
-    "limit": ("limit", "frames have more tunnels inside each other than are followed"),
-    "extensions": ("limit", "frames have more extension headers than are followed; what they carry is not read"),
+# By the kind of `LostSegment`: what is said of one, and of several.
+_LOST_TEXTS: dict[str, tuple[ProblemKind, str, str]] = {
+    "truncated": (
+        "truncated",
+        "frame was captured too short to hold its TCP header",
+        "frames were captured too short to hold their TCP header",
+    ),
+    "malformed": (
+        "malformed",
+        "frame has an IP or TCP header that says something impossible",
+        "frames have an IP or TCP header that says something impossible",
+    ),
+    "gap": (
+        "gap",
+        "IP datagram with TCP data is incomplete: not all of its fragments were captured",
+        "IP datagrams with TCP data are incomplete: not all of their fragments were captured",
+    ),
+    "limit": (
+        "limit",
+        "frame has more tunnels inside each other than are followed",
+        "frames have more tunnels inside each other than are followed",
+    ),
+    "extensions": (
+        "limit",
+        "frame has more extension headers than are followed; what it carries is not read",
+        "frames have more extension headers than are followed; what they carry is not read",
+    ),
 }
+_HAVE = ("frame has", "frames have")
 
-_USED = "they are used where no other segment has their bytes"
+_USED = ("it is used where no other segment has its bytes", "they are used where no other segment has their bytes")
 
 # A frame, and its time in nanoseconds.
 Moment = tuple[int, int]
@@ -84,20 +106,22 @@ class Tallies(Struct):
     def problems(self) -> Iterator[Problem]:
         """Yields the problems that the tallies of frames state."""
         for kind, tally in self.lost.items():
-            problem_kind, text = _LOST_TEXTS[kind]
-            yield Problem(problem_kind, "packet", tally.frames, f"{tally.count} {text}")
+            problem_kind, *texts = _LOST_TEXTS[kind]
+            yield Problem(problem_kind, "packet", tally.frames, counted(tally.count, *texts))
         for link_type, tally in self.unknown_links.items():
-            text = f"{tally.count} frames have link type {link_type} ({label(LinkType, link_type)}), which is not read"
+            link = f"link type {link_type} ({label(LinkType, link_type)}), which is not read"
+            text = f"{counted(tally.count, *_HAVE)} {link}"
             yield Problem("unsupported", "packet", tally.frames[:_LINK_FRAMES_NAMED], text)
         if self.forgotten:
-            text = f"{self.forgotten} flows were forgotten: more look like ours than are kept"
+            text = f"{counted(self.forgotten, 'flow was', 'flows were')} forgotten: more look like ours than are kept"
             yield Problem("limit", "packet", (), text)
-        if self.bad_checksums.count:
+        if count := self.bad_checksums.count:
             text = (
-                f"{self.bad_checksums.count} frames have a wrong IPv4 header checksum (usual where a network card "
-                f"computes it after the capture); {_USED}"
+                f"{counted(count, *_HAVE)} a wrong IPv4 header checksum (usual where a network card "
+                f"computes it after the capture); {_USED[count > 1]}"
             )
             yield Problem("note", "packet", self.bad_checksums.frames, text)
-        if self.bad_tcp_checksums.count:
-            text = f"{self.bad_tcp_checksums.count} TCP segments have a wrong checksum; {_USED}"
+        if count := self.bad_tcp_checksums.count:
+            segments = counted(count, "TCP segment has", "TCP segments have")
+            text = f"{segments} a wrong checksum; {_USED[count > 1]}"
             yield Problem("note", "packet", self.bad_tcp_checksums.frames, text)

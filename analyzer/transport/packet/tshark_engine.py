@@ -3,7 +3,7 @@ with raw positions).
 
 Wireshark's link layers, tunnels, file formats and IP defragmentation do the work of our layers `capture` and `packet`. Its TCP
 reassembly and everything above is switched off, so each segment arrives unchanged, for our own `tcp` layer. Frames are read one at
-a time; tshark's memory for IP fragments aside, nothing grows with the capture.
+a time; tshark's memory for IP fragments aside, nothing grows with the capture. Checksums are not looked at.
 
 Where a payload lies in its frame is known from tshark's positions, checked against the frame's bytes. It does not lie
 in one where the datagram was fragmented or decrypted: there offsets count from the payload's own first byte.
@@ -37,9 +37,10 @@ from analyzer.core.frame_ids import frame_id
 from analyzer.core.printable_text import text_of_path
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.records.record_types import Endpoint
-from analyzer.transport.packet.flow_candidates import KERBEROS_PORT
+from analyzer.transport.packet.flow_candidates import KERBEROS_PORT, PORTS
 from analyzer.transport.packet.frame_dissector import LostSegment
 from analyzer.transport.packet.frame_tallies import Tallies
+from analyzer.transport.packet.ip_fragments import REMEMBERED
 from analyzer.transport.packet.segment import Segment, SegmentBatch, UdpPayload
 
 if TYPE_CHECKING:
@@ -61,6 +62,13 @@ _DISABLED = ("nbss", "smb", "smb2", "dcerpc")
 # Frames between the thread that reads tshark and the one that uses them: enough to keep both busy, a few MiB at worst.
 _BATCH = 64
 _BATCHES_AHEAD = 8
+# Layers below IP that end a frame's list of protocols where its bytes end.
+_LINK_LAYERS = frozenset({"eth", "vlan", "ieee8021ad", "sll", "llc"})
+# More fragments, as tshark gives the flags of IPv4: three bits, before version 4.0 in their place among sixteen.
+_MORE_FRAGMENTS = 0x2001
+_IP_TCP = "6"
+# Where the source address stands in a header of IPv4.
+_SOURCE_AT = 12
 
 
 def find_tshark(tshark_path: str | None = None) -> str:
@@ -206,6 +214,42 @@ def _no_trace(path: Path) -> InputError:
     )
 
 
+class _Datagrams:
+    """Follows the fragmented datagrams of IPv4 with TCP data in one file, which tshark joins. Those of IPv6 are not followed."""
+
+    def __init__(self) -> None:
+        # By addresses and identification: the first of an incomplete datagram's frames gives the time, the last one its number.
+        self._open: dict[tuple[str, ...], LostSegment] = {}
+        self._others: set[tuple[str, ...]] = set()
+        self._joined: dict[tuple[str, ...], None] = {}
+
+    def note(self, packet: Packet, ip: dict[str, Any], frame: int, time_ns: int) -> bool:
+        """Notes a frame whose innermost header of IPv4 is `ip`. Returns whether it is a fragment that completes nothing."""
+        flags, offset = int(ip.get("ip.flags", "0"), 0), int(ip.get("ip.frag_offset", "0"))
+        if ip.get("ip.proto") != _IP_TCP or not (flags & _MORE_FRAGMENTS or offset):
+            return False
+        key = (ip["ip.src"], ip["ip.dst"], ip["ip.id"])
+        if "ip.fragments" in ip or "ip.fragments_tree" in ip:
+            self._open.pop(key, None)
+            self._joined[key] = None
+            if len(self._joined) > REMEMBERED:
+                del self._joined[next(iter(self._joined))]
+            return False
+        if key not in self._joined:
+            # A mirror port repeats fragments of datagrams that are whole already.
+            first = self._open.get(key)
+            is_cut = _is_cut(packet) or (first is not None and first.kind == "truncated")
+            since_ns = time_ns if first is None else first.time_ns
+            self._open[key] = LostSegment("truncated" if is_cut else "gap", None, frame, since_ns)
+            if not offset and not _is_port_of_ours(packet, ip):
+                self._others.add(key)
+        return True
+
+    def lost(self) -> Iterator[LostSegment]:
+        """Yields the segments that never became whole, except those that their ports show to be none of ours."""
+        yield from (lost for key, lost in self._open.items() if key not in self._others)
+
+
 class TsharkEngine:
     """Reads capture files with tshark: iterates over batches of one segment and `Problem`, in time order. Afterwards `info` has the
     facts."""
@@ -306,7 +350,7 @@ class TsharkEngine:
         """Yields for each frame of a file that tshark read its time and its events."""
         frame = time_ns = 0
         set_back: list[int] = []
-        clock = Clock(set_back)
+        clock, datagrams = Clock(set_back), _Datagrams()
         for packet in packets(self._open(self._paths[at], ["-j", "frame ip ipv6 tcp udp"])):
             if isinstance(packet, Complaint):
                 text = f"tshark: {packet.text}"
@@ -327,8 +371,11 @@ class TsharkEngine:
             events: _Items = [ClockSetBack(tuple(set_back))] if set_back else []
             set_back.clear()
             found = self._segment(packet, frame, time_ns)
+            layer = next((layer for layer in packet.layers if layer.layer_name == "ip"), None)
+            if layer is not None and datagrams.note(packet, _innermost(layer), frame, time_ns):
+                found = None
             yield time_ns, [*events, found] if found is not None else events
-        yield time_ns, list(clock.problems())
+        yield time_ns, [*clock.problems(), *datagrams.lost()]
 
     def _segment(self, packet: Packet, frame: int, time_ns: int) -> Event | LostSegment | None:
         protocols = str(_fields(packet.frame_info).get("frame.protocols", "")).split(":")
@@ -340,6 +387,8 @@ class TsharkEngine:
             stated = next((_innermost(one) for one in packet.layers if one.layer_name == protocols[-1]), {})
             if protocols[-1] in ("ip", "ipv6") and f"{protocols[-1]}.dst" not in stated:
                 return LostSegment("truncated" if _is_cut(packet) else "malformed", None, frame, time_ns)
+            if protocols[-1] in _LINK_LAYERS and _is_cut(packet):
+                return LostSegment("truncated", None, frame, time_ns)
             return self._datagram(packet, frame, time_ns)
         below = protocols[: len(protocols) - 1 - protocols[::-1].index("tcp")]
         network = next((name for name in reversed(below) if name in ("ip", "ipv6")), None)
@@ -417,6 +466,16 @@ def _behind_header(packet: Packet, tcp: dict[str, Any], length: int) -> tuple[st
         return None
     begin = start + int(tcp["tcp.hdr_len"])
     return _digits(packet)[2 * begin : 2 * (begin + length)], begin
+
+
+def _is_port_of_ours(packet: Packet, ip: dict[str, Any]) -> bool:
+    """Whether the first fragment of a datagram has a port that makes its flow ours, or is too short to show its ports."""
+    source = ip.get("ip.src_raw")
+    if source is None:
+        return True
+    begin = int(source[1]) - _SOURCE_AT + int(ip["ip.hdr_len"])
+    ports = bytes.fromhex(_digits(packet)[2 * begin : 2 * begin + 8])
+    return len(ports) < 4 or bool({int.from_bytes(ports[:2], "big"), int.from_bytes(ports[2:], "big")} & PORTS)
 
 
 def _digits(packet: Packet) -> str:

@@ -29,6 +29,7 @@ from analyzer.core.byte_log import Log
 from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
+from analyzer.core.printable_text import counted
 from analyzer.core.times import earliest
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.calls.pdus import Plain
@@ -45,6 +46,7 @@ from analyzer.transport.rpc.pdu import (
     HEADER_LEN,
     RESPONSE_LEN,
     SUPPORT_HEADER_SIGN,
+    Bind,
     BindAck,
     CallHead,
     Offer,
@@ -59,6 +61,7 @@ from analyzer.transport.rpc.pdu import (
     parse_bind_ack,
     parse_bind_nak,
     parse_call_head,
+    parse_damaged_bind,
     syntax_name,
 )
 from analyzer.transport.rpc.pdu_framing import CutPdu, Framer, LostPdus, RawPdu
@@ -130,13 +133,14 @@ class Association:
                 except DecodeError as error:
                     if self._pdus and trailer is None and header.auth_length:
                         out.append(self._pdu_event(from_client, item, None))
-                    self._bad(from_client, item, error, out)
+                    self._bad(from_client, item, trailer, error, out)
             elif isinstance(item, CutPdu):
-                is_gap = isinstance(event, ChannelGap)
-                self._has_gap |= is_gap
-                self._lost_step(
-                    from_client, item, event.frames if isinstance(event, ChannelGap) else item.data.frames, out
-                )
+                frames = item.data.frames
+                if isinstance(event, ChannelGap):
+                    self._has_gap, frames = True, event.frames
+                    if event.captured:
+                        self._exchanges.not_read(self._sender(from_client), event.reason)
+                self._lost_step(from_client, item, frames, out)
             else:
                 out.append(self._found(from_client, item))
         contexts = _PRESENTATION_COST * len(self._presentations) + _SECURITY_COST * self._security.held
@@ -198,6 +202,8 @@ class Association:
             self._marks.lost()
         self._calls.lost(sender, frames, where)
         header, data = cut.header, cut.data
+        if header is not None and (bind := parse_damaged_bind(header, data.data, None)) is not None:
+            self._offer(header, bind, data.frames, None)
         if header is None or header.ptype not in (_REQUEST, _RESPONSE, _FAULT) or len(data) < RESPONSE_LEN:
             return
         try:
@@ -211,20 +217,23 @@ class Association:
     def _found(self, from_client: bool, lost: LostPdus) -> Problem:
         sender = self._sender(from_client)
         self._security.lost(sender, lost.length)
-        amount = "an unknown number of bytes" if lost.length is None else f"{lost.length} bytes"
-        who = "client" if sender == "initiator" else "server"
         if lost.captured:
-            return Problem("malformed", "rpc", lost.frames, f"{amount} from the {who} are no DCERPC PDU: {lost.reason}")
-        return Problem("gap", "rpc", lost.frames, f"{amount} of DCERPC from the {who} were lost: {lost.reason}")
+            self._exchanges.not_read(sender, lost.reason)
+        return _stated_loss(lost, "client" if sender == "initiator" else "server")
 
-    def _bad(self, from_client: bool, raw: RawPdu, error: DecodeError, out: list[Event]) -> None:
+    def _bad(
+        self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, error: DecodeError, out: list[Event]
+    ) -> None:
         """Reports a PDU of the association that violates its specification. Only this PDU and its call are lost."""
-        header, data = raw.header, raw.data
+        header, data, sender = raw.header, raw.data, self._sender(from_client)
         out.append(Problem.from_error("rpc", error, data))
         length = len(data)
-        self._security.lost(self._sender(from_client), length)
+        self._security.lost(sender, length)
         head = head_of_damaged(header, data.data)
         if head is None:
+            self._exchanges.not_read(sender, str(error))
+            if (bind := parse_damaged_bind(header, data.data, trailer)) is not None:
+                self._offer(header, bind, data.frames, None)
             return
         part = FragmentPart(data, 0, length, raw.smb, length, length, Missing.UNDECODABLE, bad=str(error))
         self._fragment(header, head, part, out)
@@ -374,9 +383,10 @@ class Association:
         """Takes a PDU that does not change the association (shutdown, RTS)."""
 
     def _unknown(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
-        frames = raw.data.frames
-        self._calls.damage(self._sender(from_client), f"an unknown PDU came in between (frame {numbers(frames)})")
+        frames, sender = raw.data.frames, self._sender(from_client)
+        self._calls.damage(sender, f"an unknown PDU came in between (frame {numbers(frames)})")
         text = f"PDU type {raw.header.ptype} is not of the connection-oriented protocol"
+        self._exchanges.not_read(sender, text)
         out.append(Problem("unsupported", "rpc", frames, text))
 
     # Presentation contexts
@@ -400,24 +410,27 @@ class Association:
     def _bind(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
         header, data = raw.header, raw.data
         bind = parse_bind(header, data.data, trailer.start if trailer else len(data))
-        is_bind = header.ptype == Ptype.BIND
-        if is_bind:
+        if header.ptype == Ptype.BIND:
             self._exchanges.header_signing = bool(header.flags & SUPPORT_HEADER_SIGN)
         security = self._token("initiator", trailer, raw, out)
         self._marks.bind(self._channel, header, bind, trailer, data, out)
+        self._offer(header, bind, data.frames, security)
+        early = self._early_acks.pop(header.call_id, None)
+        if early is not None:
+            self._ack(
+                from_client, early, find_sec_trailer(early.header, early.piece.data, HEADER_LEN, early.start), out
+            )
+
+    def _offer(self, header: PduHeader, bind: Bind, frames: tuple[int, ...], security: Security | None) -> None:
+        """Notes the presentation contexts that a bind or alter_context offers."""
         for offer in bind.offers:
             if not _is_features(offer):
                 only = offer.transfer[0] if len(offer.transfer) == 1 else None
                 self._presentations.setdefault(offer.context_id, Presentation(offer.abstract, only))
         if len(self._offers) >= _MAX_OFFERS:
             self._offers.pop(next(iter(self._offers)))
-        joins_group = is_bind and bind.assoc_group_id != 0
-        self._offers[header.call_id] = _Offered(bind.offers, data.frames, joins_group, security)
-        early = self._early_acks.pop(header.call_id, None)
-        if early is not None:
-            self._ack(
-                from_client, early, find_sec_trailer(early.header, early.piece.data, HEADER_LEN, early.start), out
-            )
+        joins_group = header.ptype == Ptype.BIND and bind.assoc_group_id != 0
+        self._offers[header.call_id] = _Offered(bind.offers, frames, joins_group, security)
 
     def _ack(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
         header, data = raw.header, raw.data
@@ -430,7 +443,9 @@ class Association:
             return
         frames = tuple(sorted({*offered.frames, *data.frames}))
         if len(ack.results) != len(offered.offers):
-            error = MalformedError(f"{len(ack.results)} results for {len(offered.offers)} offers", field="n_results")
+            error = MalformedError(
+                f"{counted(len(ack.results), 'result')} for {counted(len(offered.offers), 'offer')}", field="n_results"
+            )
             out.append(Problem.from_error("rpc", error, data))
         self._answered(offered, ack, frames, out)
 
@@ -466,6 +481,18 @@ class Association:
                 what = why if by == "fault" else f"{by} ({why})"
                 offered.security.refused(by, status, f"refused by {what}, frame {numbers(data.frames)}")
         out.append(Problem("note", "rpc", data.frames, f"the server refused the bind: {why}"))
+
+
+def _stated_loss(lost: LostPdus, who: str) -> Problem:
+    """States what bytes of a channel from the client or the server no PDU was found in."""
+    amount, is_one = f"{lost.length} byte{'s' if lost.length != 1 else ''}", lost.length == 1
+    if lost.length is None:
+        amount = "an unknown number of bytes"
+    if lost.captured:
+        are = "is" if is_one else "are"
+        return Problem("malformed", "rpc", lost.frames, f"{amount} from the {who} {are} no DCERPC PDU: {lost.reason}")
+    were = "was" if is_one else "were"
+    return Problem("gap", "rpc", lost.frames, f"{amount} of DCERPC from the {who} {were} lost: {lost.reason}")
 
 
 def _is_features(offer: Offer) -> bool:

@@ -13,6 +13,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from analyzer.auth.security_types import Sender
 from analyzer.core.absence import Missing
 from analyzer.core.byte_cursor import ByteOrder, Cursor
 from analyzer.core.byte_origins import spanned
@@ -102,12 +103,19 @@ class ExchangeMaker:
         SMB session only `selected` calls become exchanges, and these leave out the response if there is a request."""
         self.channel = channel
         self.header_signing: bool | None = None
+        # Why something that the client sent could not be read, though it was captured; of several the last.
+        self._unread: str | None = None
         self._presentations = presentations
         self._security = security
         self._max_stub = max_stub
         self._set_back = set_back
         self._selected = selected
         self._last_auth = _NO_SECURITY
+
+    def not_read(self, sender: Sender, why: str) -> None:
+        """Notes that something of a sender was captured, and that it cannot be read what it is."""
+        if sender == "initiator":
+            self._unread = why
 
     def exchange(self, call: PendingCall, why: str) -> Exchange | None:
         """Makes the exchange of a call, as far as it got; None if the call is not selected. `why` explains a missing response."""
@@ -191,7 +199,7 @@ class ExchangeMaker:
             reasons.append(sealed.reason or sealed.decryption.value)
         if not has_request:
             state = "response-only"
-            reasons.insert(0, "the request was not captured")
+            reasons.insert(0, f"the request was not captured{self._or_not_read()}")
         elif not has_response and not call.maybe:
             state = "request-only"
             reasons.insert(0, _unanswered(call, why))
@@ -206,12 +214,18 @@ class ExchangeMaker:
                 state = "partial"
         if call.presentation is None and state == "complete":
             state = "partial"
-            reasons.append("the bind was not captured, so the interface and the meaning of the stubs are unknown")
+            lacks = f"the bind was not captured{self._or_not_read()}"
+            if self._unread is None and self._presentations:
+                lacks = f"no captured bind offers presentation context {call.context_id}"
+            reasons.append(f"{lacks}, so the interface and the meaning of the stubs are unknown")
         malformed = request.malformed or response.malformed
         if malformed is not None:
             state = "malformed"
             reasons.insert(0, malformed)
         return state, "; ".join(reasons) or None
+
+    def _or_not_read(self) -> str:
+        return f" or not readable ({self._unread})" if self._unread is not None else ""
 
     def _lacks(self, side: CallSide, name: str) -> str:
         if side.over_limit:

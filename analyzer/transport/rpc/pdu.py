@@ -10,6 +10,7 @@ from enum import IntEnum
 
 from msgspec import Struct
 
+from analyzer.auth.token_handshake import is_first_token
 from analyzer.core.byte_cursor import ByteOrder, Cursor
 from analyzer.core.errors import MalformedError, TruncatedError
 
@@ -210,22 +211,48 @@ def _read_syntax(cur: Cursor, field: str) -> Syntax:
     return Syntax(uuid, (version & 0xFFFF, version >> 16))
 
 
-def parse_bind(header: PduHeader, data: bytes, stop: int) -> Bind:
-    """Parses the body of a bind or alter_context PDU. `stop` is where its security trailer begins."""
+def parse_bind(header: PduHeader, data: bytes, stop: int, *, is_damaged: bool = False) -> Bind:
+    """Parses the body of a bind or alter_context PDU. `stop` is where its security trailer begins. If it `is_damaged`, the offers
+    are those that are whole."""
     cur = Cursor(data, HEADER_LEN, stop, order=header.order)
     max_xmit, max_recv = cur.u16("max_xmit_frag"), cur.u16("max_recv_frag")
     group = cur.u32("assoc_group_id")
     count = cur.u8("n_context_elem")
     cur.skip("reserved", 3)
-    offers = []
+    offers: list[Offer] = []
     for _ in range(count):
-        context_id = cur.u16("p_cont_id")
-        num_transfer = cur.u8("n_transfer_syn")
-        cur.skip("reserved", 1)
-        abstract = _read_syntax(cur, "abstract_syntax")
-        transfer = tuple(_read_syntax(cur, "transfer_syntax") for _ in range(num_transfer))
-        offers.append(Offer(context_id, abstract, transfer))
+        try:
+            offers.append(_read_offer(cur))
+        except TruncatedError:
+            if not is_damaged:
+                raise
+            break
     return Bind(max_xmit, max_recv, group, tuple(offers))
+
+
+def _read_offer(cur: Cursor) -> Offer:
+    context_id = cur.u16("p_cont_id")
+    num_transfer = cur.u8("n_transfer_syn")
+    cur.skip("reserved", 1)
+    abstract = _read_syntax(cur, "abstract_syntax")
+    transfer = tuple(_read_syntax(cur, "transfer_syntax") for _ in range(num_transfer))
+    return Offer(context_id, abstract, transfer)
+
+
+def parse_damaged_bind(header: PduHeader, data: bytes, trailer: SecTrailer | None) -> Bind | None:
+    """Parses a bind or alter_context PDU that is cut, or in which one number is wrong. Returns None for other PDUs, and if no offer
+    is whole."""
+    if header.ptype not in (int(Ptype.BIND), int(Ptype.ALTER_CONTEXT)):
+        return None
+    # If a token stands where its length says, it is the number of offers that is wrong.
+    is_trailer = trailer is not None and is_first_token(data[trailer.value])
+    try:
+        bind = parse_bind(
+            header, data, trailer.start if trailer is not None and is_trailer else len(data), is_damaged=True
+        )
+    except TruncatedError:
+        return None
+    return bind if bind.offers else None
 
 
 def parse_bind_ack(header: PduHeader, data: bytes, stop: int) -> BindAck:

@@ -129,10 +129,10 @@ class Framer:
         return looks_like_header(head, 0, strict=True) and read_header(head).frag_length == stop - at
 
     def _cut_short(self) -> list[CutPdu | LostPdus]:
-        """Gives up the held PDU, because its message of the pipe ended first and no more of it will come."""
+        """Gives up the held PDU, because another one begins before its end: no more of it will come."""
         header = read_header(self.held.peek(HEADER_LEN)) if len(self.held) >= HEADER_LEN else None
         promised = f", its header promises {header.frag_length}" if header is not None else ""
-        self._lose(f"a message of the pipe ends {len(self.held)} bytes into a PDU{promised}", captured=True)
+        self._lose(f"another PDU begins {len(self.held)} bytes into a PDU{promised}", captured=True)
         return [self._cut(), self._found()]
 
     def _lacking(self) -> int:

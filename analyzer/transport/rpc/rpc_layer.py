@@ -12,6 +12,7 @@ from analyzer.auth.security_types import Handshake, SearchBudget
 from analyzer.core.byte_log import Log
 from analyzer.core.events import CaptureEnds, ClockSetBack, Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits, MemoryBudget
+from analyzer.core.printable_text import counted
 from analyzer.core.times import earliest
 from analyzer.results.connection import Channel
 from analyzer.transport.channel.channels import ChannelBatch, ChannelClosed, ChannelGap
@@ -104,8 +105,9 @@ class RpcLayer:
         out = [event for association in self._associations.values() for event in association.finish(_CAPTURE_ENDS)]
         self._associations.clear()
         if count := self._search.given_up:
-            text = "sealed messages were not looked for in their keystream to the end: all of an analysis share its searches"
-            out.append(Problem("limit", "rpc", (), f"{count} {text}"))
+            where = "sealed message was not looked for in its", "sealed messages were not looked for in their"
+            text = f"{counted(count, *where)} keystream to the end: all of an analysis share its searches"
+            out.append(Problem("limit", "rpc", (), text))
         if count := self._memory.given_up:
             text = f"more than {self._memory.most} bytes of memory for all DCERPC associations"
             out.append(Problem("limit", "rpc", (), f"{text}; {count} times the one silent longest was given up"))

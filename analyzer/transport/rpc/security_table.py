@@ -56,6 +56,8 @@ class Security:
         self._still_sealed = 0
         self._sealed_frames: set[int] = set()
         self._sealed_reason = ""
+        # Whether the key fitted a PDU.
+        self._is_proven = False
         self._failed = 0
         self._failed_frames: set[int] = set()
         self._first_time_ns: int | None = None
@@ -102,11 +104,11 @@ class Security:
         """Returns the problems of this security context: PDUs with a wrong checksum, and PDUs that stayed sealed."""
         found: list[Problem] = []
         if self._failed:
-            whose = f"{self._failed} signed PDU has" if self._failed == 1 else f"{self._failed} signed PDUs have"
+            whose = counted(self._failed, "signed PDU has", "signed PDUs have")
             text = f"{whose} a wrong checksum: changed on the way or in the capture; shown as captured"
             found.append(Problem("malformed", "rpc", tuple(sorted(self._failed_frames)), text))
         if self.still_sealed:
-            text = f"{self._still_sealed} of {self._sealed} sealed PDUs stayed sealed: {self._sealed_reason}"
+            text = f"{self._still_sealed} of {counted(self._sealed, 'sealed PDU')} stayed sealed: {self._sealed_reason}"
             found.append(Problem("sealed", "rpc", tuple(sorted(self._sealed_frames)), text))
         return found
 
@@ -239,6 +241,10 @@ class Security:
             why = result.reason or self._handshake.reason
             return Unprotected(None, None, decryption, f"{decryption.value}: {why}" if why else decryption.value)
         verified = result.verified
+        self._is_proven |= verified is True
+        if verified is False and not self._is_proven and self._handshake.mic_is_right is False:
+            # One wrong bit in the handshake makes another key, so the PDU may be right.
+            verified = None
         # A PDU that names a lower level than its context was bound with is believed only if its checksum is right.
         if self.level >= _PRIVACY and not verified:
             self._sealed += 1

@@ -36,7 +36,7 @@ CLOSE, OLD_READ, OLD_WRITE, TRANSACTION, TRANSACTION_SECONDARY = 0x04, 0x0A, 0x0
 ECHO, WRITE_AND_CLOSE, OPEN_ANDX, READ_ANDX, WRITE_ANDX = 0x2B, 0x2C, 0x2D, 0x2E, 0x2F
 TREE_DISCONNECT, NEGOTIATE, SESSION_SETUP_ANDX, LOGOFF_ANDX, TREE_CONNECT_ANDX = 0x71, 0x72, 0x73, 0x74, 0x75
 NT_CREATE_ANDX, LOCKING_ANDX, NO_ANDX = 0xA2, 0x24, 0xFF
-_ANDX = frozenset(
+ANDX = frozenset(
     (LOCKING_ANDX, OPEN_ANDX, READ_ANDX, WRITE_ANDX, SESSION_SETUP_ANDX, LOGOFF_ANDX, TREE_CONNECT_ANDX, NT_CREATE_ANDX)
 )
 
@@ -105,7 +105,7 @@ class Smb1Reader:
                 return
             block = read_block(data, at, command, is_whole=message.whole)
             following = NO_ANDX
-            if command in _ANDX and block.word_count >= 2:
+            if command in ANDX and block.word_count >= 2:
                 following = block.words.u8("andx.command")
                 block.words.skip("andx.reserved", 1)
                 at = block.words.u16("andx.offset")

@@ -12,7 +12,7 @@ from analyzer.auth.security_types import Handshake
 from analyzer.auth.token_handshake import is_first_token
 from analyzer.core.byte_cursor import Cursor
 from analyzer.core.events import Problem
-from analyzer.core.printable_text import guid_text
+from analyzer.core.printable_text import counted, guid_text
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.security import Granted
 from analyzer.transport.smb.channel_emitter import Emitter
@@ -100,10 +100,17 @@ class Smb2Sessions:
         state, out = self._state, self._out
         session.close_all(out)
         report(session, out)
-        if session.wrong_signatures and session.has_its_key:
-            many = "message" if session.wrong_signatures == 1 else "messages"
-            text = f"SMB session {session.session_id:#x}: {session.wrong_signatures} {many} with a wrong signature"
+        if session.wrong_signatures:
+            many = counted(session.wrong_signatures, "message")
+            text = f"SMB session {session.session_id:#x}: {many} with a wrong signature"
             out.append(Problem("note", "smb", session.wrong_signature_frames, text))
+        if session.doubtful_signatures and _has_key_of_its_own(session):
+            many = counted(session.doubtful_signatures, "message")
+            text = (
+                f"SMB session {session.session_id:#x}: {many} with a signature that does not fit, before any that does: the "
+                "capture of the negotiation or of the session setup may be damaged, so nothing is said of these signatures"
+            )
+            out.append(Problem("note", "smb", tuple(session.frames), text))
         state.shared.sessions.forget(session)
         session.ends()
         end_logons(session, out)
@@ -152,7 +159,7 @@ class Smb2Sessions:
         return session
 
     def check_signature(self, header: Smb2Header, message: Message, session: Session | None) -> bool | None:
-        """Whether the signature of an SMB2 message is right. None if it has none, or there is no key to check it with."""
+        """Whether the signature of an SMB2 message is right. None if it has none, or if no key is there that fitted once."""
         flags = header.flags
         if not flags & FLAG_SIGNED or session is None:
             return None
@@ -171,10 +178,15 @@ class Smb2Sessions:
         right = check_signature(algorithm, key, data, from_server=bool(flags & FLAG_RESPONSE), cancel=cancel)
         if right:
             session.verified += 1
+            session.signing_keys.add(key)
             return True
+        if key not in session.signing_keys:
+            # One wrong bit in the negotiation or in the session setup makes another key.
+            session.doubtful_signatures += 1
+            return None
         session.wrong_signatures += 1
         session.wrong_signature_frames = session.wrong_signature_frames or message.frames
-        return False if session.has_its_key else None
+        return False
 
     # Negotiation
 
@@ -415,6 +427,13 @@ class Smb2Sessions:
     def _register(self, session: Session) -> None:
         self._state.add_session(session)
         self._state.shared.sessions.register(session)
+
+
+def _has_key_of_its_own(session: Session) -> bool:
+    """Whether the key of an SMB session is that of its first logon, and not one that was given."""
+    began = session.began
+    handshake = began.handshake if began is not None and began.begins else None
+    return handshake is not None and handshake.session_key is not None
 
 
 def _granted(flags: int) -> Granted:

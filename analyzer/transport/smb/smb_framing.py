@@ -10,7 +10,11 @@ A direction is in one of three states:
     IN_MESSAGE   the rest of the message                      Message                AT_HEADER
     IN_MESSAGE   a gap that ends inside the message           -                      IN_MESSAGE (the length gives the next header)
     IN_MESSAGE   a gap that swallows the next header          Message, LostMessages  SEEKING
+    IN_MESSAGE   what proves that the length is wrong         Problem, Message       AT_HEADER
     SEEKING      a header                                     Problem                AT_HEADER
+
+The announced length of a message is wrong if it leads to no header, while the message's own fields lead to one
+(`message_ends`). An SMB header inside file content proves nothing: by its own fields a message ends behind its content.
 """
 
 from __future__ import annotations
@@ -45,6 +49,10 @@ _MAX_CONTROL_LEN = 1024
 _MAX_PIECES = 1024
 # Memory of a piece beside its bytes.
 _PIECE_COST = 300
+# So much of a message is read for the fields that state its length: enough for a compound of small operations.
+_FIELDS_LEN = 4096
+# Beyond this many bytes, fields are not believed that state more than the framing: they would take in what follows.
+_MOST_AWAITED = 1 << 16
 
 
 class FramingState(Enum):
@@ -190,6 +198,12 @@ class Framing:
         self._pieces: list[tuple[int, TracedBytes]] = []
         self._pieces_length = 0
         self._reason = ""
+        # The length that the message announces, if that is proven wrong.
+        self._wrong_total: int | None = None
+        # The type that its framing header states.
+        self._type = SESSION_MESSAGE
+        # Whether the message has the length that it announces, whatever its fields state.
+        self._is_settled = False
         self._skipped = 0
         self._lost: LostMessages | None = None
         # About how many bytes of memory the message takes that is coming in.
@@ -213,7 +227,7 @@ class Framing:
             while at < stop:
                 if self._state is FramingState.AT_HEADER and not self._held.length:
                     # Messages that are whole stay where they lie.
-                    raw = data.data
+                    raw, begun = data.data, at
                     while stop - at >= _BEGINNING_LEN:
                         length, magic = _BEGINNING(raw, at)
                         begin = at + HEADER_LEN
@@ -224,10 +238,20 @@ class Framing:
                         out.append(Message(data, begin, at, length))
                     if at == stop:
                         break
+                    if at > begun and raw[at + HEADER_LEN : at + _BEGINNING_LEN] not in MAGICS:
+                        # It is not sure that the length of the last message leads to a header.
+                        at = self._taken_back(out, at)
                 # Only bytes that complete the held message are joined with it. Later bytes stay where they are.
                 end = stop
                 if self._state is FramingState.IN_MESSAGE:
+                    if at == start and data.data[at + HEADER_LEN : at + _BEGINNING_LEN] in MAGICS:
+                        is_header = find_header(data.data[at : at + HEADER_SPAN]) == 0
+                        self._mend(out, goes_on=is_header, is_over=is_header)
+                        if self._state is not FramingState.IN_MESSAGE:
+                            continue
                     end = min(stop, at + self._prefix + self._total - self._at - len(self._held))
+                    if end < stop and data.data[end + HEADER_LEN : end + _BEGINNING_LEN] not in MAGICS:
+                        end = stop
                 self._held.append(data if at == 0 and end == len(data) else data[at:end])
                 at = end
                 while self._take_one(out):
@@ -244,24 +268,30 @@ class Framing:
                 return False
             self._resumed(out)
         if self._state is FramingState.IN_MESSAGE:
-            need = self._prefix + self._total - self._at
-            if len(self._held) < need:
+            need, held = self._prefix + self._total - self._at, len(self._held)
+            if held < need:
                 return False
-            self._take_piece(need)
-            out.append(self._message())
+            if held > need:
+                behind = self._held.peek(need + _BEGINNING_LEN)[need:]
+                if behind[HEADER_LEN:] not in MAGICS and not self._is_settled:
+                    own = self._length_by_fields(goes_on=True, waits=len(behind) == _BEGINNING_LEN)
+                    if own is not None and own != self._total:
+                        self._correct(own)
+                        return True
+            self._take_message(need, out)
             return True
         head = self._held.peek(_BEGINNING_LEN)
         if len(head) < HEADER_LEN:
             return False
         length = int.from_bytes(head[1:HEADER_LEN], "big")
         if head[0] == SESSION_MESSAGE:
-            if length == 0:
-                self._held.take_bytes(HEADER_LEN)
-                return True
-            if length >= 4 and len(head) < _BEGINNING_LEN:
+            if len(head) < _BEGINNING_LEN:
                 return False
             if head[HEADER_LEN:] in MAGICS:
                 self._begin(length)
+                return True
+            if length == 0:
+                self._held.take_bytes(HEADER_LEN)
                 return True
         elif SESSION_REQUEST <= head[0] <= KEEPALIVE and length <= _MAX_CONTROL_LEN:
             if len(self._held) < HEADER_LEN + length:
@@ -270,6 +300,9 @@ class Framing:
             if head[0] == SESSION_REQUEST:
                 out.extend(_read_names(packet.data[HEADER_LEN:]))
             return True
+        elif head[HEADER_LEN:] in MAGICS and self._is_as_long_as(length):
+            self._begin(length, of_type=head[0])
+            return True
         frames = self._held.take_bytes(1).frames
         self._skipped = 1
         self._lose(LostMessages(0, frames, "no SMB header where one was due"), out)
@@ -277,6 +310,7 @@ class Framing:
 
     def _gap(self, gap: Gap, out: list[Framed]) -> None:
         length, frames, reason = gap.length, gap.frames, gap.reason
+        self._mend(out, goes_on=False)
         if self._state is FramingState.SEEKING:
             self._skip_held()
             if self._lost is None:
@@ -312,6 +346,7 @@ class Framing:
     def finish(self) -> list[Framed]:
         """Ends SMB framing with the stream, and returns the incoming message as far as it came."""
         out: list[Framed] = []
+        self._mend(out, goes_on=False, is_over=True)
         if self._state is FramingState.SEEKING:
             self._skip_held()
             if self._lost is not None:
@@ -331,10 +366,96 @@ class Framing:
             out.append(self._message())
         return out
 
-    def _begin(self, length: int) -> None:
-        """Begins an SMB message of this length in the framing. Its framing header is held."""
+    def answered(self) -> list[Framed]:
+        """Takes note that the other side of the connection sends something. Returns the SMB messages that are whole for that
+        reason: a receiver goes on when a message is there as far as its own fields go, whatever length it announces."""
+        out: list[Framed] = []
+        self._mend(out, goes_on=True)
+        if out:
+            self.memory = self._held.length
+        return out
+
+    def _taken_back(self, out: list[Framed], at: int) -> int:
+        """Takes back the last SMB message, which ends at `at`. Returns where its framing header begins."""
+        last = out.pop()
+        assert isinstance(last, Message)
+        return at - HEADER_LEN - last.length
+
+    def _mend(self, out: list[Framed], *, goes_on: bool, is_over: bool = False) -> None:
+        """Ends the incoming SMB messages that announce more bytes than they have, where that is proven.
+
+        `is_over`: no more of the message comes. If it announced fewer bytes than its fields state, it has these.
+        """
+        while self._state is FramingState.IN_MESSAGE:
+            own = self._length_by_fields(goes_on=goes_on)
+            if own is not None and own < self._total and len(self._held) >= HEADER_LEN + own:
+                self._correct(own)
+            elif is_over and self._wrong_total is not None and self._wrong_total < self._total:
+                self._total, self._is_settled = self._wrong_total, True
+            else:
+                return
+            while self._take_one(out):
+                pass
+
+    def _length_by_fields(self, *, goes_on: bool, waits: bool = False) -> int | None:
+        """Returns the length of the incoming SMB message by its own fields, if the next header stands there.
+
+        `goes_on`: what comes next shows that the message is over, so it is enough that the held bytes end there. `waits`: the
+        announced length is wrong, so that the rest may be still to come. None if the message has holes, if its fields state no
+        length, or if other bytes follow.
+        """
+        if self._pieces or self._prefix != HEADER_LEN or len(self._held) < _BEGINNING_LEN:
+            return None
+        from analyzer.transport.smb.message_ends import MAX_PADDING, end_by_fields  # few messages are in doubt
+
+        own = end_by_fields(self._held.peek(HEADER_LEN + _FIELDS_LEN)[HEADER_LEN:])
+        if own is None:
+            return None
+        end, held = HEADER_LEN + own, len(self._held)
+        if held < end:
+            return own if waits and own <= _MOST_AWAITED else None
+        found = find_header(self._held.peek(end + MAX_PADDING + HEADER_SPAN)[end:])
+        if 0 <= found <= MAX_PADDING:
+            return own + found
+        announced = HEADER_LEN + self._total
+        is_over = goes_on and held <= end + MAX_PADDING and not end <= announced <= held
+        return held - HEADER_LEN if is_over else None
+
+    def _is_as_long_as(self, length: int) -> bool:
+        """Whether the held bytes are an SMB message that has the announced length by its own fields too."""
+        from analyzer.transport.smb.message_ends import MAX_PADDING, end_by_fields  # few messages are in doubt
+
+        own = end_by_fields(self._held.peek(HEADER_LEN + min(length, _FIELDS_LEN))[HEADER_LEN:])
+        return own is not None and own <= length <= own + MAX_PADDING
+
+    def _correct(self, length: int) -> None:
+        if self._wrong_total is None:
+            self._wrong_total = self._total
+        self._total = length
+
+    def _begin(self, length: int, of_type: int = SESSION_MESSAGE) -> None:
+        """Begins an SMB message of this length in the framing. Its framing header is held. `of_type` is what that states."""
         self._state = FramingState.IN_MESSAGE
         self._total, self._at, self._prefix = length, 0, HEADER_LEN
+        self._wrong_total, self._is_settled, self._type = None, False, of_type
+
+    def _take_message(self, need: int, out: list[Framed]) -> None:
+        """Takes the incoming SMB message, which is there with the first `need` held bytes."""
+        self._take_piece(need)
+        message, announced = self._message(), self._wrong_total
+        if announced is not None and announced != message.length:
+            text = (
+                f"{self._place}: an SMB message announces {announced} bytes; by its own fields and what follows it has "
+                f"{message.length}, and is read so"
+            )
+            out.append(Problem("malformed", "smb", message.head[:1].frames, text))
+        if self._type != SESSION_MESSAGE:
+            text = (
+                f"{self._place}: an SMB message stands in a NetBIOS packet of type {self._type:#04x}; it is as long as both say, "
+                "and is read"
+            )
+            out.append(Problem("malformed", "smb", message.head[:1].frames, text))
+        out.append(message)
 
     def _take_piece(self, length: int) -> None:
         """Adds `length` of the held bytes, which may include the framing header, to the incoming SMB message."""
@@ -378,17 +499,21 @@ class Framing:
         self._state, self._lost, self._skipped = FramingState.AT_HEADER, None, 0
         if lost is None:
             if skipped:
-                text = f"{self._place}: {skipped} bytes before the first SMB header passed over"
+                text = f"{self._place}: {_bytes(skipped)} before the first SMB header passed over"
                 out.append(Problem("gap", "smb", (), text))
             return
-        missing = "an unknown number of" if lost.length is None else str(lost.length)
+        missing = "an unknown number of bytes" if lost.length is None else _bytes(lost.length)
         kept = f", {skipped} more passed over to the next SMB header" if skipped else ""
         if lost.length == 0:
-            text = f"{self._place}: {lost.reason}; {skipped} bytes passed over to the next one"
+            text = f"{self._place}: {lost.reason}; {_bytes(skipped)} passed over to the next one"
             out.append(Problem("malformed", "smb", lost.frames, text))
         else:
-            text = f"{self._place}: {missing} bytes of SMB messages not captured ({lost.reason}){kept}"
+            text = f"{self._place}: {missing} of SMB messages not captured ({lost.reason}){kept}"
             out.append(Problem("gap", "smb", lost.frames, text))
+
+
+def _bytes(number: int) -> str:
+    return f"{number} byte{'s' if number != 1 else ''}"
 
 
 def _read_names(body: bytes) -> Iterator[NetbiosNames]:

@@ -74,6 +74,9 @@ class SmbConnection:
                     offset = item.reply_offset if is_reply else item.offset
                     seeking = offset != 0 or not self._state.connection.initiator_known
                     framing = self._begin(direction, seeking=seeking)
+                other = self._framings[1 - direction]
+                if other is not None and other.memory:
+                    self._take(0 if direction else 1, other.answered())
                 self._take(direction, framing.feed(item.data, borders[part], borders[part + 1]))
         self._smb2.sessions.times.flush()
         sent, received = self._framings

@@ -168,8 +168,11 @@ class Session:
         self.undecrypted = Undecrypted()
         self.cipher: str | None = CIPHERS.get(state.cipher) if state.cipher is not None else None
         self.signing: str | None = SIGNINGS.get(state.signing) if state.signing is not None else None
+        # Keys that a signature fitted. Where none did, a signature that does not fit shows a wrong key as well as a wrong message.
+        self.signing_keys: set[bytes] = set()
         self.wrong_signatures = 0
         self.wrong_signature_frames: tuple[int, ...] = ()
+        self.doubtful_signatures = 0
         self.encrypted = 0
         self.decrypted = 0
         self.signed = 0
@@ -268,13 +271,6 @@ class Session:
         connection, because each connection is read in order."""
         if logon.late_until_ns is None and len(self.connections) > 1 and logon.first_time_ns < self.last_time_ns:
             logon.late_until_ns = self.last_time_ns
-
-    @property
-    def has_its_key(self) -> bool:
-        """Whether a signature that does not fit is wrong: the SMB session has its first logon's key, or one that fitted before."""
-        began = self.began
-        handshake = began.handshake if began is not None and began.begins else None
-        return bool(self.verified) or (handshake is not None and handshake.session_key is not None)
 
     def seen(self, time_ns: int, until_ns: int = 0) -> None:
         """Notes that a message of the SMB session was captured at this time, or several until `until_ns`."""
@@ -475,7 +471,8 @@ class Session:
             concerned = sorted((each for each in channels if each.number in intact), key=lambda each: each.number)
         for channel in concerned:
             del intact[channel.number]
-            out.append(ChannelGap(channel, from_client, None, what.frames, reason))
+            captured = what.whole if isinstance(what, Message) else what.length == 0
+            out.append(ChannelGap(channel, from_client, None, what.frames, reason, captured))
 
     def deliver_orphan(self, message: Message, span: tuple[int, int], smb: SmbInfo, out: Emitter) -> None:
         """Delivers DCERPC that answers an SMB request from before the capture, on the pipe that is met first."""

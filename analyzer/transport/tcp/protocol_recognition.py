@@ -5,6 +5,7 @@ connection is undecided until its bytes decide; what it sent meanwhile is held, 
 
     state        input                                           output                     next state
     UNDECIDED    bytes or gaps that leave it open                -                          UNDECIDED
+    UNDECIDED    first bytes that are so except for one          -                          UNDECIDED
     UNDECIDED    bytes that begin like SMB or DCERPC             Recognised, all held RECOGNISED
     UNDECIDED    other bytes, or too many without a header       -                          IGNORED
     UNDECIDED    the end of the connection                       -                          IGNORED
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from operator import ne
 from typing import Literal
 
 from analyzer.core.events import Event
@@ -58,6 +60,9 @@ _ENOUGH = 10
 _MAX_SEARCHED = 64 * 1024
 _MAX_SEARCHED_OURS = 16 * 1024 * 1024
 _MAX_ITEMS = 256
+# Version 5.0, bind, the first and the last fragment (with header signing or without), little-endian integers and ASCII: how nearly
+# all binds begin.
+_BINDS_BEGIN = tuple(bytes((5, 0, 11, flags, 0x10, 0, 0, 0)) for flags in (3, 7))
 # PDU types that only a client sends: request, bind, alter_context, auth3, cancel, orphaned (C706 section 12.6.4).
 _CLIENT_PTYPES = frozenset((0, 11, 14, 16, 18, 19))
 # An SMB2 header has its size (64) behind the magic; with it a chance match in data is next to impossible.
@@ -199,6 +204,8 @@ class _Undecided:
                 return "dcerpc"
         if self._fresh[way] and len(run) < _ENOUGH and _may_begin(run):
             return "open"
+        if self._fresh[way] and self._left > 0 and _differs_in_one_byte(run):
+            return "open"
         if self._patient and self._left > 0:
             self._drop(way, _ENOUGH)
             return "open"
@@ -240,6 +247,17 @@ def _is_smb(run: bytes) -> bool:
     if run[:1] == bytes((SESSION_REQUEST,)):
         return len(run) >= 5 and run[1] == 0 and run[4] == 32
     return run[:4] in (bytes((POSITIVE_RESPONSE, 0, 0, 0)), bytes((KEEPALIVE, 0, 0, 0)))
+
+
+def _differs_in_one_byte(run: bytes) -> bool:
+    """Whether a TCP stream begins like a bind or an SMB message except for one byte. Then what the other side answers decides."""
+    if len(run) < _ENOUGH:
+        return False
+    length = len(run).to_bytes(4, "little")[:2]
+    header = bytes((SESSION_MESSAGE,)) + run[1:NETBIOS_HEADER_LEN]
+    binds = (begin + length for begin in _BINDS_BEGIN)
+    due = (*binds, header + SMB2_MAGIC + b"\x40\0", header + SMB1_MAGIC)
+    return any(sum(map(ne, run, one)) == 1 for one in due)
 
 
 def _may_begin(run: bytes) -> bool:

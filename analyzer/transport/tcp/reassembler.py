@@ -282,6 +282,10 @@ class Reassembler:
             else:
                 self._limit_undecided(flow, out)
             return out
+        if _begins_elsewhere(half, item):
+            half.start_at(item.seq)
+            text = "its SYN has another number than its data and what the other end acknowledges; the data counts"
+            self._order.report(half, "malformed", (item.frame,), text, out)
         if _is_out_of_window(half, item):
             flow.out_of_window.append(item)
             for each in flow.halves:
@@ -444,7 +448,7 @@ def _continues(half: Half, item: SegmentBatch) -> bool:
         return other.seen and (item.reply_seq - other.next) & MASK == 0
     # What the sender acknowledges is the same in the whole batch, and nothing that it acknowledges comes meanwhile.
     lead = (item.ack - other.next) & MASK
-    if lead == 0 or lead >= FARTHEST_AHEAD:
+    if lead == 0 or (lead >= FARTHEST_AHEAD and other.frame is not None):
         return other.seen or item.is_one_sided
     # A direction that was never captured: nothing to wait for, only to remember how far it went.
     return lead <= MAX_WINDOW and not other.seen and item.is_one_sided
@@ -454,6 +458,9 @@ def _may_be_forged(half: Half, syn: Segment) -> bool:
     """Whether a TCP SYN, or the answer to one, may be forged on an open connection. Its ends ignore it (RFC 9293 section 3.10.7.4),
     and attackers send one to hide what follows. So the connection stays as it is until somebody answers it."""
     flow = half.flow
+    if flow.state is FlowState.ESTABLISHED and half.state is UNKNOWN and half.other.isn is not None:
+        # It answers another SYN than the one that was captured, or its numbers are damaged.
+        return bool(syn.flags & ACK) and not flow.has_events
     is_open = flow.state is FlowState.ESTABLISHED and flow.has_events and not flow.was_reset
     is_seen = half.seen and half.other.seen and FINISHED not in (half.state, half.other.state)
     return is_open and is_seen and (bool(syn.flags & ACK) or len(syn.payload) <= _MOST_OF_SYN)
@@ -470,6 +477,16 @@ def _goes_with(half: Half, item: Segment, syn: Segment) -> bool:
     if item.src == syn.dst:
         return item.flags & (SYN | ACK | RST) == SYN | ACK and (item.ack - syn.seq - 1) & MASK <= len(syn.payload)
     return item.seq == behind != half.next & MASK and bool(len(item.payload)) and not item.flags & (SYN | RST)
+
+
+def _begins_elsewhere(half: Half, item: Segment) -> bool:
+    """Whether the first data of a TCP direction shows that the number of its SYN is wrong. It stands where the other end
+    acknowledged that the direction begins: before its SYN, or farther behind it than what the capture may lack."""
+    if half.isn is None or half.frame is not None or half.held or half.next != half.origin:
+        return False
+    if not len(item.payload) or item.flags & (SYN | RST | ACK) != ACK:
+        return False
+    return (item.seq - half.next) & MASK > _FAR_OFF and half.handshake_ack == item.seq
 
 
 def _is_out_of_window(half: Half, item: Segment) -> bool:

@@ -221,6 +221,8 @@ class Ordering:
         if other.state is UNKNOWN:
             other.start_at(item.ack)
         lead, size = (item.ack - other.next) & MASK, len(item.payload)
+        if lead and other.frame is None:
+            other.handshake_ack = item.ack
         at = half.position(seq) if half.state is not UNKNOWN else _NOWHERE
         if 0 < lead <= MAX_WINDOW:
             need = other.next + lead

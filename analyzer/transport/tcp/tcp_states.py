@@ -139,6 +139,7 @@ class Half:
         "direction",
         "flow",
         "frame",
+        "handshake_ack",
         "held",
         "isn",
         "last_ack",
@@ -161,6 +162,8 @@ class Half:
         # A segment of it was captured.
         self.seen = False
         self.isn: int | None = None
+        # What the peer acknowledged while nothing of the direction was delivered, if that is not where its SYN let it begin.
+        self.handshake_ack: int | None = None
         self.origin = 0
         # Position of the next byte to deliver, and the highest one the peer acknowledged (looked at only where it is higher).
         self.next = 0

@@ -123,6 +123,6 @@ def test_of_many_frames_without_bytes_the_first_ones_are_looked_at(monkeypatch):
         rest = list(reader.finish())
         assert sum(len(list(item)) for item in segments + rest if isinstance(item, SegmentBatch)) == 5
         (lost,) = (item for item in rest if isinstance(item, Problem))
-        assert lost.text.startswith("1000 frames")
+        assert lost.text.startswith("1,000 frames")
         assert lost.frames == (1, *range(7, 22))
         assert len(looked_at) < 30

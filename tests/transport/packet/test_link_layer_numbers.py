@@ -250,7 +250,8 @@ def test_frames_without_bytes_are_counted_however_many(count: int) -> None:
     assert segments == []
     (problem,) = problems
     assert isinstance(problem, Problem)
-    assert problem.text == f"{count} frames were captured too short to hold their TCP header"
+    few, many = "1 frame was captured too short to hold its", f"{count:,} frames were captured too short to hold their"
+    assert problem.text == f"{few if count == 1 else many} TCP header"
     assert problem.frames == tuple(range(1, min(count, 16) + 1))
 
 
@@ -273,7 +274,9 @@ def test_checksums_of_segments_before_a_card_cuts_them_up(length: int, version: 
     small = ethernet(ipv4(tcp(b"", flags=16)))
     segments, problems = both(block([*frames, *[small] * 20]))
     assert [each.payload.data for each in segments[:4]] == [data, data[:-1] + bytes([data[-1] ^ 1]), data, data]
-    assert [(problem.frames, problem.text.split(" have ")[0]) for problem in problems] == [((2,), "1 TCP segments")]
+    assert [(problem.frames, problem.text.split(" a wrong ")[0]) for problem in problems] == [
+        ((2,), "1 TCP segment has")
+    ]
 
 
 @pytest.mark.parametrize("size", range(22))

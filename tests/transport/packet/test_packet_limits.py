@@ -125,7 +125,7 @@ def test_sixteen_problems_of_a_kind_are_stated_and_the_rest_counted(count: int) 
     conflicts = [item for item in made if isinstance(item, Problem) and item.kind == "conflict"]
     assert len(conflicts) == min(count, 16) + (count > 16)
     if count > 16:
-        assert conflicts[-1].text.startswith(f"{count - 16} times more: ")
+        assert conflicts[-1].text.startswith(f"{count - 16} time{'s' if count > 17 else ''} more: ")
         assert conflicts[-1].frames == tuple(range(2, 34, 2))
 
 

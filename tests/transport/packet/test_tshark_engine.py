@@ -72,7 +72,7 @@ def tcp(payload: bytes = SMB, seq: int = 100, flags: str = "PA") -> TCP:
     return TCP(sport=50000, dport=445, seq=seq, ack=7, flags=flags, window=512) / Raw(payload)
 
 
-@pytest.mark.parametrize("kept", [24, 33, 40])
+@pytest.mark.parametrize("kept", [10, 13, 14, 24, 33, 40])
 def test_says_the_same_of_frames_that_are_cut_or_make_no_sense(tmp_path: Path, kept: int) -> None:
     """After each cut frame, one whose TCP header says that it ends within itself, and one whose options tshark cannot read."""
     whole = bytes(ether() / IP(src="192.0.2.1", dst="192.0.2.2") / tcp())
@@ -129,6 +129,30 @@ def test_joins_fragments_and_counts_from_the_payload(tmp_path: Path) -> None:
     assert segment.payload.data == SMB * 5
     assert segment.frame == len(pieces)
     assert segment.payload.origin(10, 11)[0].start == 10
+
+
+def test_says_the_same_of_datagrams_that_are_incomplete(tmp_path: Path) -> None:
+    """One each without its first, its second and its last fragment, one of another port, one that is cut, one twice whole."""
+
+    def pieces(ident: int, port: int = 445) -> list[bytes]:
+        whole = IP(src="192.0.2.1", dst="192.0.2.2", id=ident) / TCP(sport=50000, dport=port) / Raw(SMB * 5)
+        return [bytes(ether() / piece) for piece in fragment(whole, fragsize=64)]
+
+    sent = [
+        (piece, len(piece))
+        for ident in (1, 2, 3)
+        for at, piece in enumerate(pieces(ident))
+        if at != (0, 1, 5)[ident - 1]
+    ]
+    sent += [(piece, len(piece)) for piece in pieces(4, port=80)[:3]]
+    sent += [(piece[:50], len(piece)) for piece in pieces(5)]
+    sent += [(piece, len(piece)) for piece in 2 * pieces(6)]
+    path = tmp_path / "fragments.pcap"
+    path.write_bytes(pcap((T0 + at * 1000, *one) for at, one in enumerate(sent)))
+    engine, ours = [event for event in TsharkEngine(path) if isinstance(event, Problem)], own(path)[0]
+    stated = [event for event in ours if isinstance(event, Problem) and event.kind != "note"]
+    assert engine == stated
+    assert sorted((problem.kind, len(problem.frames)) for problem in engine) == [("gap", 3), ("truncated", 1)]
 
 
 def test_does_not_take_the_header_an_icmp_message_quotes_for_a_segment(tmp_path: Path) -> None:

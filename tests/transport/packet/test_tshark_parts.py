@@ -188,6 +188,9 @@ def test_a_header_that_was_cut_is_lost_for_another_reason_than_one_that_makes_no
         ("eth:ethertype:ip", [layer("ip", {"ip.version": "8"})], 60, "malformed"),
         ("eth:ethertype:ip:udp:ip", [layer("ip", IP, {"ip.version": "4"})], 60, "malformed"),
         ("eth:ethertype:ip", [layer("ip", IP)], 59, None),
+        ("eth", [], 59, "truncated"),
+        ("eth:ethertype:vlan", [], 59, "truncated"),
+        ("eth", [], 60, None),
         ("eth:ethertype:arp", [], 59, None),
         ("eth:ethertype:ip:udp", [layer("ip", IP)], 59, None),
         ("eth:ethertype:ip:icmp:ip", [layer("ip", {})], 59, None),
@@ -313,7 +316,8 @@ def frames_of(engine: TsharkEngine, monkeypatch: pytest.MonkeyPatch, given: list
 
 
 def test_what_was_read_is_counted(engine: TsharkEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = [packet(number=1, time="5.5", protocols="eth"), packet(number=2, time="4.75", protocols="eth")]
+    arp = "eth:ethertype:arp"
+    made = [packet(number=1, time="5.5", protocols=arp), packet(number=2, time="4.75", protocols=arp)]
     made.append(packet(layer("ip", IP), layer("tcp", TCP), number=3, time="6"))
     del made[1].frame_info._all_fields["frame.cap_len"]
     found = frames_of(engine, monkeypatch, [*made, Complaint("cut short")])

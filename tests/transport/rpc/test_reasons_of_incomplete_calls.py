@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,10 +11,27 @@ import pytest
 
 from analyzer.core.byte_log import Log
 from analyzer.core.traced_bytes import TracedBytes
+from analyzer.pipeline.run import analyze
+from analyzer.transport.channel.channels import ChannelGap
 from analyzer.transport.rpc import call_pairing as rpc_pdus
 from analyzer.transport.rpc import interface_names
 from analyzer.transport.rpc import pdu as rpc_pdu
 from analyzer.transport.rpc.call_pairing import PduList
+from tests.build.capture import NANO, pcap, read
+from tests.build.rpc import (
+    NDR,
+    PCQ,
+    TOY_FIRST,
+    WINREG,
+    Auth,
+    Conversation,
+    bind,
+    bind_ack,
+    context,
+    request,
+    response,
+)
+from tests.transport.rpc.run import calls, only_call
 
 
 def test_pdus_have_the_numbers_of_c706_and_ms_rpce() -> None:
@@ -192,3 +210,82 @@ def test_without_the_package_our_own_names_are_all_there_are(monkeypatch: pytest
         assert interface_names.interface_name(interface_names.WINREG) == "winreg"
         assert interface_names.method_name(interface_names.WINREG, -1) is None
         assert "alpha" not in interface_names.interface_names()
+
+
+# ---------------------------------------------------------------------------------------- captured, and yet not readable
+
+NOT_CAPTURED = "the bind was not captured, so the interface and the meaning of the stubs are unknown"
+
+
+def test_a_bind_that_was_captured_and_cannot_be_read_is_not_called_lost() -> None:
+    """One wrong number in it: the version, the type, the context."""
+    whole = bind()
+    damaged = {
+        (0, 4): "the bind was not captured or not readable (rpc_vers at byte 0: version 4.0 is not 5.0 or 5.1)",
+        (2, 10): "the bind was not captured or not readable (PDU type 10 is not of the connection-oriented protocol)",
+        (28, 64): "no captured bind offers presentation context 0",
+    }
+    for (at, value), reason in damaged.items():
+        talk = Conversation().client(whole[:at] + bytes([value]) + whole[at + 1 :]).server(bind_ack())
+        for call_id in (2, 3):
+            talk.client(request(6, b"ask", call_id=call_id)).server(response(b"tell", call_id=call_id))
+        called = calls(talk)
+        assert [call.state for call in called] == ["partial"] * 2
+        rest = ", so the interface and the meaning of the stubs are unknown"
+        assert [call.reason for call in called] == [reason + rest] * 2, at
+    lost = Conversation().gap(True, 72).server(bind_ack())
+    lost.client(request(6, b"ask", call_id=2)).server(response(b"tell", call_id=2))
+    assert only_call(lost).reason == NOT_CAPTURED
+
+
+def test_a_request_that_was_captured_and_cannot_be_read_is_not_called_lost() -> None:
+    for captured, more in ((False, ""), (True, " or not readable (it says nonsense)")):
+        talk = Conversation().bound()
+        around = (talk.frame, talk.frame + 2)
+        talk.events.append(ChannelGap(talk.channel, True, None, around, "it says nonsense", captured))
+        assert only_call(talk.server(response(b"tell", call_id=2))).reason == f"the request was not captured{more}"
+
+
+def test_an_smb_message_with_a_wrong_length_inside_is_not_called_lost(tmp_path: Path) -> None:
+    capture = Path(__file__).parents[1] / "smb" / "captures" / "guest_smb1.pcap"
+    frames = [(one.time_ns, bytes(one.data)) for one in read(capture)[0]]
+    at, (time_ns, frame) = next((at, one) for at, one in enumerate(frames) if b"\x05\x00\x0b\x03\x10" in one[1])
+    # SMB1 WRITE_ANDX: the low half of its data length.
+    length = 66 + 4 + 32 + 1 + 20
+    assert int.from_bytes(frame[length : length + 2], "little") == len(frame) - frame.index(b"\x05\x00\x0b\x03\x10")
+    frames[at] = time_ns, frame[: length + 1] + b"\x7f" + frame[length + 2 :]
+    written = tmp_path / "damaged.pcap"
+    written.write_bytes(pcap(frames, magic=NANO))
+    reasons = {call.reason for call in analyze([written], None).calls}
+    (reason,) = reasons
+    assert reason is not None
+    assert re.match(r"the bind was not captured or not readable \(data: \d+ bytes at 63 lie outside of", reason)
+
+
+@pytest.mark.parametrize("auth", [None, Auth(TOY_FIRST + b"key")], ids=["clear", "sealed"])
+@pytest.mark.parametrize(
+    ("at", "value"),
+    [(24, 9), (8, 0xFF), (10, 1), (10, 60), (11, 1)],
+    ids=["too many offers", "a long PDU", "a short token", "a long token", "a very long token"],
+)
+def test_a_bind_with_one_wrong_length_still_names_its_interface(auth: Auth | None, at: int, value: int) -> None:
+    """Each offer states its own length, so those that are whole are known."""
+    whole = bind((context(0, PCQ), context(1, WINREG)), auth=auth)
+    talk = Conversation().client(whole[:at] + bytes([value]) + whole[at + 1 :])
+    talk.server(bind_ack([(0, 0, NDR)] * 2))
+    for call_id, context_id in ((2, 0), (3, 1)):
+        talk.client(request(6, b"ask", call_id=call_id, context_id=context_id))
+        talk.server(response(b"tell", call_id=call_id, context_id=context_id))
+    read_calls = calls(talk)
+    assert [call.interface for call in read_calls] == [PCQ, WINREG]
+    assert [call.state for call in read_calls] == ["complete"] * 2
+
+
+def test_a_bind_that_is_cut_offers_what_is_whole_in_it() -> None:
+    whole = bind((context(0, PCQ), context(1, WINREG)))
+    for length, known in ((24, [None, None]), (28 + 43, [None, None]), (28 + 44, [PCQ, None]), (28 + 87, [PCQ, None])):
+        talk = Conversation().client(whole[:length]).gap(True, len(whole) - length)
+        for call_id, context_id in ((2, 0), (3, 1)):
+            talk.client(request(6, b"ask", call_id=call_id, context_id=context_id))
+            talk.server(response(b"tell", call_id=call_id, context_id=context_id))
+        assert [call.interface for call in calls(talk)] == known, length

@@ -180,3 +180,20 @@ def test_a_logon_whose_context_made_room_for_another_is_stated() -> None:
     talk.gap(True, 100).gap(False, 100)
     talk.client(request(6, b"ask me!", call_id=2, sealer=ToySealer(b"key", "initiator", context_id=5)))
     assert logons(talk, limits=Limits(security_contexts=1)) == [("rpc0", "undecided")]
+
+
+@pytest.mark.parametrize("mic_is_right", [True, None, False])
+def test_a_key_of_a_damaged_handshake_calls_no_pdu_wrong(mic_is_right: bool | None) -> None:
+    """One wrong bit in a token makes another key. NTLM's MIC shows it; the first PDU that fits shows that the key is right."""
+
+    def verdicts(*sealing_keys: bytes) -> list[bool | None]:
+        talk = Conversation()
+        talk.sealed(level=AuthLevel.INTEGRITY)
+        for call_id, key in enumerate(sealing_keys, 2):
+            talk.client(
+                request(6, b"ask", call_id=call_id, sealer=ToySealer(key, "initiator", level=AuthLevel.INTEGRITY))
+            )
+        return [call.auth.verified for call in calls(talk, ToyKeys(mic_is_right=mic_is_right))]
+
+    assert verdicts(b"other", b"other") == ([None, None] if mic_is_right is False else [False, False])
+    assert verdicts(b"key", b"other") == [True, False]

@@ -257,7 +257,7 @@ def test_more_files_than_are_listed_are_counted(monkeypatch: pytest.MonkeyPatch)
     listed = log.found(())
     assert (len(listed.files), [one.text for one in listed.omissions]) == (
         1,
-        ["1 files beyond the first 1 are not listed"],
+        ["1 file beyond the first 1 is not listed"],
     )
 
 

@@ -15,6 +15,8 @@ from analyzer.questions.series.counter_records import counter_records
 from analyzer.questions.statistics.summary import identity_stats
 from analyzer.results.analysis import Analysis
 from analyzer.results.security import Decryption
+from tests.build.capture import NANO, pcap
+from tests.build.capture import read as read_frames
 
 CAPTURES = Path(__file__).parent / "captures"
 KEYS = Keyring([UserKey(name, None, nt_hash("Passw0rd!")) for name in ("perfmon", "second")])
@@ -158,3 +160,23 @@ def test_smbd_does_not_make_a_pipe_durable() -> None:
     analysis = read("durable_refused_smb311")
     assert len(analysis.sessions) == 1
     assert [call.outcome for call in analysis.calls] == ["answered"] * 8
+
+
+NO_AUTH = Path(__file__).parents[3] / "captures" / "v1_samba_impacket_smb311_noauth.pcap"
+SECRETS = NO_AUTH.with_suffix(".secrets.json")
+
+
+@pytest.mark.parametrize(("frame", "at"), [(8, 150), (9, 200), (9, 316), (12, 218)])
+def test_a_damaged_setup_calls_no_message_of_its_session_wrong(frame: int, at: int, tmp_path: Path) -> None:
+    """Negotiation and setup are part of the key of SMB 3.1.1: with one wrong bit there, no signature fits a key of the capture."""
+    frames = [(one.time_ns, bytes(one.data)) for one in read_frames(NO_AUTH)[0]]
+    time_ns, data = frames[frame - 1]
+    frames[frame - 1] = time_ns, data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+    written = tmp_path / "damaged.pcap"
+    written.write_bytes(pcap(frames, magic=NANO))
+    analysis = analyze([written], Keyring.load(SECRETS))
+    calls = list(analysis.calls)
+    assert len(calls) == 15
+    assert {call.smb.signature_ok for call in calls if call.smb is not None} == {None}
+    (text,) = (problem.text for problem in analysis.problems if "signature" in problem.text)
+    assert text.endswith("may be damaged, so nothing is said of these signatures")

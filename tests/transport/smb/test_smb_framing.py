@@ -134,9 +134,9 @@ def test_a_hole_beyond_the_end_of_a_message_loses_what_follows(length: int | Non
     problem, whole = wire.take(b"tail" + ASK)
     assert isinstance(whole, Message)
     assert isinstance(problem, Problem)
-    amount = "an unknown number of" if lost is None else str(lost)
+    amount = "an unknown number of bytes" if lost is None else f"{lost} byte{'s' if lost != 1 else ''}"
     more = ", 4 more passed over to the next SMB header"
-    assert problem.text == f"the client: {amount} bytes of SMB messages not captured (a hole){more}"
+    assert problem.text == f"the client: {amount} of SMB messages not captured (a hole){more}"
     assert (problem.kind, problem.frames) == ("gap", (1, 5))
 
 
@@ -240,7 +240,7 @@ def test_parts_of_a_message_keep_their_holes() -> None:
 
 @pytest.mark.parametrize("changed", [0x10, 0])
 def test_a_length_that_swallows_later_messages_is_stated(changed: int) -> None:
-    """What a wrong length covers is never read as messages: a file may hold such bytes."""
+    """Where the message's own fields do not prove its end, what a wrong length covers is not read: a file may hold such bytes."""
     wire = Wire()
     out = wire.take(ASK[:2] + bytes([ASK[2] | changed]) + ASK[3:]) + wire.take(ASK) + wire.take(ASK[:9])
     out += wire.framing.finish()

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from analyzer.core.errors import DecodeError
 from analyzer.core.limits import Limits
+from analyzer.core.printable_text import counted
 from analyzer.results.connection import SmbSession
 from analyzer.results.records.capture_records import OmissionRecord
 from analyzer.results.records.file import FileRecord, FoundFiles
@@ -62,7 +63,9 @@ class FileLog:
         by_place = _BySession(sessions)
         omissions: tuple[OmissionRecord, ...] = ()
         if forgotten := self._opens.forgotten:
-            omissions = (OmissionRecord(text=f"{forgotten} files beyond the first {MAX_FILES} are not listed"),)
+            first = f"beyond the first {MAX_FILES}"
+            text = counted(forgotten, f"file {first} is not listed", f"files {first} are not listed")
+            omissions = (OmissionRecord(text=text),)
         return FoundFiles(tuple(self._records(by_place)), omissions)
 
     def _records(self, sessions: _BySession) -> Iterator[FileRecord]:
