@@ -174,7 +174,10 @@ def _polling(scene: Scene) -> Iterator[Draft]:
         is_known = poll.intervals_ns.count >= _FEWEST_POLLS - 1
         is_irregular = is_known and median > 0 and jitter > _MOST_JITTER * median
         what = f"{poll.handle}" + (f' "{poll.what}"' if poll.what else "")
-        text = f"{what} of {scene.host(poll.server.ip)} was polled {poll.polls:,} times, every {_seconds(median)}"
+        text = f"{what} of {scene.host(poll.server.ip)} was polled {poll.polls:,} times"
+        # Whether all intervals are like those that are known, nobody knows.
+        some = f"; {counted(poll.intervals_ns.count, 'interval')} known, {_seconds(median)} in the median"
+        text += f", every {_seconds(median)}" if is_known else some
         if is_irregular:
             text += f" but {_seconds(jitter)} off that on average: not a monitor's clockwork"
         made = scene.of_calls(
@@ -187,6 +190,7 @@ def _polling(scene: Scene) -> Iterator[Draft]:
         )
         # It counts all polls, but names only the first and the last call.
         made.objects, made.outcome, made.count, made.stub_bytes = (what,), "answered", poll.polls, None
+        made.altered = poll.altered or 0
         yield made
 
 

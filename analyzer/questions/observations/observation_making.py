@@ -36,7 +36,8 @@ OUTCOMES: tuple[CallOutcome, ...] = ("answered", "refused", "asked", "unreadable
 
 
 class Draft(Struct, kw_only=True):
-    """An observation that has no rank yet. Without `frames`, its frames are those of its `calls`."""
+    """An observation that has no rank yet. Without `frames`, its frames are those of its `calls`. `altered` counts those of what it
+    counts that others may have changed."""
 
     severity: Severity
     kind: ObservationKind
@@ -48,6 +49,7 @@ class Draft(Struct, kw_only=True):
     outcome: CallOutcome | None = None
     reason: str | None = None
     count: int = 0
+    altered: int = 0
     calls: Sequence[int] = ()
     frames: Sequence[int] | None = None
     stub_bytes: int | None = None
@@ -148,6 +150,7 @@ class Scene:
             command=command,
             who=who,
             count=len(calls),
+            altered=int(self.calls.altered[places].sum()),
             calls=calls,
             stub_bytes=sum(int(column[places].sum()) for column in lengths),
             logons=tuple(logons),

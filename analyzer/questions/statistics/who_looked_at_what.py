@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, field
 
 from analyzer.core.caches import Kept
 from analyzer.core.error_code_names import win32_name
@@ -87,7 +87,7 @@ class Activity(Struct, frozen=True):
     `target` is a GUID or a title index, None for calls about no single one; `name` its name for people; `detail` says more in
     words. `calls` are the numbers of all such calls. `failed` counts those that the server refused or did not answer. `read` are
     the numbers of those whose answer held what was asked for. `unread` counts the others by their outcome. `refused` counts those
-    that were refused for another reason than too small a buffer.
+    that were refused for another reason than too small a buffer. `altered` counts those that others may have changed.
     """
 
     kind: ActivityKind
@@ -103,6 +103,7 @@ class Activity(Struct, frozen=True):
     refused: int
     first_time_ns: int
     last_time_ns: int
+    altered: int = 0
 
 
 # Server, source, target, name and instance id: what an answer always shows of a process. The process id may come from elsewhere.
@@ -111,7 +112,7 @@ ImageKey = tuple[str, Source, str | int, str, int | None]
 
 class ProcessSighting(Struct, gc=False):
     """A process as answers about Process showed it: how many answers, who received them, and the first and the last of them by
-    number and time of the call."""
+    number and time of the call. `altered` counts the answers that others may have changed."""
 
     key: ImageKey
     pid: int | None
@@ -121,6 +122,7 @@ class ProcessSighting(Struct, gc=False):
     last_call: int
     first_time_ns: int
     last_time_ns: int
+    altered: int
 
 
 # Server, source and target of a list of processes.
@@ -158,6 +160,7 @@ def activity_record(one: Activity, analysis: Analysis) -> ActivityRecord:
         last_time_ns=one.last_time_ns,
         frames=frames,
         frame_files=files,
+        altered=one.altered or UNSET,
     )
 
 
@@ -183,6 +186,7 @@ def image_records(images: Iterable[ProcessSighting], analysis: Analysis) -> Iter
             last_time_ns=one.last_time_ns,
             frames=frames,
             frame_files=files,
+            altered=one.altered or UNSET,
         )
 
 
@@ -341,6 +345,7 @@ class _ActivitySearch:
         if self._tries:
             for deeds in self._deeds.values():
                 deeds.calls = array("q", sorted(deeds.calls))
+        altered = set(shown.numbers[shown.altered].tolist())
         activities = sorted(
             (
                 Activity(
@@ -357,6 +362,7 @@ class _ActivitySearch:
                     deeds.refused,
                     deeds.first_ns,
                     deeds.last_ns,
+                    len(altered.intersection(deeds.calls)) if altered else 0,
                 )
                 for (kind, who, target, _), deeds in self._deeds.items()
             ),
@@ -406,7 +412,8 @@ class _ActivitySearch:
         `listed`, unless others may have changed it."""
         viewer, time_ns = (Who(*who_of(call)),), call.time_ns
         source: Source = "perflib-v2" if call.is_perflib else "winperf"
-        for target in listed if not is_altered(call.smb, call.security) else ():
+        may_be_changed = is_altered(call.smb, call.security)
+        for target in listed if not may_be_changed else ():
             self._lists.setdefault((call.server.ip, source, target), {})[number] = time_ns
         images = self._images
         for key, pid in seen:
@@ -416,7 +423,7 @@ class _ActivitySearch:
                 self._forgotten += 1
             elif one is None:
                 self._kept += 1
-                one = ProcessSighting(key, pid, viewer, 1, number, number, time_ns, time_ns)
+                one = ProcessSighting(key, pid, viewer, 1, number, number, time_ns, time_ns, int(may_be_changed))
                 if by_pid is None:
                     images[key] = {pid: one}
                 else:
@@ -425,6 +432,7 @@ class _ActivitySearch:
                 if viewer[0] not in one.seen_by:
                     one.seen_by += viewer
                 one.calls += 1
+                one.altered += may_be_changed
                 one.last_call, one.last_time_ns = number, time_ns
 
     # PerflibV2

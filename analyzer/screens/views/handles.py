@@ -21,7 +21,7 @@ from analyzer.results.records.statistics import PollStatsRecord
 from analyzer.results.reported_names.counterset_catalog import Catalog
 from analyzer.screens.viewmodel.call_summary_words import counterset_words, fault_words
 from analyzer.screens.views.stats import duration
-from analyzer.screens.views.text_report import folded, nothing_passes, problem_lines, safe, styled
+from analyzer.screens.views.text_report import doubt_lines, folded, nothing_passes, problem_lines, safe, styled
 from analyzer.screens.views.view_type import OfCapture
 
 _INDENT = 20
@@ -47,6 +47,7 @@ class Handles(Struct, OfCapture, frozen=True):
                 "no query handle was used, and no performance data read through the registry, in any call that could be read",
             )
             yield from problem_lines(self.analysis, width)
+        yield from doubt_lines(self.analysis, width, of_values=False)
 
 
 # ------------------------------------------------------------------------------------------------------------ text
