@@ -1,4 +1,6 @@
-"""Makes observations of logons and SMB sessions: who logged on, was refused or let in as guest or anonymous; what stayed sealed."""
+"""Makes observations of logons and SMB sessions: who logged on, was refused or let in as guest or anonymous; what stayed sealed, and
+of which messages the signatures are wrong.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from analyzer.core.events import Problem
 from analyzer.core.printable_text import counted
 from analyzer.interfaces.call_contents.session_records import refusal_name
 from analyzer.questions.observations.observation_making import Draft, Scene, listed
-from analyzer.results.connection import Logon, SmbSession
+from analyzer.results.connection import WRONG_SIGNATURE, Logon, SmbSession
 from analyzer.results.records.observation import ObservationKind
 from analyzer.results.records.statistics import Who
 
@@ -28,6 +31,7 @@ def logon_drafts(scene: Scene) -> Iterator[Draft]:
     yield from _refused(scene)
     yield from _logged_on(scene)
     yield from _encrypted(scene)
+    yield from _altered(scene)
 
 
 def _let_in(scene: Scene, kind: ObservationKind, noun: str) -> Iterator[Draft]:
@@ -135,8 +139,32 @@ def _encrypted(scene: Scene) -> Iterator[Draft]:
         yield made
 
 
+def _altered(scene: Scene) -> Iterator[Draft]:
+    """Yields an observation of each SMB session that has messages with a wrong signature. Of what they carried, calls may be
+    missing."""
+    for session in scene.analysis.shown_sessions:
+        for problem in _problems_of(scene, session):
+            if not problem.text.endswith(WRONG_SIGNATURE):
+                continue
+            who = Who(session.identity.account, session.client.ip, session.server.ip)
+            text = f"{problem.text}, of {scene.caller(who)} at {scene.host(who.server_ip)}: others may have changed what they carried, "
+            text += "so what seems to be missing there is in doubt"
+            made = Draft(
+                severity="medium", kind="altered", text=text, command="", who=who, objects=(f"{session.session_id:#x}",)
+            )
+            made.count = int(problem.text.split(": ", 1)[1].split()[0])
+            made = _of_sessions(made, scene, [session])
+            made.frames = problem.frames
+            yield made
+
+
+def _problems_of(scene: Scene, session: SmbSession) -> Iterator[Problem]:
+    start = f"SMB session {session.session_id:#x}:"
+    return (problem for problem in scene.analysis.problems if problem.text.startswith(start))
+
+
 def _sealed_frames(scene: Scene, session: SmbSession) -> Iterator[int]:
     """Yields the frames of an SMB session's messages that stayed encrypted, from the problem that states them."""
-    for problem in scene.analysis.problems:
-        if problem.kind == "sealed" and problem.text.startswith(f"SMB session {session.session_id:#x}:"):
+    for problem in _problems_of(scene, session):
+        if problem.kind == "sealed":
             yield from problem.frames

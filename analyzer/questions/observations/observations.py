@@ -126,7 +126,7 @@ _WHY: Mapping[ObservationKind, str] = {
     "refused-logon": "many refusals are how passwords are guessed; an expired password of a service does the same",
     "refused-call": "somebody asked who may not",
     "encrypted": "what is in it is not known without keys",
-    "altered-calls": "somebody between client and server may have changed it; a fault of a device on the way does the same",
+    "altered": "somebody between client and server may have changed it; a fault of a device on the way does the same",
     "losses": "what was lost may hold anything",
     "service": _RUNS,
     "service-change": _RUNS,
@@ -181,7 +181,7 @@ def _altered(scene: Scene) -> Iterator[Draft]:
         text = f"{count} of {scene.caller(who)} at {scene.host(who.server_ip)} may have been changed by others, because a signature "
         text += "does not fit: what they state, and what seems to be missing there, is in doubt"
         command = scene.command("timeline", filter="smb.signature_ok == false || auth.verified == false")
-        yield scene.of_calls("medium", "altered-calls", text, command, scene.calls.numbers[places].tolist(), who)
+        yield scene.of_calls("medium", "altered", text, command, scene.calls.numbers[places].tolist(), who)
 
 
 def _losses(scene: Scene) -> Iterator[Draft]:
@@ -207,7 +207,7 @@ def _losses(scene: Scene) -> Iterator[Draft]:
 def _observation(item: Draft, rank: int, file: str, scene: Scene) -> Observation:
     calls = tuple(item.calls[:_MOST_NUMBERS])
     frames, text, whys = item.frames, item.text, item.whys or (_WHY.get(item.kind, ""),)
-    if item.altered and item.kind != "altered-calls":
+    if item.altered and item.kind != "altered":
         text += f"; {_in_doubt(item)}"
         whys = (*whys, "others may have changed it")
     if frames is None:

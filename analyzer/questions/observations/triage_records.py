@@ -124,7 +124,8 @@ def _sentence(scene: Scene) -> str:
     analysis, count = scene.analysis, int(scene.certain.sum())
     possible = int(scene.performance.sum()) - count
     if not count and not possible:
-        kinds = listed(Counter(problem.kind for problem in analysis.problems))
+        # A note says that nothing was lost.
+        kinds = listed(Counter(problem.kind for problem in analysis.problems if problem.kind != "note"))
         if analysis.part is not None:
             unread = f"; what may hide some was not read: {kinds}" if kinds else ""
             return f"no performance call passes: {analysis.part.words}{unread}"

@@ -62,7 +62,7 @@ ObservationKind = Literal[
     "counters",
     "polling",
     "client-program",
-    "altered-calls",
+    "altered",
     "losses",
     "other-calls",
 ]

@@ -21,7 +21,7 @@ _ENDINGS: Mapping[CallOutcome | None, str] = {
 }
 # Kinds whose words already say the outcome.
 _ENDED: frozenset[ObservationKind] = frozenset(
-    {"refused-logon", "refused-call", "encrypted", "files-unread", "losses", "altered-calls"}
+    {"refused-logon", "refused-call", "encrypted", "files-unread", "losses", "altered"}
 )
 # By kind: the words for observations, the words if no answer shows that the deed was done, and the noun that they count.
 _WORDS: Mapping[ObservationKind, tuple[str, str, str]] = {
@@ -73,7 +73,7 @@ _WORDS: Mapping[ObservationKind, tuple[str, str, str]] = {
     "counters": ("counters read", "", "answer"),
     "polling": ("polled", "", "poll"),
     "client-program": ("client program like", "", "connection"),
-    "altered-calls": ("perhaps changed by others (a signature does not fit)", "", "call"),
+    "altered": ("perhaps changed by others (a signature does not fit)", "", "call or message"),
     "losses": ("could not be read", "", "place"),
     "other-calls": ("other calls", "", "call"),
 }

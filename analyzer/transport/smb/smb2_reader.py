@@ -61,6 +61,7 @@ from analyzer.transport.smb.smb2_header import (
     WRITE_REQUEST,
     Smb2Header,
     buffer_span,
+    is_answer,
     lies_outside,
     read_header,
 )
@@ -420,7 +421,7 @@ class Smb2Reader:
         message, lead, at, captured = operation.message, operation.lead, operation.at, operation.captured
         if captured < READ_RESPONSE_SIZE.stop:
             READ_RESPONSE_SIZE.fail(captured)
-        if READ_RESPONSE_SIZE.unpack(lead, at) != (17,):
+        if not is_answer(operation.header, *READ_RESPONSE_SIZE.unpack(lead, at), 17):
             return
         if captured < READ_RESPONSE.stop:
             READ_RESPONSE.fail(captured)
@@ -454,7 +455,7 @@ class Smb2Reader:
         message, lead, at, captured = operation.message, operation.lead, operation.at, operation.captured
         if captured < IOCTL_RESPONSE_SIZE.stop:
             IOCTL_RESPONSE_SIZE.fail(captured)
-        if IOCTL_RESPONSE_SIZE.unpack(lead, at) != (49,):
+        if not is_answer(operation.header, *IOCTL_RESPONSE_SIZE.unpack(lead, at), 49):
             return
         if captured < IOCTL_RESPONSE.stop:
             IOCTL_RESPONSE.fail(captured)

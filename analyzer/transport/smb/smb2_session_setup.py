@@ -14,6 +14,7 @@ from analyzer.core.byte_cursor import Cursor
 from analyzer.core.events import Problem
 from analyzer.core.printable_text import guid_text
 from analyzer.core.traced_bytes import TracedBytes
+from analyzer.results.connection import WRONG_SIGNATURE
 from analyzer.results.security import Granted
 from analyzer.transport.smb.channel_emitter import Emitter
 from analyzer.transport.smb.client_marks_in_smb import smb2_negotiate_marks, smb2_setup_mark
@@ -102,7 +103,7 @@ class Smb2Sessions:
         report(session, out)
         if session.wrong_signatures and session.has_its_key:
             many = "message" if session.wrong_signatures == 1 else "messages"
-            text = f"SMB session {session.session_id:#x}: {session.wrong_signatures} {many} with a wrong signature"
+            text = f"SMB session {session.session_id:#x}: {session.wrong_signatures} {many} {WRONG_SIGNATURE}"
             out.append(Problem("note", "smb", session.wrong_signature_frames, text))
         state.shared.sessions.forget(session)
         session.ends()

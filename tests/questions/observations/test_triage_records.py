@@ -307,6 +307,9 @@ def of_what_others_may_have_changed() -> Iterator[Case]:
     yield "so is a process", [opened, reads[0], altered(reads[1])]
     again = other.query_value("230", winperf([odd]))
     yield "answers that several received are told of all", [opened, *reads, other.open_key(), again]
+    ours, theirs = smb_session(7), smb_session(8)
+    wrong = Problem("note", "smb", (7,), f"SMB session {ours.session_id:#x}: 12 messages with a wrong signature")
+    yield "messages that may be missing for it are counted by their session", [ours, theirs, wrong]
     polls = polled_at(10, 10, 10, 10, 10)
     yield "and polls", [*polls[:3], altered(polls[3]), *polls[4:]]
     once = polled_at(*[10] * 8)
