@@ -421,7 +421,8 @@ class Smb2Reader:
         message, lead, at, captured = operation.message, operation.lead, operation.at, operation.captured
         if captured < READ_RESPONSE_SIZE.stop:
             READ_RESPONSE_SIZE.fail(captured)
-        if not is_answer(operation.header, *READ_RESPONSE_SIZE.unpack(lead, at), 17):
+        (size,) = READ_RESPONSE_SIZE.unpack(lead, at)
+        if not is_answer(operation.header, size, 17):
             return
         if captured < READ_RESPONSE.stop:
             READ_RESPONSE.fail(captured)
@@ -455,7 +456,8 @@ class Smb2Reader:
         message, lead, at, captured = operation.message, operation.lead, operation.at, operation.captured
         if captured < IOCTL_RESPONSE_SIZE.stop:
             IOCTL_RESPONSE_SIZE.fail(captured)
-        if not is_answer(operation.header, *IOCTL_RESPONSE_SIZE.unpack(lead, at), 49):
+        (size,) = IOCTL_RESPONSE_SIZE.unpack(lead, at)
+        if not is_answer(operation.header, size, 49):
             return
         if captured < IOCTL_RESPONSE.stop:
             IOCTL_RESPONSE.fail(captured)
