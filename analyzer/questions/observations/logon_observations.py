@@ -8,11 +8,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from analyzer.core.events import Problem
 from analyzer.core.printable_text import counted
 from analyzer.interfaces.call_contents.session_records import refusal_name
 from analyzer.questions.observations.observation_making import Draft, Scene, listed
-from analyzer.results.connection import WRONG_SIGNATURE, Logon, SmbSession
+from analyzer.results.connection import Logon, SmbSession
 from analyzer.results.records.observation import ObservationKind
 from analyzer.results.records.statistics import Who
 
@@ -143,28 +142,21 @@ def _altered(scene: Scene) -> Iterator[Draft]:
     """Yields an observation of each SMB session that has messages with a wrong signature. Of what they carried, calls may be
     missing."""
     for session in scene.analysis.shown_sessions:
-        for problem in _problems_of(scene, session):
-            if not problem.text.endswith(WRONG_SIGNATURE):
-                continue
-            who = Who(session.identity.account, session.client.ip, session.server.ip)
-            text = f"{problem.text}, of {scene.caller(who)} at {scene.host(who.server_ip)}: others may have changed what they carried, "
-            text += "so what seems to be missing there is in doubt"
-            made = Draft(
-                severity="medium", kind="altered", text=text, command="", who=who, objects=(f"{session.session_id:#x}",)
-            )
-            made.count = int(problem.text.split(": ", 1)[1].split()[0])
-            made = _of_sessions(made, scene, [session])
-            made.frames = problem.frames
-            yield made
-
-
-def _problems_of(scene: Scene, session: SmbSession) -> Iterator[Problem]:
-    start = f"SMB session {session.session_id:#x}:"
-    return (problem for problem in scene.analysis.problems if problem.text.startswith(start))
+        if (problem := scene.wrong_signatures.get(session.number)) is None:
+            continue
+        who = Who(session.identity.account, session.client.ip, session.server.ip)
+        text = f"{problem.text}, of {scene.caller(who)} at {scene.host(who.server_ip)}: others may have changed what they carried, "
+        text += "so what seems to be missing there is in doubt"
+        made = Draft(severity="medium", kind="altered", text=text, command="", who=who)
+        made.objects = (f"{session.session_id:#x}",)
+        made.count = int(problem.text.partition(": ")[2].split()[0])
+        made = _of_sessions(made, scene, [session])
+        made.frames = problem.frames
+        yield made
 
 
 def _sealed_frames(scene: Scene, session: SmbSession) -> Iterator[int]:
     """Yields the frames of an SMB session's messages that stayed encrypted, from the problem that states them."""
-    for problem in _problems_of(scene, session):
-        if problem.kind == "sealed":
+    for problem in scene.analysis.problems:
+        if problem.kind == "sealed" and problem.text.startswith(f"SMB session {session.session_id:#x}:"):
             yield from problem.frames
