@@ -161,13 +161,13 @@ class ActivityRecord(Record, frozen=True, kw_only=True, tag="activity"):
     detail: Annotated[str | None, doc("more, in words")]
     count: Annotated[int, doc("how many calls")]
     call_numbers: Annotated[tuple[int, ...], doc("numbers of the first 256 of these calls; `frames` are theirs")]
-    failed: Annotated[int, doc("how many of all the server refused or did not answer")]
+    failed: Annotated[int, doc("how many of all the server refused, or have no answer in the capture")]
     with_data: Annotated[int, doc("how many answers held something of what was asked for")]
     without_data: Annotated[
         dict[str, int],
         doc(
-            "the other calls by what became of them: the error, `too small a buffer`, `no answer`, `empty answer`, `damaged "
-            "answer`, or the state of a call that could not be read"
+            "the other calls by what became of them: the error, `too small a buffer`, `no answer` in the capture, `empty answer`, "
+            "`damaged answer`, or the state of a call that could not be read"
         ),
     ]
     first_time_ns: Annotated[int, doc("time of the first call", unit="ns since 1970 UTC")]

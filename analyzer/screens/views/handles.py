@@ -73,8 +73,11 @@ def _key_lines(reads: list[PollStatsRecord], width: int | None) -> Iterator[str]
         words = f"{_counted(read.polls, 'poll')} answered"
         if read.failed:
             words += f", {read.failed:,} not"
-        if read.intervals_ns.median is not None:
-            words += f", every {duration(read.intervals_ns.median)}"
+        if (median := read.intervals_ns.median) is not None:
+            known = read.intervals_ns.count
+            # Whether all intervals are like those that are known, nobody knows.
+            some = f"; {_counted(known, 'interval')} known, {duration(median)} in the median"
+            words += f", every {duration(median)}" if known == read.polls + read.failed - 1 else some
         yield from _safely(f"    {numbers:<12} {read.what}: {words}", _INDENT, width)
 
 
