@@ -1,5 +1,6 @@
-"""Makes observations of logons and SMB sessions: who logged on, was refused or let in as guest or anonymous; what stayed sealed, and
-of which messages the signatures are wrong.
+"""Makes observations of logons and SMB sessions: who logged on, was refused or let in as guest or anonymous; what stayed sealed.
+
+Sessions of which messages have a wrong signature have an observation, too.
 """
 
 from __future__ import annotations

@@ -62,8 +62,8 @@ class OrderedCalls(Sequence[Call]):
         return firsts
 
     def first_by_text(self, numbers: Sequence[int], param: str) -> list[int]:
-        """Returns the number of the first call of each `Context`, of each way in which SMB carried it, and of each text of a request
-        parameter, among the calls with these numbers. If there are very many texts, a later call may be returned too."""
+        """Returns the numbers of the first calls of each `Context`, way in which SMB carried them, and text of a request parameter,
+        among the calls with these numbers. If there are very many texts, a later call may be returned too."""
         import numpy as np
 
         chosen = np.asarray(numbers, np.int64) - 1

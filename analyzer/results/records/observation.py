@@ -121,8 +121,8 @@ class Observation(Record, frozen=True, kw_only=True, tag="triage-finding"):
     confidence: Annotated[
         Confidence,
         doc(
-            "how sure it is: `certain`: the calls state it; `likely` and `possible`: other things look the same, or others may have "
-            "changed what states it"
+            "how sure it is: `certain`: the calls state it; `likely` and `possible`: other things look the same, or others may "
+            "have changed what states it"
         ),
     ]
     why: Annotated[str | None, doc("why it matters, and what else does the same")]

@@ -87,8 +87,8 @@ class PollStatsRecord(Record, frozen=True, kw_only=True, tag="poll-stats"):
     intervals_ns: Annotated[
         Spread,
         doc(
-            "between the requests of answered polls, where no other poll was between them that was not answered, and nothing of the "
-            "same machines that may have been one: lost bytes, a call that could not be read or that others may have changed",
+            "between the requests of answered polls, where no other poll was between them that was not answered, and nothing of "
+            "the same machines that may have been one: lost bytes, a call that could not be read or that others may have changed",
             unit="ns",
         ),
     ]

@@ -418,8 +418,8 @@ def problem_lines(analysis: Analysis, width: int | None, damages: Damages | None
 
 
 def doubt_lines(analysis: Analysis, width: int | None, *, of_values: bool = True) -> Iterator[str]:
-    """Yields the lines that say which shown calls others may have changed, as a signature of them does not fit: answers with values,
-    or all."""
+    """Yields the lines that say which shown calls others may have changed, as a signature does not fit: answers with values, or
+    all."""
     shown = ShownCalls(analysis)
     numbers = shown.numbers[shown.polls & shown.altered if of_values else shown.altered].tolist()
     if not numbers:
