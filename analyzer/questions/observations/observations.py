@@ -177,9 +177,9 @@ def _drafts(scene: Scene) -> Iterator[Draft]:
 def _altered(scene: Scene) -> Iterator[Draft]:
     """Yields an observation of the calls of each caller that others may have changed."""
     for who, places in scene.calls.by(who_in, scene.calls.altered).items():
-        count = counted(len(places), "call")
-        text = f"{count} of {scene.caller(who)} at {scene.host(who.server_ip)} may have been changed by others, because a"
-        text += " signature does not fit: what they state, and what seems to be missing there, is in doubt"
+        calls = f"{counted(len(places), 'call')} of {scene.caller(who)} at {scene.host(who.server_ip)}"
+        text = f"{calls} may have been changed by others, because a signature does not fit: "
+        text += "what they state, and what seems to be missing there, is in doubt"
         command = scene.command("timeline", filter="smb.signature_ok == false || auth.verified == false")
         yield scene.of_calls("medium", "altered", text, command, scene.calls.numbers[places].tolist(), who)
 
