@@ -93,6 +93,8 @@ def _asked(scene: Scene, severity: Severity, what: str, who: Who, activities: Se
     text += f", in {counted(len(set(numbers)), 'call')}"
     made = scene.of_calls(severity, "attempt", text, scene.command("stats"), numbers, who)
     made.objects, made.outcome, made.reason = _names(activities), outcome, why
+    if outcome in ("asked", "unreadable"):
+        made.whys = ("somebody asked, and what the answers showed is not known",)
     return made
 
 

@@ -117,7 +117,7 @@ _WHY: Mapping[ObservationKind, str] = {
     "process-list": "it shows what runs on the machine; every monitor of performance reads it too",
     "logged-on-sessions": "it shows who is logged on; monitors of terminal servers read it too",
     "network": "it shows connections and interfaces; monitors read it too",
-    "attempt": "somebody asked, and what is known shows nothing that was read",
+    "attempt": "somebody asked and was shown nothing",
     "enumeration": "a monitor knows which counters it wants; a person who browses them asks for as many",
     "anonymous": "nobody had to say who he is",
     "guest": "the name that was given did not matter",
