@@ -131,7 +131,7 @@ def is_answer(header: Smb2Header, size: int, expected: int) -> bool:
     """Whether an SMB2 message with this StructureSize has the structure of an answer. Else it is an error.
     Raises `MalformedError` if it is neither."""
     if size not in (expected, _ERROR_SIZE) and not header.failed:
-        raise MalformedError(f"{size} is the size of no answer, which has {expected}", field="structure_size")
+        raise MalformedError(f"{size} is not {expected}, nor the {_ERROR_SIZE} of an error", field="structure_size")
     return size == expected
 
 
