@@ -127,12 +127,10 @@ def buffer_span(message: Message, start: int, length: int) -> tuple[int, int]:
     return start, start + length
 
 
-def is_answer(header: Smb2Header, size: int, expected: int) -> bool:
-    """Whether an SMB2 message with this StructureSize has the structure of an answer. Else it is an error.
-    Raises `MalformedError` if it is neither."""
-    if size not in (expected, _ERROR_SIZE) and not header.failed:
+def check_error(header: Smb2Header, size: int, expected: int) -> None:
+    """Raises `MalformedError` if an SMB2 message with this StructureSize is neither the `expected` answer nor an error."""
+    if size != _ERROR_SIZE and not header.failed:
         raise MalformedError(f"{size} is not {expected}, nor the {_ERROR_SIZE} of an error", field="structure_size")
-    return size == expected
 
 
 def lies_outside(message: Message, start: int, length: int) -> MalformedError:

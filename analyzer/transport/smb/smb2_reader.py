@@ -61,7 +61,7 @@ from analyzer.transport.smb.smb2_header import (
     WRITE_REQUEST,
     Smb2Header,
     buffer_span,
-    is_answer,
+    check_error,
     lies_outside,
     read_header,
 )
@@ -422,7 +422,8 @@ class Smb2Reader:
         if captured < READ_RESPONSE_SIZE.stop:
             READ_RESPONSE_SIZE.fail(captured)
         (size,) = READ_RESPONSE_SIZE.unpack(lead, at)
-        if not is_answer(operation.header, size, 17):
+        if size != 17:
+            check_error(operation.header, size, 17)
             return
         if captured < READ_RESPONSE.stop:
             READ_RESPONSE.fail(captured)
@@ -457,7 +458,8 @@ class Smb2Reader:
         if captured < IOCTL_RESPONSE_SIZE.stop:
             IOCTL_RESPONSE_SIZE.fail(captured)
         (size,) = IOCTL_RESPONSE_SIZE.unpack(lead, at)
-        if not is_answer(operation.header, size, 49):
+        if size != 49:
+            check_error(operation.header, size, 49)
             return
         if captured < IOCTL_RESPONSE.stop:
             IOCTL_RESPONSE.fail(captured)
