@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
@@ -18,10 +19,13 @@ from tests import truth
 from tests.build.buffers import name_table
 from tests.build.calls import analysis_of, winreg
 from tests.build.machine import NAMES, Machine
+from tests.commands.test_all_commands import records, run
 from tests.pyright import complaints
 from tests.tree import ROOT
 
 CAPTURE = truth.captures()[0]
+CLEAR = next(one for one in truth.captures() if one.file == "v1_samba_impacket_smb311_noauth.pcap")
+QUIET = ROOT / "tests/transport/smb/captures/refused_smb311.pcap"
 PATH = r"\Processor Information(_Total)\% User Time"
 
 
@@ -293,3 +297,37 @@ def test_cells_of_a_moment_lead_to_their_bytes() -> None:
         assert side.buffer is not None
         raw = side.buffer.data[place["start"] : place["start"] + place["size"]]
         assert int.from_bytes(raw, "little") == place["value"]
+
+
+def test_a_part_between_two_times_has_the_sessions_of_this_time() -> None:
+    """Those that carried no call too, as commands have them with --since."""
+    cap = pcq.analyze(QUIET)
+    assert (cap.sessions.height, cap.calls.height) == (1, 0)
+    first = cap.sessions["first_time"][0]
+    assert cap.between(until=first).sessions.height == cap.between(until=first).between(0).sessions.height == 1
+    assert cap.between(10**6).sessions.height == cap.filter("opnum == 6").between(0).sessions.height == 0
+    assert cap.between(0).filter("opnum == 6").sessions.height == 0
+
+
+def test_the_commands_of_a_part_select_it() -> None:
+    """What `triage` names reads and selects what the part has."""
+    cap = pcq.analyze(CLEAR.path, secrets=CLEAR.secrets_path)
+    parts = [
+        cap.filter("opnum == 17 || status != 0"),
+        cap.between(0.27, 0.3),
+        cap.between(until=0.28).between(0.27).between(0.275),
+        cap.handle("k1").filter("opnum == 17"),
+        cap.series(r"\Process(*)\*"),
+        cap.only([2, 3], "two"),
+    ]
+    for part in parts:
+        (command,) = {one for one in part.triage["command"] if shlex.split(one)[1] == "sessions"}
+        words = [word for word in shlex.split(command)[2:] if word != str(CLEAR.path)]
+        shown = run("timeline", CLEAR.path, *words, "--format", "jsonl").stdout
+        numbers = [one["number"] for one in records(shown) if one["record"] == "call"]
+        assert numbers == part.calls["call"].to_list()
+        assert 0 < len(numbers) < cap.calls.height
+    # A choice of more calls has no command line.
+    given = pcq.analyze(CAPTURE.path, secrets=CAPTURE.secrets_path).only(range(1, 66), "many").analysis.given
+    assert given is not None
+    assert given.filter is None

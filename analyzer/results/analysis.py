@@ -89,11 +89,13 @@ class Selected(Sequence[Numbered]):
 
 
 class Part(Struct, frozen=True, eq=False):
-    """The part of an analysis that the user asked for: numbers of calls, sessions, and the selection in words."""
+    """The part of an analysis that the user asked for: numbers of calls, sessions, and the selection in words. With
+    `has_quiet_sessions`, sessions are among these that carry none of the calls."""
 
     numbers: Sequence[int]
     sessions: Sequence[SmbSession]
     words: str
+    has_quiet_sessions: bool = False
 
 
 class Analysis(Struct, frozen=True, eq=False, weakref=True):

@@ -100,6 +100,10 @@ class LateLogon(Event, frozen=True):
     until_ns: int
 
 
+# How the problem of a session ends of which messages have a signature that does not fit.
+WRONG_SIGNATURE = "with a wrong signature"
+
+
 class SmbSession(Event, frozen=True):
     """An SMB session as far as the capture states, stated once when it ends (logoff, connection end, capture end).
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Hashable, Iterator
 
 from analyzer.results.analysis import Analysis, Selected
+from analyzer.results.calls.call import is_altered
 from analyzer.results.connection import Channel
 from analyzer.results.methods.perflib import INTERFACE, Opnum
 from analyzer.results.security import AuthInfo, Identity, of_any_logon
@@ -58,7 +59,7 @@ class NamingCalls:
         if len(self._requests) >= self.MOST_REQUESTS:
             self._requests.clear()
         server = channel.server.ip, smb.server if smb is not None else None
-        asked = *server, presentation, call.opnum, request.order_big, stub
+        asked = *server, presentation, call.opnum, request.order_big, stub, is_altered(smb, auth)
         return _is_first(self._requests, asked, began) or is_first
 
 
@@ -80,7 +81,7 @@ Named = tuple[str, str]
 
 def names_stated(analysis: Analysis) -> dict[str, list[Named]]:
     """Returns the names of each machine by address, in the order in which the whole capture states them, even if only a part is
-    shown."""
+    shown. What others may have changed names nothing."""
     found: dict[str, dict[Named, None]] = {}
 
     def note(ip: str, names: Iterator[Named]) -> None:
@@ -108,7 +109,7 @@ def names_stated(analysis: Analysis) -> dict[str, list[Named]]:
     ):
         if number in shared and call.security.identity is not None:
             note_ends(call.client.ip, call.server.ip, call.security.identity)
-        if call.is_perflib and call.request is not None:
+        if call.is_perflib and call.request is not None and not is_altered(call.smb, call.security):
             machine = call.request.params.get("szMachine")
             if isinstance(machine, str) and (name := machine.lstrip("\\")) not in ("", call.server.ip):
                 note(call.server.ip, iter(((name, "szMachine of a PerflibV2 call"),)))

@@ -28,7 +28,14 @@ from analyzer.questions.audit.audit_engine import Audit, Profile
 from analyzer.questions.audit.findings import Finding
 from analyzer.questions.audit.requirement_catalog import catalogue
 from analyzer.questions.differences.conversation_keys import GIVEN, HANDLE_LENGTH, USED, AlignedCall, Conversation
-from analyzer.questions.differences.field_comparison import BUFFER, FieldComparison, aligned_by_levels, gaps, marked
+from analyzer.questions.differences.field_comparison import (
+    BUFFER,
+    FieldComparison,
+    Pairs,
+    aligned_by_levels,
+    gaps,
+    marked,
+)
 from analyzer.questions.differences.machine_facts import properties_that_differ
 from analyzer.questions.differences.machine_matching import Peers
 from analyzer.questions.statistics.summary import frames_of_calls, method_label
@@ -270,7 +277,7 @@ class CallComparison:
             self._found.append(changed)
         if not self._in_order:
             b = replace(b, calls=_in_order_of(a.calls, b.calls))
-        pairs = aligned_by_levels([one.keys for one in a.calls], [one.keys for one in b.calls])
+        pairs = self._aligned(a.calls, b.calls)
         unequal: dict[tuple[object, ...], Unequal] = {}
         for x, y in pairs:
             self._pair(a, a.calls[x], b.calls[y], unequal)
@@ -283,6 +290,17 @@ class CallComparison:
             if of_b:
                 found.append((of_a.start, self._lone(a, [b.calls[at].number for at in of_b], "only-b")))
         self._found += (one for _, one in sorted(found, key=itemgetter(0)))
+
+    def _aligned(self, a: Sequence[AlignedCall], b: Sequence[AlignedCall]) -> Pairs:
+        """Aligns the calls of two conversations. Of several ways to align calls alike, it takes the same whichever capture is A."""
+
+        def rank(calls: Sequence[AlignedCall], analysis: Analysis) -> tuple[int, int, int]:
+            return analysis.capture.first_time_ns or 0, len(calls), calls[0].number if calls else 0
+
+        keys_a, keys_b = ([one.keys for one in calls] for calls in (a, b))
+        if rank(b, self._b) < rank(a, self._a):
+            return [(x, y) for y, x in aligned_by_levels(keys_b, keys_a)]
+        return aligned_by_levels(keys_a, keys_b)
 
     def records(self) -> Iterator[DifferenceRecord]:
         """Yields the records of differing calls, conversation by conversation."""

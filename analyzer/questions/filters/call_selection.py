@@ -133,14 +133,13 @@ class Selection(Struct, frozen=True):
         if self.words is None:
             return analysis
         calls = self.shown(analysis)
-        return replace(analysis, part=Part(calls.numbers, tuple(self._sessions(analysis, calls)), self.words))
+        sessions = tuple(self._sessions(analysis, calls))
+        return replace(analysis, part=Part(calls.numbers, sessions, self.words, not self.is_asking))
 
     def _sessions(self, analysis: Analysis, calls: Selected) -> Iterator[SmbSession]:
         """Yields the SMB sessions of the selected machines, users and time. If the selection asks for more, only those that carry a
         selected call."""
-        numbers = None
-        if self.interfaces or self.handle is not None or self.session is not None or self.filter is not None:
-            numbers = {call.session for _, call in calls}
+        numbers = {call.session for _, call in calls} if self.is_asking else None
         ends = _Ends(self, analysis)
         for session in analysis.sessions:
             if (numbers is None or session.number in numbers) and ends.of_session(session):

@@ -29,7 +29,7 @@ from analyzer.core.errors import DecodeError
 from analyzer.questions.observations.observation_making import OUTCOMES, Deed, Draft, Scene, listed, who_in
 from analyzer.questions.statistics.summary import interface_label
 from analyzer.results.call_facts import registry_value, service_facts
-from analyzer.results.calls.call import Call, ServiceFacts, Side
+from analyzer.results.calls.call import Call, ServiceFacts, Side, is_altered
 from analyzer.results.methods import scmr, winreg
 from analyzer.results.records.statistics import Who
 
@@ -185,7 +185,8 @@ class _NamingStub(Cursor):
 
 
 class Accounts:
-    """Follows the accounts that one caller's samr and lsarpc calls at one server are about, call after call."""
+    """Follows the accounts that one caller's samr and lsarpc calls at one server are about, call after call. It learns nothing of a
+    call that others may have changed."""
 
     def __init__(self) -> None:
         self._handles: dict[bytes, str] = {}
@@ -205,6 +206,7 @@ class Accounts:
             and call.opnum in (*_CREATING, *OPENING)
             and names
             and call.outcome == "answered"
+            and not is_altered(call.smb, call.security)
         ):
             handle = call.response.stub_data[:_HANDLE] if call.response is not None else b""
             if len(self._handles) < _MOST_KNOWN or handle in self._handles:
@@ -225,7 +227,8 @@ class Accounts:
             return [self._of_id(cursor.u32("UserId"))]
         if opnum == _LOOKUP_NAMES:
             names = _names(cursor, varying=True)
-            if call.outcome == "answered" and call.response is not None:
+            is_sound = call.outcome == "answered" and not is_altered(call.smb, call.security)
+            if is_sound and call.response is not None:
                 self._learn(names, _NamingStub(call, call.response))
             return names
         if opnum == _LOOKUP_IDS:

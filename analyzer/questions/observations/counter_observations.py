@@ -93,6 +93,8 @@ def _asked(scene: Scene, severity: Severity, what: str, who: Who, activities: Se
     text += f", in {counted(len(set(numbers)), 'call')}"
     made = scene.of_calls(severity, "attempt", text, scene.command("stats"), numbers, who)
     made.objects, made.outcome, made.reason = _names(activities), outcome, why
+    if outcome in ("asked", "unreadable"):
+        made.whys = ("somebody asked, and what the answers showed is not known",)
     return made
 
 
@@ -174,7 +176,10 @@ def _polling(scene: Scene) -> Iterator[Draft]:
         is_known = poll.intervals_ns.count >= _FEWEST_POLLS - 1
         is_irregular = is_known and median > 0 and jitter > _MOST_JITTER * median
         what = f"{poll.handle}" + (f' "{poll.what}"' if poll.what else "")
-        text = f"{what} of {scene.host(poll.server.ip)} was polled {poll.polls:,} times, every {_seconds(median)}"
+        text = f"{what} of {scene.host(poll.server.ip)} was polled {poll.polls:,} times"
+        # Whether all intervals are like those that are known, nobody knows.
+        some = f"; {counted(poll.intervals_ns.count, 'interval')} known, {_seconds(median)} in the median"
+        text += f", every {_seconds(median)}" if is_known else some
         if is_irregular:
             text += f" but {_seconds(jitter)} off that on average: not a monitor's clockwork"
         made = scene.of_calls(
@@ -187,6 +192,7 @@ def _polling(scene: Scene) -> Iterator[Draft]:
         )
         # It counts all polls, but names only the first and the last call.
         made.objects, made.outcome, made.count, made.stub_bytes = (what,), "answered", poll.polls, None
+        made.altered = poll.altered or 0
         yield made
 
 

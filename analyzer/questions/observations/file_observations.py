@@ -108,6 +108,8 @@ def _observed(scene: Scene, group: _Group, found: Sequence[FileRecord], content:
         endings = (one.status_name or hex(one.status) for one in found if one.status is not None)
         reason = listed(endings) or "no answer was captured"
         text += f": {reason}"
+    if is_doubted := any(one.session in scene.wrong_signatures for one in found):
+        text += "; messages of the session have a wrong signature, so others may have changed this"
     return Draft(
         severity="high" if kind == "program-written" else "info",
         kind=kind,
@@ -122,6 +124,7 @@ def _observed(scene: Scene, group: _Group, found: Sequence[FileRecord], content:
         frames=[frame for one in found for frame in one.frames],
         first_time_ns=min(one.first_time_ns for one in found),
         last_time_ns=max(one.last_time_ns for one in found),
+        confidence="possible" if is_doubted else "certain",
     )
 
 

@@ -1,4 +1,7 @@
-"""Makes observations of logons and SMB sessions: who logged on, was refused or let in as guest or anonymous; what stayed sealed."""
+"""Makes observations of logons and SMB sessions: who logged on, was refused or let in as guest or anonymous; what stayed sealed.
+
+Sessions of which messages have a wrong signature have an observation, too.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,7 @@ def logon_drafts(scene: Scene) -> Iterator[Draft]:
     yield from _refused(scene)
     yield from _logged_on(scene)
     yield from _encrypted(scene)
+    yield from _altered(scene)
 
 
 def _let_in(scene: Scene, kind: ObservationKind, noun: str) -> Iterator[Draft]:
@@ -132,6 +136,23 @@ def _encrypted(scene: Scene) -> Iterator[Draft]:
         made = _of_sessions(made, scene, closed)
         # A session whose setup was not captured is shown by its messages.
         made.frames = made.frames or [frame for one in closed for frame in _sealed_frames(scene, one)]
+        yield made
+
+
+def _altered(scene: Scene) -> Iterator[Draft]:
+    """Yields an observation of each SMB session that has messages with a wrong signature. Of what they carried, calls may be
+    missing."""
+    for session in scene.analysis.shown_sessions:
+        if (problem := scene.wrong_signatures.get(session.number)) is None:
+            continue
+        who = Who(session.identity.account, session.client.ip, session.server.ip)
+        text = f"{problem.text}, of {scene.caller(who)} at {scene.host(who.server_ip)}: others may have changed what they carried, "
+        text += "so what seems to be missing there is in doubt"
+        made = Draft(severity="medium", kind="altered", text=text, command="", who=who)
+        made.objects = (f"{session.session_id:#x}",)
+        made.count = int(problem.text.partition(": ")[2].split()[0])
+        made = _of_sessions(made, scene, [session])
+        made.frames = problem.frames
         yield made
 
 

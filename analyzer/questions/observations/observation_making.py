@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from analyzer.core.caches import cached_property
+from analyzer.core.events import Problem
 from analyzer.core.printable_text import counted
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.interfaces.call_contents.machine_names import machine_names
@@ -20,6 +21,7 @@ from analyzer.questions.statistics.who_looked_at_what import findings
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, CallOutcome
 from analyzer.results.calls.call_row_columns import Context
+from analyzer.results.connection import WRONG_SIGNATURE
 from analyzer.results.methods.return_kinds import ReturnKind
 from analyzer.results.next_command import next_command
 from analyzer.results.records.observation import Confidence, ObservationKind, Severity
@@ -36,7 +38,8 @@ OUTCOMES: tuple[CallOutcome, ...] = ("answered", "refused", "asked", "unreadable
 
 
 class Draft(Struct, kw_only=True):
-    """An observation that has no rank yet. Without `frames`, its frames are those of its `calls`."""
+    """An observation that has no rank yet. Without `frames`, its frames are those of its `calls`. `altered` counts those of what it
+    counts that others may have changed."""
 
     severity: Severity
     kind: ObservationKind
@@ -48,6 +51,7 @@ class Draft(Struct, kw_only=True):
     outcome: CallOutcome | None = None
     reason: str | None = None
     count: int = 0
+    altered: int = 0
     calls: Sequence[int] = ()
     frames: Sequence[int] | None = None
     stub_bytes: int | None = None
@@ -105,6 +109,13 @@ class Scene:
                 found[key] += count
         return found
 
+    @cached_property
+    def wrong_signatures(self) -> Mapping[int, Problem]:
+        """Returns by number the SMB sessions of which messages have a wrong signature, with the problem that says how many."""
+        problems = [one for one in self.analysis.problems if one.text.endswith(WRONG_SIGNATURE)]
+        sessions = [(one.number, f"SMB session {one.session_id:#x}: ") for one in self.analysis.shown_sessions]
+        return {number: one for one in problems for number, start in sessions if one.text.startswith(start)}
+
     def command(self, command: str, *words: str, filter: str | None = None, interfaces: Sequence[str] = ()) -> str:
         """Returns a command that shows more of an observation."""
         return next_command(self.analysis, command, *words, filter=filter, interfaces=interfaces)
@@ -148,6 +159,7 @@ class Scene:
             command=command,
             who=who,
             count=len(calls),
+            altered=int(self.calls.altered[places].sum()),
             calls=calls,
             stub_bytes=sum(int(column[places].sum()) for column in lengths),
             logons=tuple(logons),

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec import UNSET
+
 from analyzer.core.frame_ids import number_of
 from analyzer.core.printable_text import counted
 from analyzer.interfaces.call_contents.call_records import all_problems
@@ -22,7 +24,7 @@ from analyzer.questions.observations.counter_observations import counter_drafts
 from analyzer.questions.observations.file_observations import file_drafts
 from analyzer.questions.observations.known_attacks import note_attacks
 from analyzer.questions.observations.logon_observations import logon_drafts
-from analyzer.questions.observations.observation_making import Draft, Scene, listed
+from analyzer.questions.observations.observation_making import Draft, Scene, listed, who_in
 from analyzer.questions.processes.odd_processes import MARK_WORDS
 from analyzer.results.records.observation import SEVERITIES, Observation, ObservationKind
 from analyzer.results.records.statistics import Who
@@ -48,14 +50,15 @@ def _observed(scene: Scene, who: Who, name: str, rows: Sequence[int]) -> Draft:
     known = ", ".join(filter(None, (f"pid {ids}" if ids else "", f"created by {creators}" if creators else "")))
     marks = listed(f"{MARK_WORDS[mark.kind]}: {mark.reason}" for row in rows for mark in table.oddities[row])
     answers = sum(table.answers[row] for row in rows)
-    text = (
-        f'{scene.caller(who)} saw the process "{name}"{f" ({known})" if known else ""} on {scene.host(who.server_ip)}'
-    )
+    others = len({seen for row in rows for seen in table.seen_by[row]}) - 1
+    viewers = scene.caller(who) + (f" and {counted(others, 'other caller')}" if others else "")
+    text = f'{viewers} saw the process "{name}"{f" ({known})" if known else ""} on {scene.host(who.server_ip)}'
     text += f", in {counted(answers, 'answer')}: {marks}"
     numbers = [call for row in rows for call in (table.first[row].first_call, table.last[row].last_call)]
     made = scene.of_calls("medium", "odd-process", text, scene.command("processes"), numbers, who)
     # It counts all answers, but names only the first and the last call.
     made.objects, made.outcome, made.count, made.stub_bytes = (name,), "answered", answers, None
+    made.altered = sum(table.altered[row] for row in rows)
     made.detail = f"({known})" if known else None
     made.whys, made.confidence = (marks, "most processes with such a name or parent are harmless"), "possible"
     return made
@@ -123,6 +126,7 @@ _WHY: Mapping[ObservationKind, str] = {
     "refused-logon": "many refusals are how passwords are guessed; an expired password of a service does the same",
     "refused-call": "somebody asked who may not",
     "encrypted": "what is in it is not known without keys",
+    "altered": "somebody between client and server may have changed it; a fault of a device on the way does the same",
     "losses": "what was lost may hold anything",
     "service": _RUNS,
     "service-change": _RUNS,
@@ -166,7 +170,18 @@ def _drafts(scene: Scene) -> Iterator[Draft]:
     yield from deed_drafts(scene)
     yield from file_drafts(scene)
     yield from program_drafts(scene)
+    yield from _altered(scene)
     yield from _losses(scene)
+
+
+def _altered(scene: Scene) -> Iterator[Draft]:
+    """Yields an observation of the calls of each caller that others may have changed."""
+    for who, places in scene.calls.by(who_in, scene.calls.altered).items():
+        calls = f"{counted(len(places), 'call')} of {scene.caller(who)} at {scene.host(who.server_ip)}"
+        text = f"{calls} may have been changed by others, because a signature does not fit: "
+        text += "what they state, and what seems to be missing there, is in doubt"
+        command = scene.command("timeline", filter="smb.signature_ok == false || auth.verified == false")
+        yield scene.of_calls("medium", "altered", text, command, scene.calls.numbers[places].tolist(), who)
 
 
 def _losses(scene: Scene) -> Iterator[Draft]:
@@ -191,7 +206,10 @@ def _losses(scene: Scene) -> Iterator[Draft]:
 
 def _observation(item: Draft, rank: int, file: str, scene: Scene) -> Observation:
     calls = tuple(item.calls[:_MOST_NUMBERS])
-    frames = item.frames
+    frames, text, whys = item.frames, item.text, item.whys or (_WHY.get(item.kind, ""),)
+    if item.altered and item.kind != "altered":
+        text += f"; {_in_doubt(item)}"
+        whys = (*whys, "others may have changed it")
     if frames is None:
         frames = [frame for number in calls for frame in scene.analysis.calls.frames(number)]
     return Observation(
@@ -199,7 +217,7 @@ def _observation(item: Draft, rank: int, file: str, scene: Scene) -> Observation
         rank=rank,
         severity=item.severity,
         kind=item.kind,
-        text=item.text,
+        text=text,
         who=item.who,
         server_name=scene.names.get(item.who.server_ip) if item.who is not None else None,
         objects=tuple(item.objects[:_MOST_NUMBERS]),
@@ -214,9 +232,18 @@ def _observation(item: Draft, rank: int, file: str, scene: Scene) -> Observation
         logons=tuple(item.logons[:_MOST_NUMBERS]),
         first_time_ns=item.first_time_ns,
         last_time_ns=item.last_time_ns,
-        confidence=item.confidence,
-        why="; ".join(dict.fromkeys(item.whys)) or _WHY.get(item.kind),
+        confidence="possible" if item.altered else item.confidence,
+        why="; ".join(dict.fromkeys(filter(None, whys))) or None,
         techniques=item.techniques,
         attacks=item.attacks,
         command=item.command,
+        altered=item.altered or UNSET,
     )
+
+
+def _in_doubt(item: Draft) -> str:
+    """Says how much of an observation others may have changed."""
+    if item.count == 1:
+        return "its signature does not fit, so others may have changed it"
+    have, them = ("has", "it") if item.altered == 1 else ("have", "them")
+    return f"{item.altered:,} of these {item.count:,} {have} a signature that does not fit, so others may have changed {them}"

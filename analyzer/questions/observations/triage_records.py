@@ -68,8 +68,8 @@ def _processes(scene: Scene, file: str) -> Iterator[TriageProcess]:
     frames_of = cache(scene.analysis.calls.frames)
     frames_between = cache(lambda first, last: _numbers(frames_of(first)[:1] + frames_of(last)[-1:]))
     table = scene.processes
-    columns = table.parent_pids, table.parent_names, table.answers, table.oddities, table.seen_by
-    for (server, name, pid, _), first, last, parent_pid, parent_name, answers, oddities, seen_by in zip(
+    columns = table.parent_pids, table.parent_names, table.answers, table.altered, table.oddities, table.seen_by
+    for (server, name, pid, _), first, last, parent_pid, parent_name, answers, altered, oddities, seen_by in zip(
         table.keys, table.first, table.last, *columns, strict=True
     ):
         yield TriageProcess(
@@ -86,6 +86,7 @@ def _processes(scene: Scene, file: str) -> Iterator[TriageProcess]:
             oddities=oddities,
             seen_by=seen_by,
             frames=frames_between(first.first_call, last.last_call),
+            altered=altered or UNSET,
         )
 
 
@@ -123,7 +124,8 @@ def _sentence(scene: Scene) -> str:
     analysis, count = scene.analysis, int(scene.certain.sum())
     possible = int(scene.performance.sum()) - count
     if not count and not possible:
-        kinds = listed(Counter(problem.kind for problem in analysis.problems))
+        # A note says that nothing was lost.
+        kinds = listed(Counter(problem.kind for problem in analysis.problems if problem.kind != "note"))
         if analysis.part is not None:
             unread = f"; what may hide some was not read: {kinds}" if kinds else ""
             return f"no performance call passes: {analysis.part.words}{unread}"

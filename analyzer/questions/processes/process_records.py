@@ -15,7 +15,7 @@ from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct, UnsetType, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from analyzer.core.array_functions import distinct
 from analyzer.core.times import NS_PER_S
@@ -87,6 +87,7 @@ class ProcessTable(Struct, frozen=True):
     parent_names: Sequence[str | None]
     oddities: Sequence[tuple[ProcessMark, ...]]
     answers: Sequence[int]
+    altered: Sequence[int]
     seen_by: Sequence[tuple[Who, ...]]
     machines: Mapping[str, str]
     # Looked for in all answers when it is first asked for.
@@ -130,6 +131,7 @@ class ProcessTable(Struct, frozen=True):
             last_call=last.last_call,
             frames=frames,
             frame_files=files,
+            altered=self.altered[row] or UNSET,
         )
 
 
@@ -167,6 +169,7 @@ def process_table(analysis: Analysis, found: ActivityFindings, known: ProcessVal
         _parent_names(keys, with_parents),
         oddities,
         [some[0].calls if len(some) == 1 else sum(one.calls for one in some) for some in images],
+        [some[0].altered if len(some) == 1 else sum(one.altered for one in some) for some in images],
         [
             some[0].seen_by if len(some) == 1 else tuple(dict.fromkeys(who for one in some for who in one.seen_by))
             for some in images

@@ -170,7 +170,7 @@ class ShownCalls:
         column, meaning = self.column(name), self._calls.table.meaning(name)
         return np.isin(column, [number for number in distinct(column).tolist() if meaning(number) in values])
 
-    @property
+    @cached_property
     def altered(self) -> Mask:
         """Returns which of the shown calls have a signature that does not fit, so that others may have changed them."""
         found: Mask = altered_rows(self._calls.table)[self._rows]

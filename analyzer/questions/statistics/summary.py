@@ -11,10 +11,12 @@ import sys
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
-from msgspec import Struct, UnsetType, field
+from msgspec import UNSET, Struct, UnsetType, field
+from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
 from analyzer.core.array_functions import distinct
@@ -23,7 +25,7 @@ from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.interfaces.pcq.perflib_layer import identifiers_of
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.results.analysis import Analysis
-from analyzer.results.calls.call import Call, InterfaceFacts, PerformanceRead
+from analyzer.results.calls.call import Call, InterfaceFacts, PerformanceRead, is_altered
 from analyzer.results.calls.call_row_columns import MISSING_NUMBERS, Context
 from analyzer.results.methods import perflib, winreg
 from analyzer.results.methods.perflib import Opnum
@@ -132,6 +134,7 @@ class _Counted:
         cut = MISSING_NUMBERS[Missing.NOT_CAPTURED]
         self.whole_request, self.whole_response = (asked >= 0) & (asked != cut), (answered >= 0) & (answered != cut)
         self.has_latency, self.latencies = shown.latencies
+        self.altered = shown.altered
 
 
 def _method_record(
@@ -159,6 +162,7 @@ def _method_record(
         slowest=slowest,
         frames=frames,
         frame_files=files,
+        altered=int(columns.altered[places].sum()) or UNSET,
     )
 
 
@@ -166,12 +170,18 @@ def _by_number(one: MethodStatsRecord) -> tuple[str, int, str]:
     return one.interface, one.opnum if one.opnum is not None else sys.maxsize, one.method
 
 
+# The addresses of client and server.
+_Machines = tuple[str, str]
+
+
 class _Polled(Struct):
     """Statistics of the polls of one handle, or of the reads of one value. `tried` counts them, `done` those that were answered;
     `first` and `last` are number and time of the first and last one. `times`, `frames` and `answered` are of each request, but
-    for those that were refused with the size of the buffer: these are made again."""
+    for those that were refused with the size of the buffer: these are made again. `altered` counts those that others may have
+    changed; they do not count as answered."""
 
     ends: tuple[Endpoint, Endpoint]
+    machines: set[_Machines]
     what: str | None = None
     tried: int = 0
     first: tuple[int, int] = (0, 0)
@@ -180,19 +190,24 @@ class _Polled(Struct):
     times: Integers = field(default_factory=lambda: array("q"))
     frames: Integers = field(default_factory=lambda: array("q"))
     answered: Integers = field(default_factory=lambda: array("b"))
+    altered: int = 0
 
-    def take_poll(self, number: int, time_ns: int, frame: int, *, is_new: bool, is_done: bool) -> None:
+    def take_poll(self, call: Call, *, is_new: bool) -> None:
+        """Takes a call that reads the value, or tries to."""
+        may_be_changed = is_altered(call.smb, call.security)
         if is_new:
-            self.last = number, time_ns
+            self.last = call.number, call.time_ns
             self.first = self.last if not self.tried else self.first
             self.tried += 1
             # The tries of one read, with ever larger buffers, are one poll, made when the first was.
-            self.times.append(time_ns)
-            self.frames.append(frame)
+            self.times.append(call.time_ns)
+            self.frames.append(min(call.frames))
             self.answered.append(0)
-        if is_done:
+        self.machines.add((call.client.ip, call.server.ip))
+        self.altered += may_be_changed
+        if call.outcome == "answered":
             self.done += 1
-            self.answered[-1] = 1
+            self.answered[-1] = not may_be_changed
 
 
 def poll_stats(analysis: Analysis) -> list[PollStatsRecord]:
@@ -200,52 +215,86 @@ def poll_stats(analysis: Analysis) -> list[PollStatsRecord]:
     read."""
     shown = ShownCalls(analysis)
     polls = (shown.views >= 0) & (shown.column("opnum") == Opnum.QUERY_COUNTER_DATA)
-    times, frames, is_done, is_again = (
+    times, frames, is_done, is_again, altered = (
         shown.column("first_time"),
         shown.column("first_frame"),
         shown.answered,
         shown.asking_size,
+        shown.altered,
     )
     handles: list[tuple[str, _Polled]] = []
     for number, places in shown.by_handle(polls).items():
         first = shown.context(places[0])
-        polled = _Polled((first.server, first.client), None, len(places))
+        machines = {(one.client.ip, one.server.ip) for one in shown.contexts(places)}
+        polled = _Polled((first.server, first.client), machines, None, len(places))
         polled.first, polled.last = ((int(shown.numbers[at]), int(times[at])) for at in (places[0], places[-1]))
-        polled.done = int(is_done[places].sum())
+        polled.done, polled.altered = int(is_done[places].sum()), int(altered[places].sum())
         asked = places[~is_again[places]]
         polled.times, polled.frames = (
             array("q", column[asked].astype(np.int64).tobytes()) for column in (times, frames)
         )
-        polled.answered = array("b", is_done[asked].tobytes())
+        polled.answered = array("b", (is_done & ~altered)[asked].tobytes())
         handles.append((f"q{number}", polled))
     reads: dict[tuple[int | None, str], _Polled] = {}
     last: dict[tuple[int | None, str], int] = {}
     # The value that is read is among the facts that few calls have.
     of_winreg = shown.is_of(winreg.INTERFACE)
-    for number, call in shown.looked_at(of_winreg & (shown.column("rare") > 0)):
+    for _, call in shown.looked_at(of_winreg & (shown.column("rare") > 0)):
         # A table of names is not polled.
         if call.read is not None and not _is_table(call.read):
             key = call.key_number, call.read.value_name.casefold()
             of_value = reads.get(key)
             if of_value is None:
                 words = value_in_words(call.read.value_name, analysis.name_tables.table_of(call.server), call.read.key)
-                of_value = reads[key] = _Polled((call.server, call.client), words)
-            is_new = last.get(key) != call.read.number
-            is_answered = call.outcome == "answered"
-            of_value.take_poll(number, call.time_ns, min(call.frames), is_new=is_new, is_done=is_answered)
+                of_value = reads[key] = _Polled((call.server, call.client), set(), words)
+            of_value.take_poll(call, is_new=last.get(key) != call.read.number)
             last[key] = call.read.number
     handles += [(f"k{key}" if key is not None else "?", polled) for (key, _), polled in reads.items()]
-    lost = sorted(frame for one in analysis.problems if one.kind == "gap" for frame in one.frames)
-    return [_polls(handle, polled, lost, analysis) for handle, polled in handles]
+    doubts = sorted(_doubts(analysis), key=itemgetter(0))
+    return [_polls(handle, polled, doubts, analysis) for handle, polled in handles]
+
+
+def _doubts(analysis: Analysis) -> Iterator[tuple[int, _Machines | None]]:
+    """Yields the frames at which a poll may have been that is not known, and between which machines: those of calls that could not
+    be read or that others may have changed, and those around lost bytes. None stands for machines that are not known."""
+    every = ShownCalls(replace(analysis, part=None))
+    contexts, of_context = analysis.calls.table.contexts, every.column("context")
+    frames, opnum = every.column("first_frame"), every.column("opnum")
+    of_perflib, altered = every.is_of(perflib.INTERFACE), every.altered
+    may_be = of_perflib & np.isin(opnum, (-1, Opnum.QUERY_COUNTER_DATA)) & (every.views < 0)
+    may_be |= every.is_of(winreg.INTERFACE) & np.isin(opnum, (-1, winreg.WinregOpnum.BASE_REG_QUERY_VALUE))
+    may_be &= ~every.is_one("state", "complete")
+    may_be |= every.in_context(lambda context: context.interface.uuid is None)
+    for at in np.flatnonzero(may_be | altered).tolist():
+        # What a call reads is known, though its answer may not be.
+        if altered[at] or analysis.calls.rare(at + 1).read is None:
+            context = contexts[of_context[at]]
+            yield int(frames[at]), (context.client.ip, context.server.ip)
+    gaps = [one.frames for one in analysis.problems if one.kind == "gap" and one.frames]
+    if not gaps:
+        return
+    # A frame of a call is of one connection, and so are the bytes that were lost next to it.
+    around, machines = [frame for some in gaps for frame in some], dict[int, _Machines]()
+    for name in ("first_frame", "begin_frame", "end_frame"):
+        column = every.column(name)
+        for at in np.flatnonzero(np.isin(column, around)).tolist():
+            context = contexts[of_context[at]]
+            machines[int(column[at])] = context.client.ip, context.server.ip
+    for some in gaps:
+        between = next((machines[frame] for frame in some if frame in machines), None)
+        yield from ((frame, between) for frame in some)
 
 
 def _is_table(read: PerformanceRead) -> bool:
     return table_language(read.value_name, read.key) is not None
 
 
-def _polls(handle: str, polled: _Polled, lost: Sequence[int], analysis: Analysis) -> PollStatsRecord:
-    """Returns the statistics of polls. `lost` are the frames of losses, ascending. The time between two answered polls is no
-    interval if there was another poll between them, or what was lost may have been one."""
+def _polls(
+    handle: str, polled: _Polled, doubts: Sequence[tuple[int, _Machines | None]], analysis: Analysis
+) -> PollStatsRecord:
+    """Returns the statistics of polls. `doubts` are the frames at which another may have been, ascending. The time between two
+    answered polls is no interval if there was another poll between them, or may have been."""
+    lost = [frame for frame, machines in doubts if machines is None or machines in polled.machines]
     (first, first_ns), (last, last_ns) = polled.first, polled.last
     times, frames_of = np.array(polled.times, np.int64), np.array(polled.frames, np.int64)
     order = np.argsort(times, kind="stable")
@@ -271,6 +320,7 @@ def _polls(handle: str, polled: _Polled, lost: Sequence[int], analysis: Analysis
         jitter_ns=jitter,
         frames=frames,
         frame_files=files,
+        altered=polled.altered or UNSET,
     )
 
 
@@ -289,6 +339,7 @@ def identity_stats(analysis: Analysis, damages: Damages | None = None) -> list[I
     """Returns the statistics of identities, in the order of their first calls; `damages` is described at `method_stats`."""
     shown = ShownCalls(analysis)
     failed, polls, unread = shown.refused, shown.polls, shown.unread(Damages() if damages is None else damages)
+    altered = shown.altered
     found = []
     for (user, client, server, claimed, later), places in shown.by(who_of, np.ones(len(shown), np.bool_)).items():
         contexts, smbs = list(shown.contexts(places)), shown.values("smb", places)
@@ -317,6 +368,7 @@ def identity_stats(analysis: Analysis, damages: Damages | None = None) -> list[I
                 last_time_ns=int(shown.column("first_time")[places[-1]]),
                 frames=frames,
                 frame_files=files,
+                altered=int(altered[places].sum()) or UNSET,
             )
         )
     return found
@@ -338,6 +390,7 @@ _Error = tuple[ErrorKind, int, str | None]
 class _Errors(Struct):
     name: str | None
     count: int = 0
+    altered: int = 0
     calls: dict[int, None] = field(default_factory=dict)
 
 
@@ -347,12 +400,13 @@ def error_stats(analysis: Analysis) -> list[ErrorStatsRecord]:
     found: dict[tuple[ErrorKind, int, str, str], _Errors] = {}
     shown = ShownCalls(analysis)
     faults, statuses, kinds = shown.column("fault"), shown.column("status"), shown.return_kinds
-    refused = shown.refused
+    refused, altered = shown.refused, set(shown.numbers[shown.altered].tolist())
     has_list = shown.is_of(perflib.INTERFACE) & (shown.column("opnum") == Opnum.VALIDATE_COUNTERS) & (statuses == 0)
 
     def note(kind: ErrorKind, code: int, name: str | None, labels: _Labels, numbers: Sequence[int]) -> None:
         one = found.setdefault((kind, code, *labels), _Errors(name))
         one.count += len(numbers)
+        one.altered += len(altered.intersection(numbers)) if altered else 0
         one.calls.update(dict.fromkeys(numbers[: MOST_CALLS - len(one.calls)]))
 
     for labels, places in _by_method(shown).items():
@@ -391,6 +445,7 @@ def error_stats(analysis: Analysis) -> list[ErrorStatsRecord]:
                 call_numbers=tuple(one.calls),
                 frames=frames,
                 frame_files=files,
+                altered=one.altered or UNSET,
             )
         )
     return out

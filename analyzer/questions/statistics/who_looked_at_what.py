@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, field
 
 from analyzer.core.caches import Kept
 from analyzer.core.error_code_names import win32_name
@@ -34,7 +34,7 @@ from analyzer.interfaces.pcq.perflib_samples import counterset_of
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.questions.statistics.summary import MOST_CALLS, Integers, frames_of_calls, is_poll, who_of
 from analyzer.results.analysis import Analysis
-from analyzer.results.calls.call import Call, PerformanceRead
+from analyzer.results.calls.call import Call, PerformanceRead, is_altered
 from analyzer.results.calls.call_row_columns import Context
 from analyzer.results.calls.query_state import Identifier, QueryView
 from analyzer.results.methods import perflib, winreg
@@ -87,7 +87,7 @@ class Activity(Struct, frozen=True):
     `target` is a GUID or a title index, None for calls about no single one; `name` its name for people; `detail` says more in
     words. `calls` are the numbers of all such calls. `failed` counts those that the server refused or did not answer. `read` are
     the numbers of those whose answer held what was asked for. `unread` counts the others by their outcome. `refused` counts those
-    that were refused for another reason than too small a buffer.
+    that were refused for another reason than too small a buffer. `altered` counts those that others may have changed.
     """
 
     kind: ActivityKind
@@ -103,6 +103,7 @@ class Activity(Struct, frozen=True):
     refused: int
     first_time_ns: int
     last_time_ns: int
+    altered: int = 0
 
 
 # Server, source, target, name and instance id: what an answer always shows of a process. The process id may come from elsewhere.
@@ -111,7 +112,7 @@ ImageKey = tuple[str, Source, str | int, str, int | None]
 
 class ProcessSighting(Struct, gc=False):
     """A process as answers about Process showed it: how many answers, who received them, and the first and the last of them by
-    number and time of the call."""
+    number and time of the call. `altered` counts the answers that others may have changed."""
 
     key: ImageKey
     pid: int | None
@@ -121,6 +122,7 @@ class ProcessSighting(Struct, gc=False):
     last_call: int
     first_time_ns: int
     last_time_ns: int
+    altered: int
 
 
 # Server, source and target of a list of processes.
@@ -158,6 +160,7 @@ def activity_record(one: Activity, analysis: Analysis) -> ActivityRecord:
         last_time_ns=one.last_time_ns,
         frames=frames,
         frame_files=files,
+        altered=one.altered or UNSET,
     )
 
 
@@ -183,6 +186,7 @@ def image_records(images: Iterable[ProcessSighting], analysis: Analysis) -> Iter
             last_time_ns=one.last_time_ns,
             frames=frames,
             frame_files=files,
+            altered=one.altered or UNSET,
         )
 
 
@@ -341,6 +345,7 @@ class _ActivitySearch:
         if self._tries:
             for deeds in self._deeds.values():
                 deeds.calls = array("q", sorted(deeds.calls))
+        altered = set(shown.numbers[shown.altered].tolist())
         activities = sorted(
             (
                 Activity(
@@ -357,6 +362,7 @@ class _ActivitySearch:
                     deeds.refused,
                     deeds.first_ns,
                     deeds.last_ns,
+                    len(altered.intersection(deeds.calls)) if altered else 0,
                 )
                 for (kind, who, target, _), deeds in self._deeds.items()
             ),
@@ -403,10 +409,11 @@ class _ActivitySearch:
 
     def _see(self, call: Call, number: int, seen: Iterable[_Seen], listed: Iterable[str | int]) -> None:
         """Notes the processes that one answer shows, each of which is `seen` once. The answer lists all processes of the targets
-        `listed`."""
+        `listed`, unless others may have changed it."""
         viewer, time_ns = (Who(*who_of(call)),), call.time_ns
         source: Source = "perflib-v2" if call.is_perflib else "winperf"
-        for target in listed:
+        may_be_changed = is_altered(call.smb, call.security)
+        for target in listed if not may_be_changed else ():
             self._lists.setdefault((call.server.ip, source, target), {})[number] = time_ns
         images = self._images
         for key, pid in seen:
@@ -416,7 +423,7 @@ class _ActivitySearch:
                 self._forgotten += 1
             elif one is None:
                 self._kept += 1
-                one = ProcessSighting(key, pid, viewer, 1, number, number, time_ns, time_ns)
+                one = ProcessSighting(key, pid, viewer, 1, number, number, time_ns, time_ns, int(may_be_changed))
                 if by_pid is None:
                     images[key] = {pid: one}
                 else:
@@ -425,6 +432,7 @@ class _ActivitySearch:
                 if viewer[0] not in one.seen_by:
                     one.seen_by += viewer
                 one.calls += 1
+                one.altered += may_be_changed
                 one.last_call, one.last_time_ns = number, time_ns
 
     # PerflibV2
@@ -444,7 +452,8 @@ class _ActivitySearch:
         elif opnum == Opnum.ENUMERATE_COUNTER_SET_INSTANCES and guid is not None:
             self._note("list-instances", call, number, _counterset(guid, catalog), holds=_has_bytes(call))
             if call.outcome == "answered" and _is_of_images(guid, catalog):
-                self._see(call, number, dict.fromkeys(_listed(call, guid)), (guid,))
+                seen, is_whole = _listed(call, guid)
+                self._see(call, number, seen, (guid,) if is_whole and seen else ())
         elif opnum == Opnum.QUERY_COUNTER_DATA and call.query is not None:
             tried: _Tried = "perflib-v2", call.query.number
             if not self._is_try(tried, number, call):
@@ -501,8 +510,8 @@ class _ActivitySearch:
         columns = None
         if side is not None and side.buffer is not None:
             columns = perf_data_columns(side.buffer.data, images.id_counters)
-        blocks = columns.block[columns.data_size >= 0] if columns is not None else ()
-        shown = _sets_shown(call.query, np.unique(blocks).tolist())
+        blocks = np.unique(columns.block[columns.data_size >= 0]).tolist() if columns is not None else []
+        shown = _sets_shown(call.query, blocks)
         is_damaged = columns is not None and columns.problem is not None
         if side is not None and columns is not None and not is_damaged:
             self._damages.note(number, "response", side, None)
@@ -515,7 +524,7 @@ class _ActivitySearch:
             holds = guid in shown or None in shown
             self._note("poll", call, number, _counterset(guid, catalog), holds=holds, is_damaged=is_damaged)
         if columns is not None:
-            listed = () if is_damaged else _listed_whole(call.query, catalog)
+            listed = () if is_damaged else _listed_whole(call.query, blocks, catalog)
             self._see(call, number, _polled(call.server.ip, columns, images), listed)
 
     def _countersets(self, view: QueryView, held: Sequence[Identifier]) -> tuple[str, ...]:
@@ -681,15 +690,18 @@ def _code_words(code: int | None) -> str | None:
     return _CODES.get(code, f"code {code}") if code is not None else None
 
 
-def _listed(call: Call, guid: str) -> Iterator[_Seen]:
-    """Yields the process instances that an answer of EnumerateCounterSetInstances names."""
+def _listed(call: Call, guid: str) -> tuple[Mapping[_Seen, None], bool]:
+    """Returns the process instances that an answer of EnumerateCounterSetInstances names, and whether its list is whole."""
     side = call.response
     if side is None or side.buffer is None or side.buffer_kind != "instances":
-        return
-    for item in decode_buffer("instances", side.buffer.data).tree.get("instances", ()):
+        return {}, False
+    read = decode_buffer("instances", side.buffer.data)
+    seen: dict[_Seen, None] = {}
+    for item in read.tree.get("instances", ()):
         name = item.get("name")
         if name and name != _TOTAL:
-            yield (call.server.ip, "perflib-v2", guid, name, item.get("instance_id")), None
+            seen[(call.server.ip, "perflib-v2", guid, name, item.get("instance_id")), None] = None
+    return seen, read.problem is None
 
 
 class _ImageBlocks(NamedTuple):
@@ -753,9 +765,10 @@ def _polled(server: str, columns: PerfColumns, images: _ImageBlocks) -> Iterable
     return seen.items()
 
 
-def _listed_whole(view: QueryView, catalog: Catalog) -> Iterator[str]:
-    """Yields the process countersets of which a query asks for all instances."""
-    for known in view.blocks.values():
+def _listed_whole(view: QueryView, blocks: Iterable[int], catalog: Catalog) -> Iterator[str]:
+    """Yields the process countersets of which a query asks for all instances, and which have values in these blocks of an answer.
+    A block without any states an error, not that nothing runs."""
+    for known in (view.blocks[block] for block in blocks if block in view.blocks):
         if known.instance in (None, "", "*") and _is_of_images(known.counterset, catalog):
             yield known.counterset
 

@@ -54,7 +54,14 @@ class SmbFacts(Value, frozen=True, cache_hash=True, omit_defaults=True):
     server: Annotated[Endpoint | None, doc("its other end; left out likewise")] = None
 
 
-def is_altered(smb: SmbFacts | None, security: AuthInfo | None) -> bool:
+class Signed(Protocol):
+    """What says of the SMB signatures of something whether they fit."""
+
+    @property
+    def signature_ok(self) -> bool | None: ...
+
+
+def is_altered(smb: Signed | None, security: AuthInfo | None) -> bool:
     """Whether a signature of a call does not fit, by what SMB and RPC state of it: others may have changed it since it was sent."""
     return (smb is not None and smb.signature_ok is False) or (security is not None and security.verified is False)
 

@@ -62,22 +62,22 @@ class OrderedCalls(Sequence[Call]):
         return firsts
 
     def first_by_text(self, numbers: Sequence[int], param: str) -> list[int]:
-        """Returns the number of the first call of each `Context` and text of a request parameter, among the calls with these
-        numbers. If there are very many texts, a later call may be returned too."""
+        """Returns the numbers of the first calls of each `Context`, way in which SMB carried them, and text of a request parameter,
+        among the calls with these numbers. If there are very many texts, a later call may be returned too."""
         import numpy as np
 
         chosen = np.asarray(numbers, np.int64) - 1
-        columns = [self.column(name)[chosen].tolist() for name in ("context", "place", "request_params")]
-        firsts, known, read = [], set[tuple[int, Any]](), self.table.log.read
-        for number, context, place, length in zip(numbers, *columns, strict=True):
+        columns = [self.column(name)[chosen].tolist() for name in ("context", "smb", "place", "request_params")]
+        firsts, known, read = [], set[tuple[int, int, Any]](), self.table.log.read
+        for number, context, smb, place, length in zip(numbers, *columns, strict=True):
             text: Any = read(place, length)
             with suppress(*CONTRADICTIONS):  # whoever looks at the call says so
                 found = PARAMS_DECODER.decode(text).get(param)
                 text = found if isinstance(found, str) else None
-            if (context, text) not in known:
+            if (key := (context, smb, text)) not in known:
                 if len(known) == _TEXTS_KEPT:
                     known.clear()
-                known.add((context, text))
+                known.add(key)
                 firsts.append(number)
         return firsts
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from msgspec import UNSET
+
 from analyzer.results.calls.call import CallOutcome
-from analyzer.results.records.record_types import INSTANT, Frames, Record, doc
+from analyzer.results.records.record_types import INSTANT, Altered, Frames, Record, doc
 from analyzer.results.records.statistics import Who
 
 Severity = Literal["high", "medium", "info"]
@@ -60,6 +62,7 @@ ObservationKind = Literal[
     "counters",
     "polling",
     "client-program",
+    "altered",
     "losses",
     "other-calls",
 ]
@@ -117,7 +120,10 @@ class Observation(Record, frozen=True, kw_only=True, tag="triage-finding"):
     last_time_ns: Annotated[int | None, doc("the last time", unit=INSTANT)]
     confidence: Annotated[
         Confidence,
-        doc("how sure it is: `certain`: the calls state it; `likely` and `possible`: other things look the same"),
+        doc(
+            "how sure it is: `certain`: the calls state it; `likely` and `possible`: other things look the same, or others may "
+            "have changed what states it"
+        ),
     ]
     why: Annotated[str | None, doc("why it matters, and what else does the same")]
     techniques: Annotated[
@@ -127,3 +133,4 @@ class Observation(Record, frozen=True, kw_only=True, tag="triage-finding"):
         tuple[str, ...], doc("codes of attacks that look like it: `docs CODE` shows what is known of them")
     ]
     command: Annotated[str, doc("the command that shows more")]
+    altered: Altered = UNSET

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET
 
-from analyzer.results.records.record_types import FrameFiles, Frames, Record, Value, doc
+from analyzer.results.records.record_types import Altered, FrameFiles, Frames, Record, Value, doc
 from analyzer.results.records.sample import Source
 from analyzer.results.records.statistics import Who
 
@@ -84,3 +84,4 @@ class ProcessRecord(Record, frozen=True, kw_only=True, tag="process"):
     last_call: Annotated[int, doc("number of the last call")]
     frames: Frames
     frame_files: FrameFiles = UNSET
+    altered: Altered = UNSET

@@ -76,6 +76,13 @@ FrameFiles = Annotated[
     tuple[int, ...] | UnsetType,
     doc("for each of `frames` the position of its file in `files`; left out where there is but one file"),
 ]
+# Of what a record counts, how much others may have changed.
+Altered = Annotated[
+    int | UnsetType,
+    doc(
+        "how many of what it counts have a signature that does not fit: others may have changed them; left out where none has"
+    ),
+]
 
 
 class Endpoint(Value, frozen=True, cache_hash=True, order=True):

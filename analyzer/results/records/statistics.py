@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET
 
-from analyzer.results.records.record_types import Endpoint, FrameFiles, Frames, Record, Value, doc
+from analyzer.results.records.record_types import Altered, Endpoint, FrameFiles, Frames, Record, Value, doc
 from analyzer.results.records.sample import Source
 from analyzer.results.security import who_words
 
@@ -68,6 +68,7 @@ class MethodStatsRecord(Record, frozen=True, kw_only=True, tag="method-stats"):
     slowest: Annotated[int | None, doc("number of the call that took longest")]
     frames: Frames
     frame_files: FrameFiles = UNSET
+    altered: Altered = UNSET
 
 
 class PollStatsRecord(Record, frozen=True, kw_only=True, tag="poll-stats"):
@@ -86,14 +87,15 @@ class PollStatsRecord(Record, frozen=True, kw_only=True, tag="poll-stats"):
     intervals_ns: Annotated[
         Spread,
         doc(
-            "between the requests of answered polls, where no other poll was between them that was not answered, and no bytes of "
-            "the capture were lost that may have been one",
+            "between the requests of answered polls, where no other poll was between them that was not answered, and nothing of "
+            "the same machines that may have been one: lost bytes, a call that could not be read or that others may have changed",
             unit="ns",
         ),
     ]
     jitter_ns: Annotated[int | None, doc("mean distance of the intervals from their median", unit="ns")]
     frames: Frames
     frame_files: FrameFiles = UNSET
+    altered: Altered = UNSET
 
 
 class IdentityStatsRecord(Record, frozen=True, kw_only=True, tag="identity-stats"):
@@ -124,6 +126,7 @@ class IdentityStatsRecord(Record, frozen=True, kw_only=True, tag="identity-stats
     last_time_ns: Annotated[int, doc("time of the last call", unit="ns since 1970 UTC")]
     frames: Frames
     frame_files: FrameFiles = UNSET
+    altered: Altered = UNSET
 
 
 class ErrorStatsRecord(Record, frozen=True, kw_only=True, tag="error-stats"):
@@ -142,6 +145,7 @@ class ErrorStatsRecord(Record, frozen=True, kw_only=True, tag="error-stats"):
     call_numbers: Annotated[tuple[int, ...], doc("numbers of the first 256 of these calls; `frames` are theirs")]
     frames: Frames
     frame_files: FrameFiles = UNSET
+    altered: Altered = UNSET
 
 
 class ActivityRecord(Record, frozen=True, kw_only=True, tag="activity"):
@@ -157,19 +161,20 @@ class ActivityRecord(Record, frozen=True, kw_only=True, tag="activity"):
     detail: Annotated[str | None, doc("more, in words")]
     count: Annotated[int, doc("how many calls")]
     call_numbers: Annotated[tuple[int, ...], doc("numbers of the first 256 of these calls; `frames` are theirs")]
-    failed: Annotated[int, doc("how many of all the server refused or did not answer")]
+    failed: Annotated[int, doc("how many of all the server refused, or have no answer in the capture")]
     with_data: Annotated[int, doc("how many answers held something of what was asked for")]
     without_data: Annotated[
         dict[str, int],
         doc(
-            "the other calls by what became of them: the error, `too small a buffer`, `no answer`, `empty answer`, `damaged "
-            "answer`, or the state of a call that could not be read"
+            "the other calls by what became of them: the error, `too small a buffer`, `no answer` in the capture, `empty answer`, "
+            "`damaged answer`, or the state of a call that could not be read"
         ),
     ]
     first_time_ns: Annotated[int, doc("time of the first call", unit="ns since 1970 UTC")]
     last_time_ns: Annotated[int, doc("time of the last call", unit="ns since 1970 UTC")]
     frames: Frames
     frame_files: FrameFiles = UNSET
+    altered: Altered = UNSET
 
 
 class ImageRecord(Record, frozen=True, kw_only=True, tag="image"):
@@ -189,3 +194,4 @@ class ImageRecord(Record, frozen=True, kw_only=True, tag="image"):
     last_time_ns: Annotated[int, doc("time of the last call", unit="ns since 1970 UTC")]
     frames: Frames
     frame_files: FrameFiles = UNSET
+    altered: Altered = UNSET

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, UnsetType
 
 from analyzer.results.records.process import ProcessMark
-from analyzer.results.records.record_types import Frames, Record, Value, doc
+from analyzer.results.records.record_types import Altered, Frames, Record, Value, doc
 from analyzer.results.records.statistics import Who
 
 Outcome = Literal["performance traffic", "nothing", "unclear", "unreadable"]
@@ -70,6 +70,7 @@ class TriageProcess(Record, frozen=True, kw_only=True, tag="triage-process"):
     oddities: Annotated[tuple[ProcessMark, ...], doc("what is odd about it")]
     seen_by: Annotated[tuple[Who, ...], doc("who received the answers")]
     frames: Frames
+    altered: Altered = UNSET
 
 
 class TriageSummary(Record, frozen=True, kw_only=True, tag="triage-summary"):

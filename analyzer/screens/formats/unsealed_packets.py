@@ -273,7 +273,8 @@ class _Connection:
         yield from self._smb2(call, _IOCTL, message_id, from_client, body, time_ns, comment, pdus)
 
     def _pipe_opened(self, call: Call, time_ns: int) -> Iterator[IpPacket]:
-        """Yields the packets that connect the tree, once for each session, and open the pipe of a call."""
+        """Yields the packets that connect the tree, once for each session, and open the pipe of a call. The opening of a pipe whose
+        name was not captured is not captured either."""
         session = _session_id(call)
         if session not in self._trees:
             self._trees[session] = len(self._trees) + 1
@@ -285,8 +286,10 @@ class _Connection:
             # ShareType 2: a pipe.
             response = struct.pack("<HBBIII", 16, 2, 0, 0x30, 0, 0x001F01FF)
             yield from self._smb2(call, _TREE_CONNECT, at, False, response, time_ns, comment)
-        name, at = (call.pipe or "").encode("utf-16-le"), self._next_id()
-        comment = f"{_MADE}opening of the pipe {call.pipe or '(name not captured)'}"
+        if call.pipe is None:
+            return
+        name, at = call.pipe.encode("utf-16-le"), self._next_id()
+        comment = f"{_MADE}opening of the pipe {call.pipe}"
         request = struct.pack(
             "<HBBIQQIIIIIHHII", 57, 0, 0, call.impersonation if call.impersonation is not None else 2, 0, 0, 0x0012019F, 0, 7, 1, 0,
             _SMB2_HEADER + 56, len(name), 0, 0,

@@ -28,7 +28,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.output.json import document
 from analyzer.core.output.terminal import watching
 from analyzer.core.printable_text import path_of_text, printable
-from analyzer.core.times import NS_PER_S
+from analyzer.core.times import NS_PER_S, iso_time
 from analyzer.interfaces.call_contents.call_records import call_record
 from analyzer.pipeline.case import open_case, read_back, write_case
 from analyzer.pipeline.case_container import is_case
@@ -47,6 +47,7 @@ from analyzer.questions.series.counter_records import interval_of
 from analyzer.questions.series.reading_batches import readings
 from analyzer.results.analysis import Analysis, Part
 from analyzer.results.calls.call import Call
+from analyzer.results.connection import SmbSession
 from analyzer.results.provenance import Given
 from analyzer.results.records.command_records import COMMANDS
 from analyzer.results.records.file import FileRecord
@@ -86,10 +87,13 @@ Moment: TypeAlias = "str | float | datetime | timedelta"
 
 escape_frames()
 
+# The commands of a part name at most so many calls.
+_MOST_NUMBERS = 64
+
 
 class Capture:
     """One analysed capture, or a part of one (`filter`, `between`, `handle`, `series`). Tables and plots of a part show only this
-    part: its calls, and the SMB sessions that carry them. A session without such a call is in no part.
+    part: its calls, and the SMB sessions that carry them. A part between two times has all sessions of this time, as `--since` has.
 
     Tables are made when first asked for. A capture may be used by one thread at a time; several captures by several threads.
 
@@ -122,7 +126,7 @@ class Capture:
 
         cap.filter("opnum == 6 && status != 0").calls
         """
-        return self._part(Selection(filter=CallFilter(text)))
+        return self._part(Selection(filter=CallFilter(text)), filter=text)
 
     def between(self, since: Moment | None = None, until: Moment | None = None) -> Capture:
         """Returns the part of the capture whose requests are between two times, bounds included.
@@ -133,14 +137,20 @@ class Capture:
             cap.between("13:50", "13:55").samples
             cap.between(until=90)
         """
-        return self._part(Selection(since=bound_of(since), until=bound_of(until)))
+        bounds = bound_of(since), bound_of(until)
+        options = (
+            (option, iso_time(bound.at(self.analysis.capture)))
+            for option, bound in zip(("--since", "--until"), bounds, strict=True)
+            if bound is not None
+        )
+        return self._part(Selection(since=bounds[0], until=bounds[1]), options=tuple(options))
 
     def handle(self, name: str) -> Capture:
         """Returns the capture's part with calls on one query handle or key: `q1`, `k1`, a UUID. Raises `InputError` without any.
 
         cap.handle("q1").counters(interval="5s")
         """
-        return self._part(Selection(handle=name))
+        return self._part(Selection(handle=name), filter=f"handle == {name}")
 
     def series(self, *paths: str) -> Capture:
         """Returns the capture's part that answered with these counters; its `counters` and `plot.counters` show only these.
@@ -154,21 +164,59 @@ class Capture:
         _check(view)
         return self.only(numbers, f"counters {', '.join(paths)}", paths)
 
-    def _part(self, selection: Selection) -> Capture:
+    def _part(
+        self, selection: Selection, *, options: tuple[tuple[str, str], ...] = (), filter: str | None = None
+    ) -> Capture:
+        """Returns the selected part of the capture. Commands that select the same have these `options`, and this `filter`."""
         part = selection.selected_analysis(self.analysis).part
-        return self if part is None else self.only(part.numbers, part.words, self._paths)
+        if part is None:
+            return self
+        quiet = part.sessions if part.has_quiet_sessions and self._has_quiet_sessions else ()
+        made = self._only(part.numbers, part.words, self._paths, quiet)
+        return made._given_by(options, filter)
+
+    @property
+    def _has_quiet_sessions(self) -> bool:
+        part = self.analysis.part
+        return part is None or part.has_quiet_sessions
+
+    def _given_by(self, options: tuple[tuple[str, str], ...], filter: str | None) -> Capture:
+        """Returns this capture with commands that select by these options and this filter too. A bound of time that they have
+        already becomes a filter."""
+        given = self.analysis.given
+        if given is None:
+            return self
+        filters = [one for one in (given.filter, filter) if one is not None]
+        words = list(given.options)
+        for option, time in options:
+            if option in words:
+                filters.append(f"time {'>=' if option == '--since' else '<='} {time}")
+            else:
+                words += [option, time]
+        both = " && ".join(f"({one})" if len(filters) > 1 else one for one in filters) or None
+        return Capture(replace(self.analysis, given=replace(given, options=tuple(words), filter=both)), self._paths)
 
     def only(self, numbers: Iterable[int], words: str, paths: tuple[str, ...] = ()) -> Capture:
-        """Returns the part of the capture with those of these calls that it shows; `words` name the choice. Raises nothing.
+        """Returns the part of the capture with those of these calls that it shows; `words` name the choice. Raises nothing. The
+        commands that `triage` names select up to 64 calls by their numbers, and more of them by nothing.
 
         cap.only([1, 2], "the first two").calls
         """
+        made = self._only(numbers, words, paths)
+        chosen = made.analysis.shown.numbers
+        by_number = f"number in {{{', '.join(map(str, chosen))}}}" if 0 < len(chosen) <= _MOST_NUMBERS else None
+        return made._given_by((), by_number)
+
+    def _only(
+        self, numbers: Iterable[int], words: str, paths: tuple[str, ...], quiet: Iterable[SmbSession] = ()
+    ) -> Capture:
+        """Returns the part of the capture with these calls, and with the `quiet` sessions, which need no call."""
         shown, wanted = self.analysis.shown, set(numbers)
         calls = shown.only(number for number in shown.numbers if number in wanted)
-        used = {call.session for _, call in calls}
+        used = {call.session for _, call in calls} | {one.number for one in quiet}
         sessions = tuple(one for one in self.analysis.shown_sessions if one.number in used)
         before = f"{self.analysis.part.words}, " if self.analysis.part is not None else ""
-        part = Part(calls.numbers, sessions, before + words)
+        part = Part(calls.numbers, sessions, before + words, bool(quiet))
         return Capture(replace(self.analysis, part=part), paths)
 
     def iter_calls(self) -> Iterator[CallDocument]:

@@ -20,7 +20,9 @@ _ENDINGS: Mapping[CallOutcome | None, str] = {
     "unreadable": "not read",
 }
 # Kinds whose words already say the outcome.
-_ENDED: frozenset[ObservationKind] = frozenset({"refused-logon", "refused-call", "encrypted", "files-unread", "losses"})
+_ENDED: frozenset[ObservationKind] = frozenset(
+    {"refused-logon", "refused-call", "encrypted", "files-unread", "losses", "altered"}
+)
 # By kind: the words for observations, the words if no answer shows that the deed was done, and the noun that they count.
 _WORDS: Mapping[ObservationKind, tuple[str, str, str]] = {
     "process-list": ("process list read", "", "answer"),
@@ -71,6 +73,7 @@ _WORDS: Mapping[ObservationKind, tuple[str, str, str]] = {
     "counters": ("counters read", "", "answer"),
     "polling": ("polled", "", "poll"),
     "client-program": ("client program like", "", "connection"),
+    "altered": ("perhaps changed by others (a signature does not fit)", "", "call or message"),
     "losses": ("could not be read", "", "place"),
     "other-calls": ("other calls", "", "call"),
 }
@@ -138,6 +141,8 @@ def _words(found: Sequence[Observation]) -> str:
         count = sum(one.count for one in found if one.outcome == outcome)
         if count and found[0].kind not in _ENDED:
             words[-1] += f", {count:,} {ending}"
+    if (altered := sum(one.altered or 0 for one in found)) and found[0].kind not in _ENDED:
+        words[-1] += f", {altered:,} perhaps changed by others"
     techniques = dict.fromkeys(technique for one in found for technique in one.techniques)
     attacks = dict.fromkeys(code for one in found for code in one.attacks)
     return "; ".join([*words, f"looks like {', '.join(techniques)} ({', '.join(attacks)})"] if attacks else words)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from analyzer.core.printable_text import counted
 from analyzer.core.times import iso_time
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.capture_records import OmissionRecord
@@ -34,9 +35,14 @@ class FilesView(Struct, OfCapture, frozen=True):
             for line in folded(_words(one), 24, width):
                 yield styled(style, line) if style is not None else safe(line)
         others = [one for one in self.found.files if not _is_shown(one)]
-        refused = sum(not one.actions for one in others)
         if others:
-            yield safe(f"{len(others):,} more opens, of which {refused:,} were refused; of none did content pass")
+            refused = sum(not one.actions and one.status is not None for one in others)
+            asked = sum(not one.actions and one.status is None for one in others)
+            words = (
+                f"{counted(len(others), 'more open')}, of which {refused:,} {'was' if refused == 1 else 'were'} refused"
+            )
+            words += f", and {asked:,} without an answer in the capture" if asked else ""
+            yield safe(f"{words}; no content of {'it' if len(others) == 1 else 'them'} was captured")
         if not self.found.files:
             yield safe("no file was opened over SMB in any message that could be read")
         yield from problem_lines(self.analysis, width)

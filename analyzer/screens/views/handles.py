@@ -21,7 +21,7 @@ from analyzer.results.records.statistics import PollStatsRecord
 from analyzer.results.reported_names.counterset_catalog import Catalog
 from analyzer.screens.viewmodel.call_summary_words import counterset_words, fault_words
 from analyzer.screens.views.stats import duration
-from analyzer.screens.views.text_report import folded, nothing_passes, problem_lines, safe, styled
+from analyzer.screens.views.text_report import doubt_lines, folded, nothing_passes, problem_lines, safe, styled
 from analyzer.screens.views.view_type import OfCapture
 
 _INDENT = 20
@@ -47,6 +47,7 @@ class Handles(Struct, OfCapture, frozen=True):
                 "no query handle was used, and no performance data read through the registry, in any call that could be read",
             )
             yield from problem_lines(self.analysis, width)
+        yield from doubt_lines(self.analysis, width, of_values=False)
 
 
 # ------------------------------------------------------------------------------------------------------------ text
@@ -72,8 +73,11 @@ def _key_lines(reads: list[PollStatsRecord], width: int | None) -> Iterator[str]
         words = f"{_counted(read.polls, 'poll')} answered"
         if read.failed:
             words += f", {read.failed:,} not"
-        if read.intervals_ns.median is not None:
-            words += f", every {duration(read.intervals_ns.median)}"
+        if (median := read.intervals_ns.median) is not None:
+            known = read.intervals_ns.count
+            # Whether all intervals are like those that are known, nobody knows.
+            some = f"; {_counted(known, 'interval')} known, {duration(median)} in the median"
+            words += f", every {duration(median)}" if known == read.polls + read.failed - 1 else some
         yield from _safely(f"    {numbers:<12} {read.what}: {words}", _INDENT, width)
 
 

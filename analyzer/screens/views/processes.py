@@ -15,7 +15,7 @@ from analyzer.questions.processes.process_records import process_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.process import ProcessRecord
 from analyzer.screens.viewmodel.call_summary_words import parent_words
-from analyzer.screens.views.text_report import folded, nothing_passes, problem_lines, safe, styled
+from analyzer.screens.views.text_report import doubt_lines, folded, nothing_passes, problem_lines, safe, styled
 from analyzer.screens.views.view_type import OfCapture
 
 _MOST_NAME = 40
@@ -43,6 +43,7 @@ class Processes(Struct, OfCapture, frozen=True):
             yield from _machine_lines(server, list(found), width)
         if not records:
             yield from nothing_passes(self.analysis) or ("no answer that could be read shows a process",)
+        yield from doubt_lines(self.analysis, width)
         yield from problem_lines(self.analysis, width)
 
 
@@ -61,6 +62,9 @@ def _machine_lines(server: str, records: list[ProcessRecord], width: int | None)
         line = f"  {'  '.join(cells)}".rstrip()
         yield styled("yellow", line) if record is not None and record.oddities else safe(line)
     for record in records:
+        if record.altered == record.answers:
+            text = f"  {shortened(record.name, _MOST_NAME)}: only answers that others may have changed show it"
+            yield from (styled("yellow", line) for line in folded(text, 4, width))
         for mark in record.oddities:
             pid = f" (pid {record.pid})" if record.pid is not None else ""
             text = f"  {shortened(record.name, _MOST_NAME)}{pid}: {MARK_WORDS[mark.kind]}: {mark.reason}"

@@ -29,6 +29,7 @@ from analyzer.results.records.record_types import Record
 from analyzer.results.records.statistics import ActivityRecord, ErrorStatsRecord, ImageRecord, Who
 from analyzer.results.security import who_words
 from analyzer.screens.views.text_report import (
+    doubt_lines,
     folded,
     frames_words,
     header_lines,
@@ -94,6 +95,8 @@ class Stats(Struct, OfCapture, frozen=True):
         yield from _section("Findings: who looked at what", _activity_lines(found, self.analysis), width)
         images = _image_lines(image_records(found.images, self.analysis), omissions(found), self.analysis, width)
         yield from _section("Findings: processes that were to be seen", images, width)
+        doubts = list(doubt_lines(self.analysis, width, of_values=False))
+        yield from ("", *doubts) if doubts else ()
 
 
 # ------------------------------------------------------------------------------------------------------------ text

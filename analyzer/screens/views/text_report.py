@@ -417,15 +417,17 @@ def problem_lines(analysis: Analysis, width: int | None, damages: Damages | None
         yield styled("yellow", f"  {text}")
 
 
-def doubt_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
-    """Yields the lines that say which shown answers with values others may have changed: a signature of their call does not fit."""
+def doubt_lines(analysis: Analysis, width: int | None, *, of_values: bool = True) -> Iterator[str]:
+    """Yields the lines that say which shown calls others may have changed, as a signature does not fit: answers with values, or
+    all."""
     shown = ShownCalls(analysis)
-    numbers = shown.numbers[shown.polls & shown.altered].tolist()
+    numbers = shown.numbers[shown.polls & shown.altered if of_values else shown.altered].tolist()
     if not numbers:
         return
     calls = ", ".join(f"#{number}" for number in numbers[:_SHOWN_CALLS])
     more = f" and {len(numbers) - _SHOWN_CALLS:,} more" if len(numbers) > _SHOWN_CALLS else ""
-    text = f"{counted(len(numbers), 'answer')} may have been changed, because a signature does not fit: {calls}{more}"
+    what = counted(len(numbers), "answer" if of_values else "call")
+    text = f"{what} may have been changed, because a signature does not fit: {calls}{more}"
     yield from (styled("yellow", line) for line in folded(text, 2, width))
 
 

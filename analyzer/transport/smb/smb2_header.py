@@ -21,6 +21,8 @@ FLAG_ASYNC = 0x2
 FLAG_RELATED = 0x4
 FLAG_SIGNED = 0x8
 FLAG_REPLAY = 0x20000000
+# StructureSize of an error ([MS-SMB2] section 2.2.2).
+_ERROR_SIZE = 9
 
 # ProtocolId, StructureSize, CreditCharge, Status, Command, Credits, Flags, NextCommand, MessageId, then AsyncId or Reserved
 # and TreeId, SessionId, Signature. Every message passes here, so it is read in one step. The AsyncId is not needed: the final
@@ -123,6 +125,12 @@ def buffer_span(message: Message, start: int, length: int) -> tuple[int, int]:
     if length and (start < HEADER_LEN or start + length > message.length):
         raise lies_outside(message, start, length)
     return start, start + length
+
+
+def check_error(header: Smb2Header, size: int, expected: int) -> None:
+    """Raises `MalformedError` if an SMB2 message with this StructureSize is neither the `expected` answer nor an error."""
+    if size != _ERROR_SIZE and not header.failed:
+        raise MalformedError(f"{size} is not {expected}, nor the {_ERROR_SIZE} of an error", field="structure_size")
 
 
 def lies_outside(message: Message, start: int, length: int) -> MalformedError:

@@ -61,6 +61,7 @@ from analyzer.transport.smb.smb2_header import (
     WRITE_REQUEST,
     Smb2Header,
     buffer_span,
+    check_error,
     lies_outside,
     read_header,
 )
@@ -420,7 +421,9 @@ class Smb2Reader:
         message, lead, at, captured = operation.message, operation.lead, operation.at, operation.captured
         if captured < READ_RESPONSE_SIZE.stop:
             READ_RESPONSE_SIZE.fail(captured)
-        if READ_RESPONSE_SIZE.unpack(lead, at) != (17,):
+        (size,) = READ_RESPONSE_SIZE.unpack(lead, at)
+        if size != 17:
+            check_error(operation.header, size, 17)
             return
         if captured < READ_RESPONSE.stop:
             READ_RESPONSE.fail(captured)
@@ -454,7 +457,9 @@ class Smb2Reader:
         message, lead, at, captured = operation.message, operation.lead, operation.at, operation.captured
         if captured < IOCTL_RESPONSE_SIZE.stop:
             IOCTL_RESPONSE_SIZE.fail(captured)
-        if IOCTL_RESPONSE_SIZE.unpack(lead, at) != (49,):
+        (size,) = IOCTL_RESPONSE_SIZE.unpack(lead, at)
+        if size != 49:
+            check_error(operation.header, size, 49)
             return
         if captured < IOCTL_RESPONSE.stop:
             IOCTL_RESPONSE.fail(captured)

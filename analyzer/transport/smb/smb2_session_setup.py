@@ -14,6 +14,7 @@ from analyzer.core.byte_cursor import Cursor
 from analyzer.core.events import Problem
 from analyzer.core.printable_text import counted, guid_text
 from analyzer.core.traced_bytes import TracedBytes
+from analyzer.results.connection import WRONG_SIGNATURE
 from analyzer.results.security import Granted
 from analyzer.transport.smb.channel_emitter import Emitter
 from analyzer.transport.smb.client_marks_in_smb import smb2_negotiate_marks, smb2_setup_mark
@@ -47,7 +48,7 @@ STATUS_USER_SESSION_DELETED = 0xC0000203
 SESSION_FLAG_BINDING = 0x01
 # Session flags of a response ([MS-SMB2] section 2.2.6).
 SESSION_FLAG_IS_GUEST, SESSION_FLAG_IS_NULL = 0x0001, 0x0002
-DIALECTS = {0x0202: "2.0.2", 0x0210: "2.1", 0x02FF: "2.???", 0x0300: "3.0", 0x0302: "3.0.2", 0x0311: "3.1.1"}
+DIALECTS = {0x0202: "2.0.2", 0x0210: "2.1", 0x0300: "3.0", 0x0302: "3.0.2", 0x0311: "3.1.1"}
 DIALECT_UNDECIDED = 0x02FF
 CONTEXT_ENCRYPTION, CONTEXT_SIGNING = 2, 8
 CAPABILITY_ENCRYPTION = 0x40
@@ -101,8 +102,7 @@ class Smb2Sessions:
         session.close_all(out)
         report(session, out)
         if session.wrong_signatures:
-            many = counted(session.wrong_signatures, "message")
-            text = f"SMB session {session.session_id:#x}: {many} with a wrong signature"
+            text = f"SMB session {session.session_id:#x}: {counted(session.wrong_signatures, 'message')} {WRONG_SIGNATURE}"
             out.append(Problem("note", "smb", session.wrong_signature_frames, text))
         if session.doubtful_signatures and _has_key_of_its_own(session):
             many = counted(session.doubtful_signatures, "message")
@@ -204,10 +204,10 @@ class Smb2Sessions:
         dialect = cur.u16("negotiate.dialect")
         num_contexts = cur.u16("negotiate.num_contexts")
         state.server_guid = guid_text(cur.take_bytes("negotiate.server_guid", 16))
-        state.dialect = DIALECTS.get(dialect, f"{dialect:#06x}")
         if dialect == DIALECT_UNDECIDED:
-            # Another negotiation follows, and decides ([MS-SMB2] section 3.3.5.3.2).
+            # Another negotiation follows, and decides ([MS-SMB2] section 3.3.5.3.2). Until then there is no dialect.
             return
+        state.dialect = DIALECTS.get(dialect, f"{dialect:#06x}")
         state.dialect_number = dialect
         if state.preauth_hash is not None:
             whole = part.whole and dialect == DIALECT_311

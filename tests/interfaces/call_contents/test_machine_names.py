@@ -15,7 +15,7 @@ from analyzer.results.security import Identity
 from analyzer.transport.rpc.call_pairing import CallSide, PduList, PendingCall, Presentation, SideState
 from analyzer.transport.rpc.exchange import _NO_SECURITY
 from analyzer.transport.rpc.pdu import Syntax
-from tests.build.calls import NO_HANDLE, Calls, analysis_of
+from tests.build.calls import NO_HANDLE, Calls, altered, analysis_of
 from tests.build.rpc import CHANNEL, SMB
 from tests.interfaces.resolution.test_order_of_calls import WHO, as_user, session
 
@@ -43,6 +43,14 @@ def test_calls_alone_name_machines_too() -> None:
         "10.0.0.2": ["CLIENT7"],
         "10.0.0.1": ["SRV1", "srv1.lab.test"],
     }
+
+
+def test_a_call_that_others_may_have_changed_names_no_machine() -> None:
+    make = Calls()
+    true, false = make.open_query(), make.exchange(3, make.stub().string("SRV2"), make.stub().handle(NO_HANDLE).uint(0))
+    # Its request may have been sent like this, and its answer not.
+    found = machine_names(analysis_of(altered(false), altered(true), true))
+    assert found == machine_names(analysis_of(true)) != {}
 
 
 @pytest.mark.parametrize("machine", ["\\\\10.0.0.1", "\\\\", "10.0.0.1"])
@@ -94,6 +102,9 @@ def test_of_requests_with_the_same_bytes_the_first_names_the_machine() -> None:
     assert kept(asking(b"SRV1", 20), asking(b"SRV1", 21), asking(b"SRV2", 22)) == [True, False, True]
     assert kept(asking(b"SRV1", 10), asking(b"SRV1", 20)) == [True, False]
     assert kept(asking(b"SRV1", 30, Opnum.ENUMERATE_COUNTER_SET), asking(b"SRV1", 31, order_big=True)) == [True, True]
+    # Nothing is named by what others may have changed.
+    assert selected(CHANNEL, replace(SMB, signature_ok=False), _NO_SECURITY, asking(b"SRV3", 35))
+    assert kept(asking(b"SRV3", 36), asking(b"SRV3", 37)) == [True, False]
     elsewhere = replace(CHANNEL, server=replace(CHANNEL.server, ip="10.0.0.9"))
     assert kept(asking(b"SRV1", 40), asking(b"SRV1", 41), channel=elsewhere) == [True, False]
     assert kept(asking(b"", 50, Opnum.CLOSE_QUERY_HANDLE), channel=replace(CHANNEL, session=7)) == [True]

@@ -19,7 +19,7 @@ from analyzer.results.call_facts import service_facts
 from analyzer.results.calls.call import Call
 from analyzer.results.methods.scmr import INTERFACE, ScmrOpnum
 from analyzer.screens.viewmodel.call_summary_words import answer_words, request_words
-from tests.build.calls import Calls, analysis_of
+from tests.build.calls import Calls, altered, analysis_of
 from tests.corpus import CORPUS
 from tests.interfaces.calls import said
 from tests.written import Outcomes
@@ -169,6 +169,16 @@ def test_a_service_is_created_as_scapy_writes_it(stub: str, opnum: int, ndr64: b
     assert decoded.params["dwPwSize"] == 4
     assert "lpPassword" not in decoded.params
     assert "deadbeef" not in repr(decoded)
+
+
+def test_a_handle_has_no_name_from_an_opening_that_others_may_have_changed() -> None:
+    make = Calls(INTERFACE)
+    opening, deleting = (
+        make.exchange(op, bytes.fromhex(asks), bytes.fromhex(says))
+        for op, asks, says in (opened(HANDLE), (ScmrOpnum.DELETE_SERVICE, HANDLE, OK))
+    )
+    named = [call.path for call in analysis_of(opening, deleting, altered(opening), deleting).calls]
+    assert named == ["FAX", "FAX", "FAX", None]
 
 
 def test_what_is_of_no_service_manager_passes_unchanged() -> None:

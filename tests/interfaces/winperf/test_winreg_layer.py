@@ -14,7 +14,7 @@ from analyzer.results.calls.call import Call
 from analyzer.results.reported_names.counter_name_tables import NameTable
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import Counter, Instance, Ndr, PerfObject, name_table, wide, winperf
-from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, sealed, value_stub, winreg
+from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, altered, sealed, value_stub, winreg
 from tests.build.rpc import CHANNEL
 from tests.interfaces.calls import said, without_lengths
 from tests.written import Outcomes
@@ -160,6 +160,18 @@ CASES: dict[str, list[Event]] = {
         below("Software", OTHER_HANDLE),
         MAKE.query_value("Counter 009", TABLE, OTHER_HANDLE),
     ],
+    "a key is not known from an opening that others may have changed": [
+        OPENED,
+        altered(OPENED),
+        READ,
+        MAKE.open_key(2),
+        below("SOFTWARE", OTHER_HANDLE),
+        altered(below("SAFTWARE", OTHER_HANDLE)),
+        start(OTHER_HANDLE),
+        OPENED,
+        altered(below("", OTHER_HANDLE)),
+        MAKE.query_value("Counter 009", TABLE, OTHER_HANDLE),
+    ],
     "values are set, enumerated and refused": [
         MAKE.exchange(22, SET, MAKE.stub().uint(0)),
         MAKE.enumerate_value(0, "Name", b"\1\2\3"),
@@ -207,6 +219,16 @@ def name(layer: WinregLayer, index: int) -> str | None:
 def test_a_name_table_is_learnt() -> None:
     layer = learnt("Counter 009", name_table([("1", "1848"), ("2", "My System"), ("9000", "Mine")]))
     assert (name(layer, 2), name(layer, 9000), name(layer, 1)) == ("My System", "Mine", None)
+
+
+def test_a_name_table_that_others_may_have_changed_teaches_nothing() -> None:
+    make, layer = winreg(), WinregLayer()
+    table, changed = (name_table([("2", text)]) for text in ("My System", "Your System"))
+    read_all(make.open_key(), altered(make.query_value("Counter 009", changed)), layer=layer)
+    assert name(layer, 2) is None
+    read_all(make.query_value("Counter 009", table), layer=layer)
+    read_all(altered(make.query_value("Counter 009", changed)), layer=layer)
+    assert name(layer, 2) == "My System"
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -288,3 +289,21 @@ def test_who_lists_processes_shows_that_another_is_not_among_them() -> None:
     other = [*perflib(("System",)), sealed(Calls().registration(1, b"x"))]
     found = difference(perflib(), other)
     assert [one.name for one in found.found if one.about == "process"] == ["lsass (pid 101)"]
+
+
+def test_the_same_calls_are_aligned_from_both_sides() -> None:
+    """Where calls may be aligned in several ways."""
+
+    def asking(*codes: int) -> Analysis:
+        make = Calls()
+        analysis = analysis_of(*(make.registration(code, b"") for code in codes))
+        return replace(analysis, capture=replace(analysis.capture, first_time_ns=codes[0]))
+
+    def told_of(first: Analysis, second: Analysis) -> set[tuple[str, tuple[int, ...], tuple[int, ...]]]:
+        found = Differences(first, second).found
+        return {(one.kind, *(side.calls if side is not None else () for side in (one.a, one.b))) for one in found}
+
+    turned = {"only-a": "only-b", "only-b": "only-a"}
+    for one, other in combinations((asking(9, 10, 11), asking(11, 10, 9), asking(10, 9)), 2):
+        assert told_of(one, other) == {(turned.get(kind, kind), b, a) for kind, a, b in told_of(other, one)}
+        assert told_of(one, other)

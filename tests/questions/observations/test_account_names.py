@@ -10,7 +10,7 @@ from analyzer.questions.observations.observation_making import Scene
 from analyzer.questions.observations.observations import observations
 from analyzer.results.records.observation import Observation
 from analyzer.transport.rpc.exchange import Exchange
-from tests.build.calls import Calls, analysis_of
+from tests.build.calls import Calls, altered, analysis_of
 
 DOMAIN, USER = b"\1" * 20, b"\2" * 20
 DONE = bytes(4)
@@ -74,6 +74,17 @@ def test_an_id_goes_by_the_name_that_the_server_gave_it_for() -> None:
     deleted = make.exchange(35, USER, bytes(20) + DONE)
     (seen,) = [one for one in found(looked_up, opened, deleted) if one.kind == "account-change"]
     assert (seen.objects, seen.detail, seen.severity) == (("ann",), "by SamrDeleteUser", "high")
+
+
+def test_nothing_is_named_by_what_others_may_have_changed() -> None:
+    make = Calls(SAMR)
+    ids = [2, 0x20000, 2, 1110, 513]
+    looked_up = make.exchange(17, names_request(), b"".join(one.to_bytes(4, "little") for one in ids) + bytes(24))
+    opened = make.exchange(34, DOMAIN + bytes(4) + (1110).to_bytes(4, "little"), USER + DONE)
+    deleted = make.exchange(35, USER, bytes(20) + DONE)
+    for given, objects in (([altered(looked_up), opened], ("RID 1110",)), ([looked_up, altered(opened)], ())):
+        (seen,) = [one for one in found(*given, deleted) if one.kind == "account-change"]
+        assert seen.objects == objects
 
 
 @pytest.mark.parametrize("stub", [b"", DOMAIN, DOMAIN + b"\xff" * 16, names_request()[:-3]])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from analyzer.core.events import Problem
 from analyzer.questions.observations.file_observations import _MOST_PROGRAMS
 from analyzer.questions.observations.observation_making import Scene
 from analyzer.questions.observations.observations import observations
 from analyzer.results.records.file import FileRecord, FoundFiles
 from analyzer.results.records.observation import Observation
-from tests.build.calls import analysis_of
+from tests.build.calls import analysis_of, smb_session
 from tests.build.smb import stream
 from tests.transport.smb.test_file_tracker import MZ, WRITTEN, digest, found, share_of
 
@@ -55,6 +56,21 @@ def test_what_was_refused_was_tried() -> None:
     (one,) = observed(*found(stream(share_of("tree:\\\\FILES\\ADMIN$ create:a.exe!").sent)))
     assert (one.kind, one.outcome, one.reason) == ("file-open", "refused", "STATUS_ACCESS_DENIED")
     assert "tried to open files or directories of" in one.text
+
+
+def test_files_of_a_session_with_wrong_signatures_are_in_doubt() -> None:
+    session = smb_session(7)
+    wrong = Problem("note", "smb", (7,), f"SMB session {session.session_id:#x}: 1 message with a wrong signature")
+    files = (
+        replace(one_file(WRITTEN), session=session.number),
+        replace(one_file(f"{PUBLIC} open:a.exe@4 read:text@0"), session=8),
+    )
+    analysis = replace(analysis_of(session, wrong), files=FoundFiles(files))
+    seen = {one.kind: one for one in observations(Scene(analysis), "made.pcap")}
+    said = "; messages of the session have a wrong signature, so others may have changed this"
+    assert seen["program-written"].text.endswith(said)
+    assert said not in seen["file-read"].text
+    assert [seen[kind].confidence for kind in ("program-written", "file-read")] == ["possible", "certain"]
 
 
 def test_very_many_programs_are_one_observation_beyond_the_most() -> None:

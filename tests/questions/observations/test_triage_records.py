@@ -35,7 +35,17 @@ from tests.build.buffers import (
     wide,
     winperf,
 )
-from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed, smb_session, winreg
+from tests.build.calls import (
+    COUNTERSET,
+    HANDLE,
+    OTHER_HANDLE,
+    Calls,
+    altered,
+    analysis_of,
+    sealed,
+    smb_session,
+    winreg,
+)
 from tests.build.rpc import CHANNEL, PCQ
 from tests.interfaces.svcctl.test_service_layer import CREATE
 from tests.questions.statistics.test_who_looked_at_what import polling_all
@@ -287,6 +297,25 @@ def of_polling() -> Iterator[Case]:
     yield "a handle of few polls hides no other", [few.open_query(), few.counter_data(NO_VALUE), *many]
 
 
+def of_what_others_may_have_changed() -> Iterator[Case]:
+    create, *others = controlled(1)
+    yield "a call that others may have changed is in doubt, and what it tells", [altered(create), *others]
+    yield "one of two such calls is", [altered(services(0)[0]), *services(0)]
+    make, other = winreg(), winreg(channel=replace(CHANNEL, client=Endpoint("10.0.0.9", 50000)), first_frame=99)
+    odd = PerfObject(230, (Counter(784, 0x10000, 4),), (Instance("svch0st", -1, (0, 0), (8,)),))
+    opened, *reads = make.open_key(), *(make.query_value("230", winperf([odd])) for _ in range(2))
+    yield "so is a process", [opened, reads[0], altered(reads[1])]
+    again = other.query_value("230", winperf([odd]))
+    yield "answers that several received are told of all", [opened, *reads, other.open_key(), again]
+    ours, theirs = smb_session(7), smb_session(8)
+    wrong = Problem("note", "smb", (7,), f"SMB session {ours.session_id:#x}: 12 messages with a wrong signature")
+    yield "messages that may be missing for it are counted by their session", [ours, theirs, wrong]
+    polls = polled_at(10, 10, 10, 10, 10)
+    yield "and polls", [*polls[:3], altered(polls[3]), *polls[4:]]
+    once = polled_at(*[10] * 8)
+    yield "of which one interval is known", [one if at in (0, 2, 3) else altered(one) for at, one in enumerate(once)]
+
+
 def of_other_calls() -> Iterator[Case]:
     for status in (0, 1073, 0xEEEE0000):
         yield f"a service is set up, answered with {status}", services(status)
@@ -412,6 +441,7 @@ CASES = {
         of_what_was_read,
         of_enumeration,
         of_polling,
+        of_what_others_may_have_changed,
         of_other_calls,
         of_what_else_was_done,
         of_files,

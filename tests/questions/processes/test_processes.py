@@ -22,8 +22,19 @@ from analyzer.questions.series.values_by_layout import Registry, State
 from analyzer.questions.statistics.who_looked_at_what import findings
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.process import Course, ProcessRecord
-from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, perf_data, string_table, wide, winperf
-from tests.build.calls import COUNTERSET, Calls, analysis_of, winreg
+from tests.build.buffers import (
+    Block,
+    Counter,
+    Instance,
+    PerfObject,
+    identifier,
+    instance_header,
+    perf_data,
+    string_table,
+    wide,
+    winperf,
+)
+from tests.build.calls import COUNTERSET, Calls, altered, analysis_of, winreg
 from tests.questions.statistics.test_who_looked_at_what import ANY, PROCESS_ID, process_set, processes
 from tests.written import is_as_written, told
 
@@ -91,6 +102,23 @@ def asked_for(name: str, data: Sequence[bytes]) -> list[ProcessRecord]:
     )
 
 
+def listed(*lists: bytes, is_altered: bool = False) -> list[ProcessRecord]:
+    """The processes of lists of instances; somebody may have changed the last."""
+    make = Calls()
+    asked = make.stub().string("\\\\server").uuid(COUNTERSET).uint(4096)
+    found = [make.exchange(2, asked, make.sized(data, room=4096)) for data in lists]
+    return process_records(
+        analysis_of(*process_set(make), *found[:-1], altered(found[-1]) if is_altered else found[-1])
+    )
+
+
+def changed_last(*answers: bytes) -> list[ProcessRecord]:
+    make = winreg()
+    *found, last = (make.query_value(str(PROCESS), data) for data in answers)
+    return process_records(analysis_of(make.open_key(), *found, altered(last)))
+
+
+TWO = instance_header("cmd", 3) + instance_header("calc", 4)
 BOTH, ONE = processes(("cmd", 3, 30), ("calc", 4, 40)), processes(("cmd", 3, 30))
 CMD, STAYS = ("cmd", 460, 4, 60, 0, 10), ("services", 724, 4, 900, 0, 0)
 LATER = answer(("cmd", 460, 4, 62, TICKS_PER_S, 30), at=NOW + 2 * TICKS_PER_S)
@@ -113,6 +141,12 @@ def cases() -> dict[str, list[ProcessRecord]]:
         **{f"a query for {name}": asked_for(name, (BOTH, ONE)) for name in ("*", "c*")},
         **{f"an instance {name}": asked_for("*", [processes((name, 3, 30))]) for name in ("chrome:30", "chrome:31")},
         "a damaged answer lists nothing whole": asked_for("*", [BOTH, ONE[:-3]]),
+        "a block that states an error lists nothing": asked_for("*", [BOTH, perf_data([Block(0, status=0xC0000001)])]),
+        "what others may have changed lists nothing whole": changed_last(answer(STAYS, CMD), answer(STAYS)),
+        "a list of instances lists all": listed(TWO, TWO[: len(TWO) // 2]),
+        "not if it is damaged": listed(TWO, TWO[:-6]),
+        "nor if it names no process": listed(TWO, b""),
+        "nor if others may have changed it": listed(TWO, TWO[: len(TWO) // 2], is_altered=True),
         "answers about something else": process_records(
             analysis_of(Calls().open_query(), Calls(first_frame=9).counter_data(perf_data([])))
         ),

@@ -27,15 +27,28 @@ from analyzer.questions.statistics.summary import (
 )
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, CallState
+from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Identity
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import identifier, name_table, perf_data, winperf
-from tests.build.calls import COUNTERSET, HANDLE, MS, Calls, analysis_of, sealed, unanswered, winreg
+from tests.build.calls import (
+    COUNTERSET,
+    HANDLE,
+    MS,
+    OTHER_HANDLE,
+    Calls,
+    altered,
+    analysis_of,
+    sealed,
+    unanswered,
+    winreg,
+)
+from tests.build.rpc import CHANNEL
 from tests.written import is_as_written, told
 
 SVCCTL = "367abb81-9844-35f1-ad32-98f038001003"
 TEXT = Path(__file__).parent / "tables" / "summary.txt"
-NOTHING = perf_data([])
+NOTHING, BLOCK = perf_data([]), "PERF".encode("utf-16-le")
 
 
 @settings(max_examples=100)
@@ -128,6 +141,26 @@ def of_polls() -> Iterator[tuple[str, list[Event]]]:
     make.frame += 40
     after = [make.counter_data(NOTHING) for _ in range(2)]
     yield "the time in which bytes were lost is no interval", [*before, lost, *after]
+    elsewhere = Calls(channel=replace(CHANNEL, client=Endpoint("10.0.0.3", 50000)), first_frame=make.frame + 1)
+    polls = [elsewhere.counter_data(NOTHING, OTHER_HANDLE) for _ in range(2)]
+    yield (
+        "unless they were lost between other machines",
+        [*before, replace(lost, frames=(elsewhere.frame,)), *polls, *after],
+    )
+    for what, change in (("somebody may have changed it", altered), ("it is sealed", sealed)):
+        make, keys = Calls(), winreg()
+        first = [make.open_query(), *(make.counter_data(NOTHING) for _ in range(2))]
+        other = make.counter_data(NOTHING, OTHER_HANDLE)
+        yield (
+            f"nor is the time around a call that may have been a poll, for {what}",
+            [
+                *first,
+                change(other),
+                *(make.counter_data(NOTHING) for _ in range(2)),
+            ],
+        )
+        opened, reads = keys.open_key(), [keys.query_value("238", BLOCK) for _ in range(4)]
+        yield f"nor around a read, for {what}", [opened, *reads[:2], change(reads[2]), reads[3]]
     yield "one poll has none", [Calls().counter_data(NOTHING)]
     make = winreg()
     opened = make.open_key()

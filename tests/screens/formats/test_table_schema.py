@@ -69,6 +69,7 @@ SAME_HERE = {
     "deviation_*": "of known deviations",
     "follow, accepted": "of repeated findings, and with a baseline",
     "interval": "as asked for",
+    "altered": "of calls that somebody changed",
     "text": "of `omission`: more than is listed",
     "client_ip, server_ip, ip, who_client_ip, who_server_ip": "recorded on one machine",
 }

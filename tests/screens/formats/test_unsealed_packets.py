@@ -18,6 +18,7 @@ from scapy.layers.inet6 import IPv6
 
 from analyzer.core.absence import Missing
 from analyzer.core.frame_ids import frame_id
+from analyzer.pipeline.run import analyze
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.pdus import Fragment
 from analyzer.results.connection import Channel
@@ -30,6 +31,7 @@ from analyzer.screens.formats.unsealed_packets import (
     packets_of,
     write_conversation,
 )
+from analyzer.transport.smb.smb2_header import IOCTL, TREE_CONNECT
 from tests.build.calls import Calls, analysis_of
 from tests.build.rpc import CHANNEL
 from tests.written import is_as_written
@@ -187,16 +189,22 @@ def test_calls_on_a_pipe_are_transceived() -> None:
 def test_what_is_not_known_of_a_pipe_is_left_out() -> None:
     (number, call), *_ = calls_of(Calls().exchange(3, b"abcd", None))
     for impersonation, stated in ((None, 2), (0, 0), (3, 3)):
-        bare = replace(call, pipe=None, smb=None, impersonation=impersonation)
-        packets = list(packets_of([(number, bare)], ["a.pcap"]))
-        messages = [smb2(payload(packet)) for packet in packets if payload(packet)]
+        bare = replace(call, smb=None, impersonation=impersonation)
+        messages = [smb2(payload(packet)) for packet in packets_of([(number, bare)], ["a.pcap"]) if payload(packet)]
         assert {message["session"] for message in messages} == {0}
-        created = messages[2]["body"]
-        assert struct.unpack_from("<I", created, 4) == (stated,)
-        # A name of no length, and one byte in its place ([MS-SMB2] section 2.2.13: Buffer MUST be at least one byte).
-        assert created[44:48] == struct.pack("<HH", 120, 0)
-        assert created[56:] == b"\0"
-        assert "made by pcq-analyzer: opening of the pipe (name not captured)" in {one.comment for one in packets}
+        assert struct.unpack_from("<I", messages[2]["body"], 4) == (stated,)
+
+
+def test_an_opening_of_a_pipe_without_a_name_is_not_made(tmp_path: Path) -> None:
+    """So that the pipe has no name for whoever reads the packets."""
+    exchange = Calls(channel=replace(CHANNEL, pipe=None)).exchange(3, b"abcd", b"efgh")
+    calls, path = calls_of(exchange), tmp_path / "x.pcapng"
+    commands = [smb2(payload(packet))["command"] for packet in packets_of(calls, ["a.pcap"]) if payload(packet)]
+    assert {TREE_CONNECT, IOCTL} == set(commands)
+    with path.open("wb") as out:
+        write_conversation(calls, out, files=(), names={})
+    (call,) = analyze([path]).calls
+    assert (call.pipe, call.transport) == (None, "ncacn_np")
 
 
 def test_a_response_without_its_request_has_a_message_id_of_its_own() -> None:

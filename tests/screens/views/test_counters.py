@@ -29,7 +29,10 @@ from analyzer.screens.views.counters import (
     _SeriesLine,
     compact,
 )
+from analyzer.screens.views.handles import Handles
+from analyzer.screens.views.processes import Processes
 from analyzer.screens.views.samples import Samples
+from analyzer.screens.views.stats import Stats
 from tests.build.buffers import Block
 from tests.build.calls import altered, analysis_of
 from tests.build.counters import Info, Watch, large, one, whole
@@ -78,7 +81,7 @@ def test_nothing_read_is_stated() -> None:
     assert text(Counters(watched().analysis, ("\\nothing\\such",))) == ["no counter of this capture has such a path"]
 
 
-@pytest.mark.parametrize("view", [Counters, Samples])
+@pytest.mark.parametrize("view", [Counters, Samples, Processes, Handles, Stats])
 def test_answers_that_others_may_have_changed_are_named(view: Any) -> None:
     watch = watched()
     polls = [at for at, event in enumerate(watch.events) if getattr(event, "opnum", None) == Opnum.QUERY_COUNTER_DATA]
@@ -88,7 +91,8 @@ def test_answers_that_others_may_have_changed_are_named(view: Any) -> None:
     analysis = watch.analysis
     numbers = ", ".join(f"#{number}" for number, call in enumerate(analysis.calls, 1) if call.smb.signature_ok is False)
     last = text(view(analysis))[-1]
-    assert last == f"2 answers may have been changed, because a signature does not fit: {numbers}"
+    noun = "calls" if view in (Handles, Stats) else "answers"
+    assert last == f"2 {noun} may have been changed, because a signature does not fit: {numbers}"
 
 
 def test_tables_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

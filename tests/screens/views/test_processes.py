@@ -6,7 +6,8 @@ import pytest
 
 from analyzer.screens.views.processes import Processes
 from tests.build.buffers import identifier
-from tests.build.calls import COUNTERSET, Calls, analysis_of
+from tests.build.calls import COUNTERSET, Calls, altered, analysis_of, winreg
+from tests.questions.processes.test_processes import CMD, PROCESS, STAYS, answer
 from tests.questions.statistics.test_who_looked_at_what import ANY, process_set, processes
 
 NAME = "a" * 40
@@ -37,3 +38,15 @@ def heads(width: int | None) -> list[str]:
 )
 def test_columns_without_a_value_make_room_first(width: int | None, titles: str) -> None:
     assert heads(width) == titles.split()
+
+
+def test_a_process_that_others_may_have_made_up_says_so() -> None:
+    make, said = winreg(), "only answers that others may have changed show it"
+    opened, true, other = (
+        make.open_key(),
+        *(make.query_value(str(PROCESS), answer(*one)) for one in ((STAYS,), (STAYS, CMD))),
+    )
+    lines = list(Processes(analysis_of(opened, true, altered(other))).lines(None))
+    assert [line for line in lines if said in line] == [f"[yellow]  cmd: {said}[/]"]
+    assert lines[-1] == "[yellow]1 answer may have been changed, because a signature does not fit: #3[/]"
+    assert said not in "".join(Processes(analysis_of(opened, true, other)).lines(None))

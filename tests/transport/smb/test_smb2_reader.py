@@ -323,6 +323,10 @@ def with_signature(dialect: int, signing: int | None = None) -> Talk:
 # [MS-SMB2] 2.2.1.2: StructureSize MUST be 64.
 WRITTEN, ANSWER = smb2(WRITE, write_request(ASK), 50), smb2(IOCTL, ioctl_response(SAY), 50, response=True)
 DAMAGED = {
+    **{
+        f"an answer of a size that no structure has, {command}": smb2(command, b"\x0f" + answer[1:], 50, response=True)
+        for command, answer in ((READ, read_response(SAY)), (IOCTL, ioctl_response(SAY)))
+    },
     "data": WRITTEN[:68] + b"\xff\xff\xff\x7f" + WRITTEN[72:],
     "an answer": ANSWER[:100] + b"\xff\xff\xff\x7f" + ANSWER[104:],
     "a next command at 1": smb2(READ, read_request(), 9, next_command=1),
