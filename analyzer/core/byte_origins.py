@@ -197,8 +197,8 @@ class FrameTable(Struct, Source, frozen=True, eq=False):
         return tuple(dict.fromkeys(found))
 
     def pack_ranges(self, begins: Iterable[int], ends: Iterable[int], out: bytearray) -> None:
-        """Appends the origins of some ranges of an ordered table to `out`, in packed form. Each range lies behind the one before, and
-        none is empty."""
+        """Appends the origins of some ranges of an ordered table to `out`, in packed form. Each range lies behind the one before.
+        None is empty."""
         starts, frames, offsets = self.starts, self.frame_ids, self.offsets
         pack, rows, at = PACKED_EXTENT.pack, list[bytes](), -1
         for begin, end in zip(begins, ends, strict=True):
