@@ -28,6 +28,7 @@ from analyzer.capture.capture_reader import CaptureReader
 from analyzer.capture.decompression import open_stream
 from analyzer.capture.etl import EtlFile
 from analyzer.capture.frame_blocks import FrameBlock, heads_of
+from analyzer.commands.shared.hex_dump import dumped_bytes
 from analyzer.core.errors import DecodeError, InputError
 from analyzer.core.events import Event
 from analyzer.core.limits import DEFAULTS, Limits
@@ -42,7 +43,6 @@ from analyzer.questions.series.counter_paths import wildcard
 from analyzer.results.connection import Channel
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.reported_names.saved_metadata import metadata_from_json
-from analyzer.screens.views.decode import dumped_bytes
 from analyzer.transport.channel.channels import ChannelBatch
 from analyzer.transport.packet.block_dissector import Dissector
 from analyzer.transport.packet.segment import Segment, SegmentBatch

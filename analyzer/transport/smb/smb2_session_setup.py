@@ -102,7 +102,9 @@ class Smb2Sessions:
         session.close_all(out)
         report(session, out)
         if session.wrong_signatures:
-            text = f"SMB session {session.session_id:#x}: {counted(session.wrong_signatures, 'message')} {WRONG_SIGNATURE}"
+            text = (
+                f"SMB session {session.session_id:#x}: {counted(session.wrong_signatures, 'message')} {WRONG_SIGNATURE}"
+            )
             out.append(Problem("note", "smb", session.wrong_signature_frames, text))
         if session.doubtful_signatures and _has_key_of_its_own(session):
             many = counted(session.doubtful_signatures, "message")

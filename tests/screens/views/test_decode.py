@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.text import Text
 
+from analyzer.commands.shared.hex_dump import bytes_of, dumped_bytes
 from analyzer.core.errors import InputError
-from analyzer.screens.views.decode import Decode, bytes_of, dumped_bytes
+from analyzer.screens.views.decode import Decode
 from tests.build.capture import pcap
 from tests.records import plains
 
@@ -182,5 +183,5 @@ def test_digits_and_dumps_are_told_from_bytes(text: str, found: tuple[bytes, boo
 
 @pytest.mark.parametrize(("most", "found"), [(15, None), (16, b"ab" * 9 + b"cd")])
 def test_a_star_stands_for_so_many_bytes(most: int, found: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analyzer.screens.views.decode.MAX_REPEATED", most)
+    monkeypatch.setattr("analyzer.commands.shared.hex_dump.MAX_REPEATED", most)
     assert dumped_bytes(["0000  61 62", "*", "0012  63 64"]) == found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.screens.views.decode import _USUAL, _WIDEST, MAX_REPEATED, dumped_bytes
+from analyzer.commands.shared.hex_dump import _USUAL, _WIDEST, MAX_REPEATED, dumped_bytes
 from tests.written import Tables, held
 
 TABLES = Tables()
