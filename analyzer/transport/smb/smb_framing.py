@@ -200,6 +200,8 @@ class Framing:
         self._reason = ""
         # The length that the message announces, if that is proven wrong.
         self._wrong_total: int | None = None
+        # The type that its framing header states.
+        self._type = SESSION_MESSAGE
         # Whether the message has the length that it announces, whatever its fields state.
         self._is_settled = False
         self._skipped = 0
@@ -297,6 +299,9 @@ class Framing:
             packet = self._held.take_bytes(HEADER_LEN + length)
             if head[0] == SESSION_REQUEST:
                 out.extend(_read_names(packet.data[HEADER_LEN:]))
+            return True
+        elif head[HEADER_LEN:] in MAGICS and self._is_as_long_as(length):
+            self._begin(length, of_type=head[0])
             return True
         frames = self._held.take_bytes(1).frames
         self._skipped = 1
@@ -416,16 +421,23 @@ class Framing:
         is_over = goes_on and held <= end + MAX_PADDING and not end <= announced <= held
         return held - HEADER_LEN if is_over else None
 
+    def _is_as_long_as(self, length: int) -> bool:
+        """Whether the held bytes are an SMB message that has the announced length by its own fields too."""
+        from analyzer.transport.smb.message_ends import MAX_PADDING, end_by_fields  # few messages are in doubt
+
+        own = end_by_fields(self._held.peek(HEADER_LEN + min(length, _FIELDS_LEN))[HEADER_LEN:])
+        return own is not None and own <= length <= own + MAX_PADDING
+
     def _correct(self, length: int) -> None:
         if self._wrong_total is None:
             self._wrong_total = self._total
         self._total = length
 
-    def _begin(self, length: int) -> None:
-        """Begins an SMB message of this length in the framing. Its framing header is held."""
+    def _begin(self, length: int, of_type: int = SESSION_MESSAGE) -> None:
+        """Begins an SMB message of this length in the framing. Its framing header is held. `of_type` is what that states."""
         self._state = FramingState.IN_MESSAGE
         self._total, self._at, self._prefix = length, 0, HEADER_LEN
-        self._wrong_total, self._is_settled = None, False
+        self._wrong_total, self._is_settled, self._type = None, False, of_type
 
     def _take_message(self, need: int, out: list[Framed]) -> None:
         """Takes the incoming SMB message, which is there with the first `need` held bytes."""
@@ -435,6 +447,12 @@ class Framing:
             text = (
                 f"{self._place}: an SMB message announces {announced} bytes; by its own fields and what follows it has "
                 f"{message.length}, and is read so"
+            )
+            out.append(Problem("malformed", "smb", message.head[:1].frames, text))
+        if self._type != SESSION_MESSAGE:
+            text = (
+                f"{self._place}: an SMB message stands in a NetBIOS packet of type {self._type:#04x}; it is as long as both say, "
+                "and is read"
             )
             out.append(Problem("malformed", "smb", message.head[:1].frames, text))
         out.append(message)

@@ -204,10 +204,10 @@ class _Undecided:
                 return "dcerpc"
         if self._fresh[way] and len(run) < _ENOUGH and _may_begin(run):
             return "open"
+        if self._fresh[way] and self._left > 0 and _differs_in_one_byte(run):
+            return "open"
         if self._patient and self._left > 0:
             self._drop(way, _ENOUGH)
-            return "open"
-        if self._fresh[way] and self._left > 0 and _differs_in_one_byte(run):
             return "open"
         return "other"
 

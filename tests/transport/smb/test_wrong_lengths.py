@@ -82,6 +82,20 @@ def test_a_wrong_length_hides_no_message(sent: Callable[[int], Wire]) -> None:
     assert sent(len(ASK)).ends() == ([ASK, NEXT, NEXT], [])
 
 
+def test_a_wrong_type_hides_no_message_whose_lengths_agree() -> None:
+    for bit in range(8):
+        kind = bytes([1 << bit])
+        got, stated = Wire().take(kind + framed(ASK)[1:] + COVERED, COVERED).ends()
+        assert got == [ASK, NEXT, NEXT]
+        text = (
+            f"the client: an SMB message stands in a NetBIOS packet of type {1 << bit:#04x}; it is as long as both say"
+        )
+        assert stated == [f"{text}, and is read"]
+        # A length that is wrong too leaves nothing to agree with.
+        wire = Wire().take(kind + wrong(ASK, 40)[1:], COVERED)
+        assert [type(item) for item in wire.out] == [LostMessages, Problem, Message]
+
+
 def test_a_message_is_whole_when_the_other_side_goes_on() -> None:
     """So a request stands before its answer."""
     wire = Wire().take(wrong(ASK, 0x10000))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -264,10 +265,10 @@ ACK = changed(BIND, 2, 12)
 def test_one_wrong_byte_in_the_first_message_hides_no_connection(ask: bytes, answer: bytes, found: str) -> None:
     """What the other side answers decides, and the damaged message is given out with it. Two wrong bytes are another protocol."""
     constant = (0, 1, 2, 4, 5, 8) if found == "dcerpc" else (0, *range(4, 8))
-    for at, other in zip(constant, (*constant[1:], constant[0]), strict=True):
+    for (at, other), port in product(zip(constant, (*constant[1:], constant[0]), strict=True), (9999, 445)):
         # A length of less than a header, so that it is no other length.
         damaged = changed(ask, at, 0x0F if at == 8 else ask[at] ^ 0x80)
-        of = connection()
+        of = connection(b=port)
         recognition = Recognition()
         first, reply = part(damaged, of=of), part(answer, way=1, of=of)
         out, others = fed(recognition, first, reply)
@@ -278,4 +279,4 @@ def test_one_wrong_byte_in_the_first_message_hides_no_connection(ask: bytes, ans
         assert rest == [first, reply]
         assert protocol(changed(damaged, other, 0x0E)) == "other", at
         _, others = fed(Recognition(), first, part(b"HTTP/1.1 200 OK", way=1, of=of))
-        assert others == [of]
+        assert others == ([of] if port == 9999 else [])
