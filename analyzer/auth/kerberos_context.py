@@ -33,6 +33,8 @@ _WRAP, _MIC = b"\x05\x04", b"\x04\x04"
 _WRAP_RC4, _MIC_RC4 = b"\x02\x01", b"\x01\x01"
 _SENT_BY_ACCEPTOR, _SEALED, _ACCEPTOR_SUBKEY = 1, 2, 4
 
+_NO_REPLY = "the Kerberos AP-REP is not in the capture, and the key may be the one that it states"
+
 # RFC 4121 section 2: key usages of the acceptor; the initiator's are two higher.
 _USAGE_SEAL, _USAGE_SIGN = 22, 23
 
@@ -101,10 +103,11 @@ class _AesKeys:
 
 
 class KerberosContext:
-    """Opens the messages of one Kerberos security context. `keys` are in order of preference."""
+    """Opens the messages of one Kerberos security context. `keys` are in order of preference. Without the AP-REP (`has_reply`), the
+    acceptor may have chosen another."""
 
-    def __init__(self, keys: tuple[Key, ...]) -> None:
-        self._keys = keys
+    def __init__(self, keys: tuple[Key, ...], *, has_reply: bool = True) -> None:
+        self._keys, self._has_reply = keys, has_reply
         self._derived: dict[tuple[Key, int], _AesKeys] = {}
         self._header_signed = True
         # Which key opened the last messages with these flags: it is the first to be tried.
@@ -130,9 +133,10 @@ class KerberosContext:
             return Unprotected(
                 plain, True, Decryption.DECRYPTED if parts.sealed else Decryption.NOT_SEALED, None, header_signed
             )
+        verified = None if decryption is Decryption.NO_HANDSHAKE else False
         if parts.sealed:
-            return Unprotected(None, False, decryption, reason)
-        return Unprotected(parts.body, False, Decryption.NOT_SEALED, reason)
+            return Unprotected(None, verified, decryption, reason)
+        return Unprotected(parts.body, verified, Decryption.NOT_SEALED, reason)
 
     def _open(self, parts: _Parts) -> tuple[tuple[bytes, bool] | None, str, Decryption]:
         token = parts.token
@@ -144,17 +148,30 @@ class KerberosContext:
                 return None, f"the verifier is no Kerberos token: {error}", Decryption.WRONG_KEY
             token = framed[1] if framed is not None else b""
             kind = token[:2]
-        found: tuple[bytes, bool] | None = None
         cfx = kind in (_WRAP, _MIC)
         if not cfx and kind not in (_WRAP_RC4, _MIC_RC4):
             return None, "the verifier is no Kerberos token", Decryption.WRONG_KEY
         keys = [key for key in self._keys if (key.etype == RC4_HMAC) != cfx and key.is_usable]
+        # Tokens of RC4 do not say whose subkey they use.
+        if not self._has_reply and not (cfx and len(token) > 2 and not token[2] & _ACCEPTOR_SUBKEY):
+            return self._opened(parts, token, keys, cfx=cfx), _NO_REPLY, Decryption.NO_HANDSHAKE
         if not keys:
             types = ", ".join(str(key.etype) for key in self._keys)
             return None, f"no key of the context (encryption types {types}) fits the token", Decryption.UNSUPPORTED
+        number = int.from_bytes(token[8:16], "big") if cfx else None
+        which = f" {number}" if number is not None else ""
+        found = self._opened(parts, token, keys, cfx=cfx)
+        return found, f"the checksum of message{which} is wrong", Decryption.WRONG_KEY
+
+    def _opened(self, parts: _Parts, token: bytes, keys: list[Key], *, cfx: bool) -> tuple[bytes, bool] | None:
+        """Returns what the first of the Kerberos keys that fits opens, None if none does."""
+        found: tuple[bytes, bool] | None = None
+        if not keys:
+            return None
         if cfx and len(token) >= _CFX_HEADER_LEN:
             for key in self._in_order(keys, token[2]):
-                found = self._open_wrap(parts, token, key) if kind == _WRAP else self._check_mic(parts, token, key)
+                is_wrap = token[:2] == _WRAP
+                found = self._open_wrap(parts, token, key) if is_wrap else self._check_mic(parts, token, key)
                 if found is not None:
                     self._proven[token[2]] = key
                     break
@@ -163,9 +180,7 @@ class KerberosContext:
                 found = self._open_rc4(parts, token, key.data)
                 if found is not None:
                     break
-        number = int.from_bytes(token[8:16], "big") if cfx else None
-        which = f" {number}" if number is not None else ""
-        return found, f"the checksum of message{which} is wrong", Decryption.WRONG_KEY
+        return found
 
     def _in_order(self, keys: list[Key], flags: int) -> list[Key]:
         proven = self._proven.get(flags)

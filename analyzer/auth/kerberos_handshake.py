@@ -52,6 +52,8 @@ class KerberosExchange:
         self._session_key: Key | None = None
         self._initiator_subkey: Key | None = None
         self._acceptor_subkey: Key | None = None
+        # Whether an AP-REP was opened: it states whether the acceptor chose a subkey.
+        self._has_reply = False
         self.decrypted_by: str | None = None
         self.identity = Identity(mechanism="krb5")
         self.decryption = Decryption.NO_HANDSHAKE
@@ -151,6 +153,7 @@ class KerberosExchange:
         if self._reply is None or self._session_key is None:
             return
         opened, subkey = open_ap_rep(self._reply, self._session_key)
+        self._has_reply |= opened
         if opened and subkey is not None:
             self._acceptor_subkey = subkey
 
@@ -171,7 +174,7 @@ class KerberosExchange:
         # Not before there is a key: it loads the ciphers.
         from analyzer.auth.kerberos_context import KerberosContext
 
-        return KerberosContext(self._keys)
+        return KerberosContext(self._keys, has_reply=self._has_reply)
 
 
 def _is_for(key: KerberosKey, request: ApReq) -> bool:
