@@ -19,8 +19,10 @@ from analyzer.interfaces.call_contents.call_records import timeline_records
 from analyzer.interfaces.call_contents.sample_records import sample_records
 from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.audit_engine import Audit
+from analyzer.questions.observations.triage_records import triage
 from analyzer.questions.statistics.summary import method_stats
 from analyzer.results.analysis import Analysis
+from analyzer.results.calls.call import is_altered
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.records.statistics import MethodStatsRecord, Spread
 from tests import truth
@@ -182,6 +184,12 @@ def test_a_call_of_which_a_bit_was_changed_says_so(
     path.write_bytes(pcap(frames, magic=NANO))
     analysis = analyze([path], whole.keyring)
     assert _accused(analysis) <= whole.accused
+    # Triage tells of it, and marks what it tells of the call.
+    findings = triage(analysis, "changed.pcap", None).findings
+    assert [one for one in findings if one.kind == "altered" and number in one.frames]
+    changed = {at for at, call in enumerate(analysis.calls, 1) if is_altered(call.smb, call.security)}
+    for one in findings:
+        assert not changed.intersection(one.call_numbers) or (one.altered and one.confidence == "possible"), one.text
     for call in _calls(analysis):
         if call["state"] == "complete" and number in _frames_of(call):
             assert False in (call["smb"]["signature_ok"], call["auth"]["verified"])

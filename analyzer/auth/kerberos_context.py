@@ -132,9 +132,9 @@ class KerberosContext:
             return Unprotected(
                 plain, True, Decryption.DECRYPTED if parts.sealed else Decryption.NOT_SEALED, None, header_signed
             )
-        if parts.sealed:
-            return Unprotected(None, False, decryption, reason)
         verified = None if decryption is Decryption.NO_HANDSHAKE else False
+        if parts.sealed:
+            return Unprotected(None, verified, decryption, reason)
         return Unprotected(parts.body, verified, Decryption.NOT_SEALED, reason)
 
     def _open(self, parts: _Parts) -> tuple[tuple[bytes, bool] | None, str, Decryption]:

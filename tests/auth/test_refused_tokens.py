@@ -103,6 +103,43 @@ def test_a_wrong_key_of_the_same_type_opens_nothing() -> None:
         assert alone.open("initiator", PRIVACY, pdu, body, verifier).decryption is Decryption.WRONG_KEY
 
 
+@pytest.mark.parametrize(
+    ("etype", "theirs", "level", "outcome"),
+    [
+        (AES, AES, INTEGRITY, (None, Decryption.NOT_SEALED)),
+        (AES, AES, PRIVACY, (None, Decryption.NO_HANDSHAKE)),
+        (RC4, AES, PRIVACY, (None, Decryption.NO_HANDSHAKE)),
+        (RC4, RC4, INTEGRITY, (None, Decryption.NOT_SEALED)),
+        (AES, None, PRIVACY, (True, Decryption.DECRYPTED)),
+    ],
+)
+def test_without_the_reply_no_key_is_wrong(
+    etype: int, theirs: int | None, level: int, outcome: tuple[bool | None, Decryption]
+) -> None:
+    """The AP-REP may state the acceptor's subkey, which its tokens then use."""
+    talk = kerberos_handshake(etype=etype, initiator_subkey=etype, acceptor_subkey=theirs)
+    handshake = begin(Keyring(kerberos_keys=[KerberosKey("host/srv.lab.test", "LAB.TEST", etype, 2, talk.service_key)]))
+    handshake.feed(*talk.legs[0])
+    pdu, body, verifier = protected_pdu(talk, "initiator", b"sealed" * 4, level=level)
+    context = handshake.context(SearchBudget())
+    assert context is not None
+    result = context.open("initiator", level, pdu, body, verifier)
+    assert (result.verified, result.decryption) == outcome
+    assert (
+        result.reason is not None
+        and "AP-REP, which may have the acceptor's key, is not in the capture" in result.reason
+    ) is (outcome[0] is None)
+
+
+def test_without_the_reply_a_token_of_no_subkey_of_the_acceptor_may_be_wrong() -> None:
+    talk = kerberos_handshake(etype=AES, initiator_subkey=AES, acceptor_subkey=None)
+    pdu, body, verifier = protected_pdu(talk, "initiator", b"sealed" * 4)
+    result = KerberosContext((Key(AES, bytes(32)),), "the AP-REP is not there").open(
+        "initiator", PRIVACY, pdu, body, verifier
+    )
+    assert (result.verified, result.decryption) == (False, Decryption.WRONG_KEY)
+
+
 def test_a_token_that_no_key_of_the_context_fits_is_named() -> None:
     talk, _ = kerberos(RC4)
     pdu, body, verifier = protected_pdu(talk, "initiator", b"sealed" * 4)
