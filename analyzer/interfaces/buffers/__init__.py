@@ -4,7 +4,7 @@ from analyzer.interfaces.buffers.buffer_trees import KINDS, BufferDecode, decode
 from analyzer.interfaces.buffers.compiled_values import JsonValue, counter_value
 from analyzer.interfaces.buffers.field_map import Field, FieldMap, StubKind, map_fields, map_head
 from analyzer.interfaces.buffers.kind_guess import Guess, guess_kind
-from analyzer.interfaces.buffers.perf_data_columns import PerfColumns
+from analyzer.interfaces.buffers.perf_data_trees_and_rows import PerfColumns
 from analyzer.interfaces.buffers.stub_decoding import (
     ArrayLayout,
     Interface,

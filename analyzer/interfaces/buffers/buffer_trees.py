@@ -29,8 +29,8 @@ from analyzer.interfaces.buffers.compiled_values import (
     plain_value,
     unfinished_in,
 )
-from analyzer.interfaces.buffers.perf_data_columns import perf_data_tree
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
+from analyzer.interfaces.buffers.perf_data_trees_and_rows import perf_data_tree
 from analyzer.interfaces.buffers.winperf_layout import WINPERF, winperf_tree
 from analyzer.results.buffer_kinds import BufferKind
 

@@ -26,8 +26,8 @@ from analyzer.core.caches import Kept
 from analyzer.core.errors import DecodeError
 from analyzer.core.output.json import Pieces
 from analyzer.interfaces.buffers.buffer_trees import decode_buffer
-from analyzer.interfaces.buffers.perf_data_columns import BlockParts, block_parts, instances_of, values_of
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout, PerfDataParts, Words
+from analyzer.interfaces.buffers.perf_data_trees_and_rows import BlockParts, block_parts, instances_of, values_of
 from analyzer.interfaces.buffers.struct_layouts import (
     BLOCK,
     CLOCK,

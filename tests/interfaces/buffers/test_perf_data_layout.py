@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from analyzer.interfaces.buffers import PerfColumns, TreeTexts, decode_buffer, perf_data_columns, perf_data_rows
 from analyzer.interfaces.buffers.buffer_trees import plain_decode
 from analyzer.interfaces.buffers.known_layouts import SameLayout
-from analyzer.interfaces.buffers.perf_data_columns import values_of
 from analyzer.interfaces.buffers.perf_data_layout import MAX_BYTES, Grid, PerfDataParts, PerfDataReader, read_perf_data
+from analyzer.interfaces.buffers.perf_data_trees_and_rows import values_of
 from analyzer.interfaces.buffers.value_rows import columns_of, plain_perf_data_rows
 from analyzer.results.buffer_kinds import BufferKind
 from tests.build.buffers import Block, perf_data
