@@ -27,15 +27,9 @@ from analyzer.interfaces.call_contents.call_field_maps import buffer_fields, sta
 from analyzer.questions.audit.audit_engine import Audit, Profile
 from analyzer.questions.audit.findings import Finding
 from analyzer.questions.audit.requirement_catalog import catalogue
+from analyzer.questions.differences.alignment import Pairs, aligned_by_levels, gaps
 from analyzer.questions.differences.conversation_keys import GIVEN, HANDLE_LENGTH, USED, AlignedCall, Conversation
-from analyzer.questions.differences.field_comparison import (
-    BUFFER,
-    FieldComparison,
-    Pairs,
-    aligned_by_levels,
-    gaps,
-    marked,
-)
+from analyzer.questions.differences.field_comparison import BUFFER, FieldComparison, marked
 from analyzer.questions.differences.machine_facts import properties_that_differ
 from analyzer.questions.differences.machine_matching import Peers
 from analyzer.questions.statistics.summary import frames_of_calls, method_label
