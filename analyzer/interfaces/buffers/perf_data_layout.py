@@ -1,7 +1,7 @@
 """Reads an undamaged buffer of performance data (MS-PCQ 2.2.4.7) into columns: to what each value belongs, and where it stands.
 
-There is one description (`PerfDataLayout`) of a buffer. Everything but the compiled parser's own results is derived from it:
-columns, rows and trees (`perf_data_trees_and_rows`), JSON text (`tree_texts`), and the comparison with the answer before
+There is one description (`PerfDataLayout`) of a buffer. All but the compiled parser's own results is derived from it: columns,
+rows and trees (`perf_data_trees_and_rows`), JSON text (`tree_texts`), and the comparison with the answer before
 (`PerfDataReader`). Every size has to be what the layout makes it, every byte has to belong to something, and nothing may call for a
 remark. A buffer in which anything is not as it should be has no description, and the compiled parser reads it; its results are what
 all this is tested against.
