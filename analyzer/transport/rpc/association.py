@@ -212,7 +212,7 @@ class Association:
             return
         start, length = min(head.stub, len(data)), len(data)
         part = FragmentPart(data, 0, length, cut.smb, start, length, Missing.NOT_CAPTURED, cut=where)
-        self._fragment(header, head, part, out)
+        self._fragment(from_client, header, head, part, out)
 
     def _found(self, from_client: bool, lost: LostPdus) -> Problem:
         sender = self._sender(from_client)
@@ -236,7 +236,7 @@ class Association:
                 self._offer(header, bind, data.frames, None)
             return
         part = FragmentPart(data, 0, length, raw.smb, length, length, Missing.UNDECODABLE, bad=str(error))
-        self._fragment(header, head, part, out)
+        self._fragment(from_client, header, head, part, out)
 
     # PDUs
 
@@ -301,11 +301,13 @@ class Association:
         part = FragmentPart(
             piece, at, length, raw.smb, head.stub, stop - pad, plain, step, security, trailer, unsealed, None, bad
         )
-        self._fragment(header, head, part, out)
+        self._fragment(from_client, header, head, part, out)
 
-    def _fragment(self, header: PduHeader, head: CallHead, part: FragmentPart, out: list[Event]) -> None:
+    def _fragment(
+        self, from_client: bool, header: PduHeader, head: CallHead, part: FragmentPart, out: list[Event]
+    ) -> None:
         if header.ptype == _REQUEST:
-            if self._marks.awaits_calls and header.flags & FIRST_FRAG:
+            if self._marks.awaits_calls and from_client != self._swapped and header.flags & FIRST_FRAG:
                 self._marks.request(self._channel, header, head, part.piece, part.start, out)
             self._calls.request(header, head, part, out)
         elif head.status is not None and self._answers_offer(header):

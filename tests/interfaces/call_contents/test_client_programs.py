@@ -12,6 +12,7 @@ from analyzer.results.connection import ClientMarks
 from tests.corpus import CORPUS
 from tests.programs import MAKERS, ROOT, TABLE, marks_of, recorded, table, written
 from tests.rules_document import PROGRAMS, programs_document
+from tests.truth import CAPTURES
 
 WITH_PUBLIC = bool(CORPUS.name)
 ALONE = {
@@ -138,3 +139,13 @@ def _read(path: Path, in_sessions: InSessions) -> set[ClientMarks]:
 @pytest.mark.parametrize("path", _paths(), ids=lambda one: one.name)
 def test_who_asks_for_sessions_alone_sees_the_marks_of_rpc_in_them_too(path: Path) -> None:
     assert _read(path, "none") == _read(path, "all") == _read(path, "naming")
+
+
+def test_a_request_that_came_from_the_server_counts_for_no_client(tmp_path: Path) -> None:
+    """One wrong bit makes a request of a response."""
+    path = CAPTURES / "pcq_smbd_scapy_impacket_smb311_norpcauth_allowed.pcap"
+    data = path.read_bytes()
+    at = data.index(bytes((5, 0, 2, 3, 0x10)))
+    damaged = tmp_path / "damaged.pcap"
+    damaged.write_bytes(data[: at + 2] + b"\0" + data[at + 3 :])
+    assert _read(damaged, "none") == _read(damaged, "all") == _read(path, "all")
