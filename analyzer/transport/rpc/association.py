@@ -227,8 +227,7 @@ class Association:
         """Reports a PDU of the association that violates its specification. Only this PDU and its call are lost."""
         header, data, sender = raw.header, raw.data, self._sender(from_client)
         out.append(Problem.from_error("rpc", error, data))
-        length = len(data)
-        self._security.lost(sender, length)
+        self._security.lost(sender, length := len(data))
         head = head_of_damaged(header, data.data)
         if head is None:
             self._exchanges.not_read(sender, str(error))
