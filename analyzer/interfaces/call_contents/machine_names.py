@@ -109,7 +109,7 @@ def names_stated(analysis: Analysis) -> dict[str, list[Named]]:
     ):
         if number in shared and call.security.identity is not None:
             note_ends(call.client.ip, call.server.ip, call.security.identity)
-        if call.is_perflib and call.request is not None and not is_altered(call.smb, call.security):
+        if call.is_perflib and call.request is not None and not call.is_altered:
             machine = call.request.params.get("szMachine")
             if isinstance(machine, str) and (name := machine.lstrip("\\")) not in ("", call.server.ip):
                 note(call.server.ip, iter(((name, "szMachine of a PerflibV2 call"),)))

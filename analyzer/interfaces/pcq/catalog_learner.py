@@ -7,7 +7,7 @@ from hashlib import sha256
 from msgspec import Struct
 
 from analyzer.interfaces.buffers import decode_buffer
-from analyzer.results.calls.call import Call, is_altered
+from analyzer.results.calls.call import Call
 from analyzer.results.reported_names.counterset_catalog import Catalogs
 
 
@@ -62,7 +62,7 @@ class CatalogLearner:
 def lesson_of(call: Call) -> Lesson | None:
     """Returns what a PerflibV2 call can teach about a counterset; None for nothing, and if others may have changed it."""
     guid = call.counterset
-    if guid is None or call.state != "complete" or call.status != 0 or is_altered(call.smb, call.security):
+    if guid is None or call.state != "complete" or call.status != 0 or call.is_altered:
         return None
     assert call.response is not None
     kind, data = call.response.buffer_kind, call.response.buffer_data

@@ -18,7 +18,7 @@ from analyzer.core.printable_text import guid_text
 from analyzer.core.session_and_handle_numbers import Numbers
 from analyzer.interfaces.buffers import decode_stub
 from analyzer.interfaces.calls_from_exchanges import decoded_call, decoded_side, plain_call
-from analyzer.results.calls.call import Call, handle_of, is_altered
+from analyzer.results.calls.call import Call, handle_of
 from analyzer.results.methods.scmr import (
     CREATING,
     DECODED,
@@ -72,7 +72,7 @@ class ServiceLayer:
             name = named if isinstance(named, str) else None
         if call.status == ERROR_SUCCESS and given is not None and (opnum in OPENING_MANAGER or name is not None):
             # Others may have changed the name or the handle.
-            number = self._learn((server, given), name if not is_altered(call.smb, call.security) else None)
+            number = self._learn((server, given), name if not call.is_altered else None)
         if opnum == ScmrOpnum.CLOSE_SERVICE_HANDLE and used is not None and call.status == ERROR_SUCCESS:
             self._handles.pop((server, used), None)
         return replace(call, path=name, key_number=number)

@@ -17,7 +17,7 @@ from analyzer.core.session_and_handle_numbers import Numbers
 from analyzer.interfaces.buffers import decode_buffer, decode_stub
 from analyzer.interfaces.calls_from_exchanges import decoded_call, decoded_side, plain_call
 from analyzer.results.buffer_kinds import BufferKind
-from analyzer.results.calls.call import Call, PerformanceRead, Side, SideName, handle_of, is_altered
+from analyzer.results.calls.call import Call, PerformanceRead, Side, SideName, handle_of
 from analyzer.results.methods.winreg import (
     ERROR_MORE_DATA,
     ERROR_SUCCESS,
@@ -118,7 +118,7 @@ class KeyFollower:
             if given is not None and call.status == ERROR_SUCCESS:
                 self._forget((server.ip, given))
                 self._numbers.pop((server.ip, given), None)
-                if not is_altered(call.smb, call.security):
+                if not call.is_altered:
                     self._keys[server.ip, given] = key
                 number = self._number((server.ip, given))
         elif opnum == WinregOpnum.BASE_REG_CLOSE_KEY and place is not None:
@@ -139,7 +139,7 @@ class KeyFollower:
                 self._numbers.pop((server.ip, given), None)
                 # No subkey: the key itself is opened again.
                 is_same = below("", call.request and call.request.params.get("lpSubKey")) == ""
-                if key is not None and is_same and not is_altered(call.smb, call.security):
+                if key is not None and is_same and not call.is_altered:
                     self._keys[server.ip, given] = key
                 number = self._number((server.ip, given))
         path = self._path(call, place) if key is None else None
@@ -168,7 +168,7 @@ class KeyFollower:
             return self._paths.find(place)
         given = handle_of(call.response, "phKey") or handle_of(call.response, "phkResult")
         if path is not None and given is not None and call.status == ERROR_SUCCESS:
-            if is_altered(call.smb, call.security):
+            if call.is_altered:
                 self._paths.forget((server.ip, given))
             else:
                 self._paths.learn((server.ip, given), path)
@@ -215,7 +215,7 @@ class KeyFollower:
 
 def holds_names(call: Call) -> bool:
     """Whether the answer of a winreg call is a table of counter names that nobody else may have changed."""
-    is_read = call.read is not None and call.status == ERROR_SUCCESS and not is_altered(call.smb, call.security)
+    is_read = call.read is not None and call.status == ERROR_SUCCESS and not call.is_altered
     return is_read and call.response is not None and call.response.buffer_kind == "name-table"
 
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from analyzer.interfaces.call_contents.damaged_buffers import decoded_buffer
 from analyzer.interfaces.pcq.perflib_layer import identifiers_of
 from analyzer.results.analysis import Numbered
-from analyzer.results.calls.call import Call, is_altered
+from analyzer.results.calls.call import Call
 from analyzer.results.methods.perflib import Opnum
 
 
@@ -55,7 +55,7 @@ class Knowledge:
         self._added: dict[int, set[tuple[str, int, int, str | None]]] = {}
         self._doubled: dict[int, int] = {}
         for number, call in calls:
-            if is_altered(call.smb, call.security):
+            if call.is_altered:
                 self._miss(call, None)
             elif call.state == "complete" and call.status == 0:
                 self._take(number, call)

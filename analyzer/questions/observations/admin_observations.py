@@ -29,7 +29,7 @@ from analyzer.core.errors import DecodeError
 from analyzer.questions.observations.observation_making import OUTCOMES, Deed, Draft, Scene, listed, who_in
 from analyzer.questions.statistics.summary import interface_label
 from analyzer.results.call_facts import registry_value, service_facts
-from analyzer.results.calls.call import Call, ServiceFacts, Side, is_altered
+from analyzer.results.calls.call import Call, ServiceFacts, Side
 from analyzer.results.methods import scmr, winreg
 from analyzer.results.records.statistics import Who
 
@@ -206,7 +206,7 @@ class Accounts:
             and call.opnum in (*_CREATING, *OPENING)
             and names
             and call.outcome == "answered"
-            and not is_altered(call.smb, call.security)
+            and not call.is_altered
         ):
             handle = call.response.stub_data[:_HANDLE] if call.response is not None else b""
             if len(self._handles) < _MOST_KNOWN or handle in self._handles:
@@ -227,7 +227,7 @@ class Accounts:
             return [self._of_id(cursor.u32("UserId"))]
         if opnum == _LOOKUP_NAMES:
             names = _names(cursor, varying=True)
-            is_sound = call.outcome == "answered" and not is_altered(call.smb, call.security)
+            is_sound = call.outcome == "answered" and not call.is_altered
             if is_sound and call.response is not None:
                 self._learn(names, _NamingStub(call, call.response))
             return names

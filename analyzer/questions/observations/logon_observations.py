@@ -150,7 +150,7 @@ def _altered(scene: Scene) -> Iterator[Draft]:
         text += "so what seems to be missing there is in doubt"
         made = Draft(severity="medium", kind="altered", text=text, command="", who=who)
         made.objects = (f"{session.session_id:#x}",)
-        made.count = int(problem.text.partition(": ")[2].split()[0])
+        made.count = int(problem.text.partition(": ")[2].split()[0].replace(",", ""))
         made = _of_sessions(made, scene, [session])
         made.frames = problem.frames
         yield made

@@ -25,7 +25,7 @@ from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.interfaces.pcq.perflib_layer import identifiers_of
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.results.analysis import Analysis
-from analyzer.results.calls.call import Call, InterfaceFacts, PerformanceRead, is_altered
+from analyzer.results.calls.call import Call, InterfaceFacts, PerformanceRead
 from analyzer.results.calls.call_row_columns import MISSING_NUMBERS, Context
 from analyzer.results.methods import perflib, winreg
 from analyzer.results.methods.perflib import Opnum
@@ -194,7 +194,7 @@ class _Polled(Struct):
 
     def take_poll(self, call: Call, *, is_new: bool) -> None:
         """Takes a call that reads the value, or tries to."""
-        may_be_changed = is_altered(call.smb, call.security)
+        may_be_changed = call.is_altered
         if is_new:
             self.last = call.number, call.time_ns
             self.first = self.last if not self.tried else self.first

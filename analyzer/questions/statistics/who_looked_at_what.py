@@ -34,7 +34,7 @@ from analyzer.interfaces.pcq.perflib_samples import counterset_of
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.questions.statistics.summary import MOST_CALLS, Integers, frames_of_calls, is_poll, who_of
 from analyzer.results.analysis import Analysis
-from analyzer.results.calls.call import Call, PerformanceRead, is_altered
+from analyzer.results.calls.call import Call, PerformanceRead
 from analyzer.results.calls.call_row_columns import Context
 from analyzer.results.calls.query_state import Identifier, QueryView
 from analyzer.results.methods import perflib, winreg
@@ -412,7 +412,7 @@ class _ActivitySearch:
         `listed`, unless others may have changed it."""
         viewer, time_ns = (Who(*who_of(call)),), call.time_ns
         source: Source = "perflib-v2" if call.is_perflib else "winperf"
-        may_be_changed = is_altered(call.smb, call.security)
+        may_be_changed = call.is_altered
         for target in listed if not may_be_changed else ():
             self._lists.setdefault((call.server.ip, source, target), {})[number] = time_ns
         images = self._images

@@ -458,6 +458,11 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
     path: str | None = None
 
     @property
+    def is_altered(self) -> bool:
+        """Whether a signature of the call does not fit, so that others may have changed it."""
+        return is_altered(self.smb, self.security)
+
+    @property
     def is_perflib(self) -> bool:
         """Whether the call is of PerflibV2."""
         return self.interface.uuid == perflib.INTERFACE

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzer.capture.capture_reader import CaptureInfo, expand, none_readable, unreadable
 from analyzer.capture.first_bytes import is_event_trace
@@ -221,6 +222,8 @@ class _Datagrams:
         # By addresses and identification: the first of an incomplete datagram's frames gives the time, the last one its number.
         self._open: dict[tuple[str, ...], LostSegment] = {}
         self._others: set[tuple[str, ...]] = set()
+        # The first datagram of each kind that was given up because more were open, with the number of those after it.
+        self._given_up: dict[str, LostSegment] = {}
         self._joined: dict[tuple[str, ...], None] = {}
 
     def note(self, packet: Packet, ip: dict[str, Any], frame: int, time_ns: int) -> bool:
@@ -243,10 +246,22 @@ class _Datagrams:
             self._open[key] = LostSegment("truncated" if is_cut else "gap", None, frame, since_ns)
             if not offset and not _is_port_of_ours(packet, ip):
                 self._others.add(key)
+            if len(self._open) > REMEMBERED:
+                self._give_up(next(iter(self._open)))
         return True
+
+    def _give_up(self, key: tuple[str, ...]) -> None:
+        lost = self._open.pop(key)
+        if key in self._others:
+            self._others.remove(key)
+            return
+        known = self._given_up.setdefault(lost.kind, lost)
+        if known is not lost:
+            self._given_up[lost.kind] = replace(known, more=known.more + 1)
 
     def lost(self) -> Iterator[LostSegment]:
         """Yields the segments that never became whole, except those that their ports show to be none of ours."""
+        yield from self._given_up.values()
         yield from (lost for key, lost in self._open.items() if key not in self._others)
 
 
@@ -290,7 +305,7 @@ class TsharkEngine:
         yield from self._unreadable
         for item in self._items():
             if isinstance(item, LostSegment):
-                self._tallies.lose(item.kind, item.frame, item.time_ns)
+                self._tallies.lose(item.kind, item.frame, item.time_ns, item.more)
             else:
                 yield item
         yield from self._tallies.problems()

@@ -310,6 +310,8 @@ def of_what_others_may_have_changed() -> Iterator[Case]:
     ours, theirs = smb_session(7), smb_session(8)
     wrong = Problem("note", "smb", (7,), f"SMB session {ours.session_id:#x}: 12 messages with a wrong signature")
     yield "messages that may be missing for it are counted by their session", [ours, theirs, wrong]
+    many = Problem("note", "smb", (7,), f"SMB session {ours.session_id:#x}: 1,500 messages with a wrong signature")
+    yield "also very many", [ours, theirs, many]
     polls = polled_at(10, 10, 10, 10, 10)
     yield "and polls", [*polls[:3], altered(polls[3]), *polls[4:]]
     once = polled_at(*[10] * 8)

@@ -436,3 +436,14 @@ def test_what_the_system_refuses_is_said_of_the_file(tmp_path: Path, monkeypatch
         tshark_engine.open_capture(tmp_path / "a.pcap", None)
     with pytest.raises(InputError, match=r"^tshark cannot read .*a\.pcap: No such file or directory$"):
         list(tshark_engine.packets(Refused()))
+
+
+def test_so_many_incomplete_datagrams_are_followed_and_others_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tshark_engine, "REMEMBERED", 3)
+    monkeypatch.setattr(tshark_engine, "_is_cut", lambda packet: False)
+    datagrams = tshark_engine._Datagrams()
+    fragment = {"ip.src": "10.0.0.1", "ip.dst": "10.0.0.2", "ip.proto": "6", "ip.flags": "0x1", "ip.frag_offset": "8"}
+    for number in range(1, 9):
+        assert datagrams.note(None, {**fragment, "ip.id": str(number)}, number, 1000 * number)  # type: ignore[arg-type]
+    lost = list(datagrams.lost())
+    assert [(one.kind, one.frame, one.more) for one in lost] == [("gap", 1, 4), *(("gap", at, 0) for at in (6, 7, 8))]
