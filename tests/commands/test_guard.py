@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,23 @@ def test_short_address_space_is_a_sentence_whoever_runs_out_of_it(mebibytes: int
         assert "not enough memory to read the secrets file" in done.stderr
     else:
         assert (tmp_path / "out").stat().st_size > 1000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ulimit -v is Linux's")
+def test_the_second_signal_ends_a_limited_process_whose_native_code_hangs(tmp_path: Path) -> None:
+    # A module that is loaded by every command blocks all signals, as native code does that never comes back.
+    stuck = "import os, signal, time\nsignal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())\n"
+    (tmp_path / "typer.py").write_text(stuck + "os.write(1, b'stuck\\n')\ntime.sleep(600)\n")
+    words = [sys.executable, "-m", "analyzer", "timeline", str(CLEAR)]
+    limited = ["sh", "-c", f'ulimit -v {1 << 22} && exec "$@"', "sh", *words]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    with subprocess.Popen(limited, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "stuck\n"
+        for _ in range(2):
+            process.send_signal(signal.SIGTERM)
+            time.sleep(0.2)
+        assert process.wait(timeout=60) == 128 + signal.SIGTERM
 
 
 # ------------------------------------------------------------------------------------------------ signals

@@ -230,6 +230,8 @@ def _supervised(arguments: Sequence[str]) -> int:
     if not _has_address_space():
         _say_failure(MemoryError(), arguments)
         return EXIT_FAILED
+    # polars: a thread a core takes address space. Rust's backtrace of memory that ran out needs memory too, and may wait for ever.
+    os.environ.update(POLARS_MAX_THREADS="1", RUST_BACKTRACE="0")
     child = os.fork()
     if child == 0:
         code = -_OURS
@@ -238,12 +240,21 @@ def _supervised(arguments: Sequence[str]) -> int:
             flush_streams()
         finally:
             os._exit(code + _OURS)
+    handed: list[int] = []
+
+    def hand_on(number: int, _: FrameType | None) -> None:
+        # The second one kills: native code that waits for ever lets no handler of Python run.
+        os.kill(child, signal.SIGKILL if handed else number)
+        handed.append(number)
+
     for number in _ENDING:
         # The terminal sends Ctrl-C to both processes; what is sent to this one alone is handed on.
-        signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else lambda number, _: os.kill(child, number))
+        signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else hand_on)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if code - 128 in _ENDING:  # the second signal
         return code
+    if len(handed) > 1:
+        return 128 + handed[-1]
     if code >= _OURS:
         return code - _OURS
     _say_failure(MemoryError(), arguments)
