@@ -17,6 +17,7 @@ from analyzer.commands.shared.options import EngineName, Files, force_option
 from analyzer.commands.shared.result_writing import destination_of
 from analyzer.commands.shared.selection_options import CallSelection, Head, Tail
 from analyzer.core.output.gate import STANDARD_OUTPUT, Destination, say
+from analyzer.core.printable_text import counted
 
 if TYPE_CHECKING:
     from analyzer.results.analysis import Analysis, Selected
@@ -125,9 +126,9 @@ def _write_frames(
         converted = convert(Path(files[0]), out, reading.limits)
     for problem in converted.problems:
         say(f"{problem.kind}: {problem.text}")
-    say(f"{_count(converted.frames, 'frame')}{_into(destination)}")
+    say(f"{counted(converted.frames, 'frame')}{_into(destination)}")
     if converted.empty:
-        say(f"{_count(converted.empty, 'number')} of frames that could not be read: empty packets stand there")
+        say(f"{counted(converted.empty, 'number')} of frames that could not be read: empty packets stand there")
     raise typer.Exit(EXIT_NOTHING if not converted.frames else 0)
 
 
@@ -169,11 +170,11 @@ def _write_decrypted(analysis: Analysis, calls: Selected, destination: Destinati
         count = write_conversation(
             calls, out, files=analysis.capture.files, names=machine_names(analysis), unwritten=unwritten
         )
-    say(f"{_count(len(calls), 'call')} in {_count(count, 'packet')}{_into(destination)}")
+    say(f"{counted(len(calls), 'call')} in {counted(count, 'packet')}{_into(destination)}")
     if unwritten.sealed:
-        say(f"{_count(unwritten.sealed, 'message')} could not be decrypted: written as captured")
+        say(f"{counted(unwritten.sealed, 'message')} could not be decrypted: written as captured")
     if unwritten.dropped:
-        say(f"{_count(unwritten.dropped, 'message')} left out: longer than --max-stub, so the bytes were not kept")
+        say(f"{counted(unwritten.dropped, 'message')} left out: longer than --max-stub, so the bytes were not kept")
 
 
 def _write_slice(
@@ -191,16 +192,14 @@ def _write_slice(
     with destination.opened() as out:
         for piece in found.pieces():
             out.write(piece)
-    of_all = f"{_count(found.packets, 'packet')} of {analysis.capture.frames}"
-    say(f"{_count(len(calls), 'call')} in {of_all}{_into(destination)}")
+    of_all = f"{counted(found.packets, 'packet')} of {analysis.capture.frames}"
+    say(f"{counted(len(calls), 'call')} in {of_all}{_into(destination)}")
     if found.whole:
-        say(f"{_count(found.whole, 'connection')} taken whole: without the packets between, calls are read differently")
+        say(
+            f"{counted(found.whole, 'connection')} taken whole: without the packets between, calls are read differently"
+        )
     if found.lacking:
-        say(f"{_count(found.lacking, 'call')} of these read differently from the slice: keep the whole capture too")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' if number != 1 else ''}"
+        say(f"{counted(found.lacking, 'call')} of these read differently from the slice: keep the whole capture too")
 
 
 def _into(destination: Destination) -> str:

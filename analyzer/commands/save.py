@@ -14,6 +14,7 @@ from analyzer.commands.shared.exit_codes import exit_of
 from analyzer.commands.shared.options import Files, Force
 from analyzer.commands.shared.result_writing import destination_of
 from analyzer.core.output.gate import say
+from analyzer.core.printable_text import counted
 
 
 @command
@@ -34,7 +35,7 @@ def save(
         manifest = write_case(analysis, out, limits=reading.limits, options=reading.stated)
     if manifest is not None:
         counts = {"call": manifest.calls, "session": len(analysis.sessions), "problem": manifest.problems}
-        rows = ", ".join(f"{count:,} {name}{'s' if count != 1 else ''}" for name, count in counts.items() if count)
+        rows = ", ".join(f"{counted(count, name)}" for name, count in counts.items() if count)
         redacted = f"; {REDACTED}" if analysis.capture.redacted else ""
         say(f"{output}: {rows or 'nothing of ours'}; it holds what was decrypted, and no key{redacted}")
     raise typer.Exit(exit_of(analysis))

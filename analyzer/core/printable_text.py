@@ -28,9 +28,14 @@ def printable(text: str) -> str:
     return "".join(mark if mark.isprintable() else _shown(mark) for mark in text)
 
 
-def counted(number: int, noun: str, plural: str | None = None) -> str:
+def plural(number: int, noun: str, many: str | None = None) -> str:
+    """Returns the noun for a number of things: `call` for 1, else `calls`, or `many` where that is another word."""
+    return noun if number == 1 else many or f"{noun}s"
+
+
+def counted(number: int, noun: str, many: str | None = None) -> str:
     """Returns a number of things in words, for people: `1 call`, `2,000 calls`."""
-    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+    return f"{number:,} {plural(number, noun, many)}"
 
 
 def shortened(text: str, most: int = SHOWN_TEXT) -> str:

@@ -156,7 +156,6 @@ def test_short_address_space_is_a_sentence_whoever_runs_out_of_it(mebibytes: int
         assert (tmp_path / "out").stat().st_size > 1000
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="ulimit -v is Linux's")
 def test_the_second_signal_ends_a_limited_process_whose_native_code_hangs(tmp_path: Path) -> None:
     # A module that is loaded by every command blocks all signals, as native code does that never comes back.
     stuck = "import os, signal, time\nsignal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())\n"

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from analyzer.core.errors import CONTRADICTIONS, InputError
 from analyzer.core.output.json import document
+from analyzer.core.printable_text import counted
 from analyzer.questions.differences.conversation_comparison import occurrence_of
 from analyzer.questions.differences.machine_facts import (
     CaptureView,
@@ -146,7 +147,7 @@ class NewThings:
         outcome: DiffOutcome = "different" if self.found else "incomplete" if self.uncompared else "equal"
         count = len(self.found)
         words = {
-            "different": f"{count:,} thing{'s' if count > 1 else ''} that {'are' if count > 1 else 'is'} not usual",
+            "different": f"{counted(count, 'thing that is', 'things that are')} not usual",
             "incomplete": "nothing new in what could be read; not all could be",
             "equal": "nothing new",
         }
@@ -229,7 +230,7 @@ class NewThings:
             yield NotComparedRecord(
                 why="sealed",
                 method="calls",
-                text=f"{count:,} call{'s' if count != 1 else ''}: no key opens them",
+                text=f"{counted(count, 'call')}: no key opens them",
                 a=None,
                 b=occurrence_of(self._analysis, numbers),
             )

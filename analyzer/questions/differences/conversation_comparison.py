@@ -20,6 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
+from analyzer.core.printable_text import counted
 from analyzer.interfaces.buffers import Field
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
 from analyzer.interfaces.buffers.winperf_layout import WINPERF
@@ -311,7 +312,7 @@ class CallComparison:
     def uncompared(self) -> Iterator[NotComparedRecord]:
         """Yields the records of calls in conversations that could not be compared, by reason and method."""
         for (why, method), (a, b) in self._uncompared.items():
-            text = f"{len(a):,} call{'s' if len(a) != 1 else ''} of {method}: {_WHY[why]}"
+            text = f"{counted(len(a), 'call')} of {method}: {_WHY[why]}"
             if why == "sealed":
                 text += f" in {' and '.join(self._sealed_in(a, b))}"
             yield NotComparedRecord(
@@ -346,8 +347,8 @@ class CallComparison:
     def _record(self, one: Unequal, found: tuple[Breach, ...]) -> DifferenceRecord:
         call, count = self._a.calls[one.a[0] - 1], len(one.a)
         own = [each for each in one.fields if not each.follows]
-        more = f" and {len(own) - 1} more field{'s' if len(own) > 2 else ''}" if len(own) > 1 else ""
-        alike = f"; {count - 1} more pair{'s differ' if count > 2 else ' differs'} alike" if count > 1 else ""
+        more = f" and {counted(len(own) - 1, 'more field')}" if len(own) > 1 else ""
+        alike = f"; {counted(count - 1, 'more pair differs', 'more pairs differ')} alike" if count > 1 else ""
         ordered = [*own, *(each for each in one.fields if each.follows)]
         return DifferenceRecord(
             about="call",
@@ -373,7 +374,7 @@ class CallComparison:
             kind=kind,
             machine=conversation.server,
             name=name,
-            text=f"{len(numbers):,} call{'s' if len(numbers) > 1 else ''} of {side} alone: {name}",
+            text=f"{counted(len(numbers), 'call')} of {side} alone: {name}",
             a=occurrence_of(self._a, numbers) if kind == "only-a" else None,
             b=occurrence_of(self._b, numbers) if kind == "only-b" else None,
         )
@@ -388,7 +389,7 @@ class CallComparison:
             kind="only-a" if b is None else "only-b",
             machine=known.server,
             name=known.words,
-            text=f"{len(numbers):,} call{'s' if len(numbers) > 1 else ''} in {side} alone",
+            text=f"{counted(len(numbers), 'call')} in {side} alone",
             a=occurrence_of(self._a, numbers) if b is None else None,
             b=occurrence_of(self._b, numbers) if a is None else None,
         )

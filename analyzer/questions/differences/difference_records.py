@@ -198,7 +198,7 @@ def _of_peers(one: Peer, other: Peer) -> Iterator[PropertyDifference]:
 
 def _outcome_words(outcome: DiffOutcome, count: int) -> str:
     if outcome == "different":
-        return f"{count:,} difference{'s' if count > 1 else ''}"
+        return counted(count, "difference")
     if outcome == "equal":
         return "no difference: all calls were compared"
     return "no difference in what was compared; not all was"

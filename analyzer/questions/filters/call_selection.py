@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
+from analyzer.core.printable_text import counted
 from analyzer.questions.filters.bound_expression import Asked, Expression, Joined
 from analyzer.questions.filters.filterable_fields import FilterField, call_fields
 from analyzer.questions.filters.machines_and_accounts import Account, Parties, Party
@@ -284,7 +285,7 @@ def _in_session(session: str, analysis: Analysis) -> Asked:
     number = int(session[1:])
     if not 1 <= number <= len(analysis.calls):
         count = len(analysis.calls)
-        raise InputError(f"there is no call {session}; the capture has {count} call{'s' if count != 1 else ''}")
+        raise InputError(f"there is no call {session}; the capture has {counted(count, 'call')}")
     call = analysis.calls[number - 1]
     if call.session is None:
         return Asked((_CHANNEL, _SESSION), lambda values: not values(_SESSION) and call.channel in values(_CHANNEL))

@@ -103,7 +103,7 @@ def _record(view: DifferencesView, record: DifferenceRecord) -> Iterator[str]:
     fields = [one for one in record.fields if not one.follows]
     if fields:
         is_open = " open" if len(fields) <= _OPEN_FIELDS else ""
-        yield f"<details{is_open}><summary>{counted(len(fields), 'field')} differ{'s' if len(fields) == 1 else ''}</summary>\n"
+        yield f"<details{is_open}><summary>{counted(len(fields), 'field differs', 'fields differ')}</summary>\n"
         yield from _fields(fields)
         follow = len(record.fields) - len(fields)
         if follow:

@@ -18,6 +18,7 @@ from msgspec import Struct
 from analyzer.core import dcerpc
 from analyzer.core.absence import Missing
 from analyzer.core.frame_ids import file_of, number_of
+from analyzer.core.printable_text import plural
 from analyzer.core.tcpip_encoding import ACK, FIN, PSH, SYN, tcp_packet
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.calls.call import Call, Side, SideName
@@ -175,7 +176,7 @@ def frames_in_words(frames: Sequence[int], files: Sequence[str]) -> str:
     for frame in frames:
         by_file.setdefault(file_of(frame), []).append(number_of(frame))
     return ", ".join(
-        f"frame{'s' if len(numbers) > 1 else ''} {_numbers(numbers)} of {files[file] if file < len(files) else file}"
+        f"{plural(len(numbers), 'frame')} {_numbers(numbers)} of {files[file] if file < len(files) else file}"
         for file, numbers in by_file.items()
     )
 

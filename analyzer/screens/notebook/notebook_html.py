@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from analyzer.core.printable_text import printable, shortened
+from analyzer.core.printable_text import counted, printable, shortened
 from analyzer.core.times import iso_time
 from analyzer.interfaces.call_contents.call_records import shown_problems
 from analyzer.questions.observations.triage_records import triage
@@ -69,9 +69,7 @@ def capture_html(analysis: Analysis) -> str:
     shown = f" shown of {len(analysis.calls):,}" if analysis.part is not None else ""
     read = f"{facts.frames:,} frames{text_of(span)}; {len(analysis.shown):,} calls{shown}"
     problems = sum(1 for _ in shown_problems(analysis))
-    parts = [
-        f"<p><b>{text_of(', '.join(facts.files))}</b>: {read}, {problems:,} problem{'s' if problems != 1 else ''}</p>"
-    ]
+    parts = [f"<p><b>{text_of(', '.join(facts.files))}</b>: {read}, {counted(problems, 'problem')}</p>"]
     if analysis.part is not None:
         parts.append(f"<p>{text_of(analysis.part.words)}</p>")
     sessions = [
@@ -113,7 +111,7 @@ def call_html(analysis: Analysis, number: int) -> str:
 
 
 def _layer_html(layer: LayerBytes, facts: CaptureFacts) -> str:
-    size = f"{len(layer.data):,} byte{'' if len(layer.data) == 1 else 's'}"
+    size = counted(len(layer.data), "byte")
     stated = ", ".join(filter(None, (size, placed_words(layer.frames, facts), *(layer.undone_by or layer.steps))))
     head = f"<summary>{layer.id.partition('.')[0]} {text_of(f'{layer.title}: {stated}')}</summary>"
     opened = " open" if layer.kind in ("stub", "buffer") else ""

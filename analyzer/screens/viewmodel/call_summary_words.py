@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from analyzer.core.absence import Missing
 from analyzer.core.caches import Kept
 from analyzer.core.errors import DecodeError
-from analyzer.core.printable_text import label, shortened
+from analyzer.core.printable_text import label, plural, shortened
 from analyzer.interfaces.buffers import PERF_NO_INSTANCES
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout
 from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout
@@ -336,7 +336,7 @@ def _counted(items: Any, noun: str) -> str:
 
 
 def _number(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
+    return f"{number} {plural(number, noun)}"
 
 
 def _winreg_request_words(call: Call, analysis: Analysis) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
+from analyzer.core.printable_text import counted
 from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.audit.findings import JUDGED, Finding, FindingPattern
 from analyzer.results.analysis import Analysis
@@ -57,7 +58,7 @@ def nothing_found(verdicts: Mapping[str, int]) -> str:
         why = "what they bind could not be read" if unjudged else "nothing put one to the test"
         return f"no requirement could be judged: {why}"
     more = f"; {unjudged} could not be judged" if unjudged else ""
-    return f"nothing was found in the {judged} requirement{'s' if judged != 1 else ''} that could be judged{more}"
+    return f"nothing was found in the {counted(judged, 'requirement')} that could be judged{more}"
 
 
 def _view(finding: Finding, audit: Audit) -> FindingView:

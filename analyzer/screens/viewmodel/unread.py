@@ -20,6 +20,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.array_functions import distinct
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import FrameSet
+from analyzer.core.printable_text import counted
 from analyzer.interfaces.call_contents.call_records import all_problems
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, CallState, Side
@@ -94,16 +95,16 @@ def _holding(analysis: Analysis, met: CallsMet) -> str:
     if analysis.capture.frames == 0:
         return f"{name} holds no frames."
     if (calls := met.interfaces.total()) > 0:
-        return f"{name} holds {_count(calls, 'DCERPC call')} ({_interfaces(met)}), but no performance call."
+        return f"{name} holds {counted(calls, 'DCERPC call')} ({_interfaces(met)}), but no performance call."
     if analysis.bounds:
-        return f"{name} holds {_count(len(analysis.bounds), 'DCERPC bind')}, but no call."
+        return f"{name} holds {counted(len(analysis.bounds), 'DCERPC bind')}, but no call."
     if analysis.sessions:
         where = "it" if len(analysis.sessions) == 1 else "them"
-        return f"{name} holds {_count(len(analysis.sessions), 'SMB session')}, but no DCERPC call in {where}."
+        return f"{name} holds {counted(len(analysis.sessions), 'SMB session')}, but no DCERPC call in {where}."
     for protocol, words in (("smb", "SMB"), ("dcerpc", "DCERPC")):
         if count := analysis.connections.get(protocol):
-            return f"{name} holds {_count(count, 'connection')} with {words}, but no DCERPC call."
-    return f"{name} holds {_count(analysis.capture.frames, 'frame')}, but neither SMB nor DCERPC among them."
+            return f"{name} holds {counted(count, 'connection')} with {words}, but no DCERPC call."
+    return f"{name} holds {counted(analysis.capture.frames, 'frame')}, but neither SMB nor DCERPC among them."
 
 
 def _interfaces(met: CallsMet) -> str:
@@ -112,10 +113,6 @@ def _interfaces(met: CallsMet) -> str:
     names = [name for name, _ in counts.most_common(_NAMED)]
     more = len(counts) - len(names)
     return ", ".join(names) + (f" and {more} more" if more else "")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' if number != 1 else ''}"
 
 
 def nothing_decrypted(analysis: Analysis) -> str | None:
@@ -130,13 +127,13 @@ def nothing_decrypted(analysis: Analysis) -> str | None:
             if is_ours:
                 return None
             is_read = True
-        for counted in {False, is_ours}:
-            met.add(counted)
-            sealed[counted] += call.state == "sealed"
+        for is_counted in {False, is_ours}:
+            met.add(is_counted)
+            sealed[is_counted] += call.state == "sealed"
     if is_read and True not in met:
         return None
     if count := sealed[True in met]:
-        return f"nothing was decrypted: {count} call{'s are' if count != 1 else ' is'} encrypted, and no key was given that fits."
+        return f"nothing was decrypted: {counted(count, 'call is', 'calls are')} encrypted, and no key was given that fits."
     problems = sum(problem.kind == "sealed" for problem in all_problems(analysis))
     if problems and not len(analysis.calls):
         return "nothing was decrypted: all messages that may carry calls are encrypted, and no key was given that fits."

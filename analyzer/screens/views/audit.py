@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from analyzer.core.printable_text import counted
 from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.audit.findings import (
     JUDGED,
@@ -254,14 +255,14 @@ def _coverage_lines(view: AuditView, width: int | None) -> Iterator[str]:
     for coverage in view.audit.coverage.values():
         reasons.update(dict.fromkeys(coverage.reasons, 1))
     for reason, count in reasons.most_common():
-        line = f"inconclusive for {count} requirement{'s' if count != 1 else ''}, in whole or in part: {reason}"
+        line = f"inconclusive for {counted(count, 'requirement')}, in whole or in part: {reason}"
         yield from (styled("yellow", text) for text in folded(line, 4, width))
 
 
 def _totals(view: AuditView) -> str:
     verdicts = Counter(coverage.verdict for coverage in view.audit.coverage.values())
     found = ", ".join(
-        f"{count} {severity.value}{'s' if count != 1 and severity is not Severity.INFO else ''}"
+        counted(count, severity.value, severity.value if severity is Severity.INFO else None)
         for severity in Severity
         if (count := view.severities[severity])
     )

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from msgspec import UNSET, Struct
 
-from analyzer.core.printable_text import counted, shortened
+from analyzer.core.printable_text import counted, plural, shortened
 from analyzer.questions.audit.requirement_catalog import catalogue
 from analyzer.questions.differences.baseline import NOT_USUAL, NewThings
 from analyzer.questions.differences.conversation_comparison import property_words
@@ -246,10 +246,10 @@ def _all_field_lines(record: DifferenceRecord, width: int | None) -> Iterator[st
     for fields in list(groups.values())[:_MOST_FIELDS]:
         yield from _field_lines(fields[0], width)
         if len(fields) > 1:
-            yield f"      {len(fields) - 1} more element{'s' if len(fields) > 2 else ''} of the list alike"
+            yield f"      {counted(len(fields) - 1, 'more element')} of the list alike"
     more = sum(map(len, list(groups.values())[_MOST_FIELDS:])) + record.fields_left_out
     if more:
-        yield f"    and {more:,} more field{'s' if more > 1 else ''}: --format jsonl"
+        yield f"    and {counted(more, 'more field')}: --format jsonl"
     if lengths := sum(one.follows for one in record.fields):
         yield f"    {following_words(lengths)}"
 
@@ -279,7 +279,7 @@ def frames_of(side: Occurrence, most: int = 4) -> str:
         str(frame) if files is UNSET else f"{files[at] + 1}:{frame}" for at, frame in enumerate(side.frames[:most])
     ]
     shown = ", ".join(names) + (", …" if len(side.frames) > most else "")
-    return f"frame{'s' if len(side.frames) != 1 else ''} {shown}"
+    return f"{plural(len(side.frames), 'frame')} {shown}"
 
 
 def volatile_words(summary: DiffSummaryRecord) -> str:
@@ -303,5 +303,5 @@ def _closing_lines(
     for hint in hints:
         yield from (styled("yellow", line) for line in folded(hint, 4, width))
     count = summary.compared_calls
-    compared = f"{count:,} pair{'s' if count != 1 else ''} of calls compared: " if summary.a_calls else ""
+    compared = f"{counted(count, 'pair')} of calls compared: " if summary.a_calls else ""
     yield from (styled("bold", line) for line in folded(f"{compared}{summary.text}", 4, width))

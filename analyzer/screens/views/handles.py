@@ -8,6 +8,7 @@ from itertools import chain, groupby
 
 from msgspec import Struct
 
+from analyzer.core.printable_text import counted
 from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.call_contents.call_field_maps import status_name
 from analyzer.questions.statistics.handle_lifetimes import HandleCall, HandleLifetime, handle_records, shown_lifetimes
@@ -70,13 +71,13 @@ def _key_lines(reads: list[PollStatsRecord], width: int | None) -> Iterator[str]
         numbers = (
             f"#{read.first_call}" if read.first_call == read.last_call else f"#{read.first_call}…#{read.last_call}"
         )
-        words = f"{_counted(read.polls, 'poll')} answered"
+        words = f"{counted(read.polls, 'poll')} answered"
         if read.failed:
             words += f", {read.failed:,} not"
         if (median := read.intervals_ns.median) is not None:
             known = read.intervals_ns.count
             # Whether all intervals are like those that are known, nobody knows.
-            some = f"; {_counted(known, 'interval')} known, {duration(median)} in the median"
+            some = f"; {counted(known, 'interval')} known, {duration(median)} in the median"
             words += f", every {duration(median)}" if known == read.polls + read.failed - 1 else some
         yield from _safely(f"    {numbers:<12} {read.what}: {words}", _INDENT, width)
 
@@ -96,7 +97,7 @@ def _lifetime_lines(lifetime: HandleLifetime, analysis: Analysis, width: int | N
         "never closed": "never closed in the capture",
         "unknown": "its end is not known",
     }[lifetime.end]
-    words = f"    {begin}, {end}, {_counted(polls, 'poll')} answered over {span:,.3f} s"
+    words = f"    {begin}, {end}, {counted(polls, 'poll')} answered over {span:,.3f} s"
     yield from _safely(words + (f" ({lifetime.reason})" if lifetime.reason else ""), 4, width)
     start = analysis.capture.first_time_ns or 0
     catalog = analysis.catalogs.catalog_of(lifetime.server)
@@ -144,15 +145,15 @@ def _event_words(events: list[HandleCall]) -> str:
     if event.kind == "close":
         return "close"
     if event.kind == "add":
-        return f"add {_counted(count, 'counter')}"
+        return f"add {counted(count, 'counter')}"
     if event.kind == "remove":
-        return f"remove {_counted(count, 'counter')}"
+        return f"remove {counted(count, 'counter')}"
     if event.kind == "info":
-        return f"info: {_counted(count, 'counter')} by position" if event.succeeded else "info"
+        return f"info: {counted(count, 'counter')} by position" if event.succeeded else "info"
     words = "poll" if len(events) == 1 else f"{len(events)} polls"
     if not event.succeeded:
         return words
-    words += f": {_counted(event.blocks or 0, 'block')}"
+    words += f": {counted(event.blocks or 0, 'block')}"
     source = {"index": "named by QueryCounterInfo", "replay": "named in the order of adding", None: ""}
     return words + (f", {source[event.view.id_source]}" if event.blocks and event.view.id_source else "")
 
@@ -179,10 +180,6 @@ def identifier_words(identifier: Identifier, catalog: Catalog) -> str:
     if identifier.instance and identifier.instance_id != NONE_ID:
         instance = f"({identifier.instance}#{identifier.instance_id})"
     return f"\\{counterset_words(identifier.counterset, catalog)}{instance}\\{counter}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def _head(name: str, hosts: str, width: int | None) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from analyzer.core.output.json import dumps
+from analyzer.core.printable_text import counted
 from analyzer.results.analysis import Analysis
 from analyzer.results.reported_names.saved_metadata import MetadataRecord, metadata_record
 from analyzer.screens.views.text_report import safe
@@ -27,7 +28,4 @@ class SavedMetadata(Struct, OfCapture, frozen=True):
         servers = next(self.records()).servers
         countersets = sum(len(server.countersets) for server in servers)
         names = sum(len(table) for server in servers for table in server.name_tables.values())
-        return (
-            f"{len(servers)} server{'s' if len(servers) != 1 else ''}, {countersets} counterset"
-            f"{'s' if countersets != 1 else ''}, {names} name{'s' if names != 1 else ''} by title index"
-        )
+        return f"{counted(len(servers), 'server')}, {counted(countersets, 'counterset')}, {counted(names, 'name')} by title index"

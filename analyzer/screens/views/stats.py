@@ -10,7 +10,7 @@ from msgspec import Struct, UnsetType
 from rich.cells import cell_len
 
 from analyzer.core.frame_ids import frame_id
-from analyzer.core.printable_text import counted, shortened
+from analyzer.core.printable_text import counted, plural, shortened
 from analyzer.core.times import NS_PER_S, shown_time
 from analyzer.interfaces.call_contents.client_programs import client_programs
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
@@ -222,9 +222,7 @@ def _identity_lines(analysis: Analysis, damages: Damages) -> Iterator[tuple[str,
         words += f", {one.failed:,} failed" if one.failed else ""
         words += f", {counted(one.polls, 'poll')}" if one.polls else ""
         words += f"; {', '.join(one.security)}"
-        words += (
-            f"; session{'s' if len(one.sessions) > 1 else ''} {', '.join(_short(one.sessions))}" if one.sessions else ""
-        )
+        words += f"; {plural(len(one.sessions), 'session')} {', '.join(_short(one.sessions))}" if one.sessions else ""
         yield (
             f"{words}; {_span(one.first_time_ns, one.last_time_ns)}; {_calls((one.first_call, one.last_call), 2)}",
             None,

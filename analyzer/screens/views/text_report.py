@@ -23,7 +23,7 @@ from rich.markup import escape as escape_markup
 
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import file_of, number_of
-from analyzer.core.printable_text import counted
+from analyzer.core.printable_text import counted, plural
 from analyzer.core.times import NS_PER_S, NS_PER_US, shown_time
 from analyzer.interfaces.call_contents.call_records import all_problems
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
@@ -198,7 +198,7 @@ def header_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     yield from _more(sum(map(len, groups[_HEADER_LINES:])), f"sessions: {next_command(analysis, 'sessions')}")
     words = sorted(_rpc_words(analysis).items())
     for name, count in words[:_HEADER_LINES]:
-        yield from (safe(text) for text in folded(f"{name}: {count:,} call{'s' if count != 1 else ''}", 4, width))
+        yield from (safe(text) for text in folded(f"{name}: {counted(count, 'call')}", 4, width))
     yield from _more(len(words) - _HEADER_LINES, f"ways of calling: {next_command(analysis, 'stats')}")
     yield from opening_lines(analysis, width)
     yield from part_lines(analysis, width)
@@ -389,7 +389,7 @@ def frames_words(frames: tuple[int, ...], facts: CaptureFacts) -> str:
     else:
         words = ", ".join(str(number_of(frame)) for frame in shown)
     more = len(frames) - len(shown)
-    return f"frame{'s' if len(frames) > 1 else ''} {words}" + (f" and {more} more" if more else "")
+    return f"{plural(len(frames), 'frame')} {words}" + (f" and {more} more" if more else "")
 
 
 def problem_lines(analysis: Analysis, width: int | None, damages: Damages | None = None) -> Iterator[str]:
@@ -402,7 +402,7 @@ def problem_lines(analysis: Analysis, width: int | None, damages: Damages | None
     yield ""
     yield "[bold]What could not be read, and why[/]"
     for one in unread:
-        line = f"  {one.count} call{'s' if one.count != 1 else ''} {one.state}: {one.reason}"
+        line = f"  {counted(one.count, 'call')} {one.state}: {one.reason}"
         yield from (styled("yellow", text) for text in folded(line, 4, width))
     if hint := key_hint(analysis):
         yield from (styled("yellow", text) for text in folded(f"  {hint}", 4, width))
@@ -435,8 +435,8 @@ def total_words(states: Counter[str], count: int) -> str:
     """Says how many calls ended in which state, out of `count` calls."""
     detail = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
     shown = states.total()
-    total = f"{shown} of {count} call" if shown != count else f"{count} call"
-    return total + ("s" if count != 1 else "") + (f": {detail}" if detail else "")
+    total = (f"{shown:,} of " if shown != count else "") + counted(count, "call")
+    return total + (f": {detail}" if detail else "")
 
 
 def problem_words(problem: Problem, facts: CaptureFacts) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct, field
 
+from analyzer.core.printable_text import counted
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.interfaces.call_contents.machine_names import machine_names
 from analyzer.questions.statistics.summary import Caller, who_of
@@ -126,7 +127,7 @@ class Legend:
             sender = next(iter(pair.clients)) if len(pair.clients) == 1 else client
             receiver = next(iter(pair.servers)) if len(pair.servers) == 1 else server
             on = f" on {pair.workstation}" if pair.workstation else ""
-            calls = f"{pair.calls:,} call{'s' if pair.calls != 1 else ''}"
+            calls = counted(pair.calls, "call")
             yield f"{pair.label}: {who_words(user, claimed, later)}{on} at {sender} → {receiver}, {calls}"
         if (more := len(self._pairs) - _SHOWN_PAIRS) > 0:
             yield f"and {more:,} more: pcq-analyzer stats shows who called"

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from analyzer.core.errors import InputError
-from analyzer.core.printable_text import shortened, text_of_path
+from analyzer.core.printable_text import counted, plural, shortened, text_of_path
 from analyzer.core.times import NS_PER_S, shown_second
 from analyzer.questions.observations.triage_records import Triaged, triage, unreadable
 from analyzer.results.analysis import Analysis
@@ -189,7 +189,7 @@ def _finding_lines(finding: Observation, width: int | None) -> Iterator[str]:
     if finding.frames:
         shown = ", ".join(map(str, finding.frames[:_SHOWN_FRAMES]))
         more = " ..." if len(finding.frames) > _SHOWN_FRAMES else ""
-        parts.append(f"frame{'s' if len(finding.frames) > 1 else ''} {shown}{more}")
+        parts.append(f"{plural(len(finding.frames), 'frame')} {shown}{more}")
     indent = " " * len(label)
     if finding.attacks:
         known = f"{', '.join(finding.techniques)}; docs {' '.join(finding.attacks)}"
@@ -235,7 +235,7 @@ def _summary_lines(summary: TriageSummary, width: int | None) -> Iterator[str]:
     if summary.unreadable:
         counts.append(f"{summary.unreadable:,} unreadable")
     findings = ", ".join(f"{count:,} {severity}" for severity, count in summary.findings.items()) or "none"
-    words = f"{summary.files:,} file{'s' if summary.files != 1 else ''}: {', '.join(counts)}; findings: {findings}"
+    words = f"{counted(summary.files, 'file')}: {', '.join(counts)}; findings: {findings}"
     yield from (styled("bold", line) for line in folded(words, 4, width))
     for who in summary.process_lists:
         text = f"  process list of {who.server_ip} read by {who.name} from {who.client_ip}"

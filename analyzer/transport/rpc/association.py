@@ -29,7 +29,7 @@ from analyzer.core.byte_log import Log
 from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
-from analyzer.core.printable_text import counted
+from analyzer.core.printable_text import counted, plural
 from analyzer.core.times import earliest
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.calls.pdus import Plain
@@ -196,7 +196,7 @@ class Association:
         """Marks the calls of the association that a loss of bytes in one direction may have damaged, and keeps the cut fragment."""
         where = "bytes missing"
         if frames:
-            where = f"bytes missing around frame{'s' if len(frames) > 1 else ''} {numbers(frames)}"
+            where = f"bytes missing around {plural(len(frames), 'frame')} {numbers(frames)}"
         sender = self._sender(from_client)
         if sender == "initiator":
             self._marks.lost()
@@ -486,9 +486,10 @@ class Association:
 
 def _stated_loss(lost: LostPdus, who: str) -> Problem:
     """States what bytes of a channel from the client or the server no PDU was found in."""
-    amount, is_one = f"{lost.length} byte{'s' if lost.length != 1 else ''}", lost.length == 1
-    if lost.length is None:
-        amount = "an unknown number of bytes"
+    if (length := lost.length) is None:
+        amount, is_one = "an unknown number of bytes", False
+    else:
+        amount, is_one = f"{length} {plural(length, 'byte')}", length == 1
     if lost.captured:
         are = "is" if is_one else "are"
         return Problem("malformed", "rpc", lost.frames, f"{amount} from the {who} {are} no DCERPC PDU: {lost.reason}")

@@ -26,6 +26,7 @@ from enum import Enum
 from msgspec import Struct
 
 from analyzer.core.events import Event, Problem
+from analyzer.core.printable_text import plural
 from analyzer.core.traced_bytes import EMPTY, TracedBuffer, TracedBytes
 from analyzer.transport.channel.channels import Span
 from analyzer.transport.tcp.protocol_recognition import (
@@ -513,7 +514,7 @@ class Framing:
 
 
 def _bytes(number: int) -> str:
-    return f"{number} byte{'s' if number != 1 else ''}"
+    return f"{number} {plural(number, 'byte')}"
 
 
 def _read_names(body: bytes) -> Iterator[NetbiosNames]:
