@@ -17,7 +17,7 @@ from analyzer.collect.stage_tasks_and_facts import ConversationFacts, FileFacts,
 from analyzer.core.errors import CONTRADICTIONS, InputError
 from analyzer.core.output.file_store import StorageError, Store
 
-FORMAT, VERSION = "pcq-dataset", 4
+FORMAT, VERSION = "pcq-dataset", 5
 MANIFEST = "manifest.json"
 STAGING, PIECES, STATE, FACTS = "_staging", "_pieces", "_state", "_facts"
 

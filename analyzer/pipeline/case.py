@@ -22,7 +22,7 @@ from analyzer.results.provenance import FileDigest
 from analyzer.results.records.capture_records import SCHEMA, EventTrace
 from analyzer.results.saved_analysis import ENTRIES, CaseFacts, TableFacts, dump, load
 
-FORMAT, VERSION = "pcq-case", 7
+FORMAT, VERSION = "pcq-case", 8
 # The format of a dataset of `collect`, which has a manifest too.
 _DATASET = "pcq-dataset"
 

@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from analyzer.core.events import Event
+from analyzer.core.printable_text import counted
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import Decryption, Identity, LogonOutcome, RefusedBy
 
@@ -100,10 +101,6 @@ class LateLogon(Event, frozen=True):
     until_ns: int
 
 
-# How the problem of a session ends of which messages have a signature that does not fit.
-WRONG_SIGNATURE = "with a wrong signature"
-
-
 class SmbSession(Event, frozen=True):
     """An SMB session as far as the capture states, stated once when it ends (logoff, connection end, capture end).
 
@@ -113,7 +110,8 @@ class SmbSession(Event, frozen=True):
     `decrypted_messages` count its SMB3 transforms. `decryption` and `reason` state what came of the keys. `hosts` are names the
     ends gave themselves (NetBIOS session names, tree paths): (address, name, where it was stated). `refused` is the status with
     which the server refused the logon, else None. `binds`: its setup has SMB2_SESSION_FLAG_BINDING ([MS-SMB2] section 2.2.5), and
-    the session that it asks for was not met.
+    the session that it asks for was not met. `undecrypted_frames` carried the first messages that stayed encrypted. Of
+    `wrong_signatures` messages the signature does not fit a key that fitted before; `wrong_signature_frames` carried the first.
     """
 
     number: int
@@ -141,6 +139,14 @@ class SmbSession(Event, frozen=True):
     refused: int | None = None
     binds: bool = False
     later: tuple[Identity, ...] = ()
+    undecrypted_frames: tuple[int, ...] = ()
+    wrong_signatures: int = 0
+    wrong_signature_frames: tuple[int, ...] = ()
+
+    @property
+    def wrong_signature_words(self) -> str:
+        """Says how many messages of the session have a signature that does not fit."""
+        return f"SMB session {self.session_id:#x}: {counted(self.wrong_signatures, 'message')} with a wrong signature"
 
     @property
     def identities(self) -> tuple[Identity, ...]:

@@ -428,11 +428,11 @@ def test_a_time_begins_with_its_first_moment_and_ends_before_its_last(window: Wi
 def test_a_manifest_is_of_this_program_and_this_version(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
     assert read_manifest(store) is None
-    manifest = {"format": "pcq-dataset", "version": 4, "program": "9.9", "schema": 1, "run": "r"}
+    manifest = {"format": "pcq-dataset", "version": 5, "program": "9.9", "schema": 1, "run": "r"}
     for changes, words in (
         ({}, None),
-        ({"version": 3}, "is a dataset of version 3, which an earlier pcq-analyzer wrote"),
-        ({"version": 5}, "is a dataset of version 5, written by pcq-analyzer 9.9"),
+        ({"version": 4}, "is a dataset of version 4, which an earlier pcq-analyzer wrote"),
+        ({"version": 6}, "is a dataset of version 6, written by pcq-analyzer 9.9"),
         ({"format": "other"}, "its manifest is of something else"),
         ({"run": 5}, "has a damaged manifest"),
         ({"version": "x"}, "has a damaged manifest"),

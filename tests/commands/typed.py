@@ -50,7 +50,7 @@ from tests.questions.differences.script import everything, perflib, services
 TWO = CAPTURES / "pcq_smbd_scapy_impacket_smb311_ntlm_privacy_2clients.pcap"
 NTLM = CAPTURES / "v1_samba_impacket_smb311_ntlm_privacy.pcap"
 SPNEGO = CAPTURES / "pcq_smbd_scapy_sambalib_smb311_spnego_seal.pcap"
-KEPT = Path(__file__).parents[1] / "pipeline" / "case-7.pcq"
+KEPT = Path(__file__).parents[1] / "pipeline" / "case-8.pcq"
 BUFFER = VECTORS / "data_type6_counterset.bin"
 THERE = {
     "clear.pcap": CLEAR,

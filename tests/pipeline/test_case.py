@@ -75,8 +75,8 @@ NAMES = [
     "n_v1_reordered.pcap",
     "n_v1_snap160.pcap",
 ]
-# Saved by version 0.1.0, as a case of version 7.
-KEPT = Path(__file__).parent / "case-7.pcq"
+# Saved by version 0.1.0, as a case of version 8.
+KEPT = Path(__file__).parent / "case-8.pcq"
 
 
 def read(name: str, *, sealed: bool = False) -> Analysis:
@@ -308,14 +308,14 @@ def test_no_secret_is_in_it(tmp_path: Path) -> None:
 
 def test_a_case_that_was_kept_still_opens() -> None:
     """When this fails, cases that people saved no longer open: raise the version."""
-    assert manifest_of(KEPT).version == VERSION == 7
+    assert manifest_of(KEPT).version == VERSION == 8
     analysis = open_case(KEPT)
     assert len(analysis.calls) == 103
     assert sum(1 for _ in Counters(analysis).records()) > 0
     assert list(Timeline(analysis).lines(100))
 
 
-@pytest.mark.parametrize("version", [0, 1, 2, 3, 4, 5, 6, 99])
+@pytest.mark.parametrize("version", [0, 1, 2, 3, 4, 5, 6, 7, 99])
 def test_a_case_of_another_version_is_refused_in_a_sentence(version: int, tmp_path: Path) -> None:
     path = written(tmp_path / "x.pcq", contents(KEPT), version=version)
     assert refusal(path) == f"{path} is a case of version {version}, saved by pcq-analyzer 0.1.0"

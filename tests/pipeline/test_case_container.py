@@ -29,7 +29,7 @@ from analyzer.results.saved_analysis import ENTRIES, LOG
 from tests.build.calls import Calls, analysis_of
 from tests.build.cases import contents, written
 
-KEPT = Path(__file__).parent / "case-7.pcq"
+KEPT = Path(__file__).parent / "case-8.pcq"
 
 
 def made(path: Path, **entries: bytes) -> dict[str, EntryReader]:

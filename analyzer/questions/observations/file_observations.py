@@ -108,7 +108,7 @@ def _observed(scene: Scene, group: _Group, found: Sequence[FileRecord], content:
         endings = (one.status_name or hex(one.status) for one in found if one.status is not None)
         reason = listed(endings) or "no answer was captured"
         text += f": {reason}"
-    if is_doubted := any(one.session in scene.wrong_signatures for one in found):
+    if is_doubted := any(one.session in scene.altered_sessions for one in found):
         text += "; messages of the session have a wrong signature, so others may have changed this"
     return Draft(
         severity="high" if kind == "program-written" else "info",

@@ -135,7 +135,7 @@ def _encrypted(scene: Scene) -> Iterator[Draft]:
         made.outcome, made.reason = "unreadable", reasons
         made = _of_sessions(made, scene, closed)
         # A session whose setup was not captured is shown by its messages.
-        made.frames = made.frames or [frame for one in closed for frame in _sealed_frames(scene, one)]
+        made.frames = made.frames or [frame for one in closed for frame in one.undecrypted_frames]
         yield made
 
 
@@ -143,21 +143,16 @@ def _altered(scene: Scene) -> Iterator[Draft]:
     """Yields an observation of each SMB session that has messages with a wrong signature. Of what they carried, calls may be
     missing."""
     for session in scene.analysis.shown_sessions:
-        if (problem := scene.wrong_signatures.get(session.number)) is None:
+        if not session.wrong_signatures:
             continue
         who = Who(session.identity.account, session.client.ip, session.server.ip)
-        text = f"{problem.text}, of {scene.caller(who)} at {scene.host(who.server_ip)}: others may have changed what they carried, "
-        text += "so what seems to be missing there is in doubt"
+        text = (
+            f"{session.wrong_signature_words}, of {scene.caller(who)} at {scene.host(who.server_ip)}: others may have changed what "
+            "they carried, so what seems to be missing there is in doubt"
+        )
         made = Draft(severity="medium", kind="altered", text=text, command="", who=who)
         made.objects = (f"{session.session_id:#x}",)
-        made.count = int(problem.text.partition(": ")[2].split()[0].replace(",", ""))
+        made.count = session.wrong_signatures
         made = _of_sessions(made, scene, [session])
-        made.frames = problem.frames
+        made.frames = session.wrong_signature_frames
         yield made
-
-
-def _sealed_frames(scene: Scene, session: SmbSession) -> Iterator[int]:
-    """Yields the frames of an SMB session's messages that stayed encrypted, from the problem that states them."""
-    for problem in scene.analysis.problems:
-        if problem.kind == "sealed" and problem.text.startswith(f"SMB session {session.session_id:#x}:"):
-            yield from problem.frames

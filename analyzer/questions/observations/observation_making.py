@@ -10,7 +10,6 @@ import numpy as np
 from msgspec import Struct
 
 from analyzer.core.caches import cached_property
-from analyzer.core.events import Problem
 from analyzer.core.printable_text import counted
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.interfaces.call_contents.machine_names import machine_names
@@ -21,7 +20,6 @@ from analyzer.questions.statistics.who_looked_at_what import findings
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, CallOutcome
 from analyzer.results.calls.call_row_columns import Context
-from analyzer.results.connection import WRONG_SIGNATURE
 from analyzer.results.methods.return_kinds import ReturnKind
 from analyzer.results.next_command import next_command
 from analyzer.results.records.observation import Confidence, ObservationKind, Severity
@@ -110,11 +108,9 @@ class Scene:
         return found
 
     @cached_property
-    def wrong_signatures(self) -> Mapping[int, Problem]:
-        """Returns by number the SMB sessions of which messages have a wrong signature, with the problem that says how many."""
-        problems = [one for one in self.analysis.problems if one.text.endswith(WRONG_SIGNATURE)]
-        sessions = [(one.number, f"SMB session {one.session_id:#x}: ") for one in self.analysis.shown_sessions]
-        return {number: one for one in problems for number, start in sessions if one.text.startswith(start)}
+    def altered_sessions(self) -> frozenset[int]:
+        """Returns the numbers of the SMB sessions of which messages have a wrong signature."""
+        return frozenset(one.number for one in self.analysis.shown_sessions if one.wrong_signatures)
 
     def command(self, command: str, *words: str, filter: str | None = None, interfaces: Sequence[str] = ()) -> str:
         """Returns a command that shows more of an observation."""

@@ -14,7 +14,6 @@ from analyzer.core.byte_cursor import Cursor
 from analyzer.core.events import Problem
 from analyzer.core.printable_text import counted, guid_text
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.results.connection import WRONG_SIGNATURE
 from analyzer.results.security import Granted
 from analyzer.transport.smb.channel_emitter import Emitter
 from analyzer.transport.smb.client_marks_in_smb import smb2_negotiate_marks, smb2_setup_mark
@@ -101,11 +100,9 @@ class Smb2Sessions:
         state, out = self._state, self._out
         session.close_all(out)
         report(session, out)
-        if session.wrong_signatures:
-            text = (
-                f"SMB session {session.session_id:#x}: {counted(session.wrong_signatures, 'message')} {WRONG_SIGNATURE}"
-            )
-            out.append(Problem("note", "smb", session.wrong_signature_frames, text))
+        summary = session.summary()
+        if summary.wrong_signatures:
+            out.append(Problem("note", "smb", summary.wrong_signature_frames, summary.wrong_signature_words))
         if session.doubtful_signatures and _has_key_of_its_own(session):
             many = counted(session.doubtful_signatures, "message")
             text = (
@@ -116,7 +113,7 @@ class Smb2Sessions:
         state.shared.sessions.forget(session)
         session.ends()
         end_logons(session, out)
-        out.append(session.summary())
+        out.append(summary)
 
     def logoff(self, session: Session) -> None:
         """Takes a logoff, which ends the SMB2 session on all of its connections."""

@@ -522,6 +522,9 @@ class Session:
             refused=began.refused if began is not None else None,
             binds=self.binds,
             later=tuple(self.later),
+            undecrypted_frames=tuple(sorted(set(self.undecrypted.frames))),
+            wrong_signatures=self.wrong_signatures,
+            wrong_signature_frames=self.wrong_signature_frames,
         )
 
 

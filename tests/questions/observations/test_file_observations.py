@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from analyzer.core.events import Problem
 from analyzer.questions.observations.file_observations import _MOST_PROGRAMS
 from analyzer.questions.observations.observation_making import Scene
 from analyzer.questions.observations.observations import observations
@@ -59,13 +58,12 @@ def test_what_was_refused_was_tried() -> None:
 
 
 def test_files_of_a_session_with_wrong_signatures_are_in_doubt() -> None:
-    session = smb_session(7)
-    wrong = Problem("note", "smb", (7,), f"SMB session {session.session_id:#x}: 1 message with a wrong signature")
+    session = replace(smb_session(7), wrong_signatures=1, wrong_signature_frames=(7,))
     files = (
         replace(one_file(WRITTEN), session=session.number),
         replace(one_file(f"{PUBLIC} open:a.exe@4 read:text@0"), session=8),
     )
-    analysis = replace(analysis_of(session, wrong), files=FoundFiles(files))
+    analysis = replace(analysis_of(session), files=FoundFiles(files))
     seen = {one.kind: one for one in observations(Scene(analysis), "made.pcap")}
     said = "; messages of the session have a wrong signature, so others may have changed this"
     assert seen["program-written"].text.endswith(said)

@@ -179,7 +179,7 @@ def test_any_bytes_have_fields_that_cover_them(data: bytes, magic: bytes, is_fra
 
 def test_without_packets_the_reason_stands_in_their_place() -> None:
     analysis = analysis_of(Calls().open_query())
-    packets = packets_of(["tests/pipeline/case-7.pcq"], analysis, Keyring())
+    packets = packets_of(["tests/pipeline/case-8.pcq"], analysis, Keyring())
     view = call_view(replace(analysis, packets=packets), 1)
     assert {side.lacking for side in view.sides} == {"a case does not hold captured packets"}
     assert {one.kind for side in view.sides for one in side.layers} == {"pdu", "stub"}
