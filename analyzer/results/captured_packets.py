@@ -13,15 +13,17 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, msgpack
 
 from analyzer.core.byte_log import Log
-from analyzer.core.byte_origins import PackedOrigins
+from analyzer.core.byte_origins import PACKED_EXTENT, PackedOrigins
 from analyzer.core.secret_reprs import Discreet
 from analyzer.core.traced_bytes import TracedBytes
 
 # Bytes in memory; further ones lie in a temporary file.
 _IN_MEMORY = 16 * 1024 * 1024
 _LAST = 64
-# The numbers that are kept for a frame.
-_FACTS = 4
+# The numbers that are kept for a frame, and for a message.
+_FACTS, _PLACE = 4, 4
+# In place of the frame of a message that has a record.
+_RECORD = -1
 
 
 class CapturedFrame(Discreet, frozen=True):
@@ -74,7 +76,8 @@ class Packets:
         self._sorted: tuple[array[int], array[int]] | None = None
         # Frames that were looked at: what lies in one is looked at next.
         self._last: dict[int, CapturedFrame] = {}
-        # Where each message begins in the log, and how long it is.
+        # Most messages were sent in the form in which they are read, in one frame: it, where the sent form begins there, and the
+        # lengths of both forms. For others: `_RECORD`, where the record lies in the log, its length, 0.
         self._messages = array("q")
         # Pairs of frame and message; the pairs sorted by frame.
         self._pairs = array("q")
@@ -93,16 +96,26 @@ class Packets:
 
     def add_message(self, sent: TracedBytes, message: TracedBytes, reason: str = "") -> None:
         """Adds an SMB message as sent and as read. Its frames are added separately."""
-        data = message.data if message.steps else None
-        record = _PackedMessage(
-            sent.packed_origins, len(sent), message.packed_origins, len(message), data, message.steps, reason
-        )
-        packed = msgpack.encode(record)
-        number = len(self._messages) // 2
-        self._messages.extend((self._log.append(packed), len(packed)))
-        for frame in sent.frames:
+        number, origins = len(self._messages) // _PLACE, sent.packed_origins
+        is_end = message.source is sent.source and message.start + len(message) == sent.start + len(sent)
+        if is_end and not message.steps and not reason and len(origins) == PACKED_EXTENT.size:
+            frame, start, length = PACKED_EXTENT.unpack(origins)
+            self._messages.extend((frame, start, length, len(message)))
             self._pairs.extend((frame, number))
+        else:
+            data = message.data if message.steps else None
+            packed = msgpack.encode(
+                _PackedMessage(origins, len(sent), message.packed_origins, len(message), data, message.steps, reason)
+            )
+            self._messages.extend((_RECORD, self._log.append(packed), len(packed), 0))
+            for frame in sent.frames:
+                self._pairs.extend((frame, number))
         self._by_frame = None
+
+    @property
+    def frames_of_messages(self) -> frozenset[int]:
+        """Returns the ids of the frames that carried the SMB messages."""
+        return frozenset(self._pairs[::2])
 
     def frame(self, frame: int) -> CapturedFrame | None:
         """Returns the captured frame with this id, None if it is absent."""
@@ -131,17 +144,27 @@ class Packets:
             first = bisect_left(ids, frame)
             found.update(numbers[first : bisect_left(ids, frame + 1, first)])
         for number in sorted(found):
-            record = _MESSAGE.decode(self._log.read(*self._messages[2 * number : 2 * number + 2]))
-            sent = self._captured(record.sent, record.sent_length)
-            if sent is None:
-                continue
-            if record.data is not None:
-                message = TracedBytes(record.data, PackedOrigins(record.origins, len(record.data)), 0, record.steps)
-            elif (captured := self._captured(record.origins, record.length)) is not None:
-                message = captured
-            else:
-                continue
-            yield SmbMessage(sent, message, record.reason)
+            message = self._message(*self._messages[_PLACE * number : _PLACE * (number + 1)])
+            if message is not None:
+                yield message
+
+    def _message(self, frame: int, start: int, sent_length: int, length: int) -> SmbMessage | None:
+        """Returns an SMB message by what is kept of it, None if one of its frames is absent."""
+        if frame != _RECORD:
+            if (captured := self.frame(frame)) is None:
+                return None
+            source = PackedOrigins(PACKED_EXTENT.pack(frame, start, sent_length), sent_length)
+            whole = TracedBytes(captured.data[start : start + sent_length], source)
+            return SmbMessage(whole, whole[sent_length - length :], "")
+        record = _MESSAGE.decode(self._log.read(start, sent_length))
+        sent = self._captured(record.sent, record.sent_length)
+        if record.data is not None:
+            message: TracedBytes | None = TracedBytes(
+                record.data, PackedOrigins(record.origins, len(record.data)), 0, record.steps
+            )
+        else:
+            message = self._captured(record.origins, record.length)
+        return SmbMessage(sent, message, record.reason) if sent is not None and message is not None else None
 
     def _captured(self, origins: bytes, length: int) -> TracedBytes | None:
         """Returns bytes of an SMB message as the captured frames have them, None if one of the frames is absent."""
