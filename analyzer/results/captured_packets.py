@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, msgpack
 
 from analyzer.core.byte_log import Log
-from analyzer.core.byte_origins import PACKED_EXTENT, PackedOrigins
+from analyzer.core.byte_origins import PACKED_EXTENT, FrameExtent, PackedOrigins
 from analyzer.core.secret_reprs import Discreet
 from analyzer.core.traced_bytes import TracedBytes
 
@@ -134,34 +134,46 @@ class Packets:
         captured = self._last[frame] = CapturedFrame(frame, link_type, self._log.read(place, length), original)
         return captured
 
-    def messages(self, frames: Iterable[int]) -> Iterator[SmbMessage]:
-        """Yields the SMB messages that have bytes in these frames, in order, each once."""
+    def messages(self, carried: Iterable[FrameExtent]) -> Iterator[SmbMessage]:
+        """Yields the SMB messages that carried bytes of these frame extents, in order, each once."""
         if self._by_frame is None:
             self._by_frame = _in_order(self._pairs[::2], self._pairs[1::2])
         ids, numbers = self._by_frame
+        spans: dict[int, list[tuple[int, int]]] = {}
+        for extent in carried:
+            spans.setdefault(extent.frame, []).append((extent.start, extent.start + extent.length))
         found: set[int] = set()
-        for frame in frames:
+        for frame in spans:
             first = bisect_left(ids, frame)
             found.update(numbers[first : bisect_left(ids, frame + 1, first)])
         for number in sorted(found):
-            message = self._message(*self._messages[_PLACE * number : _PLACE * (number + 1)])
+            frame, start, sent_length, length = self._messages[_PLACE * number : _PLACE * (number + 1)]
+            message: SmbMessage | None = None
+            if frame == _RECORD:
+                message = self._recorded(start, sent_length)
+                extents = message.message.extents() if message is not None else ()
+                if not any(_meets(one.start, one.length, spans.get(one.frame, ())) for one in extents):
+                    continue
+            elif _meets(start + sent_length - length, length, spans[frame]):
+                message = self._plain(frame, start, sent_length, length)
             if message is not None:
                 yield message
 
-    def _message(self, frame: int, start: int, sent_length: int, length: int) -> SmbMessage | None:
-        """Returns an SMB message by what is kept of it, None if one of its frames is absent."""
-        if frame != _RECORD:
-            if (captured := self.frame(frame)) is None:
-                return None
-            source = PackedOrigins(PACKED_EXTENT.pack(frame, start, sent_length), sent_length)
-            whole = TracedBytes(captured.data[start : start + sent_length], source)
-            return SmbMessage(whole, whole[sent_length - length :], "")
-        record = _MESSAGE.decode(self._log.read(start, sent_length))
+    def _plain(self, frame: int, start: int, sent_length: int, length: int) -> SmbMessage | None:
+        """Returns an SMB message that this frame carried in the form in which it is read, None if the frame is absent."""
+        if (captured := self.frame(frame)) is None:
+            return None
+        source = PackedOrigins(PACKED_EXTENT.pack(frame, start, sent_length), sent_length)
+        sent = TracedBytes(captured.data[start : start + sent_length], source)
+        return SmbMessage(sent, sent[sent_length - length :], "")
+
+    def _recorded(self, place: int, size: int) -> SmbMessage | None:
+        """Returns an SMB message by its record in the log, None if one of its frames is absent."""
+        record = _MESSAGE.decode(self._log.read(place, size))
         sent = self._captured(record.sent, record.sent_length)
         if record.data is not None:
-            message: TracedBytes | None = TracedBytes(
-                record.data, PackedOrigins(record.origins, len(record.data)), 0, record.steps
-            )
+            source = PackedOrigins(record.origins, len(record.data))
+            message: TracedBytes | None = TracedBytes(record.data, source, 0, record.steps)
         else:
             message = self._captured(record.origins, record.length)
         return SmbMessage(sent, message, record.reason) if sent is not None and message is not None else None
@@ -176,6 +188,11 @@ class Packets:
                 return None
             parts.append(frame.data[extent.start : extent.start + extent.length])
         return TracedBytes(b"".join(parts), source)
+
+
+def _meets(start: int, length: int, spans: Iterable[tuple[int, int]]) -> bool:
+    """Whether a captured message has bytes in one of these spans of its frame."""
+    return any(start < last and first < start + length for first, last in spans)
 
 
 def _in_order(ids: array[int], numbers: array[int]) -> tuple[array[int], array[int]]:
