@@ -269,7 +269,7 @@ def _mask(view: SideView, starts: Sequence[int], length: int) -> bytes:
         # If a layer is damaged or has no fields, all of its bytes decide.
         deciding = b"\xff" * len(layer.data)
         if layer.form is not None and layer.form.problem is None:
-            deciding = deciding_bytes(layer.form.tree, len(layer.data))
+            deciding = deciding_bytes(layer.form, len(layer.data))
         first = b"\xff" * min(_MAGIC.get(layer.kind, 0), len(layer.data))
         mask |= (int.from_bytes(deciding, "little") | int.from_bytes(first, "little")) << 8 * start
     return mask.to_bytes(length, "little").rstrip(b"\0")

@@ -40,7 +40,13 @@ class _AlikeRows:
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis, self._calls, self._facts = analysis, analysis.calls, analysis.capture
-        self._contexts = analysis.calls.column("context")
+        # For each call, a number of what its words depend on besides its sides.
+        kinds: dict[Hashable, int] = {}
+        kind_of = [
+            kinds.setdefault((context.server, context.interface, context.syntax), len(kinds))
+            for context in analysis.calls.table.contexts
+        ]
+        self._kinds = [kind_of[context] for context in analysis.calls.column("context").tolist()]
         self._known = KnownAnswers(analysis)
         self._rows: Kept[Row] = Kept(self._MOST_BYTES)
 
@@ -55,10 +61,14 @@ class _AlikeRows:
         if first.number == number:
             return first
         frames = {frame for side in (held.request, held.response) if side is not None for frame in side.frames}
+        auth = held.shared.auth
         return replace(
             first,
             number=number,
             time_ns=held.time_ns,
+            client=held.shared.client,
+            user=auth.user,
+            claimed_user=auth.claimed_user,
             handle=f"q{query.number}" if query is not None else None,
             latency_ns=held.latency_ns,
             frames=tuple([frame_label(frame, self._facts) for frame in sorted(frames)]),
@@ -68,8 +78,8 @@ class _AlikeRows:
         return row_of(self._calls[number - 1], self._analysis, self._known)
 
     def _alike(self, number: int, held: HeldCall, query: QueryView | None) -> Hashable | None:
-        """Returns a key that is equal for calls whose rows in the list differ only in number, time, latency, handle and frames.
-        None if the call itself is needed."""
+        """Returns a key that is equal for calls whose rows in the list differ only in number, time, client, user, latency, handle
+        and frames. None if the call itself is needed."""
         shared, request, response = held.shared, held.request, held.response
         if held.rare is not NOTHING_RARE or shared.interface.uuid != INTERFACE or held.key_number is not None:
             return None
@@ -83,7 +93,7 @@ class _AlikeRows:
             sides += (content, side.wire_length, side.stub_length, side.buffer_span, side.buffer_kind, side.big_endian)
             sides += [item for item in side.params.items() if not isinstance(item[1], dict)]
         of_call = held.opnum, held.method, held.state, held.status, held.fault
-        return (int(self._contexts[number - 1]), *of_call, *sides)
+        return (self._kinds[number - 1], *of_call, *sides)
 
     def _content(self, held: HeldCall, side: HeldSide, query: QueryView | None) -> Hashable | None:
         """Returns a key for the buffer of a side, to compare rows of the call list: its binding or its bytes. None if the call
