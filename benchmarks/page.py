@@ -494,12 +494,12 @@ _IN_THE_WAY: Mapping[str, str] = {
     "`recorded`: `sessions` of": "137 sessions are listed, with their programs; opening alone takes 0.2 s",
     "`reply`: `triage`": "22 % is 94,117 processes, each of which is seen once, 4 % files: `timeline` follows none of these",
     "`tiny`: `audit`": "five findings a call are made and written: 50,000 of 10,000 calls",
-    "`tiny`: `report`": "27 % is reading twice, 26 % calls with their layers and records, 19 % the audit, 11 % series and films",
-    "`handles`: `report`": "26 % are calls with their layers and records, 23 % reading twice, 19 % series and films of 2,000 "
-    "handles, 15 % the audit",
-    "`watched`: `report`": "38 % are answers of 35 KB with their layers and records, whose 58 layouts have some 6,000 fields each, "
-    "26 % series and films, 14 % reading twice",
-    "`recorded`: `report`": "28 % is reading twice, 22 % are calls with layers and records, 18 % series and films, 12 % the audit",
+    "`tiny`: `report`": "31 % is reading twice, 29 % calls with their layers and records, 14 % the audit, 11 % series and films",
+    "`handles`: `report`": "29 % is reading twice, 26 % calls with their layers and records, 15 % series and films of 2,000 "
+    "handles, 13 % the audit",
+    "`watched`: `report`": "42 % are answers of 35 KB with their layers and records, whose 58 layouts have some 6,000 fields each, "
+    "25 % series and films, 11 % reading twice",
+    "`recorded`: `report`": "33 % is reading twice, 21 % are calls with layers and records, 20 % series and films, 11 % the audit",
     "`reply`: opening": "pieces of some 4 KB are handled in Python, one by one (see below)",
     **dict.fromkeys(
         [f"`{name}`: several processes" for name in _DENSE],

@@ -47,10 +47,10 @@ _COMMANDS = {
     "stats": 89.3,
     "samples": 102,
     "counters": 102,
-    "audit": 154,
+    "audit": 143,
     "triage": 98.8,
     "save": 66.7,
-    "report": 395,
+    "report": 341,
 }
 
 

@@ -49,23 +49,14 @@ def packets_of(
         return Packets(lacking)
     packets = Packets(f"it is beyond the first {most_bytes >> 20} MiB of packets with calls")
     chosen = range(1, len(analysis.calls) + 1) if numbers is None else [*numbers]
-    carrying: set[int] = set()
-    has_smb = False
-    for number, held in zip(chosen, analysis.calls.held(chosen), strict=True):
-        if held is None:
-            call = analysis.calls[number - 1]
-            carrying.update(call.frames)
-            has_smb = has_smb or call.smb is not None
-        else:
-            carrying.update(*[side.frames for side in (held.request, held.response) if side is not None])
-            has_smb = has_smb or held.smb is not None
-    wanted = set(carrying)
+    calls = analysis.calls
+    carrying = {frame for number in chosen for frame in calls.frames(number)}
+    smb_of, smbs = calls.table.meaning("smb"), calls.column("smb")[np.array(chosen, np.int64) - 1]
+    has_smb = any(smb_of(number) is not None for number in set(smbs.tolist()))
 
     def take_message(connection: Connection, direction: Direction, sent: Message, message: Message) -> None:
         if not carrying.isdisjoint(sent.frames):
-            framed = _with_header(sent)
-            wanted.update(framed.frames)
-            packets.add_message(framed, message.head, sent.reason or message.reason)
+            packets.add_message(_with_header(sent), message.head, sent.reason or message.reason)
 
     lost: list[Problem] = []
     try:
@@ -78,7 +69,7 @@ def packets_of(
         return Packets(f"the capture could not be read again: {error}", is_lost=True)
     if reader.info.files != analysis.capture.files:  # the numbers of frames would be those of other files
         return Packets(CHANGED, is_lost=True)
-    _add_frames(packets, reader, wanted, most_bytes)
+    _add_frames(packets, reader, carrying | packets.frames_of_messages, most_bytes)
     if (why := broke_off(lost, analysis, max(carrying, default=0))) is not None:
         packets.lacking, packets.is_lost = why, True
     return packets

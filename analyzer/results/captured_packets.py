@@ -13,15 +13,17 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, msgpack
 
 from analyzer.core.byte_log import Log
-from analyzer.core.byte_origins import PackedOrigins
+from analyzer.core.byte_origins import PACKED_EXTENT, FrameExtent, PackedOrigins
 from analyzer.core.secret_reprs import Discreet
 from analyzer.core.traced_bytes import TracedBytes
 
 # Bytes in memory; further ones lie in a temporary file.
 _IN_MEMORY = 16 * 1024 * 1024
 _LAST = 64
-# The numbers that are kept for a frame.
-_FACTS = 4
+# The numbers that are kept for a frame, and for a message.
+_FACTS, _PLACE = 4, 4
+# In place of the frame of a message that has a record.
+_RECORD = -1
 
 
 class CapturedFrame(Discreet, frozen=True):
@@ -74,7 +76,8 @@ class Packets:
         self._sorted: tuple[array[int], array[int]] | None = None
         # Frames that were looked at: what lies in one is looked at next.
         self._last: dict[int, CapturedFrame] = {}
-        # Where each message begins in the log, and how long it is.
+        # Most messages were sent in the form in which they are read, in one frame: it, where the sent form begins there, and the
+        # lengths of both forms. For others: `_RECORD`, where the record lies in the log, its length, 0.
         self._messages = array("q")
         # Pairs of frame and message; the pairs sorted by frame.
         self._pairs = array("q")
@@ -93,16 +96,26 @@ class Packets:
 
     def add_message(self, sent: TracedBytes, message: TracedBytes, reason: str = "") -> None:
         """Adds an SMB message as sent and as read. Its frames are added separately."""
-        data = message.data if message.steps else None
-        record = _PackedMessage(
-            sent.packed_origins, len(sent), message.packed_origins, len(message), data, message.steps, reason
-        )
-        packed = msgpack.encode(record)
-        number = len(self._messages) // 2
-        self._messages.extend((self._log.append(packed), len(packed)))
-        for frame in sent.frames:
+        number, origins = len(self._messages) // _PLACE, sent.packed_origins
+        is_end = message.source is sent.source and message.start + len(message) == sent.start + len(sent)
+        if is_end and not message.steps and not reason and len(origins) == PACKED_EXTENT.size:
+            frame, start, length = PACKED_EXTENT.unpack(origins)
+            self._messages.extend((frame, start, length, len(message)))
             self._pairs.extend((frame, number))
+        else:
+            data = message.data if message.steps else None
+            packed = msgpack.encode(
+                _PackedMessage(origins, len(sent), message.packed_origins, len(message), data, message.steps, reason)
+            )
+            self._messages.extend((_RECORD, self._log.append(packed), len(packed), 0))
+            for frame in sent.frames:
+                self._pairs.extend((frame, number))
         self._by_frame = None
+
+    @property
+    def frames_of_messages(self) -> frozenset[int]:
+        """Returns the ids of the frames that carried the SMB messages."""
+        return frozenset(self._pairs[::2])
 
     def frame(self, frame: int) -> CapturedFrame | None:
         """Returns the captured frame with this id, None if it is absent."""
@@ -121,27 +134,49 @@ class Packets:
         captured = self._last[frame] = CapturedFrame(frame, link_type, self._log.read(place, length), original)
         return captured
 
-    def messages(self, frames: Iterable[int]) -> Iterator[SmbMessage]:
-        """Yields the SMB messages that have bytes in these frames, in order, each once."""
+    def messages(self, carried: Iterable[FrameExtent]) -> Iterator[SmbMessage]:
+        """Yields the SMB messages that carried bytes of these frame extents, in order, each once."""
         if self._by_frame is None:
             self._by_frame = _in_order(self._pairs[::2], self._pairs[1::2])
         ids, numbers = self._by_frame
+        spans: dict[int, list[tuple[int, int]]] = {}
+        for extent in carried:
+            spans.setdefault(extent.frame, []).append((extent.start, extent.start + extent.length))
         found: set[int] = set()
-        for frame in frames:
+        for frame in spans:
             first = bisect_left(ids, frame)
             found.update(numbers[first : bisect_left(ids, frame + 1, first)])
         for number in sorted(found):
-            record = _MESSAGE.decode(self._log.read(*self._messages[2 * number : 2 * number + 2]))
-            sent = self._captured(record.sent, record.sent_length)
-            if sent is None:
-                continue
-            if record.data is not None:
-                message = TracedBytes(record.data, PackedOrigins(record.origins, len(record.data)), 0, record.steps)
-            elif (captured := self._captured(record.origins, record.length)) is not None:
-                message = captured
-            else:
-                continue
-            yield SmbMessage(sent, message, record.reason)
+            frame, start, sent_length, length = self._messages[_PLACE * number : _PLACE * (number + 1)]
+            message: SmbMessage | None = None
+            if frame == _RECORD:
+                message = self._recorded(start, sent_length)
+                extents = message.message.extents() if message is not None else ()
+                if not any(_meets(one.start, one.length, spans.get(one.frame, ())) for one in extents):
+                    continue
+            elif _meets(start + sent_length - length, length, spans[frame]):
+                message = self._plain(frame, start, sent_length, length)
+            if message is not None:
+                yield message
+
+    def _plain(self, frame: int, start: int, sent_length: int, length: int) -> SmbMessage | None:
+        """Returns an SMB message that this frame carried in the form in which it is read, None if the frame is absent."""
+        if (captured := self.frame(frame)) is None:
+            return None
+        source = PackedOrigins(PACKED_EXTENT.pack(frame, start, sent_length), sent_length)
+        sent = TracedBytes(captured.data[start : start + sent_length], source)
+        return SmbMessage(sent, sent[sent_length - length :], "")
+
+    def _recorded(self, place: int, size: int) -> SmbMessage | None:
+        """Returns an SMB message by its record in the log, None if one of its frames is absent."""
+        record = _MESSAGE.decode(self._log.read(place, size))
+        sent = self._captured(record.sent, record.sent_length)
+        if record.data is not None:
+            source = PackedOrigins(record.origins, len(record.data))
+            message: TracedBytes | None = TracedBytes(record.data, source, 0, record.steps)
+        else:
+            message = self._captured(record.origins, record.length)
+        return SmbMessage(sent, message, record.reason) if sent is not None and message is not None else None
 
     def _captured(self, origins: bytes, length: int) -> TracedBytes | None:
         """Returns bytes of an SMB message as the captured frames have them, None if one of the frames is absent."""
@@ -153,6 +188,11 @@ class Packets:
                 return None
             parts.append(frame.data[extent.start : extent.start + extent.length])
         return TracedBytes(b"".join(parts), source)
+
+
+def _meets(start: int, length: int, spans: Iterable[tuple[int, int]]) -> bool:
+    """Whether a captured message has bytes in one of these spans of its frame."""
+    return any(start < last and first < start + length for first, last in spans)
 
 
 def _in_order(ids: array[int], numbers: array[int]) -> tuple[array[int], array[int]]:

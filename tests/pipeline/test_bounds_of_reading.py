@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from analyzer.capture.capture_reader import CaptureInfo
@@ -116,11 +116,18 @@ def test_of_a_case_there_are_no_packets(tmp_path: Path) -> None:
     assert found.lacking == "a case does not hold captured packets"
 
 
-class LookedAt(list[Any]):
-    """Calls of which none is stated without looking at it."""
+class Stated(list[Any]):
+    """Calls of which columns state in which frames they are, and how SMB carried them."""
 
-    def held(self, numbers: Sequence[int]) -> list[None]:
-        return [None] * len(numbers)
+    @property
+    def table(self) -> Any:
+        return SimpleNamespace(meaning=lambda _: [one.smb for one in self].__getitem__)
+
+    def frames(self, number: int) -> tuple[int, ...]:
+        return self[number - 1].frames  # type: ignore[no-any-return]
+
+    def column(self, _: str) -> Any:
+        return np.arange(len(self))
 
 
 def test_messages_are_followed_only_where_calls_came_over_smb(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +139,7 @@ def test_messages_are_followed_only_where_calls_came_over_smb(monkeypatch: pytes
     for smb, expected in ((None, []), (object(), [["a"]])):
         followed.clear()
         calls = [SimpleNamespace(frames=frames, smb=one) for frames, one in (((1,), None), ((2,), smb), ((), None))]
-        analysis: Any = SimpleNamespace(calls=LookedAt(calls), capture=CaptureInfo())
+        analysis: Any = SimpleNamespace(calls=Stated(calls), capture=CaptureInfo())
         found = module.packets_of(["a"], analysis, None)  # type: ignore[arg-type]
         assert found.lacking == "it is beyond the first 256 MiB of packets with calls"
         assert followed == expected

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from analyzer.core.byte_origins import FrameExtent
 from analyzer.core.errors import CaseError
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
@@ -178,9 +179,10 @@ def test_packets_are_frames_and_the_messages_in_them() -> None:
     packets.add_message(first, shorter)
     packets.add_message(first[:2], lost)
     packets.add_message(lost, opened)
-    whole = first.replaced(b"other", "x")
-    packets.add_message(TracedBytes.of_frame(b"\4\4", 4, 3), whole, "last")
-    found = list(packets.messages([2, 1, 2]))
+    last = TracedBytes.of_frame(b"\4\4", 4, 3)
+    packets.add_message(last, last.replaced(b"others", "x"), "last")
+    packets.add_message(last, last[1:])
+    found = list(packets.messages([whole_frame(2), whole_frame(1), whole_frame(2)]))
     assert [(one.sent.data, one.message.data, one.message.steps, one.reason) for one in found] == [
         (b"\1\1\1\2\2", b"\1\1\1\2\2", (), "cut"),
         (b"\1\1\1\2\2", b"plain", ("smb3",), ""),
@@ -189,12 +191,21 @@ def test_packets_are_frames_and_the_messages_in_them() -> None:
     assert all(one.sent == first for one in found)
     assert found[1].message == opened
     assert found[2].message == shorter
-    assert [one.message.data for one in packets.messages([4])] == [b"other"]
-    assert list(packets.messages([3, 9])) == []
+    assert [one.message.data for one in packets.messages([whole_frame(4)])] == [b"others", b"\4"]
+    sent_as_read = list(packets.messages([whole_frame(4)]))[1]
+    assert (sent_as_read.sent, sent_as_read.message) == (last, last[1:])
+    # Bytes before a message are not its own: its header in byte 3, and what was sent before that.
+    assert [one.message.data for one in packets.messages([FrameExtent(4, 3, 1)])] == [b"others"]
+    assert list(packets.messages([FrameExtent(4, 0, 3)])) == []
+    assert list(packets.messages([whole_frame(3), whole_frame(9)])) == []
     assert list(packets.messages([])) == []
     # What is added later is found too.
-    packets.add_message(TracedBytes.of_frame(b"\4", 4, 0), whole)
-    assert [one.reason for one in packets.messages([4, 1])] == ["cut", "", "", "last", ""]
+    packets.add_message(TracedBytes.of_frame(b"\4", 4, 0), last)
+    assert [one.reason for one in packets.messages([whole_frame(4), whole_frame(1)])] == ["cut", "", "", "last", "", ""]
+
+
+def whole_frame(number: int) -> FrameExtent:
+    return FrameExtent(number, 0, 10)
 
 
 def test_selected_calls_have_their_numbers() -> None:

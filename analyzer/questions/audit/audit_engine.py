@@ -176,6 +176,10 @@ class Audit:
         self._causes = RootCauses()
         # How often each plan was used after the first time, as far as that is not counted yet.
         self._repeated: dict[Plan, int] = {}
+        # How often requirements passed with calls that were asked about, and how often they were inconclusive for the same reason
+        # after the first time, as far as that is not counted yet.
+        self._passed: Counter[tuple[str, ...]] = Counter()
+        self._doubted: dict[tuple[tuple[str, ...], str], int] = {}
         self.evidence = Evidence(analysis)
         self._shown = analysis.shown
         self._of_part = _OfPart.of_analysis(analysis) if analysis.part is not None else _OfPart()
@@ -261,11 +265,19 @@ class Audit:
                 return
             rule, look, ask = asked
             for one in ask(call):
+                requirements = one.requirements or look.concerning(call.opnum)
                 if one.outcome is Outcome.PASSED:
-                    self._pass(one.requirements or look.concerning(call.opnum), one.count)
+                    self._passed[requirements] += one.count
+                    continue
+                doubt, is_doubt = (requirements, one.message), one.outcome is Outcome.INCONCLUSIVE
+                if is_doubt and doubt in self._doubted and one.call in (None, call):
+                    self._doubted[doubt] += one.count
                     continue
                 own = checked(rule, look, one, call.opnum)
-                if own.outcome is Outcome.INCONCLUSIVE and own.call in (None, call):
+                if is_doubt and own.call in (None, call):
+                    if len(self._doubted) >= _MOST_REPEATED:
+                        self._settle_repeated()
+                    self._doubted[doubt] = 0
                     self._note(own)
                 else:
                     yield from self._judged(((rule, own),), call.number)
@@ -287,13 +299,18 @@ class Audit:
                 self._note(pattern.judgement, excused=pattern.is_excused, times=pattern.unnoted)
                 pattern.unnoted = 0
         self._repeated.clear()
+        for requirements, count in self._passed.items():
+            self._pass(requirements, count)
+        self._passed.clear()
+        for (requirements, reason), count in self._doubted.items():
+            self._doubt(requirements, reason, count)
+        self._doubted.clear()
 
     def _count_settled(self, plan: Plan, times: int) -> None:
         for requirement, count in plan.passed if times else ():
             self._pass((requirement,), count * times)
         for (requirement, reason), count in plan.unknown if times else ():
-            if (coverage := self.coverage.get(requirement)) is not None:
-                coverage.doubt(reason, count * times)
+            self._doubt((requirement,), reason, count * times)
 
     def _judged(self, judged: Iterable[tuple[Rule, Judgement]], number: int | None = None) -> Iterator[Finding]:
         """Yields the violations among an audit's judgements that are to be reported, and counts the others. `number` is the number
@@ -373,6 +390,11 @@ class Audit:
         for requirement in requirements:
             if (coverage := self.coverage.get(requirement)) is not None:
                 coverage.counts[Outcome.PASSED] += count
+
+    def _doubt(self, requirements: Iterable[str], reason: str, count: int) -> None:
+        for requirement in requirements:
+            if count and (coverage := self.coverage.get(requirement)) is not None:
+                coverage.doubt(reason, count)
 
     def _covered(self, judgement: Judgement) -> Iterator[Coverage]:
         """Yields the coverage of those of a judgement's requirements that this audit covers."""

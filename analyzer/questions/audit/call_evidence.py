@@ -401,6 +401,12 @@ class CallEvidence:
         return self._looked_at.whole
 
     @property
+    def frames(self) -> tuple[int, ...]:
+        """Returns the ids of the frames that carried the audited call, ascending, each once."""
+        sides = [side.frames for side in (self.request, self.response) if side is not None]
+        return tuple(sorted({frame for frames in sides for frame in frames}))
+
+    @property
     def catalog(self) -> Catalog:
         """Returns what the server reported about its countersets over the whole capture, for audit rules to compare with."""
         return (

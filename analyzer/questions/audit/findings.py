@@ -123,7 +123,7 @@ class Finding(Struct, frozen=True):
             return ()
         side = call.side(judgement.at.side) if judgement.at is not None else None
         if side is None:
-            return call.decoded.frames
+            return call.frames
         frames = side.frames
         # Whatever its place, bytes of a message in one frame are in that one.
         if len(frames) > 1 and (place := self.place) is not None:

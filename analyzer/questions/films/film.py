@@ -13,13 +13,13 @@ Whole numbers are kept in variable-length bytes: zigzag, then seven bits a byte 
 
 from __future__ import annotations
 
-import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from isal import isal_zlib
 from msgspec import Struct, field
 from msgspec.json import Decoder
 
@@ -35,15 +35,19 @@ Ints = npt.NDArray[np.int64]
 _MOST_BYTES = 9
 
 
-def deflated(parts: Iterable[bytes], level: int = 6) -> bytes:
+# Level 3 of ISA-L takes a third of the time of level 4 of zlib, for some 3 hundredths more bytes.
+_LEVEL = 3
+
+
+def deflated(parts: Iterable[bytes]) -> bytes:
     """Returns the parts of a film's block deflated to one (RFC 1951)."""
-    squeeze = zlib.compressobj(level, zlib.DEFLATED, -15)
+    squeeze = isal_zlib.compressobj(_LEVEL, wbits=-15)
     return b"".join([*map(squeeze.compress, parts), squeeze.flush()])
 
 
 def inflated(data: bytes) -> bytes:
     """Returns the bytes of a film's block that were deflated."""
-    return zlib.decompress(data, -15)
+    return isal_zlib.decompress(data, -15)
 
 
 def varints(numbers: Ints) -> bytes:

@@ -6,7 +6,6 @@ answers of a plan. Its number is the displayed value (`series.formulas`).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -130,12 +129,13 @@ class FilmMaker:
         for objects, places in found.items():
             key, lane = self._lane(answer, plan.series[places[0]], objects)
             cells: dict[tuple[int, int], int] = {}
-            seen: Counter[Key] = Counter()
+            seen: dict[Key, int] = {}
             for place in places:
                 row = _row_number(lane, plan, place)
                 # Values with one name whose counters the capture does not state have a column each.
-                nth = seen[row, plan.series[place].counters]
-                seen[row, plan.series[place].counters] += 1
+                name = row, plan.series[place].counters
+                nth = seen.get(name, 0)
+                seen[name] = nth + 1
                 cells[row, _column_number(lane, plan, place, nth)] = place
             rows, columns = np.array(list(cells), np.int64).T
             taken = np.array(list(cells.values()), np.int64)

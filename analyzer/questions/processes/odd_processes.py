@@ -101,12 +101,18 @@ def parent_marks(name: str, parent: int | None, services: frozenset[int]) -> tup
 def name_marks(name: str) -> tuple[ProcessMark, ...]:
     """Returns the marks for an odd name of a process; none for a usual name."""
     plain = _EXTENSION.sub("", name) if "." in name else name
-    found = (_resemblance(plain.casefold()), _randomness(plain))
-    return () if found == (None, None) else tuple([mark for mark in found if mark is not None])
+    folded = plain.casefold()
+    has_usual_end = folded[:2] in _BEGINNINGS or folded[-2:] in _ENDINGS
+    # Most names have other characters or no capitals.
+    is_mixed = plain.isalpha() and not plain.islower()
+    if not has_usual_end and not is_mixed:
+        return ()
+    found = _resemblance(folded) if has_usual_end else None, _randomness(plain) if is_mixed else None
+    return tuple([mark for mark in found if mark is not None])
 
 
 def _resemblance(plain: str) -> ProcessMark | None:
-    if (plain[:2] not in _BEGINNINGS and plain[-2:] not in _ENDINGS) or plain in _USUAL:
+    if plain in _USUAL:
         return None
     as_letters = plain.translate(_DIGITS)
     for known in _NEARLY_OF_LENGTH.get(len(plain), ()):
@@ -130,8 +136,7 @@ def _is_one_change_away(text: str, known: str) -> bool:
 
 
 def _randomness(plain: str) -> ProcessMark | None:
-    # Most names have other characters or no capitals.
-    if not plain.isalpha() or plain.islower() or _LETTERS.fullmatch(plain) is None:
+    if _LETTERS.fullmatch(plain) is None:
         return None
     words = _WORD.findall(plain)
     mean = len(plain) / len(words)

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +22,7 @@ from analyzer.core.array_functions import distinct
 from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.call_contents.machine_names import machine_names
 from analyzer.questions.processes.odd_processes import name_marks, parent_marks
-from analyzer.questions.series.displayed_points import Series
-from analyzer.questions.series.formatted_columns import CODES
-from analyzer.questions.series.reading_batches import Batch, readings
 from analyzer.questions.series.series_keys import counter_names
-from analyzer.questions.series.values_by_layout import ValuePlan
 from analyzer.questions.statistics.summary import frames_of_calls
 from analyzer.questions.statistics.who_looked_at_what import (
     IMAGES,
@@ -40,6 +37,11 @@ from analyzer.results.calls.call_row_columns import KIND_NUMBERS
 from analyzer.results.records.process import Course, ProcessMark, ProcessRecord
 from analyzer.results.records.sample import Why
 from analyzer.results.records.statistics import Who
+
+if TYPE_CHECKING:
+    from analyzer.questions.series.displayed_points import Series
+    from analyzer.questions.series.reading_batches import Batch
+    from analyzer.questions.series.values_by_layout import ValuePlan
 
 _PID, _PARENT, _ELAPSED, _CPU, _MEMORY = range(5)
 _COUNTERS = {
@@ -144,6 +146,8 @@ def process_table(analysis: Analysis, found: ActivityFindings, known: ProcessVal
     def values() -> list[_Values]:
         read = known
         if read is None:
+            from analyzer.questions.series.reading_batches import readings  # few captures state what is read there
+
             read = ProcessValues()
             for batch in readings(analysis, _OfProcesses()):
                 read.take_readings(batch)
@@ -221,10 +225,11 @@ def _named(name: str, pid: int | None) -> tuple[str, int | None]:
 
 def _parent_names(keys: Sequence[_Key], values: Sequence[_Values]) -> list[str | None]:
     """Returns the name of each process's parent, if exactly one process has the parent's id and is not younger."""
+    if all(one.parent is None for one in values):
+        return [None] * len(keys)
     by_pid: dict[tuple[str, int | None], list[int]] = {}
-    if any(one.parent is not None for one in values):
-        for row, (server, _, pid, _) in enumerate(keys):
-            by_pid.setdefault((server, pid), []).append(row)
+    for row, (server, _, pid, _) in enumerate(keys):
+        by_pid.setdefault((server, pid), []).append(row)
 
     def parent_of(row: int) -> str | None:
         parent, started = values[row].parent, values[row].started_ns
@@ -327,6 +332,8 @@ def _take(
     found: dict[tuple[str, str, int | None], _Values], batch: Batch, instances: _Instances, rows: npt.NDArray[np.int64]
 ) -> None:
     """Takes the values of processes from the rows of a batch that one plan describes."""
+    from analyzer.questions.series.formatted_columns import CODES
+
     rows = rows[instances.kinds[batch.place[rows]] >= 0]
     places = batch.place[rows]
     kinds, why = instances.kinds[places], batch.why[rows]

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import UNSET, Struct, field
 
+from analyzer.core.array_functions import distinct
 from analyzer.core.caches import Kept
 from analyzer.core.error_code_names import win32_name
 from analyzer.core.server_names import Named
@@ -510,7 +511,7 @@ class _ActivitySearch:
         columns = None
         if side is not None and side.buffer is not None:
             columns = perf_data_columns(side.buffer.data, images.id_counters)
-        blocks = np.unique(columns.block[columns.data_size >= 0]).tolist() if columns is not None else []
+        blocks = distinct(columns.block[columns.data_size >= 0]).tolist() if columns is not None else []
         shown = _sets_shown(call.query, blocks)
         is_damaged = columns is not None and columns.problem is not None
         if side is not None and columns is not None and not is_damaged:
@@ -656,7 +657,7 @@ def _blocks_with_values(layout: PerfDataLayout) -> Iterator[int]:
     """Yields the blocks in the layout of a data answer that have a value."""
     for part in layout.parts:
         if not isinstance(part, Grid):
-            yield from np.unique(part.block[part.data_size >= 0]).tolist()
+            yield from distinct(part.block[part.data_size >= 0]).tolist()
         elif len(part):
             yield part.block
 

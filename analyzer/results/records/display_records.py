@@ -143,11 +143,16 @@ class Form(Struct, frozen=True, eq=False, dict=True, weakref=True):
     problem: str | None = None
 
     @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """All fields of the form, each before those in it."""
+        return tuple(self.tree.in_order())
+
+    @cached_property
     def spots(self) -> tuple[Spot, ...]:
         """The fields of the form whose meanings may differ."""
         return tuple(
             Spot(position, node.start, node.stop, node.reads, node.words)
-            for position, node in enumerate(self.tree.in_order())
+            for position, node in enumerate(self.nodes)
             if node.words is not None and (node.reads or node.children)
         )
 

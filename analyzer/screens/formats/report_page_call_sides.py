@@ -14,14 +14,14 @@ from typing import Any
 from msgspec import Struct, field
 
 from analyzer.core.absence import Missing
+from analyzer.core.byte_origins import FrameExtent
 from analyzer.core.frame_ids import frame_id
 from analyzer.interfaces.call_contents.damaged_buffers import buffer_order
 from analyzer.results.calls.call import Call, Side, SideName
 from analyzer.results.calls.pdus import Pdus
-from analyzer.results.captured_packets import CapturedFrame, Packets
+from analyzer.results.captured_packets import Packets
 from analyzer.results.records.display_records import Form, LayerBytes, Run, SideView
 from analyzer.screens.viewmodel.call_layers import side_view, sides_of
-from analyzer.screens.viewmodel.carrier_layers import messages_of
 from analyzer.screens.viewmodel.layer_fields import Forms, deciding_bytes
 
 # Longer sides are taken apart one by one: their bytes cost more than their layers.
@@ -157,7 +157,7 @@ class PageSides:
             own.append(whole.data)
         else:
             frame = self._packets.frame(at.frame)
-            if frame is None or (carriers := self._carriers(frame, pdus, own, has_smb=call.smb is not None)) is None:
+            if frame is None or (carriers := self._carriers(at, own) if call.smb is not None else ()) is None:
                 return None
             carried, frames = (frame.link_type, frame.original_length, *carriers), ((at.frame, frame.data),)
         length: int | None = None
@@ -178,18 +178,16 @@ class PageSides:
         )
         return _KnownSide(key, frames, tuple(own))
 
-    def _carriers(self, frame: CapturedFrame, pdus: Pdus, own: list[bytes], *, has_smb: bool) -> tuple[Any, ...] | None:
-        """Returns what the report page knows of the SMB messages in a frame that carried a PDU; adds decrypted messages to `own`.
+    def _carriers(self, pdu: FrameExtent, own: list[bytes]) -> tuple[Any, ...] | None:
+        """Returns what the report page knows of the SMB messages that carried a PDU in one frame; adds decrypted messages to `own`.
         Returns None if they lie in other frames too."""
         assert self._packets is not None
-        if not has_smb:
-            return ()
         found: list[tuple[Any, ...]] = []
-        for one in messages_of(self._packets, (frame.frame,), pdus):
+        for one in self._packets.messages((pdu,)):
             sent, message = one.sent, one.message
             at = sent.source.only_extent(sent.start, sent.start + len(sent))
             of = message.source.only_extent(message.start, message.start + len(message))
-            if at is None or of is None or at.frame != frame.frame or of.frame != frame.frame or sent.steps:
+            if at is None or of is None or at.frame != pdu.frame or of.frame != pdu.frame or sent.steps:
                 return None
             if message.steps:
                 own.append(message.data)
@@ -271,7 +269,7 @@ def _mask(view: SideView, starts: Sequence[int], length: int) -> bytes:
         # If a layer is damaged or has no fields, all of its bytes decide.
         deciding = b"\xff" * len(layer.data)
         if layer.form is not None and layer.form.problem is None:
-            deciding = deciding_bytes(layer.form.tree, len(layer.data))
+            deciding = deciding_bytes(layer.form, len(layer.data))
         first = b"\xff" * min(_MAGIC.get(layer.kind, 0), len(layer.data))
         mask |= (int.from_bytes(deciding, "little") | int.from_bytes(first, "little")) << 8 * start
     return mask.to_bytes(length, "little").rstrip(b"\0")

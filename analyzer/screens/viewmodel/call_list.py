@@ -12,7 +12,6 @@ from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.call_row_columns import NOTHING_RARE
 from analyzer.results.calls.held_calls import HeldCall, HeldSide
-from analyzer.results.calls.query_state import QueryView
 from analyzer.results.methods.perflib import INTERFACE
 from analyzer.results.records.display_records import Outcome, Row
 from analyzer.screens.viewmodel.call_summary_words import (
@@ -40,7 +39,16 @@ class _AlikeRows:
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis, self._calls, self._facts = analysis, analysis.calls, analysis.capture
-        self._contexts = analysis.calls.column("context")
+        # For each call, a number of what its words depend on besides its sides.
+        kinds: dict[Hashable, int] = {}
+        kind_of = [
+            kinds.setdefault((context.server, context.interface, context.syntax), len(kinds))
+            for context in analysis.calls.table.contexts
+        ]
+        self._kinds = [kind_of[context] for context in analysis.calls.column("context").tolist()]
+        # For each state of a query handle, a number of the countersets that the blocks of its answers show.
+        self._shown: dict[int, int] = {}
+        self._countersets: dict[Hashable, int] = {}
         self._known = KnownAnswers(analysis)
         self._rows: Kept[Row] = Kept(self._MOST_BYTES)
 
@@ -48,17 +56,21 @@ class _AlikeRows:
         """Returns the row of a call in the call list. `held` is its row of the call table, None if the call itself is needed."""
         view = self._calls.views[number - 1]
         query = self._calls.states[view] if view >= 0 else None
-        key = self._alike(number, held, query) if held is not None else None
+        key = self._alike(number, held, view) if held is not None else None
         if held is None or key is None:
             return self._looked_at(number)
         first = self._rows.get(key, lambda: self._looked_at(number), lambda _: self._OF_A_ROW)
         if first.number == number:
             return first
         frames = {frame for side in (held.request, held.response) if side is not None for frame in side.frames}
+        auth = held.shared.auth
         return replace(
             first,
             number=number,
             time_ns=held.time_ns,
+            client=held.shared.client,
+            user=auth.user,
+            claimed_user=auth.claimed_user,
             handle=f"q{query.number}" if query is not None else None,
             latency_ns=held.latency_ns,
             frames=tuple([frame_label(frame, self._facts) for frame in sorted(frames)]),
@@ -67,9 +79,9 @@ class _AlikeRows:
     def _looked_at(self, number: int) -> Row:
         return row_of(self._calls[number - 1], self._analysis, self._known)
 
-    def _alike(self, number: int, held: HeldCall, query: QueryView | None) -> Hashable | None:
-        """Returns a key that is equal for calls whose rows in the list differ only in number, time, latency, handle and frames.
-        None if the call itself is needed."""
+    def _alike(self, number: int, held: HeldCall, view: int) -> Hashable | None:
+        """Returns a key that is equal for calls whose rows in the list differ only in number, time, client, user, latency, handle
+        and frames. None if the call itself is needed."""
         shared, request, response = held.shared, held.request, held.response
         if held.rare is not NOTHING_RARE or shared.interface.uuid != INTERFACE or held.key_number is not None:
             return None
@@ -77,25 +89,29 @@ class _AlikeRows:
             return None
         sides: list[Hashable] = []
         for side in (request, response):
-            content = self._content(held, side, query)
+            content = self._content(held, side, view)
             if content is None or any(isinstance(value, list) for value in side.params.values()):
                 return None
             sides += (content, side.wire_length, side.stub_length, side.buffer_span, side.buffer_kind, side.big_endian)
             sides += [item for item in side.params.items() if not isinstance(item[1], dict)]
         of_call = held.opnum, held.method, held.state, held.status, held.fault
-        return (int(self._contexts[number - 1]), *of_call, *sides)
+        return (self._kinds[number - 1], *of_call, *sides)
 
-    def _content(self, held: HeldCall, side: HeldSide, query: QueryView | None) -> Hashable | None:
-        """Returns a key for the buffer of a side, to compare rows of the call list: its binding or its bytes. None if the call
-        itself is needed."""
+    def _content(self, held: HeldCall, side: HeldSide, view: int) -> Hashable | None:
+        """Returns a key for the buffer of a side, to compare rows of the call list: its layout with what the blocks show, or its
+        bytes. None if the call itself is needed."""
         if side.buffer_span is None or side.buffer_kind is None:
             return b""
         if not isinstance(side.stub, bytes):
             return None
         data = side.stub[slice(*side.buffer_span)]
         if side.buffer_kind == "perf-data":
+            query = self._calls.states[view] if view >= 0 else None
             found = self._known.bindings.perflib(held.shared.server, query, data)
-            return found[1] if found is not None else None
+            if query is not None and view not in self._shown:
+                shown = query.counterset, *[(block, one.counterset) for block, one in query.blocks.items()]
+                self._shown[view] = self._countersets.setdefault(shown, len(self._countersets))
+            return (found[0].layout, self._shown.get(view)) if found is not None else None
         return data if len(data) <= self._LONGEST else None
 
 

@@ -7,13 +7,14 @@ headers (2.2.1), and bodies that carry data (2.2.19 to 2.2.22, 2.2.31, 2.2.32). 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from ipaddress import ip_address
 
 from msgspec.structs import replace
 
 from analyzer.capture.linktypes import LinkType
+from analyzer.core.byte_origins import FrameExtent
 from analyzer.core.error_code_names import nt_status_name
 from analyzer.core.errors import TruncatedError
 from analyzer.core.frame_ids import file_of, number_of
@@ -292,7 +293,7 @@ def carrier_layers(
     """Returns the layers of a call below its PDUs (frames, TCP, SMB), and the reason if there are none. `forms` as for
     `side_view`."""
     frames = frames_of(pdus)
-    messages = messages_of(packets, frames, pdus) if has_smb else []
+    messages = list(packets.messages(_extents_of(pdus))) if has_smb else []
     wanted = sorted({*frames, *(frame for one in messages for frame in one.sent.frames)})
     found = [frame for frame in map(packets.frame, wanted) if frame is not None]
     if len(found) < len(wanted):
@@ -305,21 +306,10 @@ def carrier_layers(
     return layers, None
 
 
-def messages_of(packets: Packets, frames: Iterable[int], pdus: Fragments) -> list[SmbMessage]:
-    """Returns the SMB messages that carried bytes of these PDUs."""
-    carried: dict[int, list[tuple[int, int]]] = {}
+def _extents_of(pdus: Fragments) -> Iterator[FrameExtent]:
+    """Yields the frame extents that carried these PDUs."""
     for one in (pdus.whole,) if isinstance(pdus, Pdus) else [each.pdu for each in pdus]:
-        for extent in one.extents():
-            carried.setdefault(extent.frame, []).append((extent.start, extent.start + extent.length))
-    return [
-        message
-        for message in packets.messages(frames)
-        if any(
-            extent.start < stop and start < extent.start + extent.length
-            for extent in message.message.extents()
-            for start, stop in carried.get(extent.frame, ())
-        )
-    ]
+        yield from one.extents()
 
 
 def _frame_layer(name: SideName, number: int, frame: CapturedFrame, forms: Forms | None) -> LayerBytes:

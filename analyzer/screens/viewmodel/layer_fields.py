@@ -8,7 +8,7 @@ made only of the first layer of a form.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from typing import Literal, TypedDict
 
 from msgspec import Struct
@@ -98,9 +98,9 @@ def one_of(names: dict[int, str]) -> Callable[[int], str | None]:
 
 def runs_of(source: TracedBytes) -> tuple[Run, ...]:
     """Returns the runs of a layer's bytes: where each part of them was captured."""
-    length = len(source)
-    if length and (one := source.source.only_extent(source.start, source.start + length)) is not None:
-        return (_run(one, 0, length),)
+    extents = source.origin(0, len(source))
+    if _are_byte_by_byte(source, extents, 0, len(source)):
+        return tuple(_in_a_row(extents, 0))
     runs: list[Run] = []
     for run in _runs(source, 0, len(source)):
         last = runs[-1] if runs else None
@@ -122,11 +122,8 @@ def _is_byte_by_byte(run: Run) -> bool:
 def _runs(source: TracedBytes, start: int, stop: int) -> Iterator[Run]:
     """Yields the runs of bytes that may have been compressed: halves them until all of a half came from the same places."""
     extents = source.origin(start, stop)
-    if _length(extents) == stop - start and _length(source.origin(start, start + 1)) <= 1:
-        at = start
-        for extent in extents:
-            yield _run(extent, at, at + extent.length)
-            at += extent.length
+    if _are_byte_by_byte(source, extents, start, stop):
+        yield from _in_a_row(extents, start)
         return
     middle = (start + stop) // 2
     if middle == start or source.origin(start, middle) == source.origin(middle, stop) == extents:
@@ -134,6 +131,16 @@ def _runs(source: TracedBytes, start: int, stop: int) -> Iterator[Run]:
     else:
         yield from _runs(source, start, middle)
         yield from _runs(source, middle, stop)
+
+
+def _are_byte_by_byte(source: TracedBytes, extents: tuple[FrameExtent, ...], start: int, stop: int) -> bool:
+    return _length(extents) == stop - start and _length(source.origin(start, start + 1)) <= 1
+
+
+def _in_a_row(extents: Iterable[FrameExtent], at: int) -> Iterator[Run]:
+    for extent in extents:
+        yield _run(extent, at, at + extent.length)
+        at += extent.length
 
 
 def _length(extents: tuple[FrameExtent, ...]) -> int:
@@ -219,9 +226,9 @@ class Forms:
         return form
 
     def _remember(self, key: Hashable, data: bytes, form: Form) -> None:
-        mask_of_all = deciding_bytes(form.tree, len(data)).rstrip(b"\0")
+        mask_of_all = deciding_bytes(form, len(data)).rstrip(b"\0")
         stop = len(mask_of_all)
-        cost = 3 * stop + _OF_A_FIELD * sum(1 for _ in form.tree.in_order())
+        cost = 3 * stop + _OF_A_FIELD * len(form.nodes)
         self.held += cost
         if self.held > MAX_BYTES:
             self._known.clear()
@@ -244,7 +251,7 @@ def fields_of(forms: Forms | None, key: Hashable, data: bytes, make: Callable[[]
     return {"form": form, "notes": form.notes, "problem": form.problem}
 
 
-def deciding_bytes(tree: Node, length: int) -> bytes:
+def deciding_bytes(form: Form, length: int) -> bytes:
     """Returns a mask of the layer's bytes that decide on its form."""
-    spans = [(node.start, node.stop, bool(node.reads)) for node in tree.in_order() if not node.children]
+    spans = [(node.start, node.stop, bool(node.reads)) for node in form.nodes if not node.children]
     return deciding(spans, length)

@@ -19,7 +19,6 @@ from itertools import groupby, pairwise
 
 import numpy as np
 from msgspec import Struct
-from rich.markup import escape as escape_markup
 
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import file_of, number_of
@@ -149,6 +148,8 @@ def _escaped(text: str) -> tuple[str, str]:
     """Returns text from the wire escaped as markup, and apart from it the backslashes at its end."""
     shown = text if text.isprintable() else "".join(c if c.isprintable() else _shown(c) for c in text)
     body = shown.rstrip("\\")
+    from rich.markup import escape as escape_markup  # records in JSON need no text
+
     return escape_markup(body), shown[len(body) :]
 
 

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.questions.processes import process_records as process_records_module
 from analyzer.questions.processes.odd_processes import name_marks, parent_marks
 from analyzer.questions.processes.process_records import process_records, process_table
 from analyzer.questions.series.displayed_points import Key, Series
@@ -173,7 +172,7 @@ def test_values_are_read_first_where_a_parent_may_be_stated(
         asked.append(analysis)
         return readings(analysis, *rest)
 
-    monkeypatch.setattr(process_records_module, "readings", noted)
+    monkeypatch.setattr("analyzer.questions.series.reading_batches.readings", noted)
     make = Calls()
     counters = [(PROCESS_ID, "ID Process"), (5, "Creating Process ID" if is_described else "Other")]
     rows = tuple((pack("<I", pid), pack("<I", 4)) for pid in (30, 40))

@@ -306,7 +306,7 @@ def handle_invalid_after_refused_close(evidence: Evidence) -> Iterator[Judgement
             continue
         for event in lifetime.events.where(lambda event: event.kind == "close" and event.status == ACCESS_DENIED):
             refused = evidence.call(event.call)
-            if refused.decoded.security.level >= AuthLevel.PRIVACY:
+            if refused.context.security.level >= AuthLevel.PRIVACY:
                 continue
             after = lifetime.events[bisect_right(lifetime.events.calls, event.call) :]
             answered = (one for one in after if one.fault is not None or one.status is not None)

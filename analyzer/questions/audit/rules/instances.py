@@ -325,7 +325,7 @@ def instances_not_those_listed(call: CallEvidence) -> Iterator[Judgement]:
         if known is None:
             yield inconclusive("which counter the block is of is not in the capture", call)
         elif known.instance == "*":
-            listed = call.knowledge.instances_about(call.server, known.counterset, call.decoded.time_ns)
+            listed = call.knowledge.instances_about(call.server, known.counterset, call.time_ns)
             if listed is None:
                 yield inconclusive(NO_LIST, call)
             else:

@@ -134,7 +134,7 @@ def _list_without(case: _Case) -> InstanceList | None:
     call, block = case.call, case.block
     if not block.name or "*" in block.name or not has_instances(call, block.counterset):
         return None
-    listed = call.knowledge.instances_about(call.server, block.counterset, call.decoded.time_ns)
+    listed = call.knowledge.instances_about(call.server, block.counterset, call.time_ns)
     return listed if listed is not None and block.name.casefold() not in listed.folded else None
 
 
@@ -171,7 +171,7 @@ def _no_counter(case: _Case) -> Judgement:
 
 def _no_instance(case: _Case) -> Judgement:
     call, block = case.call, case.block
-    listed = call.knowledge.instances_about(call.server, block.counterset, call.decoded.time_ns)
+    listed = call.knowledge.instances_about(call.server, block.counterset, call.time_ns)
     if listed is None:
         return inconclusive(NO_LIST, call, NO_INSTANCE)
     if (block.name or "").casefold() in listed.folded or (block.asks_all_instances and listed.names):

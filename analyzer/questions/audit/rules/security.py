@@ -287,13 +287,13 @@ def served_without_impersonation(call: CallEvidence) -> Iterator[Judgement]:
 
     Silent: what a Kerberos client allows is inside its sealed authenticator; handshakes that were not captured.
     """
-    security = call.decoded.security
+    security = call.context.security
     allowed: str | None
     if security.level not in (AuthLevel.NONE, AuthLevel.CONNECT):
         allowed = security.identity.allows if security.identity is not None else None
         unknown = "what the client lets the server do in its name is not in the capture, or sealed in its Kerberos authenticator"
     else:
-        allowed = _SMB_LEVELS.get(-1 if call.decoded.impersonation is None else call.decoded.impersonation)
+        allowed = _SMB_LEVELS.get(-1 if call.context.impersonation is None else call.context.impersonation)
         unknown = "the level at which the client opened the pipe was not captured"
     # An answer may refuse no more than the client's buffer, and state how large the data are.
     states_the_size = call.status == ERROR_NOT_ENOUGH_MEMORY and bool(call.answered.get("pdwRtnSize"))
@@ -332,7 +332,7 @@ def caller_refused(call: CallEvidence) -> Iterator[Judgement]:
     Silent: at lower levels, where 5 has another meaning; where the answer was not captured.
     """
     answer = call.fault if call.fault is not None else call.status
-    if answer is None or call.decoded.security.level < AuthLevel.PRIVACY:
+    if answer is None or call.context.security.level < AuthLevel.PRIVACY:
         return
     if answer == ACCESS_DENIED:
         yield passed(MEMBERS)

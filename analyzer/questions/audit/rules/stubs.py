@@ -53,16 +53,16 @@ def opnum_out_of_range_answered(call: CallEvidence) -> Iterator[Judgement]:
 
     Silent: where the answer was not captured.
     """
-    if call.decoded.opnum in tuple(Opnum):
+    if call.opnum in tuple(Opnum):
         return
-    expected, seen = "fault nca_s_op_rng_error (0x1c010002)", f"opnum {call.decoded.opnum}"
+    expected, seen = "fault nca_s_op_rng_error (0x1c010002)", f"opnum {call.opnum}"
     # nca_s_op_rng_error, RPC_S_PROCNUM_OUT_OF_RANGE; and a refusal that comes before the method is looked for.
     if call.fault in (0x1C010002, 1745, 5):
         yield passed()
     elif call.fault is not None:
         message = "a method that does not exist was refused for another reason"
         yield warned(call, "pdu", message, expected, f"{seen}, fault {fault_name(call.fault) or ''} ({call.fault:#x})")
-    elif call.decoded.response is None:
+    elif call.response is None:
         yield inconclusive("what came of a call with an opnum above 7 was not captured", call)
     else:
         at, message = At("request", "pdu.22:24"), "the server answered a method that does not exist"
@@ -148,7 +148,7 @@ def inconsistent_stub_served(call: CallEvidence) -> Iterator[Judgement]:
     requirement, at, seen = found
     if call.fault is not None:
         yield passed(requirement)
-    elif call.decoded.response is None:
+    elif call.response is None:
         reason = "what came of a request that contradicts the IDL was not captured"
         yield inconclusive(reason, call, requirement)
     else:
