@@ -58,9 +58,6 @@ class _PackedMessage(Struct, array_like=True):
     reason: str
 
 
-_MESSAGE = msgpack.Decoder(_PackedMessage)
-
-
 class Packets:
     """Captured packets: frames and SMB messages by the ids of their frames. `lacking` states why a frame is absent. `is_lost` says
     that the capture changed or cannot be read any more."""
@@ -131,7 +128,8 @@ class Packets:
             first = bisect_left(ids, frame)
             found.update(numbers[first : bisect_left(ids, frame + 1, first)])
         for number in sorted(found):
-            record = _MESSAGE.decode(self._log.read(*self._messages[2 * number : 2 * number + 2]))
+            packed = self._log.read(*self._messages[2 * number : 2 * number + 2])
+            record = msgpack.decode(packed, type=_PackedMessage)
             sent = self._captured(record.sent, record.sent_length)
             if sent is None:
                 continue

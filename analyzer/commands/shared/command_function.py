@@ -29,8 +29,9 @@ def command(function: Callable[..., None], *, hashing: bool = False) -> Callable
     Typer makes options of a function's parameters; commands that share options would have to repeat all of them. A command that is
     `hashing` states what its result was made from, unless --no-hash is given.
     """
-    makers: dict[Any, Callable[..., Any]] = {Writing: result_writing, CaptureReading: capture_reading, **SELECTIONS}
     own = list(signature(function, eval_str=True).parameters.values())
+    makers: dict[Any, Callable[..., Any]] = {Writing: result_writing, CaptureReading: capture_reading}
+    makers |= {item.annotation: SELECTIONS[item.annotation]() for item in own if item.annotation in SELECTIONS}
     taken = {item.annotation: item.name for item in own if item.annotation in makers}
     shared = {
         kind: list(signature(makers[kind], eval_str=True).parameters.values()) for kind in makers if kind in taken

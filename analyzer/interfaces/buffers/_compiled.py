@@ -18,12 +18,11 @@ from threading import Lock
 from types import ModuleType
 from typing import Any, Literal
 
-import orjson
-from msgspec import Struct
+from msgspec import Struct, json
 
 GENERATED = Path(__file__).parent / "_generated"
 Flavour = Literal["plain", "positions"]
-_NAME = re.compile(r"[a-z_][a-z0-9_]*")
+_NAME = r"[a-z_][a-z0-9_]*"
 
 
 # Held while modules stand in `sys.modules` under names that are not theirs.
@@ -104,7 +103,7 @@ class TypeSpec(Struct, frozen=True):
 @cache
 def spec_texts() -> dict[str, Any]:
     """Returns the text of every Kaitai description in `ksy/`, by name."""
-    loaded: dict[str, Any] = orjson.loads((GENERATED / "specs.json").read_bytes())
+    loaded: dict[str, Any] = json.decode((GENERATED / "specs.json").read_bytes())
     return loaded
 
 
@@ -182,9 +181,9 @@ def _asked_for() -> frozenset[str]:
             for key, value in node.items():
                 if isinstance(value, str) and key in _EXPRESSIONS:
                     # A type's own name is the name of no field; what it is given may be.
-                    found.update(_NAME.findall(value.partition("(")[2] if key == "type" else value))
+                    found.update(re.findall(_NAME, value.partition("(")[2] if key == "type" else value))
                 elif key == "valid":
-                    found.update(_NAME.findall(str(value)))
+                    found.update(re.findall(_NAME, str(value)))
                 else:
                     visit(value)
 

@@ -16,9 +16,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.core.caches import Kept
-from analyzer.interfaces.buffers import PerfData, PerfRow, WinPerf, WinPerfObject
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, Part, PerfDataLayout, PerfDataParts
-from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout, WinperfParts
+from analyzer.interfaces.buffers.value_rows import PerfData, PerfRow, WinPerf
+from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout, WinPerfObject, WinperfParts
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample, counter_of, is_text, samples_of
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.query_state import Identifier, QueryView

@@ -21,7 +21,8 @@ from analyzer.core.events import Problem
 from analyzer.core.output.json import Pieces
 from analyzer.core.times import iso_time
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.interfaces.buffers import TreeTexts, decode_buffer
+from analyzer.interfaces.buffers.buffer_trees import decode_buffer
+from analyzer.interfaces.buffers.tree_texts import TreeTexts
 from analyzer.interfaces.call_contents.client_programs import client_programs
 from analyzer.interfaces.call_contents.damaged_buffers import Damages, buffer_order
 from analyzer.results.analysis import Analysis, CaptureFacts

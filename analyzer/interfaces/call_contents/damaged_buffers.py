@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from analyzer.core.errors import DecodeError
-from analyzer.interfaces.buffers import BufferDecode, decode_buffer, find_damage
+from analyzer.interfaces.buffers.buffer_trees import BufferDecode, decode_buffer, find_damage
 from analyzer.results.calls.call import Call, Side, SideName
 from analyzer.results.calls.held_calls import HeldCall, HeldSide
 from analyzer.results.calls.ordered_calls import OrderedCalls

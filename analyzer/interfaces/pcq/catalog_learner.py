@@ -6,7 +6,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from analyzer.interfaces.buffers import decode_buffer
+from analyzer.interfaces.buffers.buffer_trees import decode_buffer
 from analyzer.results.calls.call import Call
 from analyzer.results.reported_names.counterset_catalog import Catalogs
 

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event, Moment
-from analyzer.interfaces.buffers import decode_buffer, decode_stub, stub_places
+from analyzer.interfaces.buffers.buffer_trees import decode_buffer
+from analyzer.interfaces.buffers.stub_decoding import decode_stub, stub_places
 from analyzer.interfaces.calls_from_exchanges import decoded_call, plain_call, trimmed_length
 from analyzer.interfaces.pcq.catalog_learner import CatalogLearner
 from analyzer.results.calls.call import Call, Side, SideName, StubProblem

@@ -26,7 +26,8 @@ from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Problem
 from analyzer.core.printable_text import counted
-from analyzer.interfaces.buffers import Interface, decode_buffer, decode_stub
+from analyzer.interfaces.buffers.buffer_trees import decode_buffer
+from analyzer.interfaces.buffers.stub_decoding import Interface, decode_stub
 from analyzer.interfaces.calls_from_exchanges import interface_facts
 from analyzer.interfaces.pcq.catalog_learner import CatalogLearner
 from analyzer.interfaces.pcq.perflib_layer import perflib_call

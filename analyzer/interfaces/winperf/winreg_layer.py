@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event
 from analyzer.core.session_and_handle_numbers import Numbers
-from analyzer.interfaces.buffers import decode_buffer, decode_stub
+from analyzer.interfaces.buffers.buffer_trees import decode_buffer
+from analyzer.interfaces.buffers.stub_decoding import decode_stub
 from analyzer.interfaces.calls_from_exchanges import decoded_call, decoded_side, plain_call
 from analyzer.results.buffer_kinds import BufferKind
 from analyzer.results.calls.call import Call, PerformanceRead, Side, SideName, handle_of

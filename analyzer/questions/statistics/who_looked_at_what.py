@@ -26,9 +26,11 @@ from msgspec import UNSET, Struct, field
 from analyzer.core.caches import Kept
 from analyzer.core.error_code_names import win32_name
 from analyzer.core.server_names import Named
-from analyzer.interfaces.buffers import PerfColumns, WinPerfObject, decode_buffer, perf_data_columns, winperf_rows
+from analyzer.interfaces.buffers.buffer_trees import decode_buffer
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout
-from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout, counter_values
+from analyzer.interfaces.buffers.perf_data_trees_and_rows import PerfColumns
+from analyzer.interfaces.buffers.value_rows import perf_data_columns, winperf_rows
+from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout, WinPerfObject, counter_values
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.interfaces.pcq.perflib_samples import counterset_of
 from analyzer.questions.statistics.shown_call_columns import ShownCalls

@@ -24,7 +24,6 @@ from analyzer.results.calls.call import AuthFacts
 from analyzer.results.calls.call_row_columns import (
     APART,
     FORMATS,
-    RARE_DECODER,
     Context,
     PackedPlains,
     PdusRow,
@@ -169,7 +168,7 @@ class CallMerger:
         found = {}
         for at in np.flatnonzero(rows["rare"]).tolist():
             part, end = parts[origins[at]], int(ends[at])
-            rare = RARE_DECODER.decode(part.bytes(end - int(rows["rare"][at]), end))
+            rare = msgpack.decode(part.bytes(end - int(rows["rare"][at]), end), type=RareOfCall)
             if rare.read is not None or any(side is not None and side.apart for side in (rare.request, rare.response)):
                 found[at] = rare
         return found

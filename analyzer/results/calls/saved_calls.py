@@ -13,6 +13,7 @@ from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import msgpack
 
 from analyzer.core.byte_origins import PackedOrigins, only_frame, packed_length
 from analyzer.core.caches import cached_property
@@ -25,15 +26,14 @@ from analyzer.results.calls.call_row_columns import (
     MISSING,
     NOTHING_RARE,
     NOTHING_RARE_OF_SIDE,
+    OF_CALL,
     OWN_OF_CALL,
     OWN_OF_SIDE,
     PARAMS_AT,
     PARAMS_DECODER,
-    RARE_DECODER,
     SIDE_COLUMNS,
     STATE_NUMBERS,
     STATES,
-    CallRow,
     Context,
     PdusRow,
     RareOfCall,
@@ -55,7 +55,7 @@ _SIDES: tuple[SideName, SideName] = ("request", "response")
 # What is known of a row: nothing; its columns fit; all of it fits; it is damaged or unusual.
 _UNKNOWN, _ORDERLY, _SOUND, _ODD = range(4)
 # The columns that determine which parameters a call has.
-_OF_CALL = itemgetter(*map(CallRow._fields.index, ("context", "opnum", "state", "fault", "place", "rare")))
+_OF_CALL = itemgetter(*map(list(OF_CALL).index, ("context", "opnum", "state", "fault", "place", "rare")))
 _COMPLETE = STATE_NUMBERS["complete"]
 _NO_ORIGIN = "bytes without an origin"
 # Columns that state how many bytes of the log a call has.
@@ -151,7 +151,7 @@ class SavedCalls(CallTable):
             middle = request[PARAMS_AT]
             end = middle + response[PARAMS_AT]
             data = self.log.read(place, end + rare)
-            few = RARE_DECODER.decode(data[end:]) if rare else NOTHING_RARE
+            few = msgpack.decode(data[end:], type=RareOfCall) if rare else NOTHING_RARE
             if response[0] >= 0:
                 is_decoded = fault < 0 and end > middle
                 self._check_side("response", response, few.response, data[middle:end], wanted if is_decoded else -1)

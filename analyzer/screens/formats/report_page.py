@@ -25,7 +25,8 @@ from msgspec.structs import replace
 
 from analyzer.core.frame_ids import file_of, number_of
 from analyzer.core.output.gate import Destination
-from analyzer.core.output.json import Pieces, document, dumps
+from analyzer.core.output.json import Pieces, dumps
+from analyzer.core.output.standard_json import document
 from analyzer.interfaces.call_contents.call_records import CallRecords
 from analyzer.questions.films.film import Film, Films, deflated, moments
 from analyzer.questions.films.film_maker import FilmMaker

@@ -20,7 +20,7 @@ from urllib.parse import quote
 from msgspec import to_builtins
 
 from analyzer.core.frame_ids import file_of, frame_id, number_of
-from analyzer.core.output.json import document
+from analyzer.core.output.standard_json import document
 from analyzer.core.printable_text import path_of_text
 from analyzer.questions.audit.findings import Finding, finding_record
 from analyzer.questions.audit.requirement_catalog import catalogue

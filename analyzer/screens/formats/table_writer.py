@@ -18,8 +18,8 @@ from msgspec.json import decode as decoded
 from polars.io.plugins import register_io_source
 
 from analyzer.core.errors import InputError
-from analyzer.core.output.escapes import safe_cells
 from analyzer.core.output.json import dumps, json_ready
+from analyzer.core.output.safe_cells import safe_cells
 from analyzer.interfaces.call_contents.call_records import CallRecords, problem_record, shown_problems
 from analyzer.interfaces.call_contents.sample_chunks import ChunkPart, SampleChunk
 from analyzer.interfaces.call_contents.sample_records import sample_keys

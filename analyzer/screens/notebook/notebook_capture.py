@@ -25,7 +25,7 @@ from analyzer.collect.dataset_manifest import is_dataset
 from analyzer.core.caches import cached_property
 from analyzer.core.environment_variables import SECRETS_VARIABLE
 from analyzer.core.errors import InputError
-from analyzer.core.output.json import document
+from analyzer.core.output.standard_json import document
 from analyzer.core.output.terminal import watching
 from analyzer.core.printable_text import path_of_text, printable
 from analyzer.core.times import NS_PER_S, iso_time

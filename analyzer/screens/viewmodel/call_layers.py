@@ -12,7 +12,7 @@ from analyzer.core.errors import DecodeError, InputError
 from analyzer.core.printable_text import label
 from analyzer.core.times import shown_time
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.interfaces.buffers import Field, FieldMap
+from analyzer.interfaces.buffers.field_map import Field, FieldMap
 from analyzer.interfaces.call_contents.call_field_maps import buffer_fields, stub_fields
 from analyzer.interfaces.call_contents.damaged_buffers import buffer_order
 from analyzer.interfaces.calls_from_exchanges import level_name
@@ -257,7 +257,7 @@ def id_fact(call: Call) -> Fact:
 
 
 def shared_facts(call: Call) -> tuple[tuple[Fact, ...], tuple[Fact, ...]]:
-    """Returns the facts of a call before and after `id_fact`. Calls with the same `context` and `smb` (`CallRow`) share them."""
+    """Returns the facts of a call before and after `id_fact`. Calls with the same `context` and `smb` (`OF_CALL`) share them."""
     return tuple(_connection_facts(call)), tuple(_security_facts(call))
 
 

@@ -9,9 +9,8 @@ from analyzer.core.absence import Missing
 from analyzer.core.caches import Kept
 from analyzer.core.errors import DecodeError
 from analyzer.core.printable_text import label, shortened
-from analyzer.interfaces.buffers import PERF_NO_INSTANCES
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout
-from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout
+from analyzer.interfaces.buffers.winperf_layout import PERF_NO_INSTANCES, WINPERF, WinperfLayout
 from analyzer.interfaces.buffers.wire_value_names import counter_type_name
 from analyzer.interfaces.call_contents.answers_with_names import Binding, Bindings
 from analyzer.interfaces.call_contents.call_field_maps import status_name

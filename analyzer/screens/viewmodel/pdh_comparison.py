@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from analyzer.core.errors import InputError
-from analyzer.interfaces.buffers import decode_buffer
+from analyzer.interfaces.buffers.buffer_trees import decode_buffer
 from analyzer.interfaces.buffers.struct_layouts import COUNTERS, COUNTERSET
 from analyzer.questions.audit.buffer_checks import string_offsets
 from analyzer.questions.audit.data_answers import FlawKind, read_answer

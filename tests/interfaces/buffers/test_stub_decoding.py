@@ -14,13 +14,16 @@ from hypothesis import strategies as st
 
 from analyzer.core.errors import DecodeError
 from analyzer.core.traced_bytes import untraced
-from analyzer.interfaces.buffers import StubKind, decode_buffer, decode_stub, map_fields, stub_decoding
+from analyzer.interfaces.buffers import stub_decoding
+from analyzer.interfaces.buffers.buffer_trees import decode_buffer
+from analyzer.interfaces.buffers.field_map import StubKind, map_fields
 from analyzer.interfaces.buffers.stub_decoding import (
     Interface,
     Side,
     StubDecode,
     StubPlaces,
     compiled_stub,
+    decode_stub,
     stub_places,
 )
 from tests.build.buffers import Ndr, Order, wide
