@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from uuid import UUID
 
 import numpy as np
-import numpy.typing as npt
 from msgspec.structs import replace
 
 from analyzer.capture.etl_buffers import (
@@ -36,6 +35,9 @@ from analyzer.capture.frame_blocks import Heads, rows_at
 from analyzer.capture.linktypes import LinkType
 from analyzer.core.limits import Limits
 from analyzer.results.records.capture_records import TraceInterface
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def _guid(text: str) -> tuple[int, int]:
@@ -94,7 +96,7 @@ ROW = np.dtype(
         ("dropped", "?"),
     ]
 )
-Rows = npt.NDArray[np.void]
+Rows: TypeAlias = "npt.NDArray[np.void]"
 
 
 class PacketEvents:

@@ -22,10 +22,9 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -44,10 +43,12 @@ from analyzer.results.calls.merged_call_tables import CallMerger, MergedTable, M
 from analyzer.transport.tcp.stream_events import StreamBatch
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from analyzer.capture.capture_reader import ReadBound
 
 Group = Sequence[Event]
-_Numbers = npt.NDArray[np.int64]
+_Numbers: TypeAlias = "npt.NDArray[np.int64]"
 # What costs time is PDUs of DCERPC, some 60 us each to the end, and with keys twice as much, and messages to be decrypted; the
 # contents of files cost next to nothing. A process that is no copy takes a quarter of a second to start. Of captures that show so
 # many of them, and will have so many to their end, two processes are quicker than one.

@@ -14,8 +14,6 @@ from analyzer.interfaces.buffers.struct_layouts import (
     BLOCK_TYPE_AND_SIZE,
     COUNTER_DATA,
     COUNTER_IDS,
-    COUNTERS,
-    COUNTERSET,
     DATA_HEADER,
     DATA_NUMBERS,
     INSTANCE_SIZE,
@@ -23,6 +21,7 @@ from analyzer.interfaces.buffers.struct_layouts import (
     STRING_HEADER,
     STRING_TABLE,
 )
+from analyzer.results.methods.perflib import COUNTERS, COUNTERSET
 
 NO_STRING = 0xFFFFFFFF
 # Types of blocks with counter ids.

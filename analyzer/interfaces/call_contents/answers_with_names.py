@@ -8,10 +8,9 @@ keep in it what they derive from it, once for all answers that share it.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -26,8 +25,11 @@ from analyzer.results.records.record_types import Endpoint
 from analyzer.results.reported_names.counter_name_tables import NameTable
 from analyzer.results.reported_names.counterset_catalog import Catalog
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 _Made = TypeVar("_Made")
-Bools = npt.NDArray[np.bool_]
+Bools: TypeAlias = "npt.NDArray[np.bool_]"
 
 
 class Binding(Struct, frozen=True, eq=False):

@@ -6,7 +6,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from analyzer.interfaces.buffers.buffer_trees import decode_buffer
+from analyzer.interfaces import buffers
 from analyzer.results.calls.call import Call
 from analyzer.results.reported_names.counterset_catalog import Catalogs
 
@@ -37,7 +37,7 @@ class CatalogLearner:
         assert call.response is not None
         kind, data = call.response.buffer_kind, call.response.buffer_data
         assert kind is not None
-        decoded = decode_buffer(kind, data)
+        decoded = buffers.decode_buffer(kind, data)
         if decoded.problem is not None:
             return
         catalog, place = self.catalogs.catalog_of(call.server), (lesson.server, lesson.counterset)

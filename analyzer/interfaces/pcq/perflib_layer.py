@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event, Moment
-from analyzer.interfaces.buffers.buffer_trees import decode_buffer
+from analyzer.interfaces import buffers
 from analyzer.interfaces.buffers.stub_decoding import decode_stub, stub_places
 from analyzer.interfaces.calls_from_exchanges import decoded_call, plain_call, trimmed_length
 from analyzer.interfaces.pcq.catalog_learner import CatalogLearner
@@ -138,7 +138,7 @@ def may_answer_validate_counters(call: Call) -> bool:
     # Some stacks pad a sealed stub to 8 bytes without counting it (RFC 1964), so up to 7 may follow.
     if len(stub) - decoded.consumed >= 8:
         return False
-    return decode_buffer("identifiers", decoded.data or b"").problem is None
+    return buffers.decode_buffer("identifiers", decoded.data or b"").problem is None
 
 
 def identifiers_of(side: Side | None) -> tuple[Identifier, ...] | None:
@@ -153,7 +153,7 @@ def identifiers_in(data: bytes) -> tuple[Identifier, ...] | None:
 
 
 def _identifiers(data: bytes) -> tuple[Identifier, ...] | None:
-    decoded = decode_buffer("identifiers", data)
+    decoded = buffers.decode_buffer("identifiers", data)
     if decoded.problem is not None:
         return None
     return tuple(

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event
 from analyzer.core.session_and_handle_numbers import Numbers
-from analyzer.interfaces.buffers.buffer_trees import decode_buffer
+from analyzer.interfaces import buffers
 from analyzer.interfaces.buffers.stub_decoding import decode_stub
 from analyzer.interfaces.calls_from_exchanges import decoded_call, decoded_side, plain_call
 from analyzer.results.buffer_kinds import BufferKind
@@ -203,7 +203,7 @@ class KeyFollower:
     def _learn(self, server: Endpoint, table: tuple[str, str] | None, response: Side | None) -> None:
         if table is None or table[0] != "counter" or response is None or response.buffer is None:
             return
-        decoded = decode_buffer("name-table", response.buffer.data)
+        decoded = buffers.decode_buffer("name-table", response.buffer.data)
         entries = {}
         for row in decoded.tree.get("entries", ()):
             index, text = row.get("index"), row.get("text")

@@ -7,10 +7,9 @@ in the answer before, and how many answers there were. Both make or break a pair
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -38,9 +37,12 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call
 from analyzer.results.records.sample import Why
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 # The largest number of 64 bits.
 _MOST = (1 << 64) - 1
-Words = npt.NDArray[np.uint64]
+Words: TypeAlias = "npt.NDArray[np.uint64]"
 Clocks = tuple[int | None, int | None, int | None]
 
 

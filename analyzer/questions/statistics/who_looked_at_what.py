@@ -17,10 +17,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import UNSET, Struct, field
 
 from analyzer.core.caches import Kept
@@ -53,6 +52,9 @@ from analyzer.results.reported_names.counter_name_tables import (
 )
 from analyzer.results.reported_names.counterset_catalog import Catalog
 from analyzer.transport.rpc.fault_names import fault_name
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 # English names of countersets and objects whose values describe processes (their instances are image names), about the
 # network and its connections, about users that are logged on. Anchored at the start, case does not matter.

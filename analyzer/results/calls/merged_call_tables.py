@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol, SupportsInt
+from typing import TYPE_CHECKING, Any, Protocol, SupportsInt, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct, msgpack
 from msgspec.structs import replace
 
@@ -35,6 +34,9 @@ from analyzer.results.calls.call_table import CallTable
 from analyzer.results.connection import Bound, Channel, FeaturesOffered, LateLogon, Logon, SmbSession, logon_key
 from analyzer.results.methods import scmr, winreg
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 # --------------------------------------------------------------------------------------------------- merged call tables
 
 
@@ -43,8 +45,8 @@ _ROWS, _BYTES = 4096, 4 << 20
 _ROW = np.dtype([(name, f"<{form}") for name, form in FORMATS.items()])
 _SIDES = ("request", "response")
 _ENCODER = msgpack.Encoder()
-_Rows = npt.NDArray[Any]
-_Numbers = npt.NDArray[np.int64]
+_Rows: TypeAlias = "npt.NDArray[Any]"
+_Numbers: TypeAlias = "npt.NDArray[np.int64]"
 
 
 class MovedCalls(Struct, array_like=True, frozen=True):

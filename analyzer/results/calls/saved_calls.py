@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from operator import itemgetter
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import msgpack
 
 from analyzer.core.byte_origins import PackedOrigins, only_frame, packed_length
@@ -44,6 +43,9 @@ from analyzer.results.calls.held_calls import HeldCall
 from analyzer.results.calls.pdus import Pdus
 from analyzer.results.calls.query_state import QueryView
 from analyzer.results.methods.perflib import INTERFACE, PARAMS
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 # The column, beside those of the table, with the state of the query handle that a call saw.
 VIEW = "view"

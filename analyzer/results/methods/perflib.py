@@ -9,6 +9,10 @@ NAME = "PerflibV2"
 ERROR_NOT_ENOUGH_MEMORY = 8
 NONE_ID = 0xFFFFFFFF  # "all" in an identifier, "no such counter" in registration information (perflib.h)
 
+# dwType of a _PERF_COUNTER_HEADER (2.2.4.8): an error, one value, values of several counters, of several instances, of both.
+ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET = 0, 1, 2, 4, 6
+KINDS = (ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET)
+
 
 class Opnum(IntEnum):
     ENUMERATE_COUNTER_SET = 0

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from msgspec import Struct
 from msgspec.json import decode as decoded
@@ -70,6 +69,9 @@ from analyzer.screens.views.streamed_timeline import StreamedTimeline
 from analyzer.screens.views.timeline import Timeline
 from analyzer.screens.views.triage import Triage
 from analyzer.screens.views.view_type import View
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 # Rows of a table of samples, and so of a row group: some 40 MB while they are made.
 ROWS_AT_ONCE = 131_072
@@ -545,7 +547,7 @@ def _interval_tables(view: Counters) -> Iterator[pl.DataFrame]:
     yield table
 
 
-Places = npt.NDArray[np.int64]
+Places: TypeAlias = "npt.NDArray[np.int64]"
 
 
 class _Readings:

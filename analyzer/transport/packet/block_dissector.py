@@ -12,9 +12,9 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import partial
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -44,6 +44,9 @@ from analyzer.transport.packet.waiting_segments import (
     flow_hashes,
     may_be_ours,
 )
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 # A block waits until this many bytes of frames after it were looked at, so that a flow which is recognised late does
 # not lose what came shortly before (the handshake, and a first message cut in pieces).

@@ -11,9 +11,9 @@ are columns of what was coalesced of all frames; the others take one indexing op
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import astuple
 
@@ -34,6 +34,9 @@ from analyzer.transport.packet.frame_dissector import (
     UDP,
 )
 from analyzer.transport.packet.tunnels import HEADER_LEN, Bools, Inner, IntArray, Views, remove_headers, swapped
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 # -------------------------------------------------------------------------------------------------- common frame shapes
 

@@ -8,9 +8,9 @@ the frame has the address of something in between, and none is noted.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
 from analyzer.capture.frame_blocks import FrameBlock
@@ -24,6 +24,9 @@ from analyzer.transport.packet.flow_candidates import Flows
 from analyzer.transport.packet.segment_columns import Ends
 from analyzer.transport.packet.segment_runs import Runs
 from analyzer.transport.packet.tunnels import IntArray, Views
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 # Tags lengthen the header; an IP header farther behind is that of a packet in a tunnel.
 _MOST_TAGS_LEN = 16

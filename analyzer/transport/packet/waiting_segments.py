@@ -16,9 +16,9 @@ import re
 from collections import deque
 from collections.abc import Iterable
 from operator import attrgetter
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from analyzer.capture.frame_blocks import Frame, FrameBlock
 from analyzer.core.limits import DEFAULTS
@@ -26,7 +26,10 @@ from analyzer.transport.packet.flow_candidates import End
 from analyzer.transport.packet.frame_dissector import Found
 from analyzer.transport.packet.tunnels import Bools, IntArray, Views
 
-Hashes = npt.NDArray[np.uint64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Hashes: TypeAlias = "npt.NDArray[np.uint64]"
 NO_FLOWS: Hashes = np.empty(0, np.uint64)
 
 MOST_WAITING, MOST_BYTES, MOST_STARTED = DEFAULTS.waiting, DEFAULTS.waiting_bytes, DEFAULTS.started
