@@ -283,7 +283,7 @@ class PacketEvents:
     def _adapter(lower: int, miniport: int, link: int) -> TraceInterface:
         names = {LinkType.IEEE802_11: f"wifi:{lower}", LinkType.RAW: f"mbb:{lower}"}
         above = "" if lower == miniport else f"LWF over IfIndex {miniport}"
-        return _interface("ndis", lower, link, names.get(LinkType(link), f"eth:{lower}:0"), above)
+        return _interface("ndis", lower, link, names.get(link, f"eth:{lower}:0"), above)
 
     @staticmethod
     def _pktmon_interface(component: int, _: int, link: int) -> TraceInterface:

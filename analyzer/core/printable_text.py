@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-from enum import IntEnum
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -85,14 +84,6 @@ def shell_word(path: str | Path) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------- names of numbers
-
-
-def label(names: type[IntEnum], value: int) -> str:
-    """Returns the name of a wire number in an enumeration, or the number in hexadecimal with a question mark: `0x2a?`."""
-    try:
-        return names(value).name
-    except ValueError:
-        return f"{value:#x}?"
 
 
 # ----------------------------------------------------------------------------------------------------------------- guid

@@ -24,7 +24,6 @@ from analyzer.results.methods.perflib import (
     INTERFACE,
     PARAMS,
     Opnum,
-    RequestCode,
 )
 from analyzer.transport.channel.channels import ChannelGap
 from analyzer.transport.rpc.exchange import Exchange
@@ -112,7 +111,7 @@ def _side(side: Side, call: Call, name: SideName, request_code: int | None = Non
         return replace(side, params=params, stub_length=length, buffer_span=decoded.data)
     kind = BUFFER_KIND_OF_METHOD.get((opnum, name))
     if opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO and request_code in BUFFER_KIND_OF_CODE:
-        kind = BUFFER_KIND_OF_CODE[RequestCode(request_code)]
+        kind = BUFFER_KIND_OF_CODE[request_code]
     return replace(side, params=params, stub_length=length, buffer_span=decoded.data, buffer_kind=kind)
 
 

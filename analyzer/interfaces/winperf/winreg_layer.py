@@ -114,7 +114,7 @@ class KeyFollower:
         number = self._number(place) if place is not None else None
         read = None
         if opnum in PERFORMANCE_KEYS:
-            key = PERFORMANCE_KEYS[WinregOpnum(opnum)]
+            key = PERFORMANCE_KEYS[opnum]
             given = handle_of(call.response, "phKey")
             if given is not None and call.status == ERROR_SUCCESS:
                 self._forget((server.ip, given))
@@ -162,7 +162,7 @@ class KeyFollower:
         server, opnum = call.server, call.opnum
         params = call.request.params if call.request is not None else {}
         if opnum in PREDEFINED_KEYS:
-            path: str | None = PREDEFINED_KEYS[WinregOpnum(opnum)]
+            path: str | None = PREDEFINED_KEYS[opnum]
         elif opnum in _BELOW:
             path = below(self._paths.find(place), params.get("lpSubKey"))
         else:

@@ -257,7 +257,7 @@ _ABOUT_SOMETHING: Mapping[int, ActivityKind] = {
 }
 
 # Names of the request codes.
-_CODES: Mapping[int, str] = {code: code.name for code in RequestCode}
+_CODES: Mapping[int, str] = RequestCode.names
 
 _Target = str | int | None
 # A target with its category and its name; that of calls about no single one.

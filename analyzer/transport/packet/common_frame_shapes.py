@@ -235,7 +235,7 @@ def _networks(
     """Returns the frames with IPv4 and those with IPv6 among the frames at `every`, and where these headers begin."""
     starts, captured = block.starts[every], block.captured[every]
     if block.link_type in _TYPED_LINKS:
-        type_at, header_len = _TYPED_LINKS[LinkType(block.link_type)]
+        type_at, header_len = _TYPED_LINKS[block.link_type]
         frames, starts = _long_enough(every, starts, captured >= header_len, left)
         return _by_ethertype(views, frames, views.u16[starts + type_at], starts + header_len, ends, left)
     if block.link_type in (LinkType.NULL, LinkType.LOOP):
