@@ -184,9 +184,12 @@ class Dissector:
         ]
         positions = np.flatnonzero(common.by_port)
         chosen = common.chosen(positions)
-        flows, payloads = flow_hashes(views, chosen.ip, chosen.tcp), payloads_of(block, views, chosen)
-        unknown = np.flatnonzero(~self._waiting.are_started(flows) & payloads.good)
-        with_data = unknown[payloads.stops[unknown] > payloads.begins[unknown]]
+        flows = flow_hashes(views, chosen.ip, chosen.tcp)
+        unknown = ~self._waiting.are_started(flows)
+        positions, flows, chosen = positions[unknown], flows[unknown], chosen.chosen(np.flatnonzero(unknown))
+        payloads = payloads_of(block, views, chosen)
+        unread = np.flatnonzero(payloads.good)
+        with_data = unread[payloads.stops[unread] > payloads.begins[unread]]
         begun: set[int] = set()
         for index, flow, begin, stop, captured in zip(
             chosen.index[with_data].tolist(),
@@ -201,7 +204,7 @@ class Dissector:
                 started.append((index, flow))
         self._waiting.start(flow for _, flow in sorted(started))
         sizes = np.maximum(np.minimum(payloads.stops, payloads.captured) - payloads.begins, 0)
-        return positions[unknown], flows[unknown], sizes[unknown]
+        return positions[unread], flows[unread], sizes[unread]
 
     def _without_bytes(self, block: FrameBlock, empty: npt.NDArray[np.int64]) -> Iterator[tuple[int, Item]]:
         """Yields the problems of frames without bytes. A small file can have many, so the first few stand for the rest."""

@@ -74,10 +74,12 @@ class WaitingSegments:
 
     def are_started(self, flows: Hashes) -> Bools:
         """Tells which TCP flows have sent data that may be ours, so that their segments need not wait."""
-        numbers, places = np.unique(flows, return_inverse=True)
-        started = np.fromiter((flow in self._started for flow in numbers.tolist()), np.bool_, len(numbers))
-        found: Bools = started[places]
-        return found
+        # Neighbours are of the same flow, as a rule.
+        border = np.ones(len(flows), np.bool_)
+        border[1:] = flows[1:] != flows[:-1]
+        first = np.flatnonzero(border)
+        started = [flow in self._started for flow in flows[first].tolist()]
+        return np.repeat(np.array(started, np.bool_), np.diff(first, append=len(flows)))
 
     def hold(self, flows: Hashes, sizes: IntArray, block: FrameBlock, index: IntArray) -> None:
         """Holds frames of a block until their TCP flows start. `sizes` are the sizes of their payloads."""
