@@ -16,10 +16,10 @@ from textwrap import fill
 import msgspec.inspect as inspect
 from msgspec.json import schema
 
+from analyzer.results.analysis import EvidenceRecord
 from analyzer.results.calls.call import CallRecord
 from analyzer.results.calls.call_row_columns import OF_CALL, OF_PDUS, OF_SIDE
 from analyzer.results.field_tree_records import ShowRecord
-from analyzer.results.provenance import EvidenceRecord
 from analyzer.results.records.command_records import COMMANDS
 from analyzer.results.records.record_types import Endpoint, Record
 from analyzer.results.records.sample import CounterRecord, SampleRecord

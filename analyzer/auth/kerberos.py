@@ -14,7 +14,7 @@ from msgspec import Struct
 from analyzer.auth.der import SEQUENCE, Piece, read, unwrap_gss
 from analyzer.auth.ntlm import nt_hash
 from analyzer.core.errors import DecodeError, MalformedError, UnsupportedError
-from analyzer.core.secret_reprs import Discreet
+from analyzer.core.printable_text import Discreet
 from analyzer.transport.tcp.protocol_recognition import KDC_REPLIES
 
 SUPPORTED_ETYPES = frozenset({17, 18, 19, 20, 23})

@@ -33,7 +33,7 @@ from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.printable_text import text_of_path
-from analyzer.results.provenance import FileDigest
+from analyzer.results.analysis import FileDigest
 from analyzer.results.records.capture_records import EventTrace
 
 if TYPE_CHECKING:

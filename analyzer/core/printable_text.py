@@ -2,6 +2,8 @@
 
 On POSIX the name of a file is bytes; those that are not UTF-8 reach Python as lone surrogates (PEP 383), which no output form can
 hold. The first three groups of a GUID follow the byte order, the last two do not ([MS-DTYP] section 2.3.4).
+
+`Discreet` structs hide some fields when they are shown, because these are secret or long.
 """
 
 from __future__ import annotations
@@ -10,8 +12,10 @@ import os
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, ClassVar, Literal
 from uuid import UUID
+
+from msgspec import Struct
 
 # ------------------------------------------------------------------------------------------------------- printable text
 
@@ -83,9 +87,6 @@ def shell_word(path: str | Path) -> str:
     return f"$'{without_raw_bytes(escaped)}'"
 
 
-# ----------------------------------------------------------------------------------------------------- names of numbers
-
-
 # ----------------------------------------------------------------------------------------------------------------- guid
 
 
@@ -93,3 +94,18 @@ def shell_word(path: str | Path) -> str:
 def guid_text(data: bytes, order: Literal["little", "big"] = "little") -> str:
     """Returns a GUID of 16 bytes as lower-case text, without braces."""
     return str(UUID(bytes_le=data) if order == "little" else UUID(bytes=data))
+
+
+# -------------------------------------------------------------------------------------------------------------- secrets
+
+
+class Discreet(Struct, frozen=True):
+    """Hides the fields named in `hidden` when a value is shown, by `repr` and by rich."""
+
+    hidden: ClassVar[tuple[str, ...]] = ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__qualname__}({', '.join(f'{name}={value!r}' for name, value in self.__rich_repr__())})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [(name, getattr(self, name)) for name in self.__struct_fields__ if name not in self.hidden]

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
     from analyzer.pipeline.live_reading import Stream
     from analyzer.pipeline.shard_coordinator import Sharing
-    from analyzer.results.provenance import FileDigest
+    from analyzer.results.analysis import FileDigest
     from analyzer.results.reported_names.saved_metadata import Metadata
     from analyzer.transport.packet.frame_tallies import Tallies
     from analyzer.transport.packet.segment import SegmentBatch
@@ -315,8 +315,7 @@ def _read(
     """Reads the waiting segments through all layers, and resolves what only the whole capture shows. With `sharing`, several
     processes do that if it pays. Returns None if one process must read the capture instead."""
     from analyzer.auth.kdc_replies import Tickets
-    from analyzer.interfaces.pcq.catalog_learner import CatalogLearner
-    from analyzer.interfaces.pcq.perflib_layer import PerflibLayer
+    from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
     from analyzer.interfaces.resolution.whole_capture_resolution import resolved
     from analyzer.interfaces.winperf.winreg_layer import KeyFollower
     from analyzer.transport.rpc.client_marks_in_rpc import MarksInSessions
@@ -410,8 +409,7 @@ def stream(
     read in blocks of `block_bytes` at first. A case is no capture.
     """
     from analyzer.auth.kdc_replies import Tickets
-    from analyzer.interfaces.pcq.catalog_learner import CatalogLearner
-    from analyzer.interfaces.pcq.perflib_layer import PerflibLayer
+    from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
     from analyzer.interfaces.resolution.streamed_calls import CallStream
     from analyzer.interfaces.winperf.winreg_layer import KeyFollower
     from analyzer.pipeline.live_reading import Stream

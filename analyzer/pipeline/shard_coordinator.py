@@ -33,8 +33,7 @@ from analyzer.core.child_processes import ONE_THREAD, StartedProcess
 from analyzer.core.errors import InputError
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
-from analyzer.interfaces.pcq.catalog_learner import CatalogLearner, Lesson
-from analyzer.interfaces.pcq.perflib_layer import Loss
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Lesson, Loss
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower
 from analyzer.pipeline.shard_worker import FIRST_NUMBERS, Dealer, Place, Shard, ShardFacts, ShardTask, pair_of, work
 from analyzer.results.analysis import CaptureFacts

@@ -14,7 +14,7 @@ from msgspec import Struct, msgpack
 
 from analyzer.core.byte_log import Log
 from analyzer.core.byte_origins import PackedOrigins
-from analyzer.core.secret_reprs import Discreet
+from analyzer.core.printable_text import Discreet
 from analyzer.core.traced_bytes import TracedBytes
 
 # Bytes in memory; further ones lie in a temporary file.

@@ -22,7 +22,7 @@ from analyzer.core.events import Problem
 from analyzer.core.server_names import Name, Texts
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.calls.call import SmbFacts
-from analyzer.results.calls.call_row_columns import FORMATS, STORED, Column, Context, SharedValues
+from analyzer.results.calls.call_row_columns import FORMATS, STORED, Context, SharedValues, StoredColumn
 from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.calls.query_state import Held, Identifier, InOrder, QueryView
 from analyzer.results.calls.saved_calls import VIEW, SavedCalls, SavedViews, check_frames
@@ -206,9 +206,9 @@ _FEWEST_BYTES, _FREE_BYTES = 32, 32 << 10
 _CALLS_OF_BATCH = 1 << 16
 # The columns of the table, and which state of a query handle a call saw.
 ColumnsOfCalls: TypeAlias = "dict[str, npt.NDArray[Any]]"
-SAVED: Mapping[str, Column] = {
+SAVED: Mapping[str, StoredColumn] = {
     **STORED,
-    VIEW: Column("i", "the state of its query handle: row of `views`", may_lack=True),
+    VIEW: StoredColumn("i", "the state of its query handle: row of `views`", may_lack=True),
 }
 
 

@@ -23,7 +23,7 @@ from rich.pretty import pretty_repr
 import analyzer
 from analyzer.core.byte_origins import FrameExtent
 from analyzer.core.events import CaptureEnds, Event, Problem
-from analyzer.core.secret_reprs import Discreet
+from analyzer.core.printable_text import Discreet
 
 # Packages of extras, without which the modules that use them at once cannot be loaded.
 OF_EXTRAS = {"dask", "distributed", "textual"}

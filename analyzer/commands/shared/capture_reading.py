@@ -51,8 +51,7 @@ if TYPE_CHECKING:
     from analyzer.pipeline.live_reading import Stream
     from analyzer.pipeline.run import InSessions
     from analyzer.questions.filters.time_bounds import TimeBound
-    from analyzer.results.analysis import Analysis
-    from analyzer.results.provenance import FileDigest, Given
+    from analyzer.results.analysis import Analysis, FileDigest, Given
     from analyzer.results.reported_names.saved_metadata import Metadata
 
 # At most this many unreadable files are named on standard error.

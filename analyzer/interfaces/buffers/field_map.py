@@ -20,8 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.core.errors import DecodeError
-from analyzer.core.printable_text import guid_text
-from analyzer.core.secret_reprs import Discreet
+from analyzer.core.printable_text import Discreet, guid_text
 from analyzer.core.times import filetime_ns, iso_time
 from analyzer.interfaces.buffers._compiled import FieldSpec, type_of
 from analyzer.interfaces.buffers.buffer_trees import ParsePlan, notes_on, parse_positions, plan_for

@@ -29,8 +29,7 @@ from analyzer.core.printable_text import counted
 from analyzer.interfaces import buffers
 from analyzer.interfaces.buffers.stub_decoding import Interface, decode_stub
 from analyzer.interfaces.calls_from_exchanges import interface_facts
-from analyzer.interfaces.pcq.catalog_learner import CatalogLearner
-from analyzer.interfaces.pcq.perflib_layer import perflib_call
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, perflib_call
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, winreg_call
 from analyzer.results.calls.call import Call, Side
 from analyzer.results.calls.call_table import CallTable

@@ -30,7 +30,7 @@ from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import AuthInfo, Identity
 
 
-class Column(Struct, frozen=True):
+class StoredColumn(Struct, frozen=True):
     """A column of numbers in the table of calls: its format in `struct`, what it says, whether it is -1 where it is absent, and
     whether it is a time."""
 
@@ -42,44 +42,48 @@ class Column(Struct, frozen=True):
 
 # A row of the table of calls, but for its two sides. By its first frame (that of the answer where there is no request) a call has
 # its place among others; frames settle what has the same time.
-OF_CALL: Mapping[str, Column] = {
-    "context": Column("I", "its presentation context: row of `contexts`, from 0"),
-    "opnum": Column("i", "number of the method", may_lack=True),
-    "method": Column("I", "name of the method: row of `texts`"),
-    "call_id": Column("I", "call_id of its PDUs"),
-    "context_id": Column("I", "p_cont_id of its PDUs"),
-    "state": Column("B", "number of its state among " + ", ".join(get_args(CallState))),
-    "status": Column("q", "return value of the method", may_lack=True),
-    "fault": Column("q", "status of a DCERPC fault", may_lack=True),
-    "smb": Column("I", "how SMB carried it: row of `smbs`"),
-    "key_number": Column("q", "number of its key handle or service handle", may_lack=True),
-    "handle": Column("i", "query handle of an answered poll: row of `handles`; null for other calls", may_lack=True),
-    "first_time": Column("q", "time of the first frame of the request", is_time=True),
-    "first_frame": Column("q", "number of that frame"),
-    "begin_time": Column("q", "time of the last frame of the request", is_time=True),
-    "begin_frame": Column("q", "number of that frame"),
-    "end_time": Column("q", "time of the first frame of the answer", may_lack=True, is_time=True),
-    "end_frame": Column("q", "number of that frame", may_lack=True),
-    "last_time": Column("q", "time of the last frame of the answer", may_lack=True, is_time=True),
-    "place": Column("Q", "offset in the log of its parameters and of its rare facts, which few calls have"),
-    "rare": Column("I", "length of the rare facts in the log"),
+OF_CALL: Mapping[str, StoredColumn] = {
+    "context": StoredColumn("I", "its presentation context: row of `contexts`, from 0"),
+    "opnum": StoredColumn("i", "number of the method", may_lack=True),
+    "method": StoredColumn("I", "name of the method: row of `texts`"),
+    "call_id": StoredColumn("I", "call_id of its PDUs"),
+    "context_id": StoredColumn("I", "p_cont_id of its PDUs"),
+    "state": StoredColumn("B", "number of its state among " + ", ".join(get_args(CallState))),
+    "status": StoredColumn("q", "return value of the method", may_lack=True),
+    "fault": StoredColumn("q", "status of a DCERPC fault", may_lack=True),
+    "smb": StoredColumn("I", "how SMB carried it: row of `smbs`"),
+    "key_number": StoredColumn("q", "number of its key handle or service handle", may_lack=True),
+    "handle": StoredColumn(
+        "i", "query handle of an answered poll: row of `handles`; null for other calls", may_lack=True
+    ),
+    "first_time": StoredColumn("q", "time of the first frame of the request", is_time=True),
+    "first_frame": StoredColumn("q", "number of that frame"),
+    "begin_time": StoredColumn("q", "time of the last frame of the request", is_time=True),
+    "begin_frame": StoredColumn("q", "number of that frame"),
+    "end_time": StoredColumn("q", "time of the first frame of the answer", may_lack=True, is_time=True),
+    "end_frame": StoredColumn("q", "number of that frame", may_lack=True),
+    "last_time": StoredColumn("q", "time of the last frame of the answer", may_lack=True, is_time=True),
+    "place": StoredColumn("Q", "offset in the log of its parameters and of its rare facts, which few calls have"),
+    "rare": StoredColumn("I", "length of the rare facts in the log"),
 }
 # The columns of a side of a call, but for its PDUs. Their names have `request_` or `response_` before them.
-OF_SIDE: Mapping[str, Column] = {
-    "side": Column("b", "0 if the stub is present, else the number of the reason why it is missing", may_lack=True),
-    "stub_length": Column("I", "length of the stub in bytes"),
-    "wire_length": Column("Q", "length of the captured part of the stub as it was sent"),
-    "flags": Column(
+OF_SIDE: Mapping[str, StoredColumn] = {
+    "side": StoredColumn(
+        "b", "0 if the stub is present, else the number of the reason why it is missing", may_lack=True
+    ),
+    "stub_length": StoredColumn("I", "length of the stub in bytes"),
+    "wire_length": StoredColumn("Q", "length of the captured part of the stub as it was sent"),
+    "flags": StoredColumn(
         "B",
         "bits: 1 the stub is big-endian, 2 its verification trailer is right, 4 the trailer is wrong, 8 the response time is "
         "unknown: the last frame of the request or the first one of the answer was not captured, or the clock went back",
     ),
-    "buffer_kind": Column(
+    "buffer_kind": StoredColumn(
         "b", "number of the layout of lpData among " + ", ".join(get_args(BufferKind)), may_lack=True
     ),
-    "buffer_start": Column("i", "offset of lpData in the stub", may_lack=True),
-    "buffer_stop": Column("i", "end of lpData in the stub", may_lack=True),
-    "params": Column("I", "length of its parameters in the log"),
+    "buffer_start": StoredColumn("i", "offset of lpData in the stub", may_lack=True),
+    "buffer_stop": StoredColumn("i", "end of lpData in the stub", may_lack=True),
+    "params": StoredColumn("I", "length of its parameters in the log"),
 }
 
 
@@ -99,20 +103,20 @@ class PdusRow(NamedTuple):
     step: int
 
 
-OF_PDUS: Mapping[str, Column] = {
-    "pdus": Column("I", "number of PDUs"),
-    "pdus_place": Column("Q", "offset in the log of the PDUs and what belongs to them"),
-    "origins": Column("I", "length in the log of the places where the PDUs were captured"),
-    "whole": Column("I", "length of the PDUs in the log"),
-    "unsealed": Column("i", "length of the unsealed stubs in the log; null if nothing was sealed", may_lack=True),
-    "ends": Column("I", "length in the log of the list of their ends"),
-    "stub_start": Column("I", "of a single PDU: offset of its stub"),
-    "stub_stop": Column("I", "of a single PDU: end of its stub"),
-    "steps": Column("I", "decoding steps that were needed to reach the PDUs: row of `steps`"),
-    "step": Column("I", "step that unsealed the PDUs: row of `texts`"),
+OF_PDUS: Mapping[str, StoredColumn] = {
+    "pdus": StoredColumn("I", "number of PDUs"),
+    "pdus_place": StoredColumn("Q", "offset in the log of the PDUs and what belongs to them"),
+    "origins": StoredColumn("I", "length in the log of the places where the PDUs were captured"),
+    "whole": StoredColumn("I", "length of the PDUs in the log"),
+    "unsealed": StoredColumn("i", "length of the unsealed stubs in the log; null if nothing was sealed", may_lack=True),
+    "ends": StoredColumn("I", "length in the log of the list of their ends"),
+    "stub_start": StoredColumn("I", "of a single PDU: offset of its stub"),
+    "stub_stop": StoredColumn("I", "of a single PDU: end of its stub"),
+    "steps": StoredColumn("I", "decoding steps that were needed to reach the PDUs: row of `steps`"),
+    "step": StoredColumn("I", "step that unsealed the PDUs: row of `texts`"),
 }
 # All columns of the table, in the order of a row.
-STORED: Mapping[str, Column] = {
+STORED: Mapping[str, StoredColumn] = {
     **OF_CALL,
     **{
         side + name: column

@@ -32,10 +32,9 @@ from analyzer.questions.films.film import Film, Films, deflated, moments
 from analyzer.questions.films.film_maker import FilmMaker
 from analyzer.questions.filters.filter_vocabulary import vocabulary
 from analyzer.questions.processes.process_records import ProcessValues, may_state_parents
-from analyzer.results.analysis import Analysis
+from analyzer.results.analysis import Analysis, EvidenceRecord
 from analyzer.results.calls.call import Call
 from analyzer.results.next_command import next_command
-from analyzer.results.provenance import EvidenceRecord
 from analyzer.results.records.display_records import FindingView, Form, Node, Row, SeriesView
 from analyzer.screens.formats.report_page_call_sides import LaidSide, PageSides, Template, WordsOf
 from analyzer.screens.viewmodel.call_layers import frame_facts, id_fact, shared_facts

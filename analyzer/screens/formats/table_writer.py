@@ -30,10 +30,9 @@ from analyzer.questions.series.values_by_layout import ValuePlan
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import CallRecord
 from analyzer.results.field_tree_records import BufferRecord, PlaceRecord, ShowRecord
-from analyzer.results.records.capture_records import LogonRecord, ProblemRecord, SessionRecord
+from analyzer.results.records.capture_records import FileRecord, LogonRecord, ProblemRecord, SessionRecord
 from analyzer.results.records.command_records import COMMANDS
 from analyzer.results.records.difference import DifferenceRecord
-from analyzer.results.records.file import FileRecord
 from analyzer.results.records.finding import FindingRecord
 from analyzer.results.records.handle import HandleRecord
 from analyzer.results.records.observation import Observation

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 from analyzer.core.output.gate import Destination, is_read
 from analyzer.core.output.json import dumps, line, lines
 from analyzer.core.output.terminal import write_markup
-from analyzer.results.provenance import EVIDENCE_KEY, EvidenceRecord, evidence_lines
+from analyzer.results.analysis import EVIDENCE_KEY, EvidenceRecord, evidence_lines
 from analyzer.screens.views.view_type import OfCalls, OfCapture, OfSamples, View
 
 if TYPE_CHECKING:

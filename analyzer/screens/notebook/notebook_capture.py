@@ -45,12 +45,11 @@ from analyzer.questions.filters.time_bounds import TimeBound
 from analyzer.questions.observations.triage_records import triage
 from analyzer.questions.series.counter_records import interval_of
 from analyzer.questions.series.reading_batches import readings
-from analyzer.results.analysis import Analysis, Part
+from analyzer.results.analysis import Analysis, Given, Part
 from analyzer.results.calls.call import Call
 from analyzer.results.connection import SmbSession
-from analyzer.results.provenance import Given
+from analyzer.results.records.capture_records import FileRecord
 from analyzer.results.records.command_records import COMMANDS
-from analyzer.results.records.file import FileRecord
 from analyzer.results.records.finding import CoverageRecord, FindingRecord
 from analyzer.results.records.observation import Observation
 from analyzer.results.records.record_types import Record

@@ -25,8 +25,15 @@ from analyzer.core.printable_text import counted
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import FlowLink
 from analyzer.results.records.record_types import Endpoint
-from analyzer.transport.packet.coalesced_frames import FEW_FRAMES, Coalesced
-from analyzer.transport.packet.common_frame_shapes import NO_FRAMES, TcpFrames, is_common, may_begin_like_ours, sort_out
+from analyzer.transport.packet.common_frame_shapes import (
+    FEW_FRAMES,
+    NO_FRAMES,
+    Coalesced,
+    TcpFrames,
+    is_common,
+    may_begin_like_ours,
+    sort_out,
+)
 from analyzer.transport.packet.flow_candidates import FlowKey, Flows, begins_like_ours, flow_key, is_by_port
 from analyzer.transport.packet.frame_dissector import IPV6_LEN, Found, FrameDissector, Item, LostSegment
 from analyzer.transport.packet.frame_tallies import FRAMES_NAMED, Tallies, Tally
