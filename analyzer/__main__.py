@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 
@@ -13,6 +14,8 @@ def _leave(number: int, _: object) -> None:
 
 def main() -> None:
     """Runs the command, and ends the process with its exit code."""
+    # What loading makes stays, so the collector need not look through it; reading sets thresholds of its own.
+    gc.set_threshold(100_000, 10, 10)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
     from analyzer.commands.shared.guard import run_process

@@ -31,10 +31,16 @@ from analyzer.capture.capture_reader import CaptureReader
 from analyzer.capture.frame_blocks import FrameBlock
 from analyzer.core.events import CaptureEnds, Event
 from analyzer.core.limits import Limits
-from analyzer.interfaces.buffers import TreeTexts, decode_buffer, perf_data_columns, perf_data_rows, winperf_rows
-from analyzer.interfaces.buffers.buffer_trees import plan_for
+from analyzer.interfaces.buffers.buffer_trees import decode_buffer, plan_for
 from analyzer.interfaces.buffers.perf_data_layout import PerfDataReader
-from analyzer.interfaces.buffers.value_rows import columns_of, plain_perf_data_rows
+from analyzer.interfaces.buffers.tree_texts import TreeTexts
+from analyzer.interfaces.buffers.value_rows import (
+    columns_of,
+    perf_data_columns,
+    perf_data_rows,
+    plain_perf_data_rows,
+    winperf_rows,
+)
 from analyzer.interfaces.buffers.winperf_layout import WinperfReader, read_winperf
 from analyzer.interfaces.call_contents.sample_chunks import sample_chunks
 from analyzer.pipeline.run import analyze

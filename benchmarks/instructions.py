@@ -31,8 +31,9 @@ _CHILD = "--walk"
 def paths(directory: Path) -> dict[str, Callable[[], object]]:
     """The hot paths, on small captures and buffers of their own."""
     from analyzer.auth.keyring import Keyring
-    from analyzer.interfaces.buffers import TreeTexts, perf_data_columns
     from analyzer.interfaces.buffers.perf_data_layout import PerfDataReader
+    from analyzer.interfaces.buffers.tree_texts import TreeTexts
+    from analyzer.interfaces.buffers.value_rows import perf_data_columns
     from analyzer.interfaces.call_contents.sample_chunks import sample_chunks
     from analyzer.pipeline.run import analyze
     from analyzer.screens.formats.sample_json_lines import sample_json_lines

@@ -33,9 +33,10 @@ from analyzer.core.errors import DecodeError, InputError
 from analyzer.core.events import Event
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.interfaces.buffers import decode_buffer, decode_stub, guess_kind, perf_data_rows, winperf_rows
-from analyzer.interfaces.buffers.buffer_trees import plain_decode
-from analyzer.interfaces.buffers.value_rows import plain_perf_data_rows
+from analyzer.interfaces.buffers.buffer_trees import decode_buffer, plain_decode
+from analyzer.interfaces.buffers.kind_guess import guess_kind
+from analyzer.interfaces.buffers.stub_decoding import decode_stub
+from analyzer.interfaces.buffers.value_rows import perf_data_rows, plain_perf_data_rows, winperf_rows
 from analyzer.pipeline.digest_verification import stated_by
 from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.grammar import parse

@@ -12,16 +12,14 @@ from collections.abc import Iterator
 from inspect import cleandoc
 from pathlib import Path
 from textwrap import fill
-from typing import get_type_hints
 
 import msgspec.inspect as inspect
-from msgspec import Meta
 from msgspec.json import schema
 
+from analyzer.results.analysis import EvidenceRecord
 from analyzer.results.calls.call import CallRecord
-from analyzer.results.calls.call_row_columns import CallRow, PdusRow, SideRow, Stored
+from analyzer.results.calls.call_row_columns import OF_CALL, OF_PDUS, OF_SIDE
 from analyzer.results.field_tree_records import ShowRecord
-from analyzer.results.provenance import EvidenceRecord
 from analyzer.results.records.command_records import COMMANDS
 from analyzer.results.records.record_types import Endpoint, Record
 from analyzer.results.records.sample import CounterRecord, SampleRecord
@@ -116,19 +114,13 @@ def documented(text: str) -> list[str]:
 def columns_text() -> str:
     """The columns of the table of calls. Those of the two sides stand once, as `*_NAME`."""
     rows = [
-        f"| `{before}{name}` | {'time' if stored.is_time else 'number'}{' or null' if stored.may_lack else ''} | {words} |\n"
-        for kind, before in ((CallRow, ""), (SideRow, "*_"), (PdusRow, "*_"))
-        for name, stored, words in _columns(kind)
+        f"| `{before}{name}` | {'time' if column.is_time else 'number'}{' or null' if column.may_lack else ''} | "
+        f"{column.meaning} |\n"
+        for columns, before in ((OF_CALL, ""), (OF_SIDE, "*_"), (OF_PDUS, "*_"))
+        for name, column in columns.items()
     ]
     view = "| `view` | number or null | the state of its query handle: row of `views` |\n"
     return "| column | type | value |\n|---|---|---|\n" + "".join(rows) + view
-
-
-def _columns(kind: type) -> Iterator[tuple[str, Stored, str]]:
-    for name, hint in get_type_hints(kind, include_extras=True).items():
-        stored = next(one for one in hint.__metadata__ if isinstance(one, Stored))
-        (about,) = [one.description for one in hint.__metadata__ if isinstance(one, Meta)]
-        yield name, stored, str(about)
 
 
 def case_document(text: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from analyzer.commands.shared.about import ABOUT
+from analyzer.commands.shared.help import ABOUT
 from tests import truth
 from tools import compare_outputs
 from tools.compare_outputs import Differences, compare

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.commands.shared.about import ABOUT
+from analyzer.commands.shared.help import ABOUT
 from fuzz.hostile import with_table
 from fuzz.run import CORPUS, REGRESSIONS, execute, generated
 from fuzz.shapes import SHAPES

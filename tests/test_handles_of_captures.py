@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from analyzer.interfaces.pcq.catalog_learner import CatalogLearner
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner
 from analyzer.interfaces.resolution.whole_capture_resolution import resolved
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower
 from analyzer.questions.statistics.handle_lifetimes import HandleCall, HandleLifetime, handle_lifetimes

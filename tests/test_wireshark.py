@@ -20,7 +20,8 @@ import pytest
 
 from analyzer.core.absence import Missing
 from analyzer.core.frame_ids import number_of
-from analyzer.interfaces.buffers import Field, StubKind, decode_stub, map_fields
+from analyzer.interfaces.buffers.field_map import Field, StubKind, map_fields
+from analyzer.interfaces.buffers.stub_decoding import decode_stub
 from analyzer.results.calls.call import Call, Side
 from tests import truth
 from tests.analyses import analysis_of_file

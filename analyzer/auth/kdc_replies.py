@@ -15,12 +15,11 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from analyzer.auth.kerberos import KDC_REPLIES, parse_kdc_reply
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event, StandsAlone
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.transport.packet.segment import UdpPayload
-from analyzer.transport.tcp.protocol_recognition import KERBEROS_PREFIX_LEN, begins_kerberos
+from analyzer.transport.tcp.protocol_recognition import KDC_REPLIES, KERBEROS_PREFIX_LEN, begins_kerberos
 from analyzer.transport.tcp.stream_events import Direction, Gap, Recognised, StreamBatch, StreamClosed
 
 # A domain controller issues some thousand tickets an hour; a forged capture must not make us hold more. The oldest goes.
@@ -104,6 +103,8 @@ def _issued(message: TracedBytes) -> tuple[TicketIssued, ...]:
     """Returns the event of the ticket that a KDC's message issues, if it is such a reply and names the client."""
     if message.lead(1)[:1] not in KDC_REPLIES:
         return ()
+    from analyzer.auth.kerberos import parse_kdc_reply  # few captures have KDC traffic
+
     try:
         reply = parse_kdc_reply(message.data)
     except DecodeError:

@@ -14,7 +14,8 @@ from msgspec import Struct
 from analyzer.auth.der import SEQUENCE, Piece, read, unwrap_gss
 from analyzer.auth.ntlm import nt_hash
 from analyzer.core.errors import DecodeError, MalformedError, UnsupportedError
-from analyzer.core.secret_reprs import Discreet
+from analyzer.core.printable_text import Discreet
+from analyzer.transport.tcp.protocol_recognition import KDC_REPLIES
 
 SUPPORTED_ETYPES = frozenset({17, 18, 19, 20, 23})
 RC4_HMAC = 23
@@ -23,9 +24,8 @@ RC4_HMAC = 23
 _USAGE_TICKET, _USAGE_AUTHENTICATOR, _USAGE_AP_REP = 2, 11, 12
 
 KRB5_OIDS = frozenset({"1.2.840.113554.1.2.2", "1.2.840.48018.1.2.2", "1.2.840.113554.1.2.2.3"})
-# APPLICATION tags of a ticket, and of AS-REP and TGS-REP.
+# APPLICATION tag of a ticket.
 _TICKET = 0x61
-KDC_REPLIES = frozenset({b"\x6b", b"\x6d"})
 # AP-REQ, AP-REP and KRB-ERROR (RFC 4121 section 4.1).
 _TOKEN_IDS = frozenset({b"\x01\x00", b"\x02\x00", b"\x03\x00"})
 

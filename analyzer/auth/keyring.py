@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
-from analyzer.core.secret_reprs import Discreet
+from analyzer.core.printable_text import Discreet
 
 if TYPE_CHECKING:
     from analyzer.auth.keytab import KerberosKey

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from analyzer.core.errors import MalformedError, TruncatedError
-from analyzer.core.secret_reprs import Discreet
+from analyzer.core.printable_text import Discreet
 
 _NT_PRINCIPAL = 1
 

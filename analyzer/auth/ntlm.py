@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from analyzer.auth.security_types import NTLM_SIGNATURE
 from analyzer.core.errors import MalformedError, TruncatedError
-from analyzer.core.secret_reprs import Discreet
+from analyzer.core.printable_text import Discreet
 
 # ------------------------------------------------------------------------------------------------------------------ md4
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analyzer.auth.der import OCTET_STRING, OID, SEQUENCE, Piece, oid_text, read, unwrap_gss
 from analyzer.core.errors import MalformedError
-from analyzer.core.secret_reprs import Discreet
+from analyzer.core.printable_text import Discreet
 
 SPNEGO_OID = "1.3.6.1.5.5.2"
 

@@ -17,7 +17,6 @@ from analyzer.auth.security_types import NTLM_SIGNATURE, Handshake, SearchBudget
 from analyzer.auth.spnego import MECHANISMS, is_spnego, parse_spnego
 from analyzer.core.caches import cached_property
 from analyzer.core.errors import DecodeError, MalformedError, UnsupportedError
-from analyzer.core.printable_text import label
 from analyzer.results.security import AuthLevel, AuthType, Decryption, Identity
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class TokenHandshake:
         self._token_error: tuple[Decryption, str] | None = None
         self._foreign: str | None = None
         if auth_type is not None and auth_type not in _READABLE:
-            self._foreign = label(AuthType, auth_type).removeprefix("GSS_").lower()
+            self._foreign = AuthType.label(auth_type).removeprefix("GSS_").lower()
 
     def __repr__(self) -> str:
         return f"TokenHandshake({self.identity.mechanism}, {self.decryption.name})"

@@ -19,7 +19,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -34,10 +33,12 @@ from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.printable_text import text_of_path
-from analyzer.results.provenance import FileDigest
+from analyzer.results.analysis import FileDigest
 from analyzer.results.records.capture_records import EventTrace
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from analyzer.capture.etl import EtlFile
     from analyzer.capture.pcapng import PcapngFile
 

@@ -13,13 +13,6 @@ from typing import BinaryIO
 
 from analyzer.capture.decompression import ByteStream, open_stream
 from analyzer.capture.first_bytes import section_order
-from analyzer.capture.pcapng import (
-    DECRYPTION_SECRETS,
-    ENHANCED_PACKET,
-    OBSOLETE_PACKET,
-    SECRETS_OF_OURS,
-    SIMPLE_PACKET,
-)
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 
@@ -45,6 +38,14 @@ def _in_front(stream: ByteStream) -> tuple[bytes, ...]:
     head = stream.read(_HEADER)
     if (order := section_order(head)) is None:
         return ()
+    from analyzer.capture.pcapng import (  # few captures are pcapng
+        DECRYPTION_SECRETS,
+        ENHANCED_PACKET,
+        OBSOLETE_PACKET,
+        SECRETS_OF_OURS,
+        SIMPLE_PACKET,
+    )
+
     data = head + stream.read(_LOOKED_AT)
     found, at = [], 0
     try:

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from analyzer.capture.decompression import ByteStream
 from analyzer.capture.etl_buffers import (
@@ -38,6 +37,9 @@ from analyzer.core.frame_ids import frame_id
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.printable_text import counted
 from analyzer.results.records.capture_records import EventTrace, ProcessHint, TraceInterface
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["EtlFile", "is_etl"]
 

@@ -13,10 +13,9 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import orjson
 from msgspec import Struct
 
@@ -25,6 +24,9 @@ from analyzer.core.byte_log import Readable
 from analyzer.core.ksy_layouts import Layouts
 from analyzer.core.limits import Limits
 from analyzer.core.times import FILETIME_EPOCH_NS, NS_PER_S
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 # ----------------------------------------------------------------------------------------------------------- etl layout
 
@@ -101,7 +103,7 @@ KEYWORDS = _enum("etl_packets", "keywords")
 # ---------------------------------------------------------------------------------------------------------- etl buffers
 
 
-Int64s = npt.NDArray[np.int64]
+Int64s: TypeAlias = "npt.NDArray[np.int64]"
 # A buffer: its place in the file, how many bytes of it are filled, the time stamp of its first event.
 Placed = tuple[int, int, int]
 

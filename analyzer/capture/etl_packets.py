@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from uuid import UUID
 
 import numpy as np
-import numpy.typing as npt
 from msgspec.structs import replace
 
 from analyzer.capture.etl_buffers import (
@@ -36,6 +35,9 @@ from analyzer.capture.frame_blocks import Heads, rows_at
 from analyzer.capture.linktypes import LinkType
 from analyzer.core.limits import Limits
 from analyzer.results.records.capture_records import TraceInterface
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def _guid(text: str) -> tuple[int, int]:
@@ -94,7 +96,7 @@ ROW = np.dtype(
         ("dropped", "?"),
     ]
 )
-Rows = npt.NDArray[np.void]
+Rows: TypeAlias = "npt.NDArray[np.void]"
 
 
 class PacketEvents:
@@ -281,7 +283,7 @@ class PacketEvents:
     def _adapter(lower: int, miniport: int, link: int) -> TraceInterface:
         names = {LinkType.IEEE802_11: f"wifi:{lower}", LinkType.RAW: f"mbb:{lower}"}
         above = "" if lower == miniport else f"LWF over IfIndex {miniport}"
-        return _interface("ndis", lower, link, names.get(LinkType(link), f"eth:{lower}:0"), above)
+        return _interface("ndis", lower, link, names.get(link, f"eth:{lower}:0"), above)
 
     @staticmethod
     def _pktmon_interface(component: int, _: int, link: int) -> TraceInterface:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from analyzer.core.printable_text import text_of_path
-from analyzer.results.provenance import FileDigest
+from analyzer.results.analysis import FileDigest
 
 _AT_ONCE = 1 << 20
 

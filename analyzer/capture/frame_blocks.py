@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -19,10 +18,13 @@ from analyzer.core.frame_ids import number_of
 from analyzer.core.times import NS_PER_S
 from analyzer.core.traced_bytes import TracedBytes
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 # --------------------------------------------------------------------------------------------------------- frame blocks
 
 
-Heads = npt.NDArray[np.void]
+Heads: TypeAlias = "npt.NDArray[np.void]"
 
 # What is read of each frame: the end of its record header, in both formats two words of time and two lengths, and its
 # first bytes, up to those behind the headers that nearly all frames have. A wide gather costs little more than a narrow one.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
+from analyzer.core.wire_numbers import WireNumbers
 
 
-class LinkType(IntEnum):
+class LinkType(metaclass=WireNumbers):
     """Link types (LINKTYPE_ numbers) that the `packet` layer reads, and some that it can only name."""
 
     NULL = 0

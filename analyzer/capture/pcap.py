@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from struct import unpack, unpack_from
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
 from analyzer.capture.decompression import ByteStream, read_on
@@ -22,6 +21,9 @@ from analyzer.capture.record_walk import Chain, IntArray, SpeculativeScan, Walk,
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.times import NS_PER_S
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 FILE_HEADER_LEN = 24
 _RECORD_HEADER_LEN = 16

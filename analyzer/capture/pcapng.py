@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 from itertools import pairwise
 from struct import unpack_from
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
 from analyzer.capture.decompression import ByteStream, read_on
@@ -27,6 +26,9 @@ from analyzer.core.frame_ids import frame_id
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.printable_text import counted
 from analyzer.core.times import NS_PER_S
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 INTERFACE_DESCRIPTION = 1
 OBSOLETE_PACKET = 2
@@ -42,7 +44,7 @@ _PACKETS = (OBSOLETE_PACKET, SIMPLE_PACKET, ENHANCED_PACKET)
 NUMBERED = (*_PACKETS, SYSTEMD_JOURNAL, CUSTOM_COPIED, CUSTOM_KEPT, 0x204, 0x208, 0x216, 0x217, 0x221, 0x222)
 _NUMBERED = np.array(NUMBERED, np.uint32)
 # The first words of a block, by column; those of a packet block. Of others only the first two mean anything.
-Fields = npt.NDArray[np.uint32]
+Fields: TypeAlias = "npt.NDArray[np.uint32]"
 _TYPE, _LENGTH, _INTERFACE, _TIME_HIGH, _TIME_LOW, _CAPTURED, _ORIGINAL = range(7)
 _FIELDS_LEN = 28
 _NO_FIELDS = np.empty((0, _FIELDS_LEN // 4), np.uint32)

@@ -18,16 +18,18 @@ import struct
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from math import isqrt
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 # ---------------------------------------------------------------------------------------------------------- record walk
 
 
-IntArray = npt.NDArray[np.int64]
+IntArray: TypeAlias = "npt.NDArray[np.int64]"
 
 
 class Chain(Struct, frozen=True):

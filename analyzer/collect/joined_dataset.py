@@ -25,10 +25,10 @@ from analyzer.core.events import Problem
 from analyzer.core.frame_ids import file_of, frame_id, number_of
 from analyzer.core.output.file_store import StorageError, Store
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.interfaces.pcq.catalog_learner import CatalogLearner, lesson_of
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, lesson_of
 from analyzer.interfaces.resolution.whole_capture_resolution import call_order
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, holds_names
-from analyzer.results.analysis import Analysis, CaptureFacts, Part
+from analyzer.results.analysis import NUMBER_SHIFT, Analysis, CaptureFacts, DatasetOrigin, FileDigest, Part
 from analyzer.results.calls.call import Call, Side
 from analyzer.results.calls.call_row_columns import Context
 from analyzer.results.calls.call_table import CallTable
@@ -36,7 +36,6 @@ from analyzer.results.calls.merged_call_tables import Renumbering
 from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.calls.pdus import Fragment, Fragments, Pdus
 from analyzer.results.calls.query_state import QueryView
-from analyzer.results.provenance import NUMBER_SHIFT, DatasetOrigin, FileDigest
 
 # Numbers of calls by conversation, as their conversation counts them.
 Chosen = Mapping[int, Sequence[int]]

@@ -32,9 +32,8 @@ from analyzer.questions.audit.audit_engine import Audit, Profile
 from analyzer.questions.audit.findings import finding_record
 from analyzer.questions.statistics.handle_lifetimes import handle_records
 from analyzer.questions.statistics.hosts import host_records
-from analyzer.results.analysis import Analysis
+from analyzer.results.analysis import NUMBER_SHIFT, Analysis
 from analyzer.results.calls.call import CallRecord
-from analyzer.results.provenance import NUMBER_SHIFT
 from analyzer.results.records.capture_records import HostMark, HostProgram, HostRecord, LogonRecord, ProblemRecord
 from analyzer.results.records.finding import FindingRecord
 from analyzer.results.records.handle import HandleRecord

@@ -9,7 +9,7 @@ import typer
 
 from analyzer.commands.shared.command_function import command
 from analyzer.commands.shared.exit_codes import EXIT_DIFFERS, EXIT_DONE
-from analyzer.commands.shared.options import Format, OutputFormat
+from analyzer.commands.shared.options import OutputFormat
 from analyzer.commands.shared.result_writing import Writing
 
 
@@ -17,7 +17,7 @@ from analyzer.commands.shared.result_writing import Writing
 def calibrate(
     writing: Writing,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="What tools/windows/collect.py wrote.")],
-    output_format: OutputFormat = Format.text,
+    output_format: OutputFormat = "text",
 ) -> None:
     """Decode what Windows returned, compare displayed values with PDH's, and state which open points each buffer decides.
 
@@ -27,6 +27,6 @@ def calibrate(
     from analyzer.screens.views.calibrate import Calibration
 
     view = Calibration.read(folder)
-    writing.write(view, output_format.value)
+    writing.write(view, output_format)
     (summary,) = (record for record in view.records() if isinstance(record, CalibrationSummaryRecord))
     raise typer.Exit(EXIT_DIFFERS if summary.differ or summary.damaged else EXIT_DONE)

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from analyzer.commands.shared.capture_reading import CaptureReading
 from analyzer.commands.shared.command_function import command
 from analyzer.commands.shared.exit_codes import EXIT_DONE, EXIT_FILES, EXIT_NOTHING
-from analyzer.commands.shared.options import EngineName
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import say
 from analyzer.core.output.terminal import status_line
@@ -108,7 +107,7 @@ def collect(
     reading.refuse_redaction("a dataset keeps frames as they were captured")
     reading.refuse_jobs("collect has --workers")
     reading.refuse_bounds("collect reads each capture as a whole; --since and --until choose")
-    if reading.engine is not EngineName.own:
+    if reading.engine != "own":
         raise typer.BadParameter("collect reads with its own engine", param_hint="--engine")
     if scheduler is not None and (workers is not None or memory is not None):
         raise typer.BadParameter(

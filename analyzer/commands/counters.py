@@ -10,7 +10,7 @@ from analyzer.commands.shared.capture_reading import CaptureReading
 from analyzer.commands.shared.command_function import command
 from analyzer.commands.shared.completion import complete_counter
 from analyzer.commands.shared.exit_codes import EXIT_DONE, EXIT_NOTHING, exit_of
-from analyzer.commands.shared.options import Files, Format, OutputFormat, Strict
+from analyzer.commands.shared.options import Files, OutputFormat, Strict
 from analyzer.commands.shared.result_writing import Writing
 from analyzer.commands.shared.selection_options import CounterSelection, checked, later
 from analyzer.core.output.gate import say
@@ -45,7 +45,7 @@ def counters(
     counter: CounterPaths = None,
     interval: Interval = None,
     exact: Exact = False,
-    output_format: OutputFormat = Format.text,
+    output_format: OutputFormat = "text",
     strict: Strict = False,
 ) -> None:
     """What a performance monitor would have shown: rates, percentages, times, series by series. asked 2×: the client asked for a
@@ -55,7 +55,7 @@ def counters(
 
     analysis = reading.analysis(files)
     view = Counters(selection.selected_analysis(analysis), tuple(counter or ()), interval, selection.filter, exact)
-    writing.write(view, output_format.value)
+    writing.write(view, output_format)
     unmatched = list(view.selection.unmatched()) if analysis.calls else []
     for path, near in unmatched:
         say(f"{path} is no counter of this capture{'; near it: ' if near else ''}{', '.join(near)}")

@@ -13,7 +13,7 @@ from analyzer.commands.shared.capture_reading import pseudonyms_of
 from analyzer.commands.shared.command_function import command
 from analyzer.commands.shared.exit_codes import EXIT_UNUSABLE
 from analyzer.commands.shared.hex_dump import bytes_of
-from analyzer.commands.shared.options import Format, OutputFormat, Redact, RedactKey
+from analyzer.commands.shared.options import OutputFormat, Redact, RedactKey
 from analyzer.commands.shared.result_writing import Writing
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import say
@@ -48,7 +48,7 @@ def decode(
         str, typer.Option("--at", metavar="OFFSET", help="Where it begins in the file (0x... allowed).")
     ] = "0",
     samples_only: Annotated[bool, typer.Option("--samples", help="Print the raw values, one a line.")] = False,
-    output_format: OutputFormat = Format.text,
+    output_format: OutputFormat = "text",
     redact: Redact = False,
     redact_key: RedactKey = None,
 ) -> None:
@@ -67,9 +67,9 @@ def decode(
     view = Decode.from_bytes(data[offset:], kind.value, samples=samples_only, source=file)
     if (names := pseudonyms_of(redact, redact_key)) is not None:
         view = view.redacted(names)
-    writing.write(view, output_format.value)
+    writing.write(view, output_format)
     problem = view.decoded().problem
-    if view.guess is not None and output_format is not Format.text:
+    if view.guess is not None and output_format != "text":
         also = f"; it may also be {', '.join(view.others)}" if view.others else ""
         say(f"taken for {view.kind} ({view.guess.confidence}): {view.guess.why}{also}")
     if problem is not None:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import typer.main
 
-from analyzer.commands.shared.about import ABOUT
 from analyzer.commands.shared.all_commands import DESCRIPTION, EXIT_CODES, command_line
 from analyzer.commands.shared.command_function import command
 from analyzer.commands.shared.completion import complete_page
 from analyzer.commands.shared.doc_pages import LIMITS, MADE, MANUAL, pages
-from analyzer.commands.shared.options import Format, OutputFormat
+from analyzer.commands.shared.help import ABOUT
+from analyzer.commands.shared.options import OutputFormat
 from analyzer.commands.shared.result_writing import Writing
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import write_document
@@ -40,7 +40,7 @@ def docs(
             "sections and requirements also name rules.",
         ),
     ] = None,
-    output_format: OutputFormat = Format.text,
+    output_format: OutputFormat = "text",
 ) -> None:
     """Read a page, a rule of the audit, an attack, or the limits of an analysis, without a network.
 
@@ -49,9 +49,9 @@ def docs(
     known = pages()
     name = names[0] if names and len(names) == 1 else None
     if names and (name is None or name not in known) and name != MANUAL:
-        writing.write(_view(names, known), output_format.value)
+        writing.write(_view(names, known), output_format)
         return
-    if output_format is not Format.text:
+    if output_format != "text":
         raise typer.BadParameter("pages are text; rules, attacks and limits have other forms", param_hint="--format")
     if name is None:
         titles = (

@@ -13,7 +13,7 @@ from analyzer.capture.special_files import special_file
 from analyzer.commands.shared.capture_reading import CaptureReading
 from analyzer.commands.shared.command_function import command
 from analyzer.commands.shared.exit_codes import EXIT_NOTHING, exit_of
-from analyzer.commands.shared.options import EngineName, Files, force_option
+from analyzer.commands.shared.options import Files, force_option
 from analyzer.commands.shared.result_writing import destination_of
 from analyzer.commands.shared.selection_options import CallSelection, Head, Tail
 from analyzer.core.output.gate import STANDARD_OUTPUT, Destination, say
@@ -137,7 +137,7 @@ def _no_packets(reading: CaptureReading, files: Sequence[str]) -> str | None:
     for name in files:
         if name == STANDARD_OUTPUT or special_file(name) is not None:
             return f"{'standard input' if name == STANDARD_OUTPUT else name} cannot be read twice"
-    return "--engine tshark gives no packets" if reading.engine is EngineName.tshark else None
+    return "--engine tshark gives no packets" if reading.engine == "tshark" else None
 
 
 def _secrets(reading: CaptureReading, sliced: Path | None, names: Sequence[str]) -> bytes | None:

@@ -7,7 +7,7 @@ import typer
 from analyzer.commands.shared.capture_reading import CaptureReading
 from analyzer.commands.shared.command_function import command
 from analyzer.commands.shared.exit_codes import EXIT_DONE
-from analyzer.commands.shared.options import Files, Format, OutputFormat
+from analyzer.commands.shared.options import Files, OutputFormat
 from analyzer.commands.shared.result_writing import Writing
 
 
@@ -16,7 +16,7 @@ def files(
     reading: CaptureReading,
     writing: Writing,
     files: Files,
-    output_format: OutputFormat = Format.text,
+    output_format: OutputFormat = "text",
 ) -> None:
     """Files that were opened, read, written, renamed or deleted over SMB, with the digest of what passed."""
     from analyzer.screens.views.files import FilesView
@@ -25,5 +25,5 @@ def files(
     reading.refuse_redaction("names of files are what it lists")
     reading.refuse_bounds("files are read in an order of their own")
     analysis = reading.analysis(files, in_sessions="none", with_files=True)
-    writing.write(FilesView(analysis, analysis.listed_files()), output_format.value)
+    writing.write(FilesView(analysis, analysis.listed_files()), output_format)
     raise typer.Exit(EXIT_DONE)

@@ -7,7 +7,7 @@ import typer
 from analyzer.commands.shared.capture_reading import CaptureReading
 from analyzer.commands.shared.command_function import command
 from analyzer.commands.shared.exit_codes import exit_of
-from analyzer.commands.shared.options import Files, Format, OutputFormat, Strict
+from analyzer.commands.shared.options import Files, OutputFormat, Strict
 from analyzer.commands.shared.result_writing import Writing
 from analyzer.commands.shared.selection_options import CallSelection
 
@@ -18,12 +18,12 @@ def handles(
     writing: Writing,
     selection: CallSelection,
     files: Files,
-    output_format: OutputFormat = Format.text,
+    output_format: OutputFormat = "text",
     strict: Strict = False,
 ) -> None:
     """Every query handle: opened, filled, polled, closed, and what it held each time."""
     from analyzer.screens.views.handles import Handles
 
     analysis = reading.analysis(files)
-    writing.write(Handles(selection.selected_analysis(analysis)), output_format.value)
+    writing.write(Handles(selection.selected_analysis(analysis)), output_format)
     raise typer.Exit(exit_of(analysis, strict=strict))

@@ -69,7 +69,7 @@ def wireshark(
         found = smb_session_keys(
             sources_of(files),
             reading.keyring,
-            engine=reading.engine.value,
+            engine=reading.engine,
             limits=reading.limits,
             lost=lost.append,
             progress=progress,

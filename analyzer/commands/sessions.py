@@ -9,7 +9,7 @@ import typer
 from analyzer.commands.shared.capture_reading import CaptureReading
 from analyzer.commands.shared.command_function import command
 from analyzer.commands.shared.exit_codes import exit_of
-from analyzer.commands.shared.options import EntryFormat, Files, Format, OutputEntryFormat, OutputFormat
+from analyzer.commands.shared.options import Files, OutputEntryFormat, OutputFormat
 from analyzer.commands.shared.result_writing import Writing
 from analyzer.commands.shared.selection_options import CallSelection
 
@@ -23,15 +23,15 @@ def sessions(
     writing: Writing,
     selection: CallSelection,
     files: Files,
-    output_format: OutputEntryFormat = EntryFormat.text,
+    output_format: OutputEntryFormat = "text",
 ) -> None:
     """Every SMB session: who, on what, how it is protected, and which key decrypted it."""
     from analyzer.screens.views.sessions import Sessions
 
     # Text states what keys decrypted of calls.
-    has_words = output_format is EntryFormat.text and bool(reading.keyring)
+    has_words = output_format == "text" and bool(reading.keyring)
     analysis = reading.analysis(files, in_sessions="all" if has_words else _of_sessions("none", selection, reading))
-    writing.write(Sessions(selection.selected_analysis(analysis)), output_format.value)
+    writing.write(Sessions(selection.selected_analysis(analysis)), output_format)
     raise typer.Exit(exit_of(analysis, is_enough=bool(analysis.sessions)))
 
 
@@ -41,13 +41,13 @@ def hosts(
     writing: Writing,
     selection: CallSelection,
     files: Files,
-    output_format: OutputFormat = Format.text,
+    output_format: OutputFormat = "text",
 ) -> None:
     """Every machine that took part, with the names that the traffic gives it, and where each comes from."""
     from analyzer.screens.views.sessions import Hosts
 
     analysis = reading.analysis(files, in_sessions=_of_sessions("naming", selection, reading))
-    writing.write(Hosts(selection.selected_analysis(analysis)), output_format.value)
+    writing.write(Hosts(selection.selected_analysis(analysis)), output_format)
     raise typer.Exit(exit_of(analysis, is_enough=bool(analysis.sessions)))
 
 

@@ -9,7 +9,7 @@ import typer
 from analyzer.commands.shared.capture_reading import CaptureReading
 from analyzer.commands.shared.command_function import command
 from analyzer.commands.shared.exit_codes import EXIT_DONE, EXIT_NOTHING, exit_of
-from analyzer.commands.shared.options import Files, Format, OutputFormat
+from analyzer.commands.shared.options import Files, OutputFormat
 from analyzer.commands.shared.result_writing import Writing
 from analyzer.commands.shared.selection_options import CallSelection
 
@@ -36,7 +36,7 @@ def show(
             "--packets", help="Also its frames, TCP payload and SMB messages. The capture is read once more for them."
         ),
     ] = False,
-    output_format: OutputFormat = Format.text,
+    output_format: OutputFormat = "text",
 ) -> None:
     """One call taken apart: each field beside its bytes and the frames that carried them."""
     from analyzer.screens.views.show import Show, ShowPlace
@@ -48,6 +48,6 @@ def show(
     if packets and field is None:
         analysis = reading.with_packets(analysis, files, (number,) if 1 <= number <= len(analysis.calls) else ())
     place = ShowPlace(analysis, number, field) if field is not None else None
-    writing.write(place or Show(analysis, number), output_format.value)
+    writing.write(place or Show(analysis, number), output_format)
     code = exit_of(analysis, is_enough=True)
     raise typer.Exit(EXIT_NOTHING if code == EXIT_DONE and place is not None and not place.is_found else code)

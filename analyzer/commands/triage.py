@@ -12,7 +12,7 @@ import typer
 from analyzer.commands.shared.capture_reading import CaptureReading
 from analyzer.commands.shared.command_function import command
 from analyzer.commands.shared.exit_codes import EXIT_DONE, EXIT_FILES, EXIT_NOTHING
-from analyzer.commands.shared.options import Files, Format, OutputFormat
+from analyzer.commands.shared.options import Files, OutputFormat
 from analyzer.commands.shared.result_writing import Writing
 from analyzer.commands.shared.selection_options import CallSelection
 from analyzer.core.output.gate import STANDARD_OUTPUT
@@ -43,7 +43,7 @@ def triage(
             help="Exit 10 or 11 from here on: medium, high or never. 10: a finding of medium severity, 11: of high severity.",
         ),
     ] = FailOnSeverity.medium,
-    output_format: OutputFormat = Format.text,
+    output_format: OutputFormat = "text",
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Text: each observation with frames; processes.")
     ] = False,
@@ -78,7 +78,7 @@ def triage(
     if reading.hashing:
         # The record of what the result was made from comes first, but is known only when the files were read.
         view.read()
-    writing.write(view, output_format.value)
+    writing.write(view, output_format)
     raise typer.Exit(_exit_of(view.summary, fail_on))
 
 

@@ -23,7 +23,7 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct
 
-from analyzer.core.secret_reprs import Discreet
+from analyzer.core.printable_text import Discreet
 
 # Frame id, first byte in the frame, length.
 PACKED_EXTENT = struct.Struct("<QII")

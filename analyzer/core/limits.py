@@ -8,8 +8,6 @@ problem of kind `limit` that names what was given up. Results of earlier bytes s
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from msgspec import Struct
 
 # --------------------------------------------------------------------------------------------------------------- limits
@@ -62,7 +60,7 @@ class Limits(Struct, frozen=True):
     order_calls: int = 1 << 16
 
 
-class About(NamedTuple):
+class About(Struct, frozen=True):
     """The explanation of a limit: `what` is counted, in `unit` ("" for plain numbers); `option` changes it, unless it is None."""
 
     what: str

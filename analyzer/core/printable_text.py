@@ -2,17 +2,20 @@
 
 On POSIX the name of a file is bytes; those that are not UTF-8 reach Python as lone surrogates (PEP 383), which no output form can
 hold. The first three groups of a GUID follow the byte order, the last two do not ([MS-DTYP] section 2.3.4).
+
+`Discreet` structs hide some fields when they are shown, because these are secret or long.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from enum import IntEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, ClassVar, Literal
 from uuid import UUID
+
+from msgspec import Struct
 
 # ------------------------------------------------------------------------------------------------------- printable text
 
@@ -57,47 +60,36 @@ def _shown(control: str) -> str:
 # ----------------------------------------------------------------------------------------------------------- file names
 
 
-_UNDECODED = re.compile("[\udc80-\udcff]")
+_UNDECODED = "[\udc80-\udcff]"
 # A backslash of the name itself that would be taken for the start of an escape, and the escapes.
-_MISTAKABLE = re.compile(r"\\(?=x(?:[89a-f][0-9a-f]|5c))")
-_ESCAPE = re.compile(rb"\\x([89a-f][0-9a-f]|5c)")
+_MISTAKABLE = r"\\(?=x(?:[89a-f][0-9a-f]|5c))"
+_ESCAPE = rb"\\x([89a-f][0-9a-f]|5c)"
 
 
 def text_of_path(path: str | Path) -> str:
     """Returns the name of a file as text: `\\xfc` in place of each byte that is not UTF-8. `path_of_text` gives the name back."""
-    return without_raw_bytes(_MISTAKABLE.sub(r"\\x5c", str(path)))
+    return without_raw_bytes(re.sub(_MISTAKABLE, r"\\x5c", str(path)))
 
 
 def path_of_text(text: str) -> Path:
     """Returns the path of the file that `text_of_path` named."""
-    return Path(os.fsdecode(_ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), os.fsencode(text))))
+    return Path(os.fsdecode(re.sub(_ESCAPE, lambda found: bytes([int(found[1], 16)]), os.fsencode(text))))
 
 
 def without_raw_bytes(text: str) -> str:
     """Returns a sentence about files, with `\\xfc` in place of each byte of their names that is not UTF-8."""
-    return _UNDECODED.sub(lambda found: f"\\x{ord(found[0]) - 0xDC00:02x}", text)
+    return re.sub(_UNDECODED, lambda found: f"\\x{ord(found[0]) - 0xDC00:02x}", text)
 
 
 def shell_word(path: str | Path) -> str:
     """Returns a file name, or another argument, quoted for a shell."""
     word = str(path)
-    if _UNDECODED.search(word) is None:
+    if re.search(_UNDECODED, word) is None:
         from shlex import quote
 
         return quote(word)
     escaped = word.replace("\\", r"\\").replace("'", r"\'")
     return f"$'{without_raw_bytes(escaped)}'"
-
-
-# ----------------------------------------------------------------------------------------------------- names of numbers
-
-
-def label(names: type[IntEnum], value: int) -> str:
-    """Returns the name of a wire number in an enumeration, or the number in hexadecimal with a question mark: `0x2a?`."""
-    try:
-        return names(value).name
-    except ValueError:
-        return f"{value:#x}?"
 
 
 # ----------------------------------------------------------------------------------------------------------------- guid
@@ -107,3 +99,18 @@ def label(names: type[IntEnum], value: int) -> str:
 def guid_text(data: bytes, order: Literal["little", "big"] = "little") -> str:
     """Returns a GUID of 16 bytes as lower-case text, without braces."""
     return str(UUID(bytes_le=data) if order == "little" else UUID(bytes=data))
+
+
+# -------------------------------------------------------------------------------------------------------------- secrets
+
+
+class Discreet(Struct, frozen=True):
+    """Hides the fields named in `hidden` when a value is shown, by `repr` and by rich."""
+
+    hidden: ClassVar[tuple[str, ...]] = ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__qualname__}({', '.join(f'{name}={value!r}' for name, value in self.__rich_repr__())})"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [(name, getattr(self, name)) for name in self.__struct_fields__ if name not in self.hidden]

@@ -161,7 +161,7 @@ def interface_facts(uuid: str | None, version: tuple[int, int] | None, *, is_rec
 
 def level_name(level: int) -> str:
     """Returns the name of an RPC authentication level; an unknown level stays a number."""
-    return LEVEL_NAMES[AuthLevel(level)] if level in LEVEL_NAMES else str(level)
+    return LEVEL_NAMES.get(level) or str(level)
 
 
 @lru_cache(maxsize=1024)

@@ -17,8 +17,7 @@ from msgspec.structs import replace
 from analyzer.core.errors import CONTRADICTIONS, CaseError, InputError
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.pipeline.case_container import CaseEntry, Container, EntryReader, damaged, measured, write
-from analyzer.results.analysis import Analysis
-from analyzer.results.provenance import FileDigest
+from analyzer.results.analysis import Analysis, FileDigest
 from analyzer.results.records.capture_records import SCHEMA, EventTrace
 from analyzer.results.saved_analysis import ENTRIES, CaseFacts, TableFacts, dump, load
 

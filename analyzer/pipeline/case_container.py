@@ -33,7 +33,7 @@ _HELD = 4
 # A piece that is read again and again is read in parts. As many parts are held as make a piece.
 PART, _HELD_PARTS = 1 << 14, 64
 # The names of entries. An unpacked entry lies below the directory of its case.
-_NAME = re.compile(r"[a-z]+(?:/[a-z_-]+\.[a-z]+)?")
+_NAME = r"[a-z]+(?:/[a-z_-]+\.[a-z]+)?"
 
 # APPNOTE 4.3.7, 4.3.12, 4.3.14 to 4.3.16, 4.5.3: a local header, one of the directory, the records that end an archive, and the
 # sizes of 64 bits of an entry.
@@ -284,7 +284,7 @@ class Container:
         """Returns readers of the entries that a case's manifest states, after comparing all bytes between them."""
         for entry in stated:
             pieces = -(-entry.size // PIECE)
-            if not (_NAME.fullmatch(entry.name) and entry.size >= 0 and 0 <= entry.crc32 < 1 << 32):
+            if not (re.fullmatch(_NAME, entry.name) and entry.size >= 0 and 0 <= entry.crc32 < 1 << 32):
                 raise damaged(self.path, "its manifest states an entry that no case has")
             if len(entry.sha256) != pieces:
                 raise damaged(self.path, f"its manifest states {len(entry.sha256)} of {pieces} digests of {entry.name}")

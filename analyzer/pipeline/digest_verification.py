@@ -21,7 +21,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.output.output_digest import DIGITS, digest_within
 from analyzer.pipeline.case import check_case
 from analyzer.pipeline.case_container import is_case
-from analyzer.results.provenance import EVIDENCE_KEY, TEXT_MARK, TEXT_RESULT, FileDigest
+from analyzer.results.analysis import EVIDENCE_KEY, TEXT_MARK, TEXT_RESULT, FileDigest
 
 # A record of some thousand files is far below this. It stands at the beginning of every form but text, at whose end it stands.
 _HEAD_BYTES = 16 << 20

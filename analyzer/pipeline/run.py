@@ -41,10 +41,11 @@ if TYPE_CHECKING:
     from analyzer.auth.kdc_replies import Tickets
     from analyzer.capture.capture_reader import ReadBound
     from analyzer.capture.frame_blocks import FrameBlock
+    from analyzer.interfaces.call_contents.machine_names import NamingCalls
     from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
     from analyzer.pipeline.live_reading import Stream
     from analyzer.pipeline.shard_coordinator import Sharing
-    from analyzer.results.provenance import FileDigest
+    from analyzer.results.analysis import FileDigest
     from analyzer.results.reported_names.saved_metadata import Metadata
     from analyzer.transport.packet.frame_tallies import Tallies
     from analyzer.transport.packet.segment import SegmentBatch
@@ -314,9 +315,7 @@ def _read(
     """Reads the waiting segments through all layers, and resolves what only the whole capture shows. With `sharing`, several
     processes do that if it pays. Returns None if one process must read the capture instead."""
     from analyzer.auth.kdc_replies import Tickets
-    from analyzer.interfaces.call_contents.machine_names import NamingCalls
-    from analyzer.interfaces.pcq.catalog_learner import CatalogLearner
-    from analyzer.interfaces.pcq.perflib_layer import PerflibLayer
+    from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
     from analyzer.interfaces.resolution.whole_capture_resolution import resolved
     from analyzer.interfaces.winperf.winreg_layer import KeyFollower
     from analyzer.transport.rpc.client_marks_in_rpc import MarksInSessions
@@ -327,7 +326,7 @@ def _read(
     file_log = _file_log(limits) if with_files else None
     message_log = file_log.take_message if file_log is not None else None
     below, known = stream_layers(limits), tickets if tickets is not None else Tickets()
-    selected = NamingCalls() if in_sessions == "naming" else None
+    selected = _naming_calls() if in_sessions == "naming" else None
     channels, rpc = call_layers(keyring, limits, known, pdus=pdus, message_log=message_log, selected=selected)
     before_rpc = [MarksInSessions()] if in_sessions == "none" else []
     upper = [*channels, *before_rpc, rpc, *above]
@@ -377,6 +376,12 @@ def _sharing(
     return Sharing(files, size, bound, keyring, limits, jobs)
 
 
+def _naming_calls() -> NamingCalls:
+    from analyzer.interfaces.call_contents.machine_names import NamingCalls  # few commands read these calls alone
+
+    return NamingCalls()
+
+
 def _file_log(limits: Limits) -> FileLog:
     from analyzer.transport.smb.files.file_tracker import FileLog  # few commands ask for files
 
@@ -404,8 +409,7 @@ def stream(
     read in blocks of `block_bytes` at first. A case is no capture.
     """
     from analyzer.auth.kdc_replies import Tickets
-    from analyzer.interfaces.pcq.catalog_learner import CatalogLearner
-    from analyzer.interfaces.pcq.perflib_layer import PerflibLayer
+    from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
     from analyzer.interfaces.resolution.streamed_calls import CallStream
     from analyzer.interfaces.winperf.winreg_layer import KeyFollower
     from analyzer.pipeline.live_reading import Stream

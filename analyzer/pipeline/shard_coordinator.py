@@ -22,10 +22,9 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -34,8 +33,7 @@ from analyzer.core.child_processes import ONE_THREAD, StartedProcess
 from analyzer.core.errors import InputError
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
-from analyzer.interfaces.pcq.catalog_learner import CatalogLearner, Lesson
-from analyzer.interfaces.pcq.perflib_layer import Loss
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Lesson, Loss
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower
 from analyzer.pipeline.shard_worker import FIRST_NUMBERS, Dealer, Place, Shard, ShardFacts, ShardTask, pair_of, work
 from analyzer.results.analysis import CaptureFacts
@@ -44,10 +42,12 @@ from analyzer.results.calls.merged_call_tables import CallMerger, MergedTable, M
 from analyzer.transport.tcp.stream_events import StreamBatch
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from analyzer.capture.capture_reader import ReadBound
 
 Group = Sequence[Event]
-_Numbers = npt.NDArray[np.int64]
+_Numbers: TypeAlias = "npt.NDArray[np.int64]"
 # What costs time is PDUs of DCERPC, some 60 us each to the end, and with keys twice as much, and messages to be decrypted; the
 # contents of files cost next to nothing. A process that is no copy takes a quarter of a second to start. Of captures that show so
 # many of them, and will have so many to their end, two processes are quicker than one.

@@ -32,8 +32,7 @@ from analyzer.core.limits import Limits
 from analyzer.core.printable_text import guid_text
 from analyzer.core.session_and_handle_numbers import Numbers
 from analyzer.interfaces.calls_from_exchanges import plain_call
-from analyzer.interfaces.pcq.catalog_learner import CatalogLearner, Lesson, lesson_of
-from analyzer.interfaces.pcq.perflib_layer import Loss, PerflibLayer
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Lesson, Loss, PerflibLayer, lesson_of
 from analyzer.interfaces.svcctl.service_layer import ServiceLayer
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, WinregLayer, holds_names
 from analyzer.pipeline.layer_chain import Feed, Layer, LayerChain, parted, stream_layers

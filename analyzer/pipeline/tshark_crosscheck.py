@@ -30,7 +30,7 @@ from analyzer.transport.rpc.pdu import Ptype
 # Copies of a frame (mirror ports, retransmissions) stand near their first; farther away the same numbers are another PDU.
 _NEAR = 64
 # RTS belongs to RPC over HTTP and is known by its number.
-_TYPES = {kind.value: kind.name.lower() for kind in Ptype if kind is not Ptype.RTS}
+_TYPES = {kind: name.lower() for kind, name in Ptype.names.items() if kind != Ptype.RTS}
 # Words of tshark's expert information about TCP segments: "Previous segment(s) not captured", "out-of-order segment",
 # "suspected retransmission", "New fragment overlaps old data", "ACKed segment that wasn't captured".
 _ABOUT_SEGMENTS = ("captured", "out-of-order", "retransmission", "overlap", "duplicate", "unreassembled")

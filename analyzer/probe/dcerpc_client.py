@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from analyzer.core import dcerpc
 from analyzer.core.errors import InputError
-from analyzer.core.secret_reprs import Discreet
+from analyzer.core.printable_text import Discreet
 from analyzer.results.security import AuthLevel
 
 _SIGNATURE_LEN = 16

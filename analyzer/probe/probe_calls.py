@@ -18,7 +18,8 @@ from msgspec.structs import replace
 
 from analyzer.core.dcerpc import NDR, NDR64, NdrWriter
 from analyzer.core.errors import DecodeError
-from analyzer.interfaces.buffers import decode_buffer, decode_stub
+from analyzer.interfaces.buffers.buffer_trees import decode_buffer
+from analyzer.interfaces.buffers.stub_decoding import decode_stub
 from analyzer.probe.dcerpc_client import BoundStream, Credentials, LostError, OfferedContext, Reply, handle_of
 from analyzer.questions.audit.data_answers import read_answer
 from analyzer.results.buffer_kinds import BufferKind

@@ -26,7 +26,7 @@ from msgspec import Struct
 from analyzer.auth.keys_for_other_tools import nt_hash
 from analyzer.core.dcerpc import NDR, NDR64
 from analyzer.core.errors import InputError
-from analyzer.core.secret_reprs import Discreet
+from analyzer.core.printable_text import Discreet
 from analyzer.probe.dcerpc_client import BoundStream, Credentials, LostError, OfferedContext, Reply
 from analyzer.probe.probe_calls import Impersonation, Lab, LogEntry, context_handle
 from analyzer.probe.probe_recording import Relay, captured_by, pcapng

@@ -320,7 +320,7 @@ class Script(Struct):
             talk.send(7, stub, f"ValidateCounters, dwInSize {room} and no bytes", causes=(*causes, *_BROKEN))
         talk.close_query(handle)
 
-    def _beyond(self, opnum: Opnum) -> Iterator[tuple[int, tuple[str, ...]]]:
+    def _beyond(self, opnum: int) -> Iterator[tuple[int, tuple[str, ...]]]:
         """Yields buffer sizes at the end of a method's range, and their triggers. The end itself is in range, and a server may then
         reserve so much memory: the probe sends it only on demand."""
         most = LIMITS[opnum][0]

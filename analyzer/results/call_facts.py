@@ -10,7 +10,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from analyzer.core.printable_text import label
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.calls.call import Call, ServiceFacts
 from analyzer.results.methods.scmr import QUERYING, START_TYPES
@@ -48,7 +47,7 @@ class RegistryValue(Struct, frozen=True):
 
     @property
     def type_name(self) -> str | None:
-        return label(ValueType, self.kind) if self.kind is not None else None
+        return ValueType.label(self.kind) if self.kind is not None else None
 
 
 def registry_value(call: Call) -> RegistryValue | None:

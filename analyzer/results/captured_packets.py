@@ -14,7 +14,7 @@ from msgspec import Struct, msgpack
 
 from analyzer.core.byte_log import Log
 from analyzer.core.byte_origins import PACKED_EXTENT, FrameExtent, PackedOrigins
-from analyzer.core.secret_reprs import Discreet
+from analyzer.core.printable_text import Discreet
 from analyzer.core.traced_bytes import TracedBytes
 
 # Bytes in memory; further ones lie in a temporary file.
@@ -58,9 +58,6 @@ class _PackedMessage(Struct, array_like=True):
     data: bytes | None
     steps: tuple[str, ...]
     reason: str
-
-
-_MESSAGE = msgpack.Decoder(_PackedMessage)
 
 
 class Packets:
@@ -169,7 +166,7 @@ class Packets:
 
     def _recorded(self, place: int, size: int) -> SmbMessage | None:
         """Returns an SMB message by its record in the log, None if one of its frames is absent."""
-        record = _MESSAGE.decode(self._log.read(place, size))
+        record = msgpack.decode(self._log.read(place, size), type=_PackedMessage)
         sent = self._captured(record.sent, record.sent_length)
         if record.data is not None:
             source = PackedOrigins(record.origins, len(record.data))

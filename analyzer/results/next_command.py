@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from analyzer.core.printable_text import path_of_text, shell_word
-from analyzer.results.provenance import Given
+from analyzer.results.analysis import Given
 
 if TYPE_CHECKING:
     from analyzer.results.analysis import Analysis

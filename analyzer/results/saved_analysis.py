@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ipaddress import ip_address
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, overload
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import UNSET, Struct, UnsetType
 
 from analyzer.core.arrow_files import WIDTHS, ArrowColumn, ArrowTable, ArrowValues, SavedColumns, written
@@ -23,7 +22,7 @@ from analyzer.core.events import Problem
 from analyzer.core.server_names import Name, Texts
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.calls.call import SmbFacts
-from analyzer.results.calls.call_row_columns import FORMATS, STORED, Context, SharedValues, Stored
+from analyzer.results.calls.call_row_columns import FORMATS, STORED, Context, SharedValues, StoredColumn
 from analyzer.results.calls.ordered_calls import OrderedCalls
 from analyzer.results.calls.query_state import Held, Identifier, InOrder, QueryView
 from analyzer.results.calls.saved_calls import VIEW, SavedCalls, SavedViews, check_frames
@@ -40,6 +39,9 @@ from analyzer.results.reported_names.counterset_catalog import (
     CountersetEntry,
     Described,
 )
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 # ---------------------------------------------------------------------------------------------------------------- case entries
 
@@ -203,8 +205,11 @@ _FEWEST_BYTES, _FREE_BYTES = 32, 32 << 10
 # Rows of a batch of calls: one column of them is some 200 KB.
 _CALLS_OF_BATCH = 1 << 16
 # The columns of the table, and which state of a query handle a call saw.
-ColumnsOfCalls = dict[str, npt.NDArray[Any]]
-SAVED: Mapping[str, Stored] = {**STORED, VIEW: Stored("i", may_lack=True)}
+ColumnsOfCalls: TypeAlias = "dict[str, npt.NDArray[Any]]"
+SAVED: Mapping[str, StoredColumn] = {
+    **STORED,
+    VIEW: StoredColumn("i", "the state of its query handle: row of `views`", may_lack=True),
+}
 
 
 def dump(analysis: Analysis) -> CaseContents:

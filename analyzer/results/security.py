@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from enum import Enum, IntEnum
+from enum import Enum
 from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
+
+from analyzer.core.wire_numbers import WireNumbers
 
 # The account of a null session, as Windows calls it ([MS-DTYP] section 2.4.2.4, ANONYMOUS, S-1-5-7).
 ANONYMOUS_LOGON = "NT AUTHORITY\\ANONYMOUS LOGON"
@@ -38,7 +40,7 @@ def who_words(account: str | None, claimed: str | None, later: str | None = None
     return f"{words}, or {later}, who logged on later" if later not in (None, account) else words
 
 
-class AuthType(IntEnum):
+class AuthType(metaclass=WireNumbers):
     """RPC security providers, [MS-RPCE] section 2.2.1.1.7."""
 
     NONE = 0x00
@@ -50,7 +52,7 @@ class AuthType(IntEnum):
     DEFAULT = 0xFF
 
 
-class AuthLevel(IntEnum):
+class AuthLevel(metaclass=WireNumbers):
     """RPC authentication levels, [MS-RPCE] section 2.2.1.1.8. No PDU states UNKNOWN: what states the level was not captured."""
 
     UNKNOWN = 0

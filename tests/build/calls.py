@@ -16,8 +16,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.events import Event
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.interfaces.pcq.catalog_learner import CatalogLearner
-from analyzer.interfaces.pcq.perflib_layer import PerflibLayer
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, PerflibLayer
 from analyzer.interfaces.resolution.whole_capture_resolution import resolved
 from analyzer.interfaces.svcctl.service_layer import ServiceLayer
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, WinregLayer
@@ -26,7 +25,7 @@ from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.calls.call import CallState, Side
 from analyzer.results.calls.pdus import Fragment
 from analyzer.results.connection import Channel, Logon, SmbSession
-from analyzer.results.records.file import FoundFiles
+from analyzer.results.records.capture_records import FoundFiles
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import AuthInfo, AuthLevel, Decryption, Identity
 from analyzer.screens.formats.unsealed_packets import write_conversation

@@ -18,7 +18,7 @@ from analyzer.capture.embedded_secrets import embedded_secrets
 from analyzer.capture.file_digest import HashedFile, digest_of
 from analyzer.capture.first_bytes import capture_format, foreign_capture, looks_like
 from analyzer.capture.frame_blocks import HEAD_BEFORE, HEAD_LEN, Frame, heads_of, rows_at
-from analyzer.results.provenance import FileDigest
+from analyzer.results.analysis import FileDigest
 from tests.build.capture import KUZNETZOV, T0, Pcapng, as_given, frames_of, pcap, pcapng, read
 from tests.build.packet import block
 

@@ -28,7 +28,6 @@ from analyzer.commands.shared import (
     selection_options,
 )
 from analyzer.commands.shared.capture_reading import CaptureReading
-from analyzer.commands.shared.options import EngineName
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
@@ -41,7 +40,7 @@ from tests.written import Tables, held
 
 TABLES = Tables()
 
-READING = CaptureReading(Keyring(), EngineName.own, DEFAULTS)
+READING = CaptureReading(Keyring(), "own", DEFAULTS)
 
 # ------------------------------------------------------------------------------------------------ numbers
 
@@ -172,7 +171,7 @@ def test_limits_that_are_given_are_those_of_the_analysis(monkeypatch: pytest.Mon
     monkeypatch.delenv("PCQ_PASSWORD", raising=False)
     found = reading()
     assert not found.keyring
-    assert (found.engine, found.limits, found.hashing, found.files) == (EngineName.own, DEFAULTS, False, ())
+    assert (found.engine, found.limits, found.hashing, found.files) == ("own", DEFAULTS, False, ())
     assert (found.pseudonyms, found.bound, found.until, found.metadata_from) == (None, None, None, None)
     found = reading(max_held=5, max_connections=7, max_stub=9, max_ratio=11)
     changed = {name: (getattr(found.limits, name), getattr(DEFAULTS, name)) for name in DEFAULTS.__struct_fields__}
@@ -205,13 +204,13 @@ def test_what_is_asked_of_a_reading_is_in_it(monkeypatch: pytest.MonkeyPatch, tm
         "metadata-from": found.pseudonyms.free("10.0.0.1"),
         "redact": "",
     }
-    assert reading(engine=EngineName.tshark).stated == {"engine": "tshark"}
+    assert reading(engine="tshark").stated == {"engine": "tshark"}
     assert reading(read_until=until).bound == ReadBound(None, until.after)
     assert reading(read_frames=1).bound == ReadBound(1, None)
     assert reading().bound is None
     for bounds in ({"read_frames": 1}, {"read_until": until}):
         with pytest.raises(typer.BadParameter, match="tshark reads captures as a whole"):
-            reading(engine=EngineName.tshark, **bounds)
+            reading(engine="tshark", **bounds)
 
 
 def test_pseudonyms_are_asked_for_and_the_variable_is_only_their_key(monkeypatch: pytest.MonkeyPatch) -> None:

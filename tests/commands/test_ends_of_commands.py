@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import typer
 
+from analyzer.__main__ import main
 from analyzer.commands.shared import all_commands, guard
 from analyzer.commands.shared.exit_codes import ReadingFailedError
 from analyzer.core.errors import InputError
@@ -53,7 +54,7 @@ def test_a_process_ends_with_the_code_of_its_command(code: int, monkeypatch: pyt
     monkeypatch.setattr(sys, "argv", ["pcq-analyzer", "timeline", "x"])
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     with pytest.raises(SystemExit) as ended:
-        guard.run_process()
+        main()
     assert ended.value.code == code
     assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
     # Loading makes much that stays: the collector is to look seldom, and not at all when the process ends.

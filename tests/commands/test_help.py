@@ -13,8 +13,8 @@ import pytest
 import typer.main
 
 from analyzer.commands.docs import MADE, manual_page, pages
-from analyzer.commands.shared.about import ABOUT
 from analyzer.commands.shared.all_commands import command_line
+from analyzer.commands.shared.help import ABOUT
 from analyzer.core.errors import InputError
 from tests.commands.test_all_commands import run
 

@@ -20,7 +20,7 @@ import pytest
 from rich.text import Text
 
 from analyzer.auth.keyring import Keyring
-from analyzer.interfaces.buffers import decode_stub
+from analyzer.interfaces.buffers.stub_decoding import decode_stub
 from analyzer.interfaces.call_contents.machine_names import machine_names
 from analyzer.interfaces.redaction.pseudonyms import KEPT, Pseudonyms
 from analyzer.interfaces.redaction.redacted_stubs import redacted_buffer, redacted_call

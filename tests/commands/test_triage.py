@@ -13,7 +13,7 @@ from analyzer import analyze
 from analyzer.auth.ntlm import nt_hash
 from analyzer.capture import file_digest
 from analyzer.pipeline.digest_verification import stated_by
-from analyzer.results.provenance import FileDigest
+from analyzer.results.analysis import FileDigest
 from tests.commands.test_all_commands import CAPTURES, CLEAR, PCQ, run
 from tests.corpus import CORPUS
 from tests.test_corpus import XP

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -21,11 +19,11 @@ from analyzer.core.error_code_names import (
 )
 from analyzer.core.frame_ids import file_of, frame_id, number_of
 from analyzer.core.limits import MemoryBudget
-from analyzer.core.printable_text import label
 from analyzer.core.server_names import Name, Named, SampleNames, Texts
+from analyzer.core.wire_numbers import WireNumbers
 
 
-class Colour(IntEnum):
+class Colour(metaclass=WireNumbers):
     RED = 1
 
 
@@ -36,8 +34,8 @@ def test_frame_ids_of_the_first_file_are_the_numbers() -> None:
 
 
 def test_an_unknown_number_is_labelled_as_such() -> None:
-    assert label(Colour, 1) == "RED"
-    assert label(Colour, 0x2A) == "0x2a?"
+    assert (list(Colour), 1 in Colour, Colour.label(1)) == ([1], True, "RED")
+    assert Colour.label(0x2A) == "0x2a?"
 
 
 def test_a_text_is_learnt_of_the_capture_before_that_of_a_file() -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from analyzer.core.output.json import document
+from analyzer.core.output.standard_json import document
 from analyzer.questions.audit.audit_engine import Audit, Profile
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from analyzer.core.output.json import document
+from analyzer.core.output.standard_json import document
 from analyzer.interfaces.call_contents.call_records import CallRecords
 from analyzer.questions.filters import binder
 from analyzer.questions.filters.filter import CallFilter

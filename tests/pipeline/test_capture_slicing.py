@@ -226,7 +226,7 @@ def test_of_a_call_are_needed_its_frames_ends_session_and_the_issue_of_its_ticke
     other = SimpleNamespace(**vars(other), smb=None, security=SimpleNamespace(identity=None), smb_identity=None)
     sessions = [SimpleNamespace(number=number, frames=(10 * number,)) for number in (6, 7)]
 
-    def pdu(kind: Ptype, channel: int, frame: int) -> Pdu:
+    def pdu(kind: int, channel: int, frame: int) -> Pdu:
         return SimpleNamespace(ptype=kind, channel=SimpleNamespace(number=channel), frames=(frame,))  # type: ignore[return-value]
 
     binding = (Ptype.BIND, Ptype.BIND_ACK, Ptype.BIND_NAK, Ptype.ALTER_CONTEXT, Ptype.ALTER_CONTEXT_RESP, Ptype.AUTH3)

@@ -20,7 +20,7 @@ from analyzer.pipeline.case import write_case
 from analyzer.pipeline.digest_verification import stated_by, verify
 from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.audit.rule_registry import every_rule
-from analyzer.results.provenance import EvidenceRecord, FileDigest, Input
+from analyzer.results.analysis import EvidenceRecord, FileDigest, Input
 from analyzer.screens.formats.junit import junit_xml
 from analyzer.screens.formats.report_page import value_blocks, write_page
 from analyzer.screens.formats.sarif import sarif_log

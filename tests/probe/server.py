@@ -19,7 +19,7 @@ from uuid import UUID, uuid4
 from msgspec import Struct
 
 from analyzer.core.errors import DecodeError
-from analyzer.interfaces.buffers import decode_stub
+from analyzer.interfaces.buffers.stub_decoding import decode_stub
 from tests.build import rpc
 from tests.build.auth import (
     OID_NTLM,

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from analyzer.interfaces.buffers import decode_stub
+from analyzer.interfaces.buffers.stub_decoding import decode_stub
 from analyzer.probe import dcerpc_client, probe_run
 from analyzer.probe.dcerpc_client import (
     BoundStream,

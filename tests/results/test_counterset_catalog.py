@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
-from analyzer.core.output.json import document
+from analyzer.core.output.standard_json import document
 from analyzer.core.server_names import Name, Named, SampleNames
 from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.results.calls.call import Call

@@ -6,8 +6,8 @@ One test for all of them: a number that changes shows here, whatever else it doe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import IntEnum
 
+from analyzer.core.wire_numbers import WireNumbers
 from analyzer.results.methods import perflib, scmr, winreg
 from analyzer.results.reported_names.counter_name_tables import WELL_KNOWN
 from analyzer.results.security import AuthLevel, AuthType
@@ -54,8 +54,8 @@ def listed(names: Mapping[int, str]) -> str:
     return ", ".join(f"{number} {name}" for number, name in sorted(names.items()))
 
 
-def named(kinds: type[IntEnum]) -> str:
-    return listed({kind.value: kind.name for kind in kinds})
+def named(kinds: WireNumbers) -> str:
+    return listed(kinds.names)
 
 
 def by_number(table: str) -> dict[int, str]:
@@ -64,8 +64,8 @@ def by_number(table: str) -> dict[int, str]:
     return {int(number): name.casefold() for number, name in rows}
 
 
-def ours(names: type[IntEnum]) -> dict[int, str]:
-    return {each.value: each.name.replace("_", "").casefold() for each in names}
+def ours(names: WireNumbers) -> dict[int, str]:
+    return {number: name.replace("_", "").casefold() for number, name in names.names.items()}
 
 
 def test_numbers_mean_what_their_specifications_say() -> None:

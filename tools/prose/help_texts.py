@@ -12,8 +12,8 @@ from typing import Any
 
 import typer.main
 
-from analyzer.commands.shared.about import ABOUT
 from analyzer.commands.shared.all_commands import command_line
+from analyzer.commands.shared.help import ABOUT
 from tools.prose.markdown import ROOT, once
 
 # What says a message: classes of errors, and functions that print on standard error.

@@ -9,9 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from analyzer.commands.shared.about import ABOUT, examples_of
 from analyzer.commands.shared.exit_codes import EXIT_DONE, EXIT_UNUSABLE, EXIT_USAGE
-from analyzer.commands.shared.help import Command, Group
+from analyzer.commands.shared.help import ABOUT, Command, Group, examples_of
 from analyzer.core.output.gate import put, say
 
 # Commands whose module has another name.

@@ -51,8 +51,7 @@ if TYPE_CHECKING:
     from analyzer.pipeline.live_reading import Stream
     from analyzer.pipeline.run import InSessions
     from analyzer.questions.filters.time_bounds import TimeBound
-    from analyzer.results.analysis import Analysis
-    from analyzer.results.provenance import FileDigest, Given
+    from analyzer.results.analysis import Analysis, FileDigest, Given
     from analyzer.results.reported_names.saved_metadata import Metadata
 
 # At most this many unreadable files are named on standard error.
@@ -120,7 +119,7 @@ class CaptureReading(Struct, frozen=True):
     def stated(self) -> dict[str, str]:
         """Returns the given options that decide what a command reads of a capture, as a case states them."""
         given = {
-            "engine": self.engine.value,
+            "engine": self.engine,
             "read-frames": self.bound.frames if self.bound is not None else None,
             "read-until": self.until,
             "metadata": " ".join(map(str, self.metadata)) or None,
@@ -157,7 +156,7 @@ class CaptureReading(Struct, frozen=True):
             analysis = analyze(
                 sources_of(files),
                 self.keyring,
-                engine=self.engine.value,
+                engine=self.engine,
                 limits=self.limits,
                 progress=progress,
                 pdus=pdus,
@@ -227,7 +226,7 @@ class CaptureReading(Struct, frozen=True):
         from analyzer.pipeline.run import stream
         from analyzer.pipeline.segment_sources import sources_of
 
-        if self.engine is not EngineName.own:
+        if self.engine != "own":
             raise typer.BadParameter("tshark reads captures as a whole", param_hint="--names-from now")
         self.refuse_cases(files, "has all names; leave --names-from out")
         self.refuse_redaction("names that come later could stand in what is printed before; leave --names-from out")
@@ -253,7 +252,7 @@ class CaptureReading(Struct, frozen=True):
         if self.pseudonyms is not None:
             return replace(analysis, packets=Packets("packets hold the names that --redact replaces"))
         packets = packets_of(
-            sources_of(files), analysis, self.keyring, numbers=numbers, engine=self.engine.value, limits=self.limits
+            sources_of(files), analysis, self.keyring, numbers=numbers, engine=self.engine, limits=self.limits
         )
         return replace(analysis, packets=packets)
 
@@ -265,9 +264,7 @@ class CaptureReading(Struct, frozen=True):
             return []
         from analyzer.pipeline.loaded_metadata import load_metadata
 
-        given = [
-            load_metadata(path, self.keyring, engine=self.engine.value, limits=self.limits) for path in self.metadata
-        ]
+        given = [load_metadata(path, self.keyring, engine=self.engine, limits=self.limits) for path in self.metadata]
         known = [ip for metadata in given for ip in metadata.servers]
         if self.metadata_from is not None and self.metadata_from not in known:
             raise InputError(
@@ -288,7 +285,7 @@ def capture_reading(
     nt_hash: NtHash = None,
     keytab: Keytab = None,
     smb_session_key: SmbSessionKey = None,
-    engine: Engine = EngineName.own,
+    engine: Engine = "own",
     max_stub: MaxStub = None,
     max_held: MaxHeld = None,
     max_connections: MaxConnections = None,
@@ -347,7 +344,7 @@ def _bound(frames: int | None, until: TimeBound | None, engine: EngineName) -> R
     """Returns where a command stops reading captures, from its options; None if nowhere."""
     if frames is None and until is None:
         return None
-    if engine is not EngineName.own:
+    if engine != "own":
         raise typer.BadParameter("tshark reads captures as a whole", param_hint="--read-frames, --read-until")
     from analyzer.capture.capture_reader import ReadBound
 

@@ -19,7 +19,7 @@ from analyzer.commands.shared.selection_options import SELECTIONS, CallSelection
 from analyzer.core.printable_text import without_raw_bytes
 
 if TYPE_CHECKING:
-    from analyzer.results.provenance import EvidenceRecord, Given
+    from analyzer.results.analysis import EvidenceRecord, Given
 
 
 def command(function: Callable[..., None], *, hashing: bool = False) -> Callable[..., None]:
@@ -29,8 +29,9 @@ def command(function: Callable[..., None], *, hashing: bool = False) -> Callable
     Typer makes options of a function's parameters; commands that share options would have to repeat all of them. A command that is
     `hashing` states what its result was made from, unless --no-hash is given.
     """
-    makers: dict[Any, Callable[..., Any]] = {Writing: result_writing, CaptureReading: capture_reading, **SELECTIONS}
     own = list(signature(function, eval_str=True).parameters.values())
+    makers: dict[Any, Callable[..., Any]] = {Writing: result_writing, CaptureReading: capture_reading}
+    makers |= {item.annotation: SELECTIONS[item.annotation]() for item in own if item.annotation in SELECTIONS}
     taken = {item.annotation: item.name for item in own if item.annotation in makers}
     shared = {
         kind: list(signature(makers[kind], eval_str=True).parameters.values()) for kind in makers if kind in taken
@@ -77,7 +78,8 @@ def command(function: Callable[..., None], *, hashing: bool = False) -> Callable
             function(**{taken[kind]: one for kind, one in made.items()}, **values)
 
     with_options.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    with_options.__annotations__ = {item.name: item.annotation for item in parameters}
+    # The signature has them; typer would strip them a second time.
+    with_options.__annotations__ = {}
     return with_options
 
 
@@ -122,7 +124,7 @@ _OF_ONE_COMMAND = frozenset({"hashes", "list_fields", "jobs"})
 
 def _given(shared: Mapping[Any, list[Parameter]], given: dict[str, Any]) -> Given:
     """Returns what the command was given to read and select by, for the commands that it prints, without secrets."""
-    from analyzer.results.provenance import Given
+    from analyzer.results.analysis import Given
 
     def words(item: Parameter) -> Iterator[str]:
         value = given.get(item.name)
@@ -154,7 +156,7 @@ def _evidence(
     from importlib.metadata import version
 
     from analyzer.capture.file_digest import digest_of
-    from analyzer.results.provenance import EvidenceRecord, Input
+    from analyzer.results.analysis import EvidenceRecord, Input
 
     names = {item.name: _option_name(item) for item in parameters}
     defaults = {item.name: item.default for item in parameters}

@@ -41,8 +41,6 @@ _OURS = 64
 
 def run_process() -> None:
     """Runs the command line of this process under guard, and ends the process."""
-    # What loading makes stays, so the collector need not look through it; reading sets thresholds of its own.
-    gc.set_threshold(100_000, 10, 10)
     # numpy's linear algebra, of which we use nothing, would start a thread a core.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     buffer_standard_output()

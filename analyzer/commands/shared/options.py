@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from analyzer.commands.shared.help import KEYS, READING, WRITING
 from analyzer.core.environment_variables import SECRETS_VARIABLE
 from analyzer.core.output.gate import STANDARD_OUTPUT, is_terminal
-
-if TYPE_CHECKING:
-    pass
 
 # Options of one panel of --help.
 of_keys = partial(typer.Option, rich_help_panel=KEYS)
@@ -24,37 +20,13 @@ PASSWORD_VARIABLE = "PCQ_PASSWORD"
 REDACT_KEY_VARIABLE = "PCQ_REDACT_KEY"
 
 
-class Format(StrEnum):
-    text = "text"
-    jsonl = "jsonl"
-    json = "json"
-    csv = "csv"
-    parquet = "parquet"
-
-
-class EntryFormat(StrEnum):
-    """The forms of calls, sessions and findings: besides those of everything, what programs of others read."""
-
-    text = "text"
-    jsonl = "jsonl"
-    json = "json"
-    csv = "csv"
-    parquet = "parquet"
-    timesketch = "timesketch"
-    ecs = "ecs"
-    zeek = "zeek"
-
-
-class NamesFrom(StrEnum):
-    """What names are taken from: the whole capture, or what of it was read by then."""
-
-    capture = "capture"
-    now = "now"
-
-
-class EngineName(StrEnum):
-    own = "own"
-    tshark = "tshark"
+# Literals, since to make an enumeration takes as long as to make ten options.
+Format = Literal["text", "jsonl", "json", "csv", "parquet"]
+# The forms of calls, sessions and findings: besides those of everything, what programs of others read.
+EntryFormat = Literal["text", "jsonl", "json", "csv", "parquet", "timesketch", "ecs", "zeek"]
+# What names are taken from: the whole capture, or what of it was read by then.
+NamesFrom = Literal["capture", "now"]
+EngineName = Literal["own", "tshark"]
 
 
 Files = Annotated[
@@ -103,7 +75,7 @@ Engine = Annotated[
 
 def _output(context: typer.Context, path: Path | None) -> Path | None:
     """Checks `--output`: Parquet is not for terminals. `--format` is known here, since given options are handled first."""
-    if context.params.get("output_format") == Format.parquet:
+    if context.params.get("output_format") == "parquet":
         to_terminal = str(path) == STANDARD_OUTPUT and is_terminal()
         if path is None or to_terminal:
             raise typer.BadParameter("--format parquet needs a file to write: -o FILE, or -o - into a pipe")

@@ -18,7 +18,7 @@ from analyzer.core.output.terminal import paged, pager_command
 from analyzer.core.times import show_times_in, zone_of
 
 if TYPE_CHECKING:
-    from analyzer.results.provenance import EvidenceRecord
+    from analyzer.results.analysis import EvidenceRecord
     from analyzer.screens.views.streamed_timeline import StreamedTimeline
     from analyzer.screens.views.view_type import View
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from enum import StrEnum
 from functools import partial
 from importlib import import_module
 from inspect import signature
 from operator import attrgetter
 from shutil import get_terminal_size
 from textwrap import wrap
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from msgspec import Struct
@@ -31,10 +30,7 @@ if TYPE_CHECKING:
     from analyzer.results.analysis import Analysis
 
 
-class TimeColumn(StrEnum):
-    absolute = "absolute"
-    relative = "relative"
-    delta = "delta"
+TimeColumn = Literal["absolute", "relative", "delta"]
 
 
 def checked(make: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -327,8 +323,9 @@ def _of_values(kind: type[SampleSelection], value_filter: Any, list_fields: Any)
     return made
 
 
-SELECTIONS: Mapping[Any, Callable[..., Any]] = {
-    CallSelection: call_selection,
-    SampleSelection: _of_values(SampleSelection, SampleFilterOption, ListSampleFields),
-    CounterSelection: _of_values(CounterSelection, CounterFilterOption, ListCounterFields),
+# The makers of selections, each made for the command that takes it.
+SELECTIONS: Mapping[Any, Callable[[], Callable[..., Any]]] = {
+    CallSelection: lambda: call_selection,
+    SampleSelection: lambda: _of_values(SampleSelection, SampleFilterOption, ListSampleFields),
+    CounterSelection: lambda: _of_values(CounterSelection, CounterFilterOption, ListCounterFields),
 }

@@ -12,7 +12,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import shlex
 import shutil
 import signal
 import sys
@@ -35,6 +34,8 @@ _ENVIRONMENT = {"LESS": "FRX", "LV": "-c"}
 
 def pager_command(environment: Mapping[str, str]) -> list[str] | None:
     """Returns the pager and its arguments, None if the user wants none or it is not installed."""
+    import shlex  # few results go to a terminal
+
     text = next((environment[name] for name in _VARIABLES if name in environment), _DEFAULT)
     try:
         words = shlex.split(text)
@@ -91,7 +92,7 @@ def paged(command: list[str]) -> Iterator[IO[str]]:
 
 
 # Text that rich may read as a tag, or as escaped backslashes before a tag.
-_TAG = re.compile(r"(?:^|[^\\])\[[a-z#/@]|\\\\\[")
+_TAG = r"(?:^|[^\\])\[[a-z#/@]|\\\\\["
 # Whether a pager has the terminal.
 _paging = False
 
@@ -124,7 +125,7 @@ def write_markup(
     with destination.opened() as out:
         for line in lines(None):
             # Most lines have no tags, and brackets that are escaped at most.
-            is_plain = _TAG.search(line) is None and line.isprintable()
+            is_plain = re.search(_TAG, line) is None and line.isprintable()
             plain = line.replace("\\[", "[") if is_plain else Text.from_markup(line, emoji=False).plain
             out.write((plain + "\n").encode("utf-8", "backslashreplace"))
             if at_once:

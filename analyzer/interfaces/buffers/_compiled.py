@@ -18,12 +18,11 @@ from threading import Lock
 from types import ModuleType
 from typing import Any, Literal
 
-import orjson
-from msgspec import Struct
+from msgspec import Raw, Struct, json
 
 GENERATED = Path(__file__).parent / "_generated"
 Flavour = Literal["plain", "positions"]
-_NAME = re.compile(r"[a-z_][a-z0-9_]*")
+_NAME = r"[a-z_][a-z0-9_]*"
 
 
 # Held while modules stand in `sys.modules` under names that are not theirs.
@@ -101,11 +100,29 @@ class TypeSpec(Struct, frozen=True):
     fields: tuple[FieldSpec, ...]
 
 
+class _Specs(Mapping[str, Any]):
+    """The Kaitai descriptions in `ksy/` by name; each is decoded when it is asked for, since a capture needs few of them."""
+
+    def __init__(self, text: bytes) -> None:
+        self._texts: dict[str, Raw] = json.decode(text, type=dict[str, Raw])
+        self._decoded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._decoded:
+            self._decoded[name] = json.decode(self._texts[name])
+        return self._decoded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+
 @cache
-def spec_texts() -> dict[str, Any]:
+def spec_texts() -> Mapping[str, Any]:
     """Returns the text of every Kaitai description in `ksy/`, by name."""
-    loaded: dict[str, Any] = orjson.loads((GENERATED / "specs.json").read_bytes())
-    return loaded
+    return _Specs((GENERATED / "specs.json").read_bytes())
 
 
 def enum_names(where: str) -> dict[int, tuple[str, str]]:
@@ -182,9 +199,9 @@ def _asked_for() -> frozenset[str]:
             for key, value in node.items():
                 if isinstance(value, str) and key in _EXPRESSIONS:
                     # A type's own name is the name of no field; what it is given may be.
-                    found.update(_NAME.findall(value.partition("(")[2] if key == "type" else value))
+                    found.update(re.findall(_NAME, value.partition("(")[2] if key == "type" else value))
                 elif key == "valid":
-                    found.update(_NAME.findall(str(value)))
+                    found.update(re.findall(_NAME, str(value)))
                 else:
                     visit(value)
 

@@ -14,8 +14,6 @@ from analyzer.interfaces.buffers.struct_layouts import (
     BLOCK_TYPE_AND_SIZE,
     COUNTER_DATA,
     COUNTER_IDS,
-    COUNTERS,
-    COUNTERSET,
     DATA_HEADER,
     DATA_NUMBERS,
     INSTANCE_SIZE,
@@ -23,12 +21,13 @@ from analyzer.interfaces.buffers.struct_layouts import (
     STRING_HEADER,
     STRING_TABLE,
 )
+from analyzer.results.methods.perflib import COUNTERS, COUNTERSET
 
 NO_STRING = 0xFFFFFFFF
 # Types of blocks with counter ids.
 _WITH_IDS = (COUNTERS, COUNTERSET)
 # Surrogates that are left in decoded text: they are no half of a pair.
-_UNPAIRED = re.compile("[\ud800-\udfff]")
+_UNPAIRED = "[\ud800-\udfff]"
 
 
 def id_paddings(data: bytes) -> tuple[list[int], list[str]]:
@@ -176,5 +175,5 @@ def without_unpaired(data: bytes, start: int = 0) -> bytes | None:
     Parsers compiled for zero-terminated UTF-16 refuse such text. The length stays equal, so every offset stays true.
     """
     stop = len(data) - (len(data) - start) % 2
-    text, count = _UNPAIRED.subn("\ufffd", data[start:stop].decode("utf-16-le", "surrogatepass"))
+    text, count = re.subn(_UNPAIRED, "\ufffd", data[start:stop].decode("utf-16-le", "surrogatepass"))
     return data[:start] + text.encode("utf-16-le") + data[stop:] if count else None

@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.interfaces.buffers._compiled import FieldSpec, type_of
-from analyzer.interfaces.buffers.windows_text import code_page_text, utf16_text
+from analyzer.interfaces.buffers.windows_text import code_page_text, counter_value, utf16_text
 
 JsonValue = dict[str, "JsonValue"] | list["JsonValue"] | str | int | None
 
@@ -67,13 +67,6 @@ def scalar_of(field: FieldSpec, value: bytes, reading: Encoding) -> str | int:
     if field.encoding is not None:
         return utf16_text(value, big_endian=reading.big_endian and field.encoding != "UTF-16LE")
     return value.hex()
-
-
-def counter_value(value: bytes, *, big_endian: bool = False) -> str | int:
-    """Returns a raw counter value of PerflibV2: 4 or 8 bytes are an unsigned integer, anything else text (MS-PCQ 2.2.4.9)."""
-    if len(value) in (4, 8):
-        return int.from_bytes(value, "big" if big_endian else "little")
-    return utf16_text(value, big_endian=big_endian)
 
 
 def winperf_value(definition: Any, value: bytes | None, reading: Encoding) -> int | str | None:

@@ -20,11 +20,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.core.errors import DecodeError
-from analyzer.core.printable_text import guid_text
-from analyzer.core.secret_reprs import Discreet
+from analyzer.core.printable_text import Discreet, guid_text
 from analyzer.core.times import filetime_ns, iso_time
 from analyzer.interfaces.buffers._compiled import FieldSpec, type_of
 from analyzer.interfaces.buffers.buffer_trees import ParsePlan, notes_on, parse_positions, plan_for
+from analyzer.interfaces.buffers.compiled_stubs import parse_stub
 from analyzer.interfaces.buffers.compiled_values import (
     PARSER_ERRORS,
     Encoding,
@@ -52,7 +52,7 @@ from analyzer.interfaces.buffers.struct_layouts import (
     WINPERF_TOTAL,
     spans,
 )
-from analyzer.interfaces.buffers.stub_decoding import Interface, Side, parse_stub
+from analyzer.interfaces.buffers.stub_decoding import Interface, Side
 from analyzer.interfaces.buffers.windows_text import utf16_length
 from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinPerfInstance, WinperfParts, is_plain
 from analyzer.results.buffer_kinds import BufferKind

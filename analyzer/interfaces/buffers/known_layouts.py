@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _Layout = TypeVar("_Layout")
 _Made = TypeVar("_Made")

@@ -26,10 +26,9 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
 from analyzer.core.caches import cached_property
@@ -39,17 +38,11 @@ from analyzer.interfaces.buffers.struct_layouts import (
     BLOCK_SIZE,
     COUNTER_DATA,
     COUNTER_IDS,
-    COUNTERS,
-    COUNTERSET,
     DATA_HEADER,
     DATA_NUMBERS,
-    ERROR,
     INSTANCE_HEADER,
     INSTANCE_SIZE,
-    INSTANCES,
     INSTANCES_HEADER,
-    KINDS,
-    SINGLE,
     IrregularError,
     Shape,
     planned,
@@ -57,9 +50,13 @@ from analyzer.interfaces.buffers.struct_layouts import (
     u4s,
 )
 from analyzer.interfaces.buffers.windows_text import utf16_text
+from analyzer.results.methods.perflib import COUNTERS, COUNTERSET, ERROR, INSTANCES, KINDS, SINGLE
 
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Ints: TypeAlias = "npt.NDArray[np.int64]"
+Words: TypeAlias = "npt.NDArray[np.uint64]"
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HIGH = np.uint64(32)

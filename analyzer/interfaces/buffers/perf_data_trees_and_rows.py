@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
 from analyzer.core.caches import cached_property
 from analyzer.core.errors import DecodeError
-from analyzer.interfaces.buffers.compiled_values import counter_value
 from analyzer.interfaces.buffers.perf_data_layout import (
     PERF_DATA,
     Grid,
@@ -23,18 +21,12 @@ from analyzer.interfaces.buffers.perf_data_layout import (
     Words,
     arrays_joined,
 )
-from analyzer.interfaces.buffers.struct_layouts import (
-    BLOCK,
-    CLOCK,
-    COUNTER_IDS,
-    COUNTERS,
-    COUNTERSET,
-    DATA_HEADER,
-    ERROR,
-    INSTANCE_SIZE,
-    SINGLE,
-)
-from analyzer.interfaces.buffers.windows_text import utf16_text
+from analyzer.interfaces.buffers.struct_layouts import BLOCK, CLOCK, COUNTER_IDS, DATA_HEADER, INSTANCE_SIZE
+from analyzer.interfaces.buffers.windows_text import counter_value, utf16_text
+from analyzer.results.methods.perflib import COUNTERS, COUNTERSET, ERROR, SINGLE
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 class BlockParts(Struct, frozen=True):

@@ -13,9 +13,11 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
+from msgspec import Struct
+
 from analyzer.core.ksy_layouts import Layouts
 from analyzer.interfaces.buffers._compiled import spec_texts
-from analyzer.interfaces.buffers.compiled_values import counter_value
+from analyzer.interfaces.buffers.windows_text import counter_value
 
 _LAYOUTS = Layouts(spec_texts())
 record, spans = _LAYOUTS.record, _LAYOUTS.spans
@@ -75,11 +77,6 @@ WINPERF_DEFINITION, WINPERF_DEFINITION_FIELDS = (
 _WINPERF_INSTANCE = ("winperf.instance", "winperf.instance_body")
 WINPERF_INSTANCE, WINPERF_INSTANCE_FIELDS = record(_WINPERF_INSTANCE), names(_WINPERF_INSTANCE)
 WINPERF_LENGTH = record("winperf.counter_block", "byte_length")
-
-# dwType of a _PERF_COUNTER_HEADER (2.2.4.8): an error, one value, values of several counters, of several instances, of both.
-ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET = 0, 1, 2, 4, 6
-KINDS = (ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET)
-
 
 # Wider rows are planned anew each time; the plans of a capture's countersets are few and small.
 _LONGEST_PLAN = 1024
@@ -159,3 +156,35 @@ def shape_at(data: bytes, at: int, stop: int, count: int) -> Shape:
     if at > stop:
         raise IrregularError
     return planned(tuple(pairs))
+
+
+class BlockTypes(Struct, frozen=True):
+    """The shape of a data answer: the number of blocks that its header promises, and the dwType of each captured block."""
+
+    promised: int
+    types: tuple[int, ...]
+
+
+def promised_blocks(data: bytes) -> int | None:
+    """Returns the number of blocks that a data answer's header promises, None without a header. Only the header has to be in
+    `data`."""
+    if len(data) < DATA_HEADER.size:
+        return None
+    promised: int = DATA_NUMBERS.unpack_from(data)[1]
+    return promised
+
+
+def block_types(data: bytes) -> BlockTypes | None:
+    """Returns the block types of a data answer without reading the blocks; None if its header is absent."""
+    promised = promised_blocks(data)
+    if promised is None:
+        return None
+    types: list[int] = []
+    at = DATA_HEADER.size
+    while len(types) < promised and at + BLOCK.size <= len(data):
+        kind, size = BLOCK_TYPE_AND_SIZE.unpack_from(data, at)
+        types.append(kind)
+        if size < BLOCK.size:
+            break
+        at += size
+    return BlockTypes(promised, tuple(types))

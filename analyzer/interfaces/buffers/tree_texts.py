@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain, groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import orjson
 from msgspec import Raw, Struct
 from msgspec.structs import replace
@@ -28,19 +27,14 @@ from analyzer.core.output.json import Pieces
 from analyzer.interfaces.buffers.buffer_trees import decode_buffer
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout, PerfDataParts, Words
 from analyzer.interfaces.buffers.perf_data_trees_and_rows import BlockParts, block_parts, instances_of, values_of
-from analyzer.interfaces.buffers.struct_layouts import (
-    BLOCK,
-    CLOCK,
-    COUNTERS,
-    DATA_HEADER,
-    ERROR,
-    SINGLE,
-    Shape,
-    planned,
-)
+from analyzer.interfaces.buffers.struct_layouts import BLOCK, CLOCK, DATA_HEADER, Shape, planned
 from analyzer.interfaces.buffers.winperf_layout import MAX_BYTES as WINPERF_MAX_BYTES
 from analyzer.interfaces.buffers.winperf_layout import WINPERF, winperf_form, winperf_numbers
 from analyzer.results.buffer_kinds import BufferKind
+from analyzer.results.methods.perflib import COUNTERS, ERROR, SINGLE
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _HEADER_TEXT = (
     b'{"total_size":%d,"num_blocks":%d,"perf_time_stamp":%d,"perf_time_100ns":%d,"perf_freq":%d,'

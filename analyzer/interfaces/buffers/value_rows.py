@@ -22,14 +22,13 @@ from analyzer.interfaces.buffers.compiled_values import (
     LazyError,
     check_overlap,
     contained,
-    counter_value,
     damage_of,
     winperf_value,
 )
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
 from analyzer.interfaces.buffers.perf_data_trees_and_rows import PerfColumns, RawRow, regular_columns, rows_of
 from analyzer.interfaces.buffers.struct_layouts import DATA_HEADER
-from analyzer.interfaces.buffers.windows_text import code_page_text, utf16_text
+from analyzer.interfaces.buffers.windows_text import code_page_text, counter_value, utf16_text
 from analyzer.interfaces.buffers.winperf_layout import CounterDefinition, WinPerfInstance, WinPerfObject
 
 

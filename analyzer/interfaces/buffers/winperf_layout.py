@@ -15,10 +15,9 @@ import struct
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice, repeat
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import orjson
 from msgspec import Struct
 from msgspec.structs import replace
@@ -46,6 +45,9 @@ from analyzer.interfaces.buffers.struct_layouts import (
     IrregularError,
 )
 from analyzer.interfaces.buffers.windows_text import code_page_text, utf16_text
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 # ------------------------------------------------------------------------------------------------ winperf object values
 

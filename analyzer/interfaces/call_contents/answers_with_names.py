@@ -8,17 +8,16 @@ keep in it what they derive from it, once for all answers that share it.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.core.caches import Kept
-from analyzer.interfaces.buffers import PerfData, PerfRow, WinPerf, WinPerfObject
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, Part, PerfDataLayout, PerfDataParts
-from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout, WinperfParts
+from analyzer.interfaces.buffers.value_rows import PerfData, PerfRow, WinPerf
+from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout, WinPerfObject, WinperfParts
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample, counter_of, is_text, samples_of
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.query_state import Identifier, QueryView
@@ -26,8 +25,11 @@ from analyzer.results.records.record_types import Endpoint
 from analyzer.results.reported_names.counter_name_tables import NameTable
 from analyzer.results.reported_names.counterset_catalog import Catalog
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 _Made = TypeVar("_Made")
-Bools = npt.NDArray[np.bool_]
+Bools: TypeAlias = "npt.NDArray[np.bool_]"
 
 
 class Binding(Struct, frozen=True, eq=False):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from analyzer.core.absence import Missing
 from analyzer.core.error_code_names import win32_name
-from analyzer.interfaces.buffers import FieldMap, Interface, StubKind, map_fields
+from analyzer.interfaces.buffers.field_map import FieldMap, StubKind, map_fields
+from analyzer.interfaces.buffers.stub_decoding import Interface
 from analyzer.interfaces.call_contents.damaged_buffers import buffer_order
 from analyzer.results.calls.call import Call, Side, SideName
 from analyzer.results.methods import perflib, scmr, winreg

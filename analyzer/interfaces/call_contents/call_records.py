@@ -16,12 +16,13 @@ from msgspec import UNSET, Raw, UnsetType
 
 from analyzer.core.absence import Missing
 from analyzer.core.byte_origins import FrameExtent
+from analyzer.core.caches import cached_property
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Problem
 from analyzer.core.output.json import Pieces
 from analyzer.core.times import iso_time
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.interfaces.buffers import TreeTexts, decode_buffer
+from analyzer.interfaces import buffers
 from analyzer.interfaces.call_contents.client_programs import client_programs
 from analyzer.interfaces.call_contents.damaged_buffers import Damages, buffer_order
 from analyzer.results.analysis import Analysis, CaptureFacts
@@ -79,8 +80,13 @@ class CallRecords:
         # A reader of a stream replaces it by the analysis so far.
         self.analysis = analysis
         self._programs = client_programs(analysis)
-        self._ready = TreeTexts() if for_json else None
+        self._for_json = for_json
         self._before: int | None = None
+
+    @cached_property
+    def _texts(self) -> buffers.TreeTexts:
+        """The texts of buffers that are alike; a capture without buffers has none."""
+        return buffers.TreeTexts()
 
     def records_of(self, numbers: Sequence[int], damages: Damages | None = None) -> Iterator[CallRecord]:
         """Yields the records of the calls with these numbers, each with the time since the one before it. Notes damage of their
@@ -244,9 +250,9 @@ class CallRecords:
         if kind is None or span is None:
             return _NO_TREE
         data = stub[span[0] : span[1]] if isinstance(stub, bytes) else stub.part(*span)
-        if self._ready is not None and (made := self._ready.tree(kind, data, big_endian=order)) is not None:
+        if self._for_json and (made := self._texts.tree(kind, data, big_endian=order)) is not None:
             return made.text, made.problem, made.notes
-        decoded = decode_buffer(kind, data, big_endian=order)
+        decoded = buffers.decode_buffer(kind, data, big_endian=order)
         return decoded.tree, decoded.problem.alone() if decoded.problem is not None else None, decoded.notes
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from analyzer.core.errors import DecodeError
-from analyzer.interfaces.buffers import BufferDecode, decode_buffer, find_damage
+from analyzer.interfaces import buffers
 from analyzer.results.calls.call import Call, Side, SideName
 from analyzer.results.calls.held_calls import HeldCall, HeldSide
 from analyzer.results.calls.ordered_calls import OrderedCalls
@@ -14,19 +14,21 @@ from analyzer.results.calls.ordered_calls import OrderedCalls
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from analyzer.interfaces.buffers.buffer_trees import BufferDecode
+
 
 def decoded_buffer(side: Side | None) -> BufferDecode | None:
     """The decoded `lpData` of one side, None where there is none or its layout is unknown."""
     if side is None or side.buffer_span is None or side.buffer_kind is None:
         return None
-    return decode_buffer(side.buffer_kind, side.buffer_data, big_endian=buffer_order(side))
+    return buffers.decode_buffer(side.buffer_kind, side.buffer_data, big_endian=buffer_order(side))
 
 
 def buffer_damage(side: Side) -> DecodeError | None:
     """Returns the damage of the `lpData` of one side of a call, None if it is sound."""
     if side.buffer_span is None or side.buffer_kind is None:
         return None
-    return find_damage(side.buffer_kind, side.buffer_data, big_endian=buffer_order(side))
+    return buffers.find_damage(side.buffer_kind, side.buffer_data, big_endian=buffer_order(side))
 
 
 def buffer_order(side: Side | HeldSide) -> bool | None:
@@ -102,7 +104,7 @@ class Damages:
                 # The order of bytes in an array of GUIDs is that of its call.
                 if places[at] < 0 or kind == "guids" or (number, name) in self._buffers:
                     continue
-                damage = find_damage(kind, table.log.read(int(places[at]), int(lengths[at])))
+                damage = buffers.find_damage(kind, table.log.read(int(places[at]), int(lengths[at])))
                 if damage is None:
                     sound[number] |= bit
                 else:

@@ -74,7 +74,7 @@ def _is_first(known: dict[Hashable, int], key: Hashable, began: int) -> bool:
 # -------------------------------------------------------------------------------------------------------- machine names
 
 
-_GUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_GUID = r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 # A name and what stated it.
 Named = tuple[str, str]
 
@@ -137,5 +137,5 @@ def _of_server(identity: Identity) -> Iterator[Named]:
     # ([MS-DRSR] section 2.2.3.2).
     _, _, rest = (identity.service or "").partition("/")
     host = rest.partition("/")[0].partition(":")[0]
-    if host and not _GUID.fullmatch(host):
+    if host and not re.fullmatch(_GUID, host):
         yield host, "Kerberos service principal"

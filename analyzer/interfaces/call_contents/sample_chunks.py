@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import UNSET, Struct, field
 from msgspec.structs import astuple, replace
 
@@ -35,6 +34,9 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call
 from analyzer.results.records.sample import SampleRecord
 from analyzer.results.reported_names.counterset_catalog import Catalog
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 # Some fields of a sample's record, by name.
 Values = dict[str, int | str | None]

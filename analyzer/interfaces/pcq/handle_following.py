@@ -22,28 +22,25 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
 from analyzer.core.array_functions import distinct
 from analyzer.core.events import Moment
+from analyzer.interfaces import buffers
 from analyzer.interfaces.pcq.perflib_layer import Loss, identifiers_of, may_answer_validate_counters
-from analyzer.interfaces.pcq.query_handles import (
-    ALTERED,
-    TOGETHER,
-    UNREAD,
-    BlockTypes,
-    Query,
-    QueryHandles,
-    block_types,
-)
+from analyzer.interfaces.pcq.query_handles import ALTERED, TOGETHER, UNREAD, Query, QueryHandles
 from analyzer.results.calls.call import Call, handle_of
 from analyzer.results.calls.call_table import NO_HANDLE, CallTable, altered_rows
 from analyzer.results.calls.query_state import QueryView
 from analyzer.results.methods.perflib import INTERFACE, Opnum
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from analyzer.interfaces.buffers.struct_layouts import BlockTypes
 
 # What is known of lost requests.
 _Verdict = Literal["harmless", "unknown"]
@@ -64,8 +61,8 @@ _END, _LOSS, _BEGIN, _END_AT_ONCE = range(4)
 
 # About so many calls are put in order at a time.
 _AT_ONCE = 1 << 16
-_Numbers = npt.NDArray[np.int64]
-_Positions = npt.NDArray[np.int64] | npt.NDArray[np.uint32]
+_Numbers: TypeAlias = "npt.NDArray[np.int64]"
+_Positions: TypeAlias = "npt.NDArray[np.int64] | npt.NDArray[np.uint32]"
 
 
 def _begin_moments(calls: CallTable, taken: _Positions) -> tuple[_Numbers, _Numbers]:
@@ -444,7 +441,7 @@ def _shape(call: Call) -> BlockTypes | None:
     if side.buffer is None or call.status != 0:
         return None
     # Where a few blocks are all there are, the beginning describes them; a long answer is not read from the spill file for that.
-    beginning = block_types(side.buffer.part(0, _BEGINNING))
+    beginning = buffers.block_types(side.buffer.part(0, _BEGINNING))
     if beginning is None or len(beginning.types) == beginning.promised:
         return beginning
-    return block_types(side.buffer.data)
+    return buffers.block_types(side.buffer.data)

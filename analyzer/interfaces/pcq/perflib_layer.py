@@ -1,9 +1,13 @@
-"""Calls of PerflibV2: exchanges in, decoded calls out ([MS-PCQ] section 3.1.4); everything else passes unchanged."""
+"""Calls of PerflibV2: exchanges in, decoded calls out ([MS-PCQ] section 3.1.4); everything else passes unchanged.
+
+`CatalogLearner` learns names and types of countersets from these calls (section 3.1.4.1.2).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from hashlib import sha256
 from typing import ClassVar
 
 from msgspec import Struct
@@ -12,9 +16,9 @@ from msgspec.structs import replace
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event, Moment
-from analyzer.interfaces.buffers import decode_buffer, decode_stub, stub_places
+from analyzer.interfaces import buffers
+from analyzer.interfaces.buffers.stub_decoding import decode_stub, stub_places
 from analyzer.interfaces.calls_from_exchanges import decoded_call, plain_call, trimmed_length
-from analyzer.interfaces.pcq.catalog_learner import CatalogLearner
 from analyzer.results.calls.call import Call, Side, SideName, StubProblem
 from analyzer.results.calls.query_state import Identifier
 from analyzer.results.methods.perflib import (
@@ -23,10 +27,83 @@ from analyzer.results.methods.perflib import (
     INTERFACE,
     PARAMS,
     Opnum,
-    RequestCode,
 )
+from analyzer.results.reported_names.counterset_catalog import Catalogs
 from analyzer.transport.channel.channels import ChannelGap
 from analyzer.transport.rpc.exchange import Exchange
+
+# --------------------------------------------------------------------------------------------------- what answers teach
+
+
+class Lesson(Struct, frozen=True):
+    """A lesson: what a PerflibV2 call can teach about a counterset of a server. `asked` is request code and language (None: its
+    instances were asked for), `digest` that of the answer."""
+
+    server: str
+    counterset: str
+    asked: tuple[int, int] | None
+    digest: bytes
+
+
+class CatalogLearner:
+    """Learns names and types of countersets from PerflibV2 calls. They are in `catalogs`."""
+
+    def __init__(self) -> None:
+        self.catalogs = Catalogs()
+        # Lessons that teach nothing, by server and counterset: request code, language, and a hash of the answer.
+        self._known: dict[tuple[str, str], set[tuple[tuple[int, int], bytes]]] = {}
+        # The list of instances that was answered last: once more it says nothing new.
+        self._listed: dict[tuple[str, str], bytes] = {}
+
+    def learn(self, call: Call) -> None:
+        if (lesson := lesson_of(call)) is None or self.knows(lesson):
+            return
+        assert call.response is not None
+        kind, data = call.response.buffer_kind, call.response.buffer_data
+        assert kind is not None
+        decoded = buffers.decode_buffer(kind, data)
+        if decoded.problem is not None:
+            return
+        catalog, place = self.catalogs.catalog_of(call.server), (lesson.server, lesson.counterset)
+        if lesson.asked is None:
+            catalog.learn_instances(lesson.counterset, decoded.tree)
+            self._listed[place] = lesson.digest
+            return
+        known = self._known.setdefault(place, set())
+        if catalog.learn(lesson.counterset, *lesson.asked, decoded.tree):
+            known.clear()
+        known.add((lesson.asked, lesson.digest))
+
+    def knows(self, lesson: Lesson) -> bool:
+        """Whether a lesson on a counterset would teach nothing new. A server sends the same answers to all clients; those in
+        `_known` changed nothing."""
+        place = lesson.server, lesson.counterset
+        if lesson.asked is None:
+            return self._listed.get(place) == lesson.digest
+        return (lesson.asked, lesson.digest) in self._known.get(place, ())
+
+
+def lesson_of(call: Call) -> Lesson | None:
+    """Returns what a PerflibV2 call can teach about a counterset; None for nothing, and if others may have changed it."""
+    guid = call.counterset
+    if guid is None or call.state != "complete" or call.status != 0 or call.is_altered:
+        return None
+    assert call.response is not None
+    kind, data = call.response.buffer_kind, call.response.buffer_data
+    if kind is None:
+        return None
+    asked = None
+    if kind != "instances":
+        code = call.request_code
+        assert code is not None
+        assert call.request is not None
+        # Code 2 has the counter's number there, the others the language ([MS-PCQ] section 3.1.4.1.2).
+        asked = code, call.request.params["RequestLCID"]
+    return Lesson(call.server.ip, guid, asked, sha256(data).digest())
+
+
+# ------------------------------------------------------------------------------------------------------------ the layer
+
 
 _OPNUMS = frozenset(Opnum)
 # Methods whose request names a counterset.
@@ -111,7 +188,7 @@ def _side(side: Side, call: Call, name: SideName, request_code: int | None = Non
         return replace(side, params=params, stub_length=length, buffer_span=decoded.data)
     kind = BUFFER_KIND_OF_METHOD.get((opnum, name))
     if opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO and request_code in BUFFER_KIND_OF_CODE:
-        kind = BUFFER_KIND_OF_CODE[RequestCode(request_code)]
+        kind = BUFFER_KIND_OF_CODE[request_code]
     return replace(side, params=params, stub_length=length, buffer_span=decoded.data, buffer_kind=kind)
 
 
@@ -137,7 +214,7 @@ def may_answer_validate_counters(call: Call) -> bool:
     # Some stacks pad a sealed stub to 8 bytes without counting it (RFC 1964), so up to 7 may follow.
     if len(stub) - decoded.consumed >= 8:
         return False
-    return decode_buffer("identifiers", decoded.data or b"").problem is None
+    return buffers.decode_buffer("identifiers", decoded.data or b"").problem is None
 
 
 def identifiers_of(side: Side | None) -> tuple[Identifier, ...] | None:
@@ -152,7 +229,7 @@ def identifiers_in(data: bytes) -> tuple[Identifier, ...] | None:
 
 
 def _identifiers(data: bytes) -> tuple[Identifier, ...] | None:
-    decoded = decode_buffer("identifiers", data)
+    decoded = buffers.decode_buffer("identifiers", data)
     if decoded.problem is not None:
         return None
     return tuple(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from analyzer.core.server_names import SampleNames
-from analyzer.interfaces.buffers import PerfData, PerfRow, perf_data_rows
+from analyzer.interfaces.buffers.value_rows import PerfData, PerfRow, perf_data_rows
 from analyzer.interfaces.buffers.windows_text import utf16_text
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.query_state import Identifier, QueryView

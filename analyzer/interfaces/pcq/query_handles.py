@@ -27,23 +27,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct, field
 
-from analyzer.interfaces.buffers.struct_layouts import (
-    BLOCK,
-    BLOCK_TYPE_AND_SIZE,
-    COUNTERS,
-    COUNTERSET,
-    DATA_HEADER,
-    DATA_NUMBERS,
-    ERROR,
-    INSTANCES,
-    SINGLE,
-)
 from analyzer.results.calls.query_state import Held, Identifier, InOrder, QueryView
+from analyzer.results.methods.perflib import COUNTERS, COUNTERSET, ERROR, INSTANCES, SINGLE
 from analyzer.results.records.record_types import Endpoint
+
+if TYPE_CHECKING:
+    from analyzer.interfaces.buffers.struct_layouts import BlockTypes
 
 _Key = tuple[str, int, int, str | None]
 
@@ -58,13 +51,6 @@ _REMOVED = "counters were removed, and no answer of QueryCounterInfo has given t
 CLOSED = "the handle was closed"
 _TOO_LONG = "too many counters were removed from a list too long to be followed"
 _TOO_MANY = "the handle is used over too many connections to be followed"
-
-
-class BlockTypes(Struct, frozen=True):
-    """The shape of a data answer: the number of blocks that its header promises, and the dwType of each captured block."""
-
-    promised: int
-    types: tuple[int, ...]
 
 
 class _Channel(Struct):
@@ -330,31 +316,6 @@ class QueryHandles:
 
     def _channel(self, number: int) -> _Channel:
         return self._channels.setdefault(number, _Channel())
-
-
-def promised_blocks(data: bytes) -> int | None:
-    """Returns the number of blocks that a data answer's header promises, None without a header. Only the header has to be in
-    `data`."""
-    if len(data) < DATA_HEADER.size:
-        return None
-    promised: int = DATA_NUMBERS.unpack_from(data)[1]
-    return promised
-
-
-def block_types(data: bytes) -> BlockTypes | None:
-    """Returns the block types of a data answer without reading the blocks; None if its header is absent."""
-    promised = promised_blocks(data)
-    if promised is None:
-        return None
-    types: list[int] = []
-    at = DATA_HEADER.size
-    while len(types) < promised and at + BLOCK.size <= len(data):
-        kind, size = BLOCK_TYPE_AND_SIZE.unpack_from(data, at)
-        types.append(kind)
-        if size < BLOCK.size:
-            break
-        at += size
-    return BlockTypes(promised, tuple(types))
 
 
 def _contradiction(held: Sequence[Identifier], answer: BlockTypes) -> str | None:

@@ -12,8 +12,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
-from analyzer.interfaces.buffers import StubKind, map_fields
-from analyzer.interfaces.buffers.field_map import Field
+from analyzer.interfaces.buffers.field_map import Field, StubKind, map_fields
 from analyzer.interfaces.calls_from_exchanges import interface_facts
 from analyzer.interfaces.pcq.perflib_layer import may_answer_validate_counters, perflib_call
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms

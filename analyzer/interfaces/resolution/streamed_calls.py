@@ -22,9 +22,8 @@ import numpy as np
 
 from analyzer.core.events import Moment, Problem
 from analyzer.core.printable_text import counted
-from analyzer.interfaces.pcq.catalog_learner import CatalogLearner
 from analyzer.interfaces.pcq.handle_following import Following
-from analyzer.interfaces.pcq.perflib_layer import Loss
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Loss
 from analyzer.interfaces.resolution.unbound_calls import (
     NAMES,
     ContextGuess,

@@ -26,10 +26,10 @@ from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Problem
 from analyzer.core.printable_text import counted
-from analyzer.interfaces.buffers import Interface, decode_buffer, decode_stub
+from analyzer.interfaces import buffers
+from analyzer.interfaces.buffers.stub_decoding import Interface, decode_stub
 from analyzer.interfaces.calls_from_exchanges import interface_facts
-from analyzer.interfaces.pcq.catalog_learner import CatalogLearner
-from analyzer.interfaces.pcq.perflib_layer import perflib_call
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, perflib_call
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower, winreg_call
 from analyzer.results.calls.call import Call, Side
 from analyzer.results.calls.call_table import CallTable
@@ -203,15 +203,15 @@ def _proves(
     if interface == "winreg":
         return opnum == winreg.WinregOpnum.BASE_REG_QUERY_VALUE and data[:8] in winreg.SIGNATURES
     if opnum == pcq.Opnum.QUERY_COUNTER_DATA:
-        decoded = decode_buffer("perf-data", data)
+        decoded = buffers.decode_buffer("perf-data", data)
         return decoded.problem is None and decoded.tree["total_size"] == len(data)
     if opnum in (pcq.Opnum.QUERY_COUNTER_INFO, pcq.Opnum.VALIDATE_COUNTERS):
-        return decode_buffer("identifiers", data).problem is None
+        return buffers.decode_buffer("identifiers", data).problem is None
     if opnum == pcq.Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO and request is not None:
         asked = request[0]
         if asked.get("RequestCode") != pcq.RequestCode.COUNTERSET_STRUCT:
             return False
-        decoded = decode_buffer("counterset-info", data)
+        decoded = buffers.decode_buffer("counterset-info", data)
         return decoded.problem is None and decoded.tree["counterset_guid"] == asked.get("CounterSetGuid")
     return False
 

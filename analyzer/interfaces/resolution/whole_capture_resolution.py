@@ -20,9 +20,8 @@ from msgspec.structs import replace
 from analyzer.core.byte_origins import FrameExtent
 from analyzer.core.events import Conflict, Problem
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.interfaces.pcq.catalog_learner import CatalogLearner
 from analyzer.interfaces.pcq.handle_following import Following
-from analyzer.interfaces.pcq.perflib_layer import Loss
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Loss
 from analyzer.interfaces.resolution.unbound_calls import recognise
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower
 from analyzer.results.calls.call import Call, Side

@@ -16,7 +16,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.events import Event
 from analyzer.core.printable_text import guid_text
 from analyzer.core.session_and_handle_numbers import Numbers
-from analyzer.interfaces.buffers import decode_stub
+from analyzer.interfaces.buffers.stub_decoding import decode_stub
 from analyzer.interfaces.calls_from_exchanges import decoded_call, decoded_side, plain_call
 from analyzer.results.calls.call import Call, handle_of
 from analyzer.results.methods.scmr import (

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from analyzer.core.server_names import NameSource, SampleNames
-from analyzer.interfaces.buffers import CounterDefinition, WinPerf, WinPerfInstance, WinPerfObject, winperf_rows
+from analyzer.interfaces.buffers.value_rows import WinPerf, winperf_rows
+from analyzer.interfaces.buffers.winperf_layout import CounterDefinition, WinPerfInstance, WinPerfObject
 from analyzer.results.calls.call import Call
 from analyzer.results.reported_names.counter_name_tables import NameTable
 

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event
 from analyzer.core.session_and_handle_numbers import Numbers
-from analyzer.interfaces.buffers import decode_buffer, decode_stub
+from analyzer.interfaces import buffers
+from analyzer.interfaces.buffers.stub_decoding import decode_stub
 from analyzer.interfaces.calls_from_exchanges import decoded_call, decoded_side, plain_call
 from analyzer.results.buffer_kinds import BufferKind
 from analyzer.results.calls.call import Call, PerformanceRead, Side, SideName, handle_of
@@ -113,7 +114,7 @@ class KeyFollower:
         number = self._number(place) if place is not None else None
         read = None
         if opnum in PERFORMANCE_KEYS:
-            key = PERFORMANCE_KEYS[WinregOpnum(opnum)]
+            key = PERFORMANCE_KEYS[opnum]
             given = handle_of(call.response, "phKey")
             if given is not None and call.status == ERROR_SUCCESS:
                 self._forget((server.ip, given))
@@ -161,7 +162,7 @@ class KeyFollower:
         server, opnum = call.server, call.opnum
         params = call.request.params if call.request is not None else {}
         if opnum in PREDEFINED_KEYS:
-            path: str | None = PREDEFINED_KEYS[WinregOpnum(opnum)]
+            path: str | None = PREDEFINED_KEYS[opnum]
         elif opnum in _BELOW:
             path = below(self._paths.find(place), params.get("lpSubKey"))
         else:
@@ -202,7 +203,7 @@ class KeyFollower:
     def _learn(self, server: Endpoint, table: tuple[str, str] | None, response: Side | None) -> None:
         if table is None or table[0] != "counter" or response is None or response.buffer is None:
             return
-        decoded = decode_buffer("name-table", response.buffer.data)
+        decoded = buffers.decode_buffer("name-table", response.buffer.data)
         entries = {}
         for row in decoded.tree.get("entries", ()):
             index, text = row.get("index"), row.get("text")

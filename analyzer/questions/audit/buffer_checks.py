@@ -136,7 +136,7 @@ COUNTERS = Reads(_METHOD, ("response.lpData",), success=True, codes=_BOTH)
 COUNTERS_ASKED = Reads(_METHOD, ("request", "response.lpData"), success=True, codes=_BOTH)
 
 
-def answers_to(*codes: RequestCode) -> Reads:
+def answers_to(*codes: int) -> Reads:
     """Returns what rules read that judge successful registration answers to these request codes, whether they decode or not."""
     return Reads(_METHOD, ("response.lpData",), success=True, codes=codes, damaged=True)
 

@@ -15,7 +15,9 @@ from analyzer.core.byte_origins import FrameExtent
 from analyzer.core.caches import cached_property
 from analyzer.core.errors import DecodeError
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.interfaces.buffers import BufferDecode, Field, StubDecode, decode_stub, map_head
+from analyzer.interfaces.buffers.buffer_trees import BufferDecode
+from analyzer.interfaces.buffers.field_map import Field, map_head
+from analyzer.interfaces.buffers.stub_decoding import StubDecode, decode_stub
 from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfParts
 from analyzer.interfaces.call_contents.call_field_maps import buffer_fields, stub_fields
 from analyzer.interfaces.call_contents.damaged_buffers import decoded_buffer

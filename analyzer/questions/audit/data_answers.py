@@ -25,20 +25,15 @@ from analyzer.interfaces.buffers.struct_layouts import (
     BLOCK_SIZE,
     COUNTER_DATA,
     COUNTER_IDS,
-    COUNTERS,
-    COUNTERSET,
     DATA_HEADER,
-    ERROR,
     INSTANCE_HEADER,
-    INSTANCES,
     INSTANCES_HEADER,
-    KINDS,
-    SINGLE,
     planned,
     u4s,
 )
 from analyzer.interfaces.buffers.windows_text import utf16_length
 from analyzer.questions.audit.violation_places import Violation
+from analyzer.results.methods.perflib import COUNTERS, COUNTERSET, ERROR, INSTANCES, KINDS, SINGLE
 
 BLOCK_HEADER = BLOCK.size
 # Larger blocks are not searched for the one instance with too few or too many values.

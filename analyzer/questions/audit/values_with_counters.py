@@ -12,11 +12,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from analyzer.interfaces.buffers.struct_layouts import ERROR
 from analyzer.questions.audit.buffer_checks import NO_REGISTRATION
 from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.data_answers import Block, DataAnswer
 from analyzer.results.calls.query_state import Identifier, QueryView
+from analyzer.results.methods.perflib import ERROR
 
 # ------------------------------------------------------------------------------------------------- values with counters
 

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from analyzer.core.errors import CONTRADICTIONS, InputError
-from analyzer.core.output.json import document
+from analyzer.core.output.standard_json import document
 from analyzer.core.printable_text import counted
 from analyzer.questions.differences.conversation_comparison import occurrence_of
 from analyzer.questions.differences.machine_facts import (

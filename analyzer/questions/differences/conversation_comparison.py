@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
 from analyzer.core.printable_text import counted
-from analyzer.interfaces.buffers import Field
+from analyzer.interfaces.buffers.field_map import Field
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
 from analyzer.interfaces.buffers.winperf_layout import WINPERF
 from analyzer.interfaces.call_contents.call_field_maps import buffer_fields, status_name, stub_fields

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from analyzer.interfaces.buffers import Field
+from analyzer.interfaces.buffers.field_map import Field
 from analyzer.questions.differences.alignment import aligned, gaps
 from analyzer.results.calls.call import SideName
 from analyzer.results.records.difference import DifferenceKind, FieldDifference

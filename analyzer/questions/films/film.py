@@ -15,10 +15,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from isal import isal_zlib
 from msgspec import Struct, field
 from msgspec.json import Decoder
@@ -27,10 +26,13 @@ from analyzer.core.array_functions import distinct
 from analyzer.core.output.json import dumps
 from analyzer.results.records.record_types import Endpoint
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 # -------------------------------------------------------------------------------------------------------------- varints
 
 
-Ints = npt.NDArray[np.int64]
+Ints: TypeAlias = "npt.NDArray[np.int64]"
 # Nine bytes hold 63 bits; numbers of a film have 51, and their folded differences 53.
 _MOST_BYTES = 9
 

@@ -6,8 +6,7 @@ In: what the user asked for. Out: calls with their numbers, which stay those of 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from difflib import get_close_matches
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,28 +14,21 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
-from analyzer.core.printable_text import counted
-from analyzer.questions.filters.bound_expression import Asked, Expression, Joined
-from analyzer.questions.filters.filterable_fields import FilterField, call_fields
-from analyzer.questions.filters.machines_and_accounts import Account, Parties, Party
-from analyzer.questions.filters.time_bounds import TimeBound
 from analyzer.results.analysis import Analysis, Part, Selected
 from analyzer.results.calls.call import Call
 from analyzer.results.connection import SmbSession
-from analyzer.results.records.record_types import Kind
 from analyzer.transport.rpc.interface_names import interface_names
 
 if TYPE_CHECKING:
     from analyzer.questions.filters.filter import CallFilter
+    from analyzer.questions.filters.machines_and_accounts import Account, Party
+    from analyzer.questions.filters.time_bounds import TimeBound
 
 
 # Fields that are known once the whole capture is read, by their paths.
 _OF_THE_WHOLE = {"time_delta_ns": "time_delta", "program": "program"}
 # The calls that a message lists for a choice.
 _CHOICES = 12
-# The channel and session of a call, as the analysis counts them.
-_CHANNEL = FilterField("channel", Kind.NUMBER, "number of the channel", ("channel",))
-_SESSION = FilterField("session", Kind.NUMBER, "number of the SMB session", ("session",))
 
 
 class Selection(Struct, frozen=True):
@@ -61,31 +53,19 @@ class Selection(Struct, frozen=True):
         if replace(self, head=None, tail=None) == EVERYTHING:
             return shown
         from analyzer.questions.filters.fields_as_columns import CallColumns  # as a rule everything is shown
+        from analyzer.questions.filters.selected_calls import expression_of
 
         numbers = np.array(shown.numbers)
-        return shown.only(numbers[self._expression(analysis).passing(CallColumns(analysis), numbers)].tolist())
+        return shown.only(numbers[expression_of(self, analysis).passing(CallColumns(analysis), numbers)].tolist())
 
     def test(self, analysis: Analysis) -> Callable[[Call], bool]:
         """Returns the test whether a call is selected, before `head` and `tail`. See `needs_all` for what it needs."""
         from analyzer.interfaces.call_contents.call_records import CallRecords
         from analyzer.questions.filters.fields_of_records import LookedAt
+        from analyzer.questions.filters.selected_calls import expression_of
 
-        wanted, records = self._expression(analysis), CallRecords(analysis)
+        wanted, records = expression_of(self, analysis), CallRecords(analysis)
         return lambda call: wanted.passes(LookedAt(call, records))
-
-    def _expression(self, analysis: Analysis) -> Expression:
-        """Returns the expression that a selected call must pass, before `head` and `tail`."""
-        parts: list[Expression] = list(_Ends(self, analysis).of_calls()) if self._asks_for_ends else []
-        if (wanted := frozenset(one.strip("{}").casefold() for one in self.interfaces)) != frozenset():
-            interface = _field("interface")
-            parts.append(Asked((interface,), lambda values: any(one.casefold() in wanted for one in values(interface))))
-        if self.handle is not None:
-            parts.append(_is_one("handle", self.handle))
-        if self.session is not None:
-            parts.append(_in_session(self.session, analysis))
-        if self.filter is not None:
-            parts.append(self.filter.expression)
-        return Joined("and", tuple(parts))
 
     @property
     def needs_all(self) -> str | None:
@@ -140,14 +120,16 @@ class Selection(Struct, frozen=True):
     def _sessions(self, analysis: Analysis, calls: Selected) -> Iterator[SmbSession]:
         """Yields the SMB sessions of the selected machines, users and time. If the selection asks for more, only those that carry a
         selected call."""
+        from analyzer.questions.filters.selected_calls import Ends
+
         numbers = {call.session for _, call in calls} if self.is_asking else None
-        ends = _Ends(self, analysis)
+        ends = Ends(self, analysis)
         for session in analysis.sessions:
             if (numbers is None or session.number in numbers) and ends.of_session(session):
                 yield session
 
     @property
-    def _asks_for_ends(self) -> bool:
+    def asks_for_ends(self) -> bool:
         """Whether the selection asks for a time, a machine or a user."""
         return bool(self.servers or self.clients or self.users or self.since or self.until)
 
@@ -177,80 +159,20 @@ class Selection(Struct, frozen=True):
         return ", ".join(parts) or None
 
 
-class _Ends:
-    """The time, machines and users of a selection, looked up in one capture."""
-
-    def __init__(self, selection: Selection, analysis: Analysis) -> None:
-        facts = analysis.capture
-        self._since = selection.since.at(facts) if selection.since is not None else None
-        self._until = selection.until.at(facts) if selection.until is not None else None
-        machines = (*selection.servers, *selection.clients)
-        names: dict[str, tuple[str, ...]] = {}
-        if any(one.network is None for one in machines):
-            from analyzer.interfaces.call_contents.machine_names import machine_names
-
-            names = machine_names(analysis)
-        self._servers = Parties.of_machines(selection.servers, names) if selection.servers else None
-        self._clients = Parties.of_machines(selection.clients, names) if selection.clients else None
-        self._users = selection.users
-
-    def of_calls(self) -> Iterator[Asked]:
-        """Yields the selection's questions about a call's time, machines and user."""
-        time = _field("time_ns")
-        # In a session with several connections, the ends of any.
-        server, client = [(_field(f"{end}.ip"), _field(f"smb.{end}.ip")) for end in ("server", "client")]
-        yield Asked((time,), lambda values: all(self._is_between(one, one) for one in values(time)))
-        if (servers := self._servers) is not None:
-            yield Asked(server, lambda values: any(servers.has(ip) for one in server for ip in values(one)))
-        if (clients := self._clients) is not None:
-            yield Asked(client, lambda values: any(clients.has(ip) for one in client for ip in values(one)))
-        if self._users:
-            user, anonymous = _field("user"), _field("auth.anonymous")
-            yield Asked(
-                (user, anonymous), lambda values: self._is_of_user(values(user), is_anonymous=any(values(anonymous)))
-            )
-
-    def of_session(self, session: SmbSession) -> bool:
-        """Whether an SMB session is of the selection's machines, users and time."""
-        accounts = [name for one in session.identities for name in (one.account, one.claimed_otherwise)]
-        is_anonymous = any(one.is_anonymous for one in session.identities)
-        return (
-            self._is_between(session.first_time_ns, session.last_time_ns)
-            and (self._servers is None or self._servers.has(session.server.ip))
-            and (self._clients is None or self._clients.has(session.client.ip))
-            and (not self._users or self._is_of_user(accounts, is_anonymous=is_anonymous))
-        )
-
-    def _is_between(self, first_ns: int, last_ns: int) -> bool:
-        return (self._since is None or last_ns >= self._since) and (self._until is None or first_ns <= self._until)
-
-    def _is_of_user(self, accounts: Sequence[str | None], *, is_anonymous: bool) -> bool:
-        """Whether one of the accounts is a user of the selection. An anonymous caller may have no account."""
-        return any(user.is_of(one, anonymous=is_anonymous) for user in self._users for one in accounts or (None,))
-
-
 EVERYTHING = Selection()
-_UUID = re.compile(r"\{?([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\}?")
-
-
-def _field(name: str) -> FilterField:
-    return call_fields()[name]
-
-
-def _is_one(name: str, wanted: str | int) -> Asked:
-    """Returns the selection's question whether a field has this value."""
-    field = _field(name)
-    return Asked((field,), lambda values: wanted in values(field))
+_UUID = r"\{?([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\}?"
 
 
 def known_interface(text: str) -> str:
     """Returns the interface that the user selects by name or UUID. Raises `ValueError` for an unknown name."""
     wanted = text.strip("{}").casefold()
-    if _UUID.fullmatch(text):
+    if re.fullmatch(_UUID, text):
         return wanted
     names = {name.casefold(): name for name in interface_names()}
     if wanted in names:
         return names[wanted]
+    from difflib import get_close_matches  # only mistakes need it
+
     near = [names[name] for name in get_close_matches(wanted, names)]
     raise ValueError(
         f"{text} is no interface that is known by name: write its UUID"
@@ -260,7 +182,7 @@ def known_interface(text: str) -> str:
 
 def handle_name(text: str) -> str:
     """Returns the handle that the user selects: `q2`, `k1`, `s1` or a UUID. A number alone means a query handle."""
-    if match := _UUID.fullmatch(text):
+    if match := re.fullmatch(_UUID, text):
         return match[1].lower()
     if match := re.fullmatch(r"([qksQKS]?)(\d{1,9})", text):
         return f"{match[1].lower() or 'q'}{int(match[2])}"
@@ -276,17 +198,3 @@ def session_name(text: str) -> str:
     if match := re.fullmatch(r"#?(\d{1,9})", text):
         return f"#{int(match[1])}"
     raise ValueError(f"{text} is no session: write its id as 0x1d, or the number of a call in it")
-
-
-def _in_session(session: str, analysis: Analysis) -> Asked:
-    """Returns the selection's question whether a call is of an SMB session; for a call without SMB, of its TCP connection."""
-    if not session.startswith("#"):
-        return _is_one("session", int(session, 16))
-    number = int(session[1:])
-    if not 1 <= number <= len(analysis.calls):
-        count = len(analysis.calls)
-        raise InputError(f"there is no call {session}; the capture has {counted(count, 'call')}")
-    call = analysis.calls[number - 1]
-    if call.session is None:
-        return Asked((_CHANNEL, _SESSION), lambda values: not values(_SESSION) and call.channel in values(_CHANNEL))
-    return Asked((_SESSION,), lambda values: call.session in values(_SESSION))

@@ -25,7 +25,7 @@ def numbers_of(kind: Kind) -> Mapping[str, int]:
         case Kind.FAULT:
             return fault_numbers()
         case Kind.REQUEST_CODE:
-            return {code.name: code.value for code in RequestCode}
+            return {name: code for code, name in RequestCode.names.items()}
         case Kind.COUNTER_TYPE:
             from analyzer.interfaces.buffers.wire_value_names import counter_type_numbers
 

@@ -8,7 +8,7 @@ from analyzer.core.printable_text import counted
 from analyzer.questions.observations.observation_making import Draft, Scene, listed
 from analyzer.results.calls.call import CallOutcome
 from analyzer.results.connection import SmbSession
-from analyzer.results.records.file import FileAction, FileRecord
+from analyzer.results.records.capture_records import FileAction, FileRecord
 from analyzer.results.records.observation import ObservationKind
 from analyzer.results.records.statistics import Who
 

@@ -12,10 +12,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import UNSET, Struct, UnsetType, field
 
 from analyzer.core.array_functions import distinct
@@ -39,6 +38,8 @@ from analyzer.results.records.sample import Why
 from analyzer.results.records.statistics import Who
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from analyzer.questions.series.displayed_points import Series
     from analyzer.questions.series.reading_batches import Batch
     from analyzer.questions.series.values_by_layout import ValuePlan
@@ -61,8 +62,8 @@ _NO_PID = -1
 # Server, name and process id. Where nothing states the id, what the instance was seen as.
 _Key = tuple[str, str, int | None, tuple[str, str | int, int | None] | None]
 _FramesOfCalls = tuple[tuple[int, ...], tuple[int, ...] | UnsetType]
-_Floats = npt.NDArray[np.float64]
-_Part = tuple[npt.NDArray[np.int64], _Floats]
+_Floats: TypeAlias = "npt.NDArray[np.float64]"
+_Part: TypeAlias = "tuple[npt.NDArray[np.int64], _Floats]"
 
 
 class _Values(Struct):

@@ -7,15 +7,14 @@ in the answer before, and how many answers there were. Both make or break a pair
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from analyzer.interfaces.buffers import WinPerfObject, perf_data_rows, winperf_rows
-from analyzer.interfaces.buffers.winperf_layout import WinperfLayout, WinperfParts, mixed_object
+from analyzer.interfaces.buffers.value_rows import perf_data_rows, winperf_rows
+from analyzer.interfaces.buffers.winperf_layout import WinperfLayout, WinPerfObject, WinperfParts, mixed_object
 from analyzer.interfaces.call_contents.answers_with_names import Binding, Bindings
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
 from analyzer.interfaces.pcq.perflib_samples import samples_of as perflib_samples_of
@@ -38,9 +37,12 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call
 from analyzer.results.records.sample import Why
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 # The largest number of 64 bits.
 _MOST = (1 << 64) - 1
-Words = npt.NDArray[np.uint64]
+Words: TypeAlias = "npt.NDArray[np.uint64]"
 Clocks = tuple[int | None, int | None, int | None]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from analyzer.interfaces.buffers import CounterDefinition
+from analyzer.interfaces.buffers.winperf_layout import CounterDefinition
 from analyzer.interfaces.pcq.perflib_samples import counter_of
 from analyzer.interfaces.winperf.winperf_samples import is_base
 from analyzer.questions.series.displayed_points import Select

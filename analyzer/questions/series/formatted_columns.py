@@ -8,10 +8,9 @@ every product exactly. So the double of the quotient is nearest to the exact fra
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
 from analyzer.questions.series.formulas import (
@@ -25,10 +24,13 @@ from analyzer.questions.series.formulas import (
 )
 from analyzer.results.records.sample import Flag, Why
 
-Words = npt.NDArray[np.uint64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Codes = npt.NDArray[np.uint8]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Words: TypeAlias = "npt.NDArray[np.uint64]"
+Ints: TypeAlias = "npt.NDArray[np.int64]"
+Bools: TypeAlias = "npt.NDArray[np.bool_]"
+Codes: TypeAlias = "npt.NDArray[np.uint8]"
 
 # A reason by its code; 0 is none.
 WHYS: tuple[Why | None, ...] = (None, *Why)

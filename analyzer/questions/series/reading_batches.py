@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
@@ -42,6 +42,9 @@ from analyzer.questions.series.values_by_layout import BITS as _BITS
 from analyzer.questions.series.values_by_layout import NONE, Pool, ValuePlan
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.sample import Why
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _TOP = 1 << 63
 _COMPANIONS = ("base", "object_ticks", "object_freq", "multi")

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from analyzer.core.server_names import NameSource
-from analyzer.interfaces.buffers import WinPerfObject
+from analyzer.interfaces.buffers.winperf_layout import WinPerfObject
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
 from analyzer.interfaces.winperf.winperf_samples import WinperfSample
 from analyzer.questions.series.displayed_points import Key, Series

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.core.caches import cached_property
 from analyzer.core.error_code_names import win32_name
-from analyzer.interfaces.buffers import WinPerf, WinPerfObject
 from analyzer.interfaces.buffers.perf_data_layout import PerfDataLayout
-from analyzer.interfaces.buffers.winperf_layout import WinperfLayout
+from analyzer.interfaces.buffers.value_rows import WinPerf
+from analyzer.interfaces.buffers.winperf_layout import WinperfLayout, WinPerfObject
 from analyzer.interfaces.call_contents.answers_with_names import block_of, numbered
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
 from analyzer.interfaces.winperf.winperf_samples import WinperfSample
@@ -66,8 +65,11 @@ from analyzer.results.records.sample import Why
 from analyzer.results.reported_names.counter_name_tables import NameTable
 from analyzer.results.reported_names.counterset_catalog import Catalog
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Ints: TypeAlias = "npt.NDArray[np.int64]"
+Bools: TypeAlias = "npt.NDArray[np.bool_]"
 
 NONE = -1
 BITS = {"base": BASE, "object_ticks": OBJECT_TICKS, "object_freq": OBJECT_FREQ, "multi": MULTI}

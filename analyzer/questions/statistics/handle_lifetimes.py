@@ -20,9 +20,8 @@ from msgspec.structs import replace
 
 from analyzer.core.caches import once_for_each
 from analyzer.core.error_code_names import win32_name
-from analyzer.interfaces.buffers.struct_layouts import DATA_HEADER
+from analyzer.interfaces.buffers.struct_layouts import DATA_HEADER, promised_blocks
 from analyzer.interfaces.pcq.perflib_layer import identifiers_in, identifiers_of
-from analyzer.interfaces.pcq.query_handles import promised_blocks
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, CallState, Side

@@ -17,19 +17,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import UNSET, Struct, field
 
 from analyzer.core.array_functions import distinct
 from analyzer.core.caches import Kept
 from analyzer.core.error_code_names import win32_name
 from analyzer.core.server_names import Named
-from analyzer.interfaces.buffers import PerfColumns, WinPerfObject, decode_buffer, perf_data_columns, winperf_rows
+from analyzer.interfaces.buffers.buffer_trees import decode_buffer
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout
-from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout, counter_values
+from analyzer.interfaces.buffers.perf_data_trees_and_rows import PerfColumns
+from analyzer.interfaces.buffers.value_rows import perf_data_columns, winperf_rows
+from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout, WinPerfObject, counter_values
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.interfaces.pcq.perflib_samples import counterset_of
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
@@ -52,6 +53,9 @@ from analyzer.results.reported_names.counter_name_tables import (
 )
 from analyzer.results.reported_names.counterset_catalog import Catalog
 from analyzer.transport.rpc.fault_names import fault_name
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 # English names of countersets and objects whose values describe processes (their instances are image names), about the
 # network and its connections, about users that are logged on. Anchored at the start, case does not matter.
@@ -254,7 +258,7 @@ _ABOUT_SOMETHING: Mapping[int, ActivityKind] = {
 }
 
 # Names of the request codes.
-_CODES: Mapping[int, str] = {code: code.name for code in RequestCode}
+_CODES: Mapping[int, str] = RequestCode.names
 
 _Target = str | int | None
 # A target with its category and its name; that of calls about no single one.

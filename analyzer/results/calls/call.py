@@ -81,7 +81,7 @@ class AuthFacts(Value, frozen=True, cache_hash=True):
             "`none`, `connect`, `call`, `pkt`, `integrity`, `privacy`; `unknown` where what states it was not captured; "
             "any other as a number",
             source="[MS-RPCE] section 2.2.1.1.8",
-            words=[level.name.lower() for level in AuthLevel],
+            words=[name.lower() for name in AuthLevel.names.values()],
         ),
     ]
     user: Annotated[

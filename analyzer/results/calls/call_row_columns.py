@@ -1,12 +1,14 @@
 """The columns of a row in the table of calls: their meaning, their number formats, and the facts that only few calls have.
 
-The types of rows describe the columns (`doc`) and how they lie (`Stored`). `call_table.py` describes the log beside them.
-Annotations are values here, not texts: evaluating those of a row takes a hundredth of a second.
+`call_table.py` describes the log beside them. The columns are no annotations of a type: evaluating those of a row takes a
+hundredth of a second.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from msgspec import Struct, msgpack
 
@@ -24,120 +26,106 @@ from analyzer.results.calls.call import (
     Transport,
 )
 from analyzer.results.methods.return_kinds import return_kind
-from analyzer.results.records.record_types import Endpoint, doc
+from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import AuthInfo, Identity
 
 
-class Stored(NamedTuple):
-    """How a number lies in a column of the table of calls: its code in `struct`, whether it is -1 where it is absent, and whether
-    it is a time."""
+class StoredColumn(Struct, frozen=True):
+    """A column of numbers in the table of calls: its format in `struct`, what it says, whether it is -1 where it is absent, and
+    whether it is a time."""
 
     form: str
+    meaning: str
     may_lack: bool = False
     is_time: bool = False
 
 
-_Code: TypeAlias = Annotated[int, Stored("I")]
-_Length: TypeAlias = Annotated[int, Stored("I")]
-_Place: TypeAlias = Annotated[int, Stored("Q")]
-_Time: TypeAlias = Annotated[int, Stored("q", is_time=True)]
-_LackingTime: TypeAlias = Annotated[int, Stored("q", may_lack=True, is_time=True)]
-
-
-class CallRow(NamedTuple):
-    """A row of the table of calls, but for its two sides: `doc` says what the columns are, and `Stored` how they lie.
-
-    By its first frame (that of the answer where there is no request) a call has its place among others; frames settle what has
-    the same time.
-    """
-
-    context: Annotated[_Code, doc("its presentation context: row of `contexts`, from 0")]
-    opnum: Annotated[int, Stored("i", may_lack=True), doc("number of the method")]
-    method: Annotated[_Code, doc("name of the method: row of `texts`")]
-    call_id: Annotated[int, Stored("I"), doc("call_id of its PDUs")]
-    context_id: Annotated[int, Stored("I"), doc("p_cont_id of its PDUs")]
-    state: Annotated[int, Stored("B"), doc("number of its state among " + ", ".join(get_args(CallState)))]
-    status: Annotated[int, Stored("q", may_lack=True), doc("return value of the method")]
-    fault: Annotated[int, Stored("q", may_lack=True), doc("status of a DCERPC fault")]
-    smb: Annotated[_Code, doc("how SMB carried it: row of `smbs`")]
-    key_number: Annotated[int, Stored("q", may_lack=True), doc("number of its key handle or service handle")]
-    handle: Annotated[
-        int,
-        Stored("i", may_lack=True),
-        doc("query handle of an answered poll: row of `handles`; null for other calls"),
-    ]
-    first_time: Annotated[_Time, doc("time of the first frame of the request")]
-    first_frame: Annotated[int, Stored("q"), doc("number of that frame")]
-    begin_time: Annotated[_Time, doc("time of the last frame of the request")]
-    begin_frame: Annotated[int, Stored("q"), doc("number of that frame")]
-    end_time: Annotated[_LackingTime, doc("time of the first frame of the answer")]
-    end_frame: Annotated[int, Stored("q", may_lack=True), doc("number of that frame")]
-    last_time: Annotated[_LackingTime, doc("time of the last frame of the answer")]
-    place: Annotated[_Place, doc("offset in the log of its parameters and of its rare facts, which few calls have")]
-    rare: Annotated[_Length, doc("length of the rare facts in the log")]
-
-
-class SideRow(NamedTuple):
-    """The columns of a call's side in the table of calls, but for its PDUs. Their names have `request_` or `response_` before
-    them."""
-
-    side: Annotated[
-        int,
-        Stored("b", may_lack=True),
-        doc("0 if the stub is present, else the number of the reason why it is missing"),
-    ]
-    stub_length: Annotated[_Length, doc("length of the stub in bytes")]
-    wire_length: Annotated[int, Stored("Q"), doc("length of the captured part of the stub as it was sent")]
-    flags: Annotated[
-        int,
-        Stored("B"),
-        doc(
-            "bits: 1 the stub is big-endian, 2 its verification trailer is right, 4 the trailer is wrong, 8 the response time is "
-            "unknown: the last frame of the request or the first one of the answer was not captured, or the clock went back"
-        ),
-    ]
-    buffer_kind: Annotated[
-        int, Stored("b", may_lack=True), doc("number of the layout of lpData among " + ", ".join(get_args(BufferKind)))
-    ]
-    buffer_start: Annotated[int, Stored("i", may_lack=True), doc("offset of lpData in the stub")]
-    buffer_stop: Annotated[int, Stored("i", may_lack=True), doc("end of lpData in the stub")]
-    params: Annotated[_Length, doc("length of its parameters in the log")]
+# A row of the table of calls, but for its two sides. By its first frame (that of the answer where there is no request) a call has
+# its place among others; frames settle what has the same time.
+OF_CALL: Mapping[str, StoredColumn] = {
+    "context": StoredColumn("I", "its presentation context: row of `contexts`, from 0"),
+    "opnum": StoredColumn("i", "number of the method", may_lack=True),
+    "method": StoredColumn("I", "name of the method: row of `texts`"),
+    "call_id": StoredColumn("I", "call_id of its PDUs"),
+    "context_id": StoredColumn("I", "p_cont_id of its PDUs"),
+    "state": StoredColumn("B", "number of its state among " + ", ".join(get_args(CallState))),
+    "status": StoredColumn("q", "return value of the method", may_lack=True),
+    "fault": StoredColumn("q", "status of a DCERPC fault", may_lack=True),
+    "smb": StoredColumn("I", "how SMB carried it: row of `smbs`"),
+    "key_number": StoredColumn("q", "number of its key handle or service handle", may_lack=True),
+    "handle": StoredColumn(
+        "i", "query handle of an answered poll: row of `handles`; null for other calls", may_lack=True
+    ),
+    "first_time": StoredColumn("q", "time of the first frame of the request", is_time=True),
+    "first_frame": StoredColumn("q", "number of that frame"),
+    "begin_time": StoredColumn("q", "time of the last frame of the request", is_time=True),
+    "begin_frame": StoredColumn("q", "number of that frame"),
+    "end_time": StoredColumn("q", "time of the first frame of the answer", may_lack=True, is_time=True),
+    "end_frame": StoredColumn("q", "number of that frame", may_lack=True),
+    "last_time": StoredColumn("q", "time of the last frame of the answer", may_lack=True, is_time=True),
+    "place": StoredColumn("Q", "offset in the log of its parameters and of its rare facts, which few calls have"),
+    "rare": StoredColumn("I", "length of the rare facts in the log"),
+}
+# The columns of a side of a call, but for its PDUs. Their names have `request_` or `response_` before them.
+OF_SIDE: Mapping[str, StoredColumn] = {
+    "side": StoredColumn(
+        "b", "0 if the stub is present, else the number of the reason why it is missing", may_lack=True
+    ),
+    "stub_length": StoredColumn("I", "length of the stub in bytes"),
+    "wire_length": StoredColumn("Q", "length of the captured part of the stub as it was sent"),
+    "flags": StoredColumn(
+        "B",
+        "bits: 1 the stub is big-endian, 2 its verification trailer is right, 4 the trailer is wrong, 8 the response time is "
+        "unknown: the last frame of the request or the first one of the answer was not captured, or the clock went back",
+    ),
+    "buffer_kind": StoredColumn(
+        "b", "number of the layout of lpData among " + ", ".join(get_args(BufferKind)), may_lack=True
+    ),
+    "buffer_start": StoredColumn("i", "offset of lpData in the stub", may_lack=True),
+    "buffer_stop": StoredColumn("i", "end of lpData in the stub", may_lack=True),
+    "params": StoredColumn("I", "length of its parameters in the log"),
+}
 
 
 class PdusRow(NamedTuple):
     """The columns of the PDUs of a side in the table of calls, named likewise. In the log lie where they were captured, their
     bytes, what was unsealed of them, and where each of several ends."""
 
-    pdus: Annotated[_Code, doc("number of PDUs")]
-    pdus_place: Annotated[_Place, doc("offset in the log of the PDUs and what belongs to them")]
-    origins: Annotated[_Length, doc("length in the log of the places where the PDUs were captured")]
-    whole: Annotated[_Length, doc("length of the PDUs in the log")]
-    unsealed: Annotated[
-        int, Stored("i", may_lack=True), doc("length of the unsealed stubs in the log; null if nothing was sealed")
-    ]
-    ends: Annotated[_Length, doc("length in the log of the list of their ends")]
-    stub_start: Annotated[_Code, doc("of a single PDU: offset of its stub")]
-    stub_stop: Annotated[_Code, doc("of a single PDU: end of its stub")]
-    steps: Annotated[_Code, doc("decoding steps that were needed to reach the PDUs: row of `steps`")]
-    step: Annotated[_Code, doc("step that unsealed the PDUs: row of `texts`")]
+    pdus: int
+    pdus_place: int
+    origins: int
+    whole: int
+    unsealed: int
+    ends: int
+    stub_start: int
+    stub_stop: int
+    steps: int
+    step: int
 
 
-def _stored(kind: Any, before: str = "") -> Iterator[tuple[str, Stored]]:
-    for name, hint in kind.__annotations__.items():
-        yield before + name, next(one for one in hint.__metadata__ if isinstance(one, Stored))
-
-
-# The columns of the table, as the types of its rows have them, and how they lie.
-STORED: Mapping[str, Stored] = {
-    **dict(_stored(CallRow)),
+OF_PDUS: Mapping[str, StoredColumn] = {
+    "pdus": StoredColumn("I", "number of PDUs"),
+    "pdus_place": StoredColumn("Q", "offset in the log of the PDUs and what belongs to them"),
+    "origins": StoredColumn("I", "length in the log of the places where the PDUs were captured"),
+    "whole": StoredColumn("I", "length of the PDUs in the log"),
+    "unsealed": StoredColumn("i", "length of the unsealed stubs in the log; null if nothing was sealed", may_lack=True),
+    "ends": StoredColumn("I", "length in the log of the list of their ends"),
+    "stub_start": StoredColumn("I", "of a single PDU: offset of its stub"),
+    "stub_stop": StoredColumn("I", "of a single PDU: end of its stub"),
+    "steps": StoredColumn("I", "decoding steps that were needed to reach the PDUs: row of `steps`"),
+    "step": StoredColumn("I", "step that unsealed the PDUs: row of `texts`"),
+}
+# All columns of the table, in the order of a row.
+STORED: Mapping[str, StoredColumn] = {
+    **OF_CALL,
     **{
-        name: stored
+        side + name: column
         for side in ("request_", "response_")
-        for kind in (SideRow, PdusRow)
-        for name, stored in _stored(kind, side)
+        for columns in (OF_SIDE, OF_PDUS)
+        for name, column in columns.items()
     },
 }
-FORMATS: Mapping[str, str] = {name: stored.form for name, stored in STORED.items()}
+FORMATS: Mapping[str, str] = {name: column.form for name, column in STORED.items()}
 BIG_ENDIAN, TRAILER_OK, TRAILER_BAD, UNTIMED = 1, 2, 4, 8
 # PDUs that were carried or unsealed in different ways: each is described by itself, among the rare facts.
 APART = (1 << 32) - 1
@@ -171,7 +159,7 @@ def latencies_in(column: Callable[[str], Any]) -> tuple[Any, Any]:
     return is_known & (column("request_side") >= 0) & (column("response_side") >= 0), latency
 
 
-def return_kinds_in(column: Callable[[str], Any], contexts: Sequence["Context"]) -> Any:
+def return_kinds_in(column: Callable[[str], Any], contexts: Sequence[Context]) -> Any:
     """Returns an array with the kind of status of each call (`Call.return_kind`), made of the columns of calls."""
     import numpy as np
 
@@ -209,7 +197,7 @@ context_of = attrgetter(*Context.__struct_fields__)
 
 
 NO_PDUS = PdusRow(0, 0, 0, 0, -1, 0, 0, 0, 0, 0)
-NO_SIDE = (*SideRow(-1, 0, 0, 0, -1, -1, -1, 0), *NO_PDUS)
+NO_SIDE = (-1, 0, 0, 0, -1, -1, -1, 0, *NO_PDUS)
 PackedPlains = tuple[bytes | int | None, ...]
 
 
@@ -242,10 +230,9 @@ class SharedValues(Struct, frozen=True, eq=False):
 
 
 PARAMS_DECODER = msgpack.Decoder(dict[str, Any])
-RARE_DECODER = msgpack.Decoder(RareOfCall)
 NO_RARE = (None,) * len(RareOfCall.__struct_fields__)
 NOTHING_RARE, NOTHING_RARE_OF_SIDE = RareOfCall(), RareOfSide()
 
 # How many columns a call has of its own, how many a side has but for its PDUs, and with them; and which is that of parameters.
-OWN_OF_CALL, OWN_OF_SIDE, PARAMS_AT = len(CallRow._fields), len(SideRow._fields), SideRow._fields.index("params")
-SIDE_COLUMNS = OWN_OF_SIDE + len(PdusRow._fields)
+OWN_OF_CALL, OWN_OF_SIDE, PARAMS_AT = len(OF_CALL), len(OF_SIDE), list(OF_SIDE).index("params")
+SIDE_COLUMNS = OWN_OF_SIDE + len(OF_PDUS)

@@ -45,7 +45,6 @@ from analyzer.results.calls.call_row_columns import (
     OWN_OF_SIDE,
     PARAMS_AT,
     PARAMS_DECODER,
-    RARE_DECODER,
     SIDE_COLUMNS,
     STATE_NUMBERS,
     STATES,
@@ -291,7 +290,7 @@ class CallTable:
         # Usually it is that of the channel's last call. Tuples compare identical objects quickly.
         if last is None or last[0] != context:
             last = self._last_context[call.channel] = context, self._contexts[Context(*context)]
-        # In the order of `CallRow`; a plain tuple is made nine times as fast.
+        # In the order of `OF_CALL`; a plain tuple is made nine times as fast.
         row = (
             last[1],
             -1 if opnum is None else opnum,
@@ -339,7 +338,7 @@ class CallTable:
         rare = None
         if side.frames_of_dropped or side.problem is not None or plains is not None or apart is not None:
             rare = side.frames_of_dropped, side.problem, plains, apart or ()
-        # In the order of `SideRow`.
+        # In the order of `OF_SIDE`.
         columns = (
             MISSING_NUMBERS[side.missing],
             side.stub_length,
@@ -399,7 +398,7 @@ class CallTable:
     def rare(self, at: int) -> RareOfCall:
         """Returns rare facts about the call at a position of the table, without those of its sides."""
         place, length, *params = _RARE_AT(self._columns.row(at))
-        return RARE_DECODER.decode(self.log.read(place + sum(params), length)) if length else NOTHING_RARE
+        return msgpack.decode(self.log.read(place + sum(params), length), type=RareOfCall) if length else NOTHING_RARE
 
     def frames(self, at: int) -> tuple[int, ...]:
         """Returns the frame ids of the call at a position of the table, like `Call.frames`."""
@@ -425,7 +424,7 @@ class CallTable:
         middle = asked[PARAMS_AT]
         end = middle + answered[PARAMS_AT]
         data = self.log.read(place, end + rare_length)
-        rare = RARE_DECODER.decode(data[end:]) if rare_length else NOTHING_RARE
+        rare = msgpack.decode(data[end:], type=RareOfCall) if rare_length else NOTHING_RARE
         request = self._side(asked, first_time, begin_time, data[:middle], rare.request)
         response = self._side(answered, end_time, last_time, data[middle:end], rare.response)
         return Call(

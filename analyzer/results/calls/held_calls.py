@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, msgpack
 
 from analyzer.core.absence import Missing
 from analyzer.core.byte_origins import PACKED_EXTENT, PackedOrigins
@@ -23,7 +23,6 @@ from analyzer.results.calls.call_row_columns import (
     MISSING,
     NOTHING_RARE,
     PARAMS_DECODER,
-    RARE_DECODER,
     STATES,
     Context,
     RareOfCall,
@@ -154,7 +153,7 @@ class HeldCalls:
         self, own: Sequence[tuple[int, ...]], requests: Sequence[tuple[int, ...]], responses: Sequence[tuple[int, ...]]
     ) -> list[HeldCall | None]:
         """Returns the held calls of rows whose bytes were read from the log."""
-        base, data, decode = self._base, self._data, RARE_DECODER.decode
+        base, data = self._base, self._data
         shared = self._table.shared
         contexts, smbs, texts = shared.contexts, shared.smbs, shared.texts
         places, middles, rares = list[int](), list[int](), list[RareOfCall]()
@@ -164,7 +163,7 @@ class HeldCalls:
             end = middle + response[_PARAMS]
             places.append(place)
             middles.append(middle)
-            rares.append(decode(data[end : end + rare]) if rare else NOTHING_RARE)
+            rares.append(msgpack.decode(data[end : end + rare], type=RareOfCall) if rare else NOTHING_RARE)
         asked = self._sides(requests, places, [few.request for few in rares])
         answered = self._sides(responses, middles, [few.response for few in rares])
         made = list[HeldCall | None]()

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol, SupportsInt
+from typing import TYPE_CHECKING, Any, Protocol, SupportsInt, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct, msgpack
 from msgspec.structs import replace
 
@@ -24,7 +23,6 @@ from analyzer.results.calls.call import AuthFacts
 from analyzer.results.calls.call_row_columns import (
     APART,
     FORMATS,
-    RARE_DECODER,
     Context,
     PackedPlains,
     PdusRow,
@@ -36,6 +34,9 @@ from analyzer.results.calls.call_table import CallTable
 from analyzer.results.connection import Bound, Channel, FeaturesOffered, LateLogon, Logon, SmbSession, logon_key
 from analyzer.results.methods import scmr, winreg
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 # --------------------------------------------------------------------------------------------------- merged call tables
 
 
@@ -44,8 +45,8 @@ _ROWS, _BYTES = 4096, 4 << 20
 _ROW = np.dtype([(name, f"<{form}") for name, form in FORMATS.items()])
 _SIDES = ("request", "response")
 _ENCODER = msgpack.Encoder()
-_Rows = npt.NDArray[Any]
-_Numbers = npt.NDArray[np.int64]
+_Rows: TypeAlias = "npt.NDArray[Any]"
+_Numbers: TypeAlias = "npt.NDArray[np.int64]"
 
 
 class MovedCalls(Struct, array_like=True, frozen=True):
@@ -169,7 +170,7 @@ class CallMerger:
         found = {}
         for at in np.flatnonzero(rows["rare"]).tolist():
             part, end = parts[origins[at]], int(ends[at])
-            rare = RARE_DECODER.decode(part.bytes(end - int(rows["rare"][at]), end))
+            rare = msgpack.decode(part.bytes(end - int(rows["rare"][at]), end), type=RareOfCall)
             if rare.read is not None or any(side is not None and side.apart for side in (rare.request, rare.response)):
                 found[at] = rare
         return found

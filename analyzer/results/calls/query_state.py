@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from msgspec import Struct
 
 from analyzer.results.methods.perflib import NONE_ID
-from analyzer.results.records.sample import IdSource
+
+if TYPE_CHECKING:
+    from analyzer.results.records.sample import IdSource
 
 
 class Identifier(Struct, frozen=True):

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from operator import itemgetter
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-import numpy.typing as npt
+from msgspec import msgpack
 
 from analyzer.core.byte_origins import PackedOrigins, only_frame, packed_length
 from analyzer.core.caches import cached_property
@@ -25,15 +25,14 @@ from analyzer.results.calls.call_row_columns import (
     MISSING,
     NOTHING_RARE,
     NOTHING_RARE_OF_SIDE,
+    OF_CALL,
     OWN_OF_CALL,
     OWN_OF_SIDE,
     PARAMS_AT,
     PARAMS_DECODER,
-    RARE_DECODER,
     SIDE_COLUMNS,
     STATE_NUMBERS,
     STATES,
-    CallRow,
     Context,
     PdusRow,
     RareOfCall,
@@ -45,6 +44,9 @@ from analyzer.results.calls.pdus import Pdus
 from analyzer.results.calls.query_state import QueryView
 from analyzer.results.methods.perflib import INTERFACE, PARAMS
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 # The column, beside those of the table, with the state of the query handle that a call saw.
 VIEW = "view"
 # Rows to check at once.
@@ -55,7 +57,7 @@ _SIDES: tuple[SideName, SideName] = ("request", "response")
 # What is known of a row: nothing; its columns fit; all of it fits; it is damaged or unusual.
 _UNKNOWN, _ORDERLY, _SOUND, _ODD = range(4)
 # The columns that determine which parameters a call has.
-_OF_CALL = itemgetter(*map(CallRow._fields.index, ("context", "opnum", "state", "fault", "place", "rare")))
+_OF_CALL = itemgetter(*map(list(OF_CALL).index, ("context", "opnum", "state", "fault", "place", "rare")))
 _COMPLETE = STATE_NUMBERS["complete"]
 _NO_ORIGIN = "bytes without an origin"
 # Columns that state how many bytes of the log a call has.
@@ -151,7 +153,7 @@ class SavedCalls(CallTable):
             middle = request[PARAMS_AT]
             end = middle + response[PARAMS_AT]
             data = self.log.read(place, end + rare)
-            few = RARE_DECODER.decode(data[end:]) if rare else NOTHING_RARE
+            few = msgpack.decode(data[end:], type=RareOfCall) if rare else NOTHING_RARE
             if response[0] >= 0:
                 is_decoded = fault < 0 and end > middle
                 self._check_side("response", response, few.response, data[middle:end], wanted if is_decoded else -1)

@@ -1,7 +1,6 @@
 """The interface of [MS-PCQ] section 1.9 and its method numbers (section 3.1.4)."""
 
-from enum import IntEnum
-
+from analyzer.core.wire_numbers import WireNumbers
 from analyzer.results.buffer_kinds import BufferKind
 
 INTERFACE = "da5a86c5-12c2-4943-ab30-7f74a813d853"
@@ -9,8 +8,12 @@ NAME = "PerflibV2"
 ERROR_NOT_ENOUGH_MEMORY = 8
 NONE_ID = 0xFFFFFFFF  # "all" in an identifier, "no such counter" in registration information (perflib.h)
 
+# dwType of a _PERF_COUNTER_HEADER (2.2.4.8): an error, one value, values of several counters, of several instances, of both.
+ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET = 0, 1, 2, 4, 6
+KINDS = (ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET)
 
-class Opnum(IntEnum):
+
+class Opnum(metaclass=WireNumbers):
     ENUMERATE_COUNTER_SET = 0
     QUERY_COUNTER_SET_REGISTRATION_INFO = 1
     ENUMERATE_COUNTER_SET_INSTANCES = 2
@@ -49,7 +52,7 @@ PARAMS: dict[tuple[int, str], dict[str, type]] = {
 }
 
 
-class RequestCode(IntEnum):
+class RequestCode(metaclass=WireNumbers):
     """[MS-PCQ] section 3.1.4.1.2; the names are those of perflib.h."""
 
     COUNTERSET_STRUCT = 1
@@ -65,7 +68,7 @@ class RequestCode(IntEnum):
 
 
 # The layout of the answer to each request code.
-BUFFER_KIND_OF_CODE: dict[RequestCode, BufferKind] = {
+BUFFER_KIND_OF_CODE: dict[int, BufferKind] = {
     RequestCode.COUNTERSET_STRUCT: "counterset-info",
     RequestCode.COUNTER_STRUCT: "counter-info",
     RequestCode.COUNTERSET_NAME_STRING: "string",

@@ -1,6 +1,6 @@
 """The service control manager's interface: the methods that are decoded, and words for their numbers ([MS-SCMR] section 3.1.4)."""
 
-from enum import IntEnum
+from analyzer.core.wire_numbers import WireNumbers
 
 INTERFACE = "367abb81-9844-35f1-ad32-98f038001003"
 NAME = "svcctl"
@@ -9,7 +9,7 @@ ERROR_SUCCESS = 0
 SERVICE_NO_CHANGE = 0xFFFFFFFF
 
 
-class ScmrOpnum(IntEnum):
+class ScmrOpnum(metaclass=WireNumbers):
     """Methods of the service control manager that are decoded."""
 
     CLOSE_SERVICE_HANDLE = 0

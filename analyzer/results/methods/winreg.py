@@ -1,6 +1,6 @@
 """The remote registry interface: the methods that are decoded, predefined keys, types of values ([MS-RRP] section 3.1.5)."""
 
-from enum import IntEnum
+from analyzer.core.wire_numbers import WireNumbers
 
 INTERFACE = "338cd001-2244-31f1-aaaa-900038001003"
 NAME = "winreg"
@@ -11,7 +11,7 @@ REG_MULTI_SZ = 7
 SIGNATURES = ("PERF".encode("utf-16-le"), "PERF".encode("utf-16-be"))
 
 
-class WinregOpnum(IntEnum):
+class WinregOpnum(metaclass=WireNumbers):
     """Methods of the remote registry that are decoded."""
 
     OPEN_CLASSES_ROOT = 0
@@ -42,7 +42,7 @@ class WinregOpnum(IntEnum):
     BASE_REG_DELETE_KEY_EX = 35
 
 
-class ValueType(IntEnum):
+class ValueType(metaclass=WireNumbers):
     """Types of registry values ([MS-RRP] section 3.1.1.5)."""
 
     REG_NONE = 0

@@ -14,6 +14,7 @@ from analyzer.results.records.calibration import (
 )
 from analyzer.results.records.capture_records import (
     CaptureRecord,
+    FileRecord,
     HostRecord,
     LimitRecord,
     LogonRecord,
@@ -24,7 +25,6 @@ from analyzer.results.records.capture_records import (
     SummaryRecord,
 )
 from analyzer.results.records.difference import DifferenceRecord, DiffSummaryRecord, NotComparedRecord
-from analyzer.results.records.file import FileRecord
 from analyzer.results.records.finding import AuditSummaryRecord, CoverageRecord, FindingRecord, MatrixRecord, RuleRecord
 from analyzer.results.records.handle import HandleRecord
 from analyzer.results.records.observation import AttackRecord, Observation

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Struct
 
 from analyzer.core.caches import cached_property
-from analyzer.core.secret_reprs import Discreet
+from analyzer.core.printable_text import Discreet
 from analyzer.results.calls.call import CallState, SideName
 from analyzer.results.records.record_types import Endpoint, Value, doc
 

@@ -6,27 +6,30 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from analyzer.core.child_processes import Copies, may_copy
 from analyzer.core.output.json import line, lines
 from analyzer.interfaces.call_contents.call_records import CallRecords, capture_record, records_behind_calls
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.results.analysis import Analysis
-from analyzer.screens.views.timeline import Timeline
+from analyzer.screens.views.view_type import OfCalls
 
 # A part of the text has this many calls, or as many kilobytes of answers. At this size, processes do not wait for each other.
 _CALLS = 256
 
 
-def call_lines(view: Timeline) -> Iterator[bytes]:
+def call_lines(view: OfCalls) -> Iterator[bytes]:
     """Yields the JSON lines of the timeline, several at a time, or a long line in pieces."""
     analysis, selection = view.analysis, view.selection
     shown = selection.shown(analysis).numbers
-    if analysis.jobs == 1 or len(shown) <= _CALLS or not may_copy():
+    if analysis.jobs == 1 or len(shown) <= _CALLS:
         return lines(view.records(for_json=True))
-    return _lines_of_copies(analysis, shown, selection.words)
+    from analyzer.core.child_processes import may_copy  # short timelines start no process
+
+    return _lines_of_copies(analysis, shown, selection.words) if may_copy() else lines(view.records(for_json=True))
 
 
 def _lines_of_copies(analysis: Analysis, shown: Sequence[int], selected_by: str | None) -> Iterator[bytes]:
+    from analyzer.core.child_processes import Copies
+
     yield line(capture_record(analysis.capture))
     damages = Damages()
     parts = _LineParts(analysis, shown)

@@ -11,8 +11,8 @@ from html import escape
 from itertools import groupby
 
 from analyzer.core.printable_text import counted, printable
+from analyzer.results.analysis import EvidenceRecord, evidence_lines
 from analyzer.results.next_command import show_command
-from analyzer.results.provenance import EvidenceRecord, evidence_lines
 from analyzer.results.records.difference import (
     Breach,
     DifferenceRecord,

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from analyzer.core.output.json import dumps
 from analyzer.questions.audit.findings import Coverage, Finding
-from analyzer.results.provenance import EVIDENCE_KEY, EvidenceRecord
+from analyzer.results.analysis import EVIDENCE_KEY, EvidenceRecord
 from analyzer.results.records.finding import CoverageVerdict
 from analyzer.screens.viewmodel.call_summary_words import section_words
 from analyzer.screens.views.audit import AuditView

@@ -25,16 +25,16 @@ from msgspec.structs import replace
 
 from analyzer.core.frame_ids import file_of, number_of
 from analyzer.core.output.gate import Destination
-from analyzer.core.output.json import Pieces, document, dumps
+from analyzer.core.output.json import Pieces, dumps
+from analyzer.core.output.standard_json import document
 from analyzer.interfaces.call_contents.call_records import CallRecords
 from analyzer.questions.films.film import Film, Films, deflated, moments
 from analyzer.questions.films.film_maker import FilmMaker
 from analyzer.questions.filters.filter_vocabulary import vocabulary
 from analyzer.questions.processes.process_records import ProcessValues, may_state_parents
-from analyzer.results.analysis import Analysis
+from analyzer.results.analysis import Analysis, EvidenceRecord
 from analyzer.results.calls.call import Call
 from analyzer.results.next_command import next_command
-from analyzer.results.provenance import EvidenceRecord
 from analyzer.results.records.display_records import FindingView, Form, Node, Row, SeriesView
 from analyzer.screens.formats.report_page_call_sides import LaidSide, PageSides, Template, WordsOf
 from analyzer.screens.viewmodel.call_layers import frame_facts, id_fact, shared_facts

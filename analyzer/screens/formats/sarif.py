@@ -20,14 +20,13 @@ from urllib.parse import quote
 from msgspec import to_builtins
 
 from analyzer.core.frame_ids import file_of, frame_id, number_of
-from analyzer.core.output.json import document
+from analyzer.core.output.standard_json import document
 from analyzer.core.printable_text import path_of_text
 from analyzer.questions.audit.findings import Finding, finding_record
 from analyzer.questions.audit.requirement_catalog import catalogue
 from analyzer.questions.audit.rule_registry import Rule
 from analyzer.questions.audit.rule_verdicts import Severity
-from analyzer.results.analysis import CaptureFacts
-from analyzer.results.provenance import EvidenceRecord, FileDigest
+from analyzer.results.analysis import CaptureFacts, EvidenceRecord, FileDigest
 from analyzer.screens.views.audit import AuditView
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec.inspect as inspect
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from msgspec import UNSET, Struct
 
 from analyzer.core.output.json import json_ready
 from analyzer.results.records.record_types import INSTANT, Record
 from analyzer.results.records.sample import CounterRecord
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 Row = list[Any]
 # The names of text columns beside values that are numbers or texts.

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from msgspec import Struct
 from msgspec.json import decode as decoded
 from polars.io.plugins import register_io_source
 
 from analyzer.core.errors import InputError
-from analyzer.core.output.escapes import safe_cells
 from analyzer.core.output.json import dumps, json_ready
+from analyzer.core.output.safe_cells import safe_cells
 from analyzer.interfaces.call_contents.call_records import CallRecords, problem_record, shown_problems
 from analyzer.interfaces.call_contents.sample_chunks import ChunkPart, SampleChunk
 from analyzer.interfaces.call_contents.sample_records import sample_keys
@@ -31,10 +30,9 @@ from analyzer.questions.series.values_by_layout import ValuePlan
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import CallRecord
 from analyzer.results.field_tree_records import BufferRecord, PlaceRecord, ShowRecord
-from analyzer.results.records.capture_records import LogonRecord, ProblemRecord, SessionRecord
+from analyzer.results.records.capture_records import FileRecord, LogonRecord, ProblemRecord, SessionRecord
 from analyzer.results.records.command_records import COMMANDS
 from analyzer.results.records.difference import DifferenceRecord
-from analyzer.results.records.file import FileRecord
 from analyzer.results.records.finding import FindingRecord
 from analyzer.results.records.handle import HandleRecord
 from analyzer.results.records.observation import Observation
@@ -70,6 +68,9 @@ from analyzer.screens.views.streamed_timeline import StreamedTimeline
 from analyzer.screens.views.timeline import Timeline
 from analyzer.screens.views.triage import Triage
 from analyzer.screens.views.view_type import View
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 # Rows of a table of samples, and so of a row group: some 40 MB while they are made.
 ROWS_AT_ONCE = 131_072
@@ -545,7 +546,7 @@ def _interval_tables(view: Counters) -> Iterator[pl.DataFrame]:
     yield table
 
 
-Places = npt.NDArray[np.int64]
+Places: TypeAlias = "npt.NDArray[np.int64]"
 
 
 class _Readings:

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, cast
 from analyzer.core.output.gate import Destination, is_read
 from analyzer.core.output.json import dumps, line, lines
 from analyzer.core.output.terminal import write_markup
-from analyzer.results.provenance import EVIDENCE_KEY, EvidenceRecord, evidence_lines
-from analyzer.screens.views.samples import Samples
-from analyzer.screens.views.timeline import Timeline
-from analyzer.screens.views.view_type import OfCapture, View
+from analyzer.results.analysis import EVIDENCE_KEY, EvidenceRecord, evidence_lines
+from analyzer.screens.views.view_type import OfCalls, OfCapture, OfSamples, View
 
 if TYPE_CHECKING:
     from analyzer.screens.formats.json_columns import Projection
@@ -146,11 +144,11 @@ def _with_evidence(lines: Iterable[str], evidence: Callable[[], EvidenceRecord |
 
 def json_lines(view: View) -> Iterator[bytes]:
     """Yields the records of a view as JSON Lines, several lines at a time, or a long line in pieces."""
-    if isinstance(view, Timeline):
+    if isinstance(view, OfCalls):
         from analyzer.screens.formats.call_json_lines import call_lines
 
         return call_lines(view)
-    if isinstance(view, Samples):
+    if isinstance(view, OfSamples):
         from analyzer.screens.formats.sample_json_lines import sample_json_lines
 
         return sample_json_lines(view.chunks())

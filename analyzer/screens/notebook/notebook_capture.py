@@ -25,7 +25,7 @@ from analyzer.collect.dataset_manifest import is_dataset
 from analyzer.core.caches import cached_property
 from analyzer.core.environment_variables import SECRETS_VARIABLE
 from analyzer.core.errors import InputError
-from analyzer.core.output.json import document
+from analyzer.core.output.standard_json import document
 from analyzer.core.output.terminal import watching
 from analyzer.core.printable_text import path_of_text, printable
 from analyzer.core.times import NS_PER_S, iso_time
@@ -45,12 +45,11 @@ from analyzer.questions.filters.time_bounds import TimeBound
 from analyzer.questions.observations.triage_records import triage
 from analyzer.questions.series.counter_records import interval_of
 from analyzer.questions.series.reading_batches import readings
-from analyzer.results.analysis import Analysis, Part
+from analyzer.results.analysis import Analysis, Given, Part
 from analyzer.results.calls.call import Call
 from analyzer.results.connection import SmbSession
-from analyzer.results.provenance import Given
+from analyzer.results.records.capture_records import FileRecord
 from analyzer.results.records.command_records import COMMANDS
-from analyzer.results.records.file import FileRecord
 from analyzer.results.records.finding import CoverageRecord, FindingRecord
 from analyzer.results.records.observation import Observation
 from analyzer.results.records.record_types import Record

@@ -29,8 +29,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.output.file_store import Store
 from analyzer.core.printable_text import printable
 from analyzer.questions.filters.filter import CallFilter
-from analyzer.results.analysis import Analysis, CaptureFacts
-from analyzer.results.provenance import NUMBER_SHIFT
+from analyzer.results.analysis import NUMBER_SHIFT, Analysis, CaptureFacts
 from analyzer.results.records.capture_records import HostRecord
 from analyzer.results.records.command_records import COMMANDS
 from analyzer.results.records.finding import CoverageRecord, FindingRecord

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from analyzer.core.caches import cached_property
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import Destination, write_document
-from analyzer.core.output.json import document
+from analyzer.core.output.standard_json import document
 from analyzer.core.printable_text import path_of_text
 from analyzer.questions.differences.baseline import NewThings, read_usual, usual_json
 from analyzer.questions.differences.difference_records import Differences

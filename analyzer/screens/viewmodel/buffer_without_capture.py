@@ -11,15 +11,10 @@ from msgspec.structs import replace
 from analyzer.capture.decompression import capture_in
 from analyzer.core.errors import InputError
 from analyzer.core.traced_bytes import untraced
-from analyzer.interfaces.buffers import (
-    BufferDecode,
-    Guess,
-    decode_buffer,
-    guess_kind,
-    map_fields,
-    perf_data_rows,
-    winperf_rows,
-)
+from analyzer.interfaces.buffers.buffer_trees import BufferDecode, decode_buffer
+from analyzer.interfaces.buffers.field_map import map_fields
+from analyzer.interfaces.buffers.kind_guess import Guess, guess_kind
+from analyzer.interfaces.buffers.value_rows import perf_data_rows, winperf_rows
 from analyzer.interfaces.call_contents.call_field_maps import status_name
 from analyzer.interfaces.call_contents.sample_records import sample_record
 from analyzer.interfaces.pcq.perflib_samples import samples_of as perflib_samples_of

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError, InputError
-from analyzer.core.printable_text import label
 from analyzer.core.times import shown_time
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.interfaces.buffers import Field, FieldMap
+from analyzer.interfaces.buffers.field_map import Field, FieldMap
 from analyzer.interfaces.call_contents.call_field_maps import buffer_fields, stub_fields
 from analyzer.interfaces.call_contents.damaged_buffers import buffer_order
 from analyzer.interfaces.calls_from_exchanges import level_name
@@ -257,7 +256,7 @@ def id_fact(call: Call) -> Fact:
 
 
 def shared_facts(call: Call) -> tuple[tuple[Fact, ...], tuple[Fact, ...]]:
-    """Returns the facts of a call before and after `id_fact`. Calls with the same `context` and `smb` (`CallRow`) share them."""
+    """Returns the facts of a call before and after `id_fact`. Calls with the same `context` and `smb` (`OF_CALL`) share them."""
     return tuple(_connection_facts(call)), tuple(_security_facts(call))
 
 
@@ -354,18 +353,19 @@ def pdu_tree(data: bytes, stub_start: int, stub_stop: int) -> Node | None:
     bytes begin with no PDU header."""
     try:
         header = read_header(data)
-        ptype = Ptype(header.ptype)
-    except (DecodeError, ValueError):
+    except DecodeError:
+        return None
+    if (ptype := header.ptype) not in Ptype:
         return None
     children = list(_numbers(data, 0, _COMMON, header))
     at = HEADER_LEN
     body = _BODY.get(ptype, ())
     children += _numbers(data, at, body, header)
     at += sum(length for _, length in body)
-    if ptype is Ptype.REQUEST and header.flags & OBJECT_UUID:
+    if ptype == Ptype.REQUEST and header.flags & OBJECT_UUID:
         children += raw(data, "object", at, min(at + 16, stub_start))
         at = min(at + 16, stub_start)
-    at = max(at, stub_start if ptype is not Ptype.FAULT else min(FAULT_LEN, stub_start))
+    at = max(at, stub_start if ptype != Ptype.FAULT else min(FAULT_LEN, stub_start))
     children += raw(data, "stub_data", at, stub_stop)
     trailer = len(data) - header.auth_length - SEC_TRAILER_LEN
     if header.auth_length and trailer >= stub_stop:
@@ -374,7 +374,7 @@ def pdu_tree(data: bytes, stub_start: int, stub_stop: int) -> Node | None:
         children += raw(data, "auth_value", trailer + SEC_TRAILER_LEN, len(data))
     else:
         children += raw(data, "rest", stub_stop, len(data))
-    return Node("pdu", "PDU", ptype.name, 0, len(data), None, None, "C706 section 12.6", tuple(children))
+    return Node("pdu", "PDU", Ptype.names[ptype], 0, len(data), None, None, "C706 section 12.6", tuple(children))
 
 
 def _numbers(data: bytes, at: int, fields: tuple[tuple[str, int], ...], header: PduHeader) -> Iterator[Node]:
@@ -396,7 +396,7 @@ def _big(_: bytes) -> str:
 
 
 _WORDS: dict[str, Callable[[int], str | None]] = {
-    "PTYPE": lambda value: label(Ptype, value),
+    "PTYPE": lambda value: Ptype.label(value),
     "pfc_flags": bits(_FLAGS),
     "auth_type": one_of(_AUTH_TYPES),
     "auth_level": level_name,

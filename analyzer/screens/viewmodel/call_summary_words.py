@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 from analyzer.core.absence import Missing
 from analyzer.core.caches import Kept
 from analyzer.core.errors import DecodeError
-from analyzer.core.printable_text import label, plural, shortened
-from analyzer.interfaces.buffers import PERF_NO_INSTANCES
+from analyzer.core.printable_text import plural, shortened
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, Grid, PerfDataLayout
-from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfLayout
+from analyzer.interfaces.buffers.winperf_layout import PERF_NO_INSTANCES, WINPERF, WinperfLayout
 from analyzer.interfaces.buffers.wire_value_names import counter_type_name
 from analyzer.interfaces.call_contents.answers_with_names import Binding, Bindings
 from analyzer.interfaces.call_contents.call_field_maps import status_name
@@ -177,7 +176,7 @@ def _perflib_request_words(call: Call, catalog: Catalog) -> str:
         return f"{params['szMachine']}, room for {_number(params['dwInSize'], 'GUID')}"
     if opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO:
         code, lcid = params["RequestCode"], params["RequestLCID"]
-        what = label(RequestCode, code)
+        what = RequestCode.label(code)
         if code == RequestCode.COUNTER_STRUCT:
             entry = catalog.counter(call.counterset, lcid)
             what += f" of counter {lcid}" + (f" {entry.label}" if entry is not None and entry.label else "")

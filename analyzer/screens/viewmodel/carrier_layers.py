@@ -18,7 +18,6 @@ from analyzer.core.byte_origins import FrameExtent
 from analyzer.core.error_code_names import nt_status_name
 from analyzer.core.errors import TruncatedError
 from analyzer.core.frame_ids import file_of, number_of
-from analyzer.core.printable_text import label
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.calls.call import SideName
 from analyzer.results.calls.pdus import Fragments, Pdus, frames_of
@@ -454,7 +453,7 @@ def frame_tree(frame: CapturedFrame) -> Node:
     Tunnels, fragments and extension headers are not taken apart: they are `data`.
     """
     return structure(
-        "frame", "Frame", 0, len(frame.data), label(LinkType, frame.link_type), tuple(_fields(frame.data, frame))
+        "frame", "Frame", 0, len(frame.data), LinkType.label(frame.link_type), tuple(_fields(frame.data, frame))
     )
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct, field
 
 from analyzer.core.array_functions import distinct, first_places
@@ -18,7 +17,10 @@ from analyzer.questions.series.reading_batches import Batch, readings
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.display_records import SeriesView
 
-_Column = npt.NDArray[Any]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+_Column: TypeAlias = "npt.NDArray[Any]"
 
 
 class _PlottedReadings(Struct):

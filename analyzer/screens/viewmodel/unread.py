@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
@@ -25,8 +26,10 @@ from analyzer.interfaces.call_contents.call_records import all_problems
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import Call, CallState, Side
 from analyzer.results.calls.call_row_columns import STATES
-from analyzer.results.records.display_records import IncompleteView
 from analyzer.results.security import Decryption, Identity
+
+if TYPE_CHECKING:
+    from analyzer.results.records.display_records import IncompleteView
 
 # ------------------------------------------------------------------------------------------------------ nothing to read
 
@@ -219,11 +222,13 @@ def _account_with_key(identity: Identity) -> str | None:
 # ------------------------------------------------------------------------------------------------------- unread summary
 
 
-_NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
+_NUMBERS = r"0x[0-9a-fA-F]+|\d+"
 
 
 def incomplete(analysis: Analysis) -> tuple[IncompleteView, ...]:
     """Counts the calls that are not complete, by state and reason, for the summary of what was not read."""
+    from analyzer.results.records.display_records import IncompleteView  # only screens for people have this summary
+
     calls = analysis.calls
     states, rare = calls.column("state"), calls.column("rare")
     # Only calls with a `rare` entry have a reason.
@@ -241,7 +246,7 @@ def alike(problems: Iterable[Problem]) -> list[list[Problem]]:
     """Groups the problems of a capture whose sentences differ only in numbers."""
     groups: dict[tuple[str, str, str], list[Problem]] = {}
     for problem in problems:
-        groups.setdefault((problem.kind, problem.layer, _NUMBERS.sub("0", problem.text)), []).append(problem)
+        groups.setdefault((problem.kind, problem.layer, re.sub(_NUMBERS, "0", problem.text)), []).append(problem)
     return list(groups.values())
 
 

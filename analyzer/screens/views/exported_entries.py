@@ -13,7 +13,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from analyzer.core.error_code_names import nt_status_name
-from analyzer.core.output.json import document
+from analyzer.core.output.standard_json import document
 from analyzer.interfaces.call_contents.call_records import CallRecords
 from analyzer.interfaces.call_contents.client_programs import ClientPrograms, client_programs
 from analyzer.interfaces.call_contents.session_records import session_record

@@ -11,14 +11,14 @@ from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.call_contents.sample_records import sample_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.sample import SampleRecord
-from analyzer.screens.views.view_type import OfCapture
+from analyzer.screens.views.view_type import OfSamples
 
 if TYPE_CHECKING:
     from analyzer.interfaces.call_contents.sample_chunks import SampleChunk
     from analyzer.questions.filters.filter import SampleFilter
 
 
-class Samples(Struct, OfCapture, frozen=True):
+class Samples(Struct, OfSamples, frozen=True):
     """The view of `pcq samples`: all values, or those that pass a filter."""
 
     analysis: Analysis

@@ -10,10 +10,10 @@ from analyzer.interfaces.call_contents.call_records import timeline_records
 from analyzer.questions.filters.call_selection import EVERYTHING, Selection
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.record_types import Record
-from analyzer.screens.views.view_type import Clock, OfCapture
+from analyzer.screens.views.view_type import Clock, OfCalls
 
 
-class Timeline(Struct, OfCapture, frozen=True):
+class Timeline(Struct, OfCalls, frozen=True):
     """The view of `pcq timeline`."""
 
     analysis: Analysis

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.record_types import Record
+
+if TYPE_CHECKING:
+    from analyzer.interfaces.call_contents.sample_chunks import SampleChunk
+    from analyzer.questions.filters.call_selection import Selection
+    from analyzer.results.records.sample import SampleRecord
 
 # The origin of a call's time: 1970, the capture's first frame, or the call shown before it.
 Clock = Literal["absolute", "relative", "delta"]
@@ -36,3 +41,24 @@ class OfCapture:
 
     def inputs(self) -> tuple[str, ...]:
         return self.analysis.capture.files
+
+
+class OfCalls(OfCapture):
+    """A view that shows the selected calls of a capture one by one; several processes may share its JSON Lines."""
+
+    __slots__ = ()
+    selection: Selection
+
+    def records(self, *, for_json: bool = False) -> Iterator[Record]:
+        """Yields the records of the calls. With `for_json`, buffers whose JSON is cheap to make come as JSON text."""
+        raise NotImplementedError
+
+
+class OfSamples(OfCapture):
+    """A view of raw counter values, whose JSON Lines are made of the columns of an answer."""
+
+    __slots__ = ()
+
+    def chunks(self) -> Iterator[SampleChunk | SampleRecord]:
+        """Yields the raw samples: as chunks if those of an answer are columns (`sample_chunks`), else as records."""
+        raise NotImplementedError

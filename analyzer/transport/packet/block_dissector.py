@@ -12,9 +12,9 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import partial
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -25,8 +25,15 @@ from analyzer.core.printable_text import counted
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.connection import FlowLink
 from analyzer.results.records.record_types import Endpoint
-from analyzer.transport.packet.coalesced_frames import FEW_FRAMES, Coalesced
-from analyzer.transport.packet.common_frame_shapes import NO_FRAMES, TcpFrames, is_common, may_begin_like_ours, sort_out
+from analyzer.transport.packet.common_frame_shapes import (
+    FEW_FRAMES,
+    NO_FRAMES,
+    Coalesced,
+    TcpFrames,
+    is_common,
+    may_begin_like_ours,
+    sort_out,
+)
 from analyzer.transport.packet.flow_candidates import FlowKey, Flows, begins_like_ours, flow_key, is_by_port
 from analyzer.transport.packet.frame_dissector import IPV6_LEN, Found, FrameDissector, Item, LostSegment
 from analyzer.transport.packet.frame_tallies import FRAMES_NAMED, Tallies, Tally
@@ -44,6 +51,9 @@ from analyzer.transport.packet.waiting_segments import (
     flow_hashes,
     may_be_ours,
 )
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 # A block waits until this many bytes of frames after it were looked at, so that a flow which is recognised late does
 # not lose what came shortly before (the handshake, and a first message cut in pieces).
@@ -181,9 +191,12 @@ class Dissector:
         ]
         positions = np.flatnonzero(common.by_port)
         chosen = common.chosen(positions)
-        flows, payloads = flow_hashes(views, chosen.ip, chosen.tcp), payloads_of(block, views, chosen)
-        unknown = np.flatnonzero(~self._waiting.are_started(flows) & payloads.good)
-        with_data = unknown[payloads.stops[unknown] > payloads.begins[unknown]]
+        flows = flow_hashes(views, chosen.ip, chosen.tcp)
+        unknown = ~self._waiting.are_started(flows)
+        positions, flows, chosen = positions[unknown], flows[unknown], chosen.chosen(np.flatnonzero(unknown))
+        payloads = payloads_of(block, views, chosen)
+        unread = np.flatnonzero(payloads.good)
+        with_data = unread[payloads.stops[unread] > payloads.begins[unread]]
         begun: set[int] = set()
         for index, flow, begin, stop, captured in zip(
             chosen.index[with_data].tolist(),
@@ -198,7 +211,7 @@ class Dissector:
                 started.append((index, flow))
         self._waiting.start(flow for _, flow in sorted(started))
         sizes = np.maximum(np.minimum(payloads.stops, payloads.captured) - payloads.begins, 0)
-        return positions[unknown], flows[unknown], sizes[unknown]
+        return positions[unread], flows[unread], sizes[unread]
 
     def _without_bytes(self, block: FrameBlock, empty: npt.NDArray[np.int64]) -> Iterator[tuple[int, Item]]:
         """Yields the problems of frames without bytes. A small file can have many, so the first few stand for the rest."""

@@ -6,16 +6,20 @@ dismissed is what `frame_dissector` finds nothing in, and nothing else.
 
 Nearly all frames of most captures have one shape: Ethernet without tags, IPv4 without options, TCP or UDP. The fields of these
 are columns of what was coalesced of all frames; the others take one indexing operation for each field.
+
+`Coalesced` is for few frames of ours. What is done with the frames of a block costs the same for a dozen as for a thousand. The
+block is held until then, though perhaps a hundredth of it is ours. So few frames of several blocks wait, on their own, to become
+one block.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from analyzer.capture.frame_blocks import HEAD_BEFORE, HEAD_LEN, FrameBlock
 from analyzer.capture.linktypes import LinkType
@@ -34,6 +38,12 @@ from analyzer.transport.packet.frame_dissector import (
     UDP,
 )
 from analyzer.transport.packet.tunnels import HEADER_LEN, Bools, Inner, IntArray, Views, remove_headers, swapped
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+# ---------------------------------------------------------------------------------------------- frames in common shapes
+
 
 # -------------------------------------------------------------------------------------------------- common frame shapes
 
@@ -232,7 +242,7 @@ def _networks(
     """Returns the frames with IPv4 and those with IPv6 among the frames at `every`, and where these headers begin."""
     starts, captured = block.starts[every], block.captured[every]
     if block.link_type in _TYPED_LINKS:
-        type_at, header_len = _TYPED_LINKS[LinkType(block.link_type)]
+        type_at, header_len = _TYPED_LINKS[block.link_type]
         frames, starts = _long_enough(every, starts, captured >= header_len, left)
         return _by_ethertype(views, frames, views.u16[starts + type_at], starts + header_len, ends, left)
     if block.link_type in (LinkType.NULL, LinkType.LOOP):
@@ -375,3 +385,66 @@ def may_begin_like_ours(block: FrameBlock, views: Views, found: TcpFrames) -> In
     hits |= (low & 0xFEFF) == 5
     hit: IntArray = positions[hits]
     return hit
+
+
+# ----------------------------------------------------------------------------------------------------- coalesced frames
+
+
+# So many frames of a block are worth going on with at once; and so many that wait, or so many bytes of them.
+FEW_FRAMES = 1024
+ENOUGH_FRAMES = 2048
+ENOUGH_BYTES = 1 << 20
+
+
+class Coalesced:
+    """Frames of several blocks that wait to be coalesced. All have the same link type."""
+
+    def __init__(self) -> None:
+        self._blocks: list[FrameBlock] = []
+        self._found: list[TcpFrames] = []
+        self._size = 0
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def blocks(self) -> Sequence[FrameBlock]:
+        """The frames that wait to be coalesced, one block for each block they came from."""
+        return self._blocks
+
+    @property
+    def enough(self) -> bool:
+        return self._count >= ENOUGH_FRAMES or self._size >= ENOUGH_BYTES
+
+    @property
+    def link_type(self) -> int | None:
+        """The link type of the frames that wait to be coalesced, None if none wait."""
+        return self._blocks[0].link_type if self._blocks else None
+
+    def add(self, block: FrameBlock, chosen: TcpFrames) -> None:
+        """Copies the chosen frames of a block to the frames that wait to be coalesced."""
+        index = chosen.index
+        copied = block.only(index)
+        moved = copied.starts + self._size
+        by = moved - block.starts[index]
+        self._blocks.append(replace(copied, starts=moved))
+        self._found.append(
+            TcpFrames(
+                np.arange(self._count, self._count + len(index)),
+                chosen.ip + by,
+                chosen.tcp + by,
+                chosen.by_port,
+                chosen.unclear,
+            )
+        )
+        self._size += len(copied.data)
+        self._count += len(index)
+
+    def take_block(self) -> tuple[FrameBlock, TcpFrames]:
+        """Returns all waiting frames, coalesced to one block, and waits for none any more. At least one frame must wait."""
+        blocks, found = self._blocks, self._found
+        block, frames = FrameBlock.joined(blocks), TcpFrames.joined(found)
+        self._blocks, self._found = [], []
+        self._size = self._count = 0
+        return block, frames

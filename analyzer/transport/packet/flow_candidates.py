@@ -7,13 +7,15 @@ from the moment a payload begins like SMB or connection-oriented DCERPC (servers
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from analyzer.core.array_functions import distinct
 from analyzer.core.limits import DEFAULTS
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 SMB_PORT, NBSS_PORT, EPMAPPER_PORT, KERBEROS_PORT = 445, 139, 135, 88
 PORTS: Final = frozenset({SMB_PORT, NBSS_PORT, EPMAPPER_PORT, KERBEROS_PORT})

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from analyzer.capture.linktypes import LinkType
 from analyzer.core.events import Problem, ProblemKind
-from analyzer.core.printable_text import counted, label
+from analyzer.core.printable_text import counted
 
 FRAMES_NAMED = 16
 _LINK_FRAMES_NAMED = 8
@@ -109,7 +109,7 @@ class Tallies(Struct):
             problem_kind, *texts = _LOST_TEXTS[kind]
             yield Problem(problem_kind, "packet", tally.frames, counted(tally.count, *texts))
         for link_type, tally in self.unknown_links.items():
-            link = f"link type {link_type} ({label(LinkType, link_type)}), which is not read"
+            link = f"link type {link_type} ({LinkType.label(link_type)}), which is not read"
             text = f"{counted(tally.count, *_HAVE)} {link}"
             yield Problem("unsupported", "packet", tally.frames[:_LINK_FRAMES_NAMED], text)
         if self.forgotten:

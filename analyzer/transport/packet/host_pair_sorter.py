@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from ipaddress import ip_address
 from struct import unpack_from
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
 from analyzer.capture.frame_blocks import Frame, FrameBlock, rows_at
@@ -36,6 +36,9 @@ from analyzer.transport.packet.segment import UdpPayload
 from analyzer.transport.packet.segment_columns import payloads_of
 from analyzer.transport.packet.tunnels import IntArray
 from analyzer.transport.packet.waiting_segments import NO_FLOWS, Hashes, flow_hash, flow_hashes
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 # Two addresses as text, in order.
 Pair = tuple[str, str]

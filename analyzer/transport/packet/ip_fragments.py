@@ -10,7 +10,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -30,7 +29,7 @@ PIECE_COST = 256
 MAX_MARKS = 256
 
 
-class FragmentKey(NamedTuple):
+class FragmentKey(Struct, frozen=True):
     """The key that all IP fragments of one datagram share: addresses, protocol, identification. For IPv6 the RFC leaves out the
     protocol, but only a broken sender mixes protocols."""
 

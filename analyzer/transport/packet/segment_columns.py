@@ -10,9 +10,9 @@ byte, which is a factor of 2**8. So the 64-bit words of a buffer are added up be
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
 from analyzer.capture.frame_blocks import FrameBlock
@@ -25,13 +25,16 @@ from analyzer.transport.packet.frame_dissector import IPV6_LEN, TCP, TCP_LEN, ch
 from analyzer.transport.packet.segment import Segment
 from analyzer.transport.packet.tunnels import Bools, IntArray, Views
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 # ------------------------------------------------------------------------------------------------------------ checksums
 
 
 _USUAL_HEADER_LEN = 20
 # Segments that are few in a large buffer are copied together first.
 _DENSE = 4
-_U64 = npt.NDArray[np.uint64]
+_U64: TypeAlias = "npt.NDArray[np.uint64]"
 
 
 def bad_ip_checksums(data: bytes, views: Views, ip: IntArray, tcp: IntArray, is_ipv4: Bools) -> Bools:

@@ -23,9 +23,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
 from analyzer.core.byte_origins import FrameTable
@@ -35,6 +35,9 @@ from analyzer.transport.packet.segment import FARTHEST_AHEAD
 from analyzer.transport.packet.segment_columns import SegmentColumns
 from analyzer.transport.packet.segment_reordering import closed_places, waiting_order
 from analyzer.transport.packet.tunnels import Bools, IntArray, Views
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 # --------------------------------------------------------------------------------------------------------- segment runs
 

@@ -1,16 +1,16 @@
 """Collects the MAC address and the TTL (hop limit) of the machines that sent the frames of each connection.
 
-Taken from frames that are read anyway: in a run of segments, from the first and last frame of each end, and from those where what
-they show changes. A tunnel, PPPoE and MPLS hide the link layer of the sender: then
-the frame has the address of something in between, and none is noted.
+Taken from frames that are read anyway: of a block, from the first and last frame of each end, and from those where what they show
+changes. A tunnel, PPPoE and MPLS hide the link layer of the sender: then the frame has the address of something in between, and
+none is noted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
 from analyzer.capture.frame_blocks import FrameBlock
@@ -21,9 +21,12 @@ from analyzer.results.connection import FlowLink
 from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.packet import link_layers
 from analyzer.transport.packet.flow_candidates import Flows
-from analyzer.transport.packet.segment_columns import Ends
+from analyzer.transport.packet.segment_columns import Ends, SegmentColumns
 from analyzer.transport.packet.segment_runs import Runs
 from analyzer.transport.packet.tunnels import IntArray, Views
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 # Tags lengthen the header; an IP header farther behind is that of a packet in a tunnel.
 _MOST_TAGS_LEN = 16
@@ -73,12 +76,9 @@ class FlowLinks:
         ends: Ends,
         flows: Flows,
     ) -> None:
-        """Notes MAC address and TTL of the senders in a block's runs, for flows that are ours. Segments with impossible headers are
-        left out."""
+        """Notes MAC address and TTL of the senders in a block's runs, for flows that are ours."""
         columns = runs.columns
-        at = _telling(block, views, runs)
-        at = at[columns.good[at]]
-        at = at[np.argsort(columns.frames[at], kind="stable")]
+        at = _telling(block, views, columns, runs.ends)
         ip, tcp, index = columns.ip[at], columns.tcp[at], columns.index[at]
         starts, is_ipv4 = block.starts[index], columns.is_ipv4[at]
         raw = np.zeros((len(at), 56), np.uint8)
@@ -130,21 +130,32 @@ class FlowLinks:
             yield FlowLink(src, dst, mac, hops, begin_ns, end_ns, frames)
 
 
-def _telling(block: FrameBlock, views: Views, runs: Runs) -> IntArray:
-    """Returns the segments at which the sender's MAC address or TTL may change: first and last of each stretch that shows one."""
-    columns = runs.columns
-    shown: list[npt.NDArray[np.integer]] = [np.repeat(np.arange(len(runs.first)), runs.stop - runs.first)]
-    shown.append(views.u8[columns.ip + np.where(columns.is_ipv4, 8, 7)])
+def _telling(block: FrameBlock, views: Views, columns: SegmentColumns, ends: IntArray) -> IntArray:
+    """Returns the segments of a block that show all that its frames show, in the order of frames: of each end, the first and the
+    last of each stretch with the same connection, MAC address and TTL. Segments with impossible headers are left out."""
+    order = np.argsort(columns.frames, kind="stable")
+    order = order[columns.good[order]]
+    ip, is_ipv4 = columns.ip[order], columns.is_ipv4[order]
+    shown: list[npt.NDArray[np.unsignedinteger]] = [views.u32[columns.tcp[order]]]
+    if is_ipv4.all():
+        shown += [views.u64[ip + 12], views.u8[ip + 8]]
+    else:
+        shown += [views.u64[ip + np.where(is_ipv4, 12, at)] for at in (8, 16, 24, 32)]
+        shown.append(views.u8[ip + np.where(is_ipv4, 8, 7)])
     if (sender := link_layers.SENDERS.get(block.link_type)) is not None:
-        at = block.starts[columns.index] + _words_at(sender)
+        at = block.starts[columns.index[order]] + _words_at(sender)
         shown += [views.u64[at], views.u64[at + 8]]
-    found = []
+    telling = np.zeros(len(order), np.bool_)
     for end in (0, 1):
-        sent = np.flatnonzero(runs.ends == end)
+        sent = np.flatnonzero(ends[order] == end)
         border = np.ones(len(sent) + 1, np.bool_)
-        border[1:-1] = np.logical_or.reduce([np.diff(column[sent]) != 0 for column in shown])
-        found += [sent[border[:-1]], sent[border[1:]]]
-    return np.concatenate(found)
+        border[1:-1] = False
+        for column in shown:
+            values = column[sent]
+            border[1:-1] |= values[1:] != values[:-1]
+        telling[sent[border[:-1]]] = True
+        telling[sent[border[1:]]] = True
+    return order[telling]
 
 
 def _words_at(sender: tuple[int, int]) -> int:

@@ -7,8 +7,9 @@ one by one by `frame_dissector`, and what `frame_dissector` finds nothing in is 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, TypeAlias
+
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct, field
 
 from analyzer.core.array_functions import distinct
@@ -28,8 +29,11 @@ from analyzer.transport.packet.frame_dissector import (
     VXLAN_PORTS,
 )
 
-IntArray = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+IntArray: TypeAlias = "npt.NDArray[np.int64]"
+Bools: TypeAlias = "npt.NDArray[np.bool_]"
 
 
 def swapped(number: int) -> int:

@@ -16,9 +16,9 @@ import re
 from collections import deque
 from collections.abc import Iterable
 from operator import attrgetter
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from analyzer.capture.frame_blocks import Frame, FrameBlock
 from analyzer.core.limits import DEFAULTS
@@ -26,7 +26,10 @@ from analyzer.transport.packet.flow_candidates import End
 from analyzer.transport.packet.frame_dissector import Found
 from analyzer.transport.packet.tunnels import Bools, IntArray, Views
 
-Hashes = npt.NDArray[np.uint64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Hashes: TypeAlias = "npt.NDArray[np.uint64]"
 NO_FLOWS: Hashes = np.empty(0, np.uint64)
 
 MOST_WAITING, MOST_BYTES, MOST_STARTED = DEFAULTS.waiting, DEFAULTS.waiting_bytes, DEFAULTS.started
@@ -71,10 +74,12 @@ class WaitingSegments:
 
     def are_started(self, flows: Hashes) -> Bools:
         """Tells which TCP flows have sent data that may be ours, so that their segments need not wait."""
-        numbers, places = np.unique(flows, return_inverse=True)
-        started = np.fromiter((flow in self._started for flow in numbers.tolist()), np.bool_, len(numbers))
-        found: Bools = started[places]
-        return found
+        # Neighbours are of the same flow, as a rule.
+        border = np.ones(len(flows), np.bool_)
+        border[1:] = flows[1:] != flows[:-1]
+        first = np.flatnonzero(border)
+        started = [flow in self._started for flow in flows[first].tolist()]
+        return np.repeat(np.array(started, np.bool_), np.diff(first, append=len(flows)))
 
     def hold(self, flows: Hashes, sizes: IntArray, block: FrameBlock, index: IntArray) -> None:
         """Holds frames of a block until their TCP flows start. `sizes` are the sizes of their payloads."""

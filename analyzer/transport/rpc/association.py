@@ -395,7 +395,7 @@ class Association:
     def _token(self, sender: Sender, trailer: SecTrailer | None, raw: RawPdu, out: list[Event]) -> Security | None:
         if trailer is None:
             return None
-        data, name = raw.data, Ptype(raw.header.ptype).name.lower()
+        data, name = raw.data, Ptype.names[raw.header.ptype].lower()
         carried = data.time_ns_at(0), data.frames
         security = self._security.offered(sender, trailer, data.data[trailer.value], *carried, name)
         self._state_logons(self._security.take_over(), out)

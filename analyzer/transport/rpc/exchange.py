@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable, Sequence
-from enum import IntEnum
 from typing import Literal
 
 from msgspec import Struct
@@ -20,6 +19,7 @@ from analyzer.core.byte_origins import spanned
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event, Moment
 from analyzer.core.frame_ids import number_of
+from analyzer.core.wire_numbers import WireNumbers
 from analyzer.results.calls.call import CallState, Side
 from analyzer.results.calls.pdus import stub_length_of, stub_of
 from analyzer.results.connection import Channel
@@ -345,7 +345,7 @@ _CLIENT_SUPPORT_HEADER_SIGNING = 0x00000001
 _MAX_TRIES = 8
 
 
-class TrailerCommand(IntEnum):
+class TrailerCommand(metaclass=WireNumbers):
     """Commands of a verification trailer, [MS-RPCE] 2.2.2.13.2 to 2.2.2.13.4."""
 
     BITMASK_1 = 1
@@ -415,4 +415,4 @@ def _command_holds(cur: Cursor, command: int, expected: Expected) -> bool:
         return stated_head == (Ptype.REQUEST, expected.drep, expected.call_id, expected.context_id, expected.opnum)
     cur.rest()
     # A known command of another length contradicts its definition; an unknown one matters only if it must be processed.
-    return which not in set(TrailerCommand) and not command & _MUST_PROCESS
+    return which not in TrailerCommand and not command & _MUST_PROCESS

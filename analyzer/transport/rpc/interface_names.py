@@ -112,9 +112,9 @@ _NAMES = {
     "50abc2a4-574d-40b3-9d66-ee4fd5fba076": "DnsServer",
 }
 
-_REGISTERED = re.compile(r"^register_(?:dcerpc|com)_interface\((?P<body>.*?)^\)", re.MULTILINE | re.DOTALL)
-_ARGUMENT = re.compile(r"\b(name|version|opnums)=\"?([^\",\n]+)\"?|UUID\(\"([0-9A-Fa-f-]{36})\"\)")
-_OPERATION = re.compile(r"\b(\d+): DceRpcOp\(\s*(\w+?)_Request\b")
+_REGISTERED = r"^register_(?:dcerpc|com)_interface\((?P<body>.*?)^\)"
+_ARGUMENT = r"\b(name|version|opnums)=\"?([^\",\n]+)\"?|UUID\(\"([0-9A-Fa-f-]{36})\"\)"
+_OPERATION = r"\b(\d+): DceRpcOp\(\s*(\w+?)_Request\b"
 
 
 class _Foreign(Struct, frozen=True):
@@ -148,14 +148,14 @@ def _foreign(uuid: str) -> tuple[_Foreign, ...]:
         if uuid not in lowered:
             continue
         text = path.read_text("utf-8")
-        for match in _REGISTERED.finditer(text):
+        for match in re.finditer(_REGISTERED, text, flags=re.MULTILINE | re.DOTALL):
             stated: dict[str, str] = {}
-            for key, value, stated_uuid in _ARGUMENT.findall(match["body"]):
+            for key, value, stated_uuid in re.findall(_ARGUMENT, match["body"]):
                 stated["uuid" if stated_uuid else key] = stated_uuid.lower() or value
             if stated.get("uuid") != uuid:
                 continue
             table = re.search(rf"^{re.escape(stated.get('opnums', ''))} = \{{([^}}]*)\}}", text, re.MULTILINE)
-            methods = {int(opnum): name for opnum, name in _OPERATION.findall(table[1])} if table else {}
+            methods = {int(opnum): name for opnum, name in re.findall(_OPERATION, table[1])} if table else {}
             digits = stated.get("version", "").partition(".")[0]
             major = int(digits) if digits.isdigit() else None
             # Two specifications may share an interface, as [MS-LSAD] and [MS-LSAT] do.
@@ -181,8 +181,8 @@ def interface_names() -> frozenset[str]:
     """Returns all names of DCERPC interfaces that `interface_name` may return."""
     names = set(_NAMES.values())
     for path, _ in _sources():
-        for match in _REGISTERED.finditer(path.read_text("utf-8")):
-            names |= {value for key, value, _ in _ARGUMENT.findall(match["body"]) if key == "name"}
+        for match in re.finditer(_REGISTERED, path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL):
+            names |= {value for key, value, _ in re.findall(_ARGUMENT, match["body"]) if key == "name"}
     return frozenset(names)
 
 

@@ -6,13 +6,13 @@ It names transfer syntaxes by UUID (C706 appendix I; [MS-RPCE] 2.2.4.12, 2.2.5, 
 from __future__ import annotations
 
 import struct
-from enum import IntEnum
 
 from msgspec import Struct
 
 from analyzer.auth.token_handshake import is_first_token
 from analyzer.core.byte_cursor import ByteOrder, Cursor
 from analyzer.core.errors import MalformedError, TruncatedError
+from analyzer.core.wire_numbers import WireNumbers
 
 # ------------------------------------------------------------------------------------------------------------------ pdu
 
@@ -29,7 +29,7 @@ MAYBE = 0x40
 OBJECT_UUID = 0x80
 
 
-class Ptype(IntEnum):
+class Ptype(metaclass=WireNumbers):
     """PDU types of the connection-oriented protocol, C706 12.6.4 and [MS-RPCE] 2.2.2."""
 
     REQUEST = 0
@@ -53,7 +53,7 @@ CLIENT_PTYPES = frozenset(
 )
 # Plain numbers: members of an enumeration are slower to compare.
 _REQUEST, _RESPONSE = int(Ptype.REQUEST), int(Ptype.RESPONSE)
-_KNOWN_PTYPES = frozenset(int(ptype) for ptype in Ptype)
+_KNOWN_PTYPES = frozenset(Ptype)
 _SHORTEST = {Ptype.REQUEST: 24, Ptype.RESPONSE: 24, Ptype.FAULT: 24, Ptype.BIND: 28, Ptype.BIND_ACK: 26}
 
 
@@ -118,7 +118,7 @@ def looks_like_header(data: bytes, start: int, *, strict: bool) -> bool:
         header = read_header(data, start)
     except MalformedError:
         return False
-    if header.frag_length < _SHORTEST.get(Ptype(header.ptype), HEADER_LEN):
+    if header.frag_length < _SHORTEST.get(header.ptype, HEADER_LEN):
         return False
     if header.auth_length and HEADER_LEN + SEC_TRAILER_LEN + header.auth_length > header.frag_length:
         return False

@@ -87,11 +87,7 @@ class Security:
         """The name of this security context's mechanism in reports, such as `ntlm`."""
         if (mechanism := self.identity.mechanism) is not None:
             return mechanism
-        return (
-            _MECHANISMS.get(AuthType(self.auth_type), "")
-            if self.auth_type in set(AuthType)
-            else f"auth-{self.auth_type:#x}"
-        )
+        return _MECHANISMS.get(self.auth_type, "") if self.auth_type in AuthType else f"auth-{self.auth_type:#x}"
 
     @property
     def step(self) -> str:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from analyzer.auth.hmac_key import Hmac
-from analyzer.core.secret_reprs import Discreet
+from analyzer.core.printable_text import Discreet
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESCCM, AESGCM

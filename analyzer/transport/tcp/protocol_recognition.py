@@ -51,7 +51,9 @@ RPC_PORT = 135
 # A Kerberos message on TCP has its length in four bytes before it (RFC 4120 section 7.2.2); none of a KDC is longer than this.
 KERBEROS_PREFIX_LEN = 4
 MAX_KERBEROS_BYTES = 1 << 20
-# AS-REQ, AS-REP, TGS-REQ, TGS-REP, AP-REQ, AP-REP, KRB-ERROR (RFC 4120 section 5.10).
+# APPLICATION tags of AS-REP and TGS-REP (RFC 4120 section 5.10).
+KDC_REPLIES = frozenset({b"\x6b", b"\x6d"})
+# Those, and AS-REQ, TGS-REQ, AP-REQ, AP-REP, KRB-ERROR.
 _KERBEROS_TAGS = frozenset((0x6A, 0x6B, 0x6C, 0x6D, 0x6E, 0x6F, 0x7E))
 # A DCERPC header has its length in the tenth byte, and an SMB2 header its size in the sixth behind the framing.
 _ENOUGH = 10

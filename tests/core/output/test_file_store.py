@@ -13,7 +13,8 @@ import pytest
 from analyzer.core.errors import InputError
 from analyzer.core.output import file_store as store_module
 from analyzer.core.output.file_store import StorageError, Store, StoreError, file_system
-from analyzer.core.output.json import document, json_ready
+from analyzer.core.output.json import json_ready
+from analyzer.core.output.standard_json import document
 
 pytestmark = pytest.mark.needs("fsspec")
 

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.core.errors import MalformedError
-from analyzer.interfaces.buffers import decode_buffer
 from analyzer.interfaces.buffers.ambiguous_readings import (
     check_strings,
     id_paddings,
     string_table_base,
     without_unpaired,
 )
+from analyzer.interfaces.buffers.buffer_trees import decode_buffer
 from tests.build.buffers import string_table, wide
 from tests.interfaces.buffers.strategies import names, u32
 

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.interfaces.buffers import WinPerf, decode_buffer, guess_kind, map_fields, winperf_rows
+from analyzer.interfaces.buffers.buffer_trees import decode_buffer
+from analyzer.interfaces.buffers.field_map import map_fields
+from analyzer.interfaces.buffers.kind_guess import guess_kind
+from analyzer.interfaces.buffers.value_rows import WinPerf, winperf_rows
 from tests.interfaces.buffers.test_field_map import encodes
 
 pytestmark = pytest.mark.corpus

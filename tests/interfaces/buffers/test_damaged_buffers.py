@@ -11,7 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.interfaces.buffers import KINDS, decode_buffer, guess_kind, map_fields, perf_data_rows, winperf_rows
+from analyzer.interfaces.buffers.buffer_trees import KINDS, decode_buffer
+from analyzer.interfaces.buffers.field_map import map_fields
+from analyzer.interfaces.buffers.kind_guess import guess_kind
+from analyzer.interfaces.buffers.value_rows import perf_data_rows, winperf_rows
 from analyzer.results.buffer_kinds import BufferKind
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, name_table, perf_data, winperf
 from tests.interfaces.buffers.strategies import any_buffer

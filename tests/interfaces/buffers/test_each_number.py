@@ -8,9 +8,10 @@ from struct import pack, unpack_from
 import pytest
 from msgspec.structs import replace
 
-from analyzer.interfaces.buffers import TreeTexts, perf_data_columns
 from analyzer.interfaces.buffers.buffer_trees import plain_decode
 from analyzer.interfaces.buffers.perf_data_layout import PerfDataReader, read_perf_data
+from analyzer.interfaces.buffers.tree_texts import TreeTexts
+from analyzer.interfaces.buffers.value_rows import perf_data_columns
 from analyzer.interfaces.buffers.winperf_layout import WinperfReader, read_winperf
 from tests.build.buffers import Block, Counter, Instance, PerfObject, perf_data, wide, winperf
 from tests.interfaces.buffers.test_perf_data_layout import (

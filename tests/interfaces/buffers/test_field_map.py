@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.interfaces.buffers import Field, StubKind, field_map, map_fields
+from analyzer.interfaces.buffers import field_map
+from analyzer.interfaces.buffers.field_map import Field, StubKind, map_fields
 from analyzer.results.buffer_kinds import BufferKind
 from tests.build.buffers import Block, Ndr, Order, perf_data
 from tests.interfaces.buffers.strategies import any_buffer, blocks

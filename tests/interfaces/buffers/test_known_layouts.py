@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.interfaces.buffers import TreeTexts
 from analyzer.interfaces.buffers.perf_data_layout import read_perf_data
+from analyzer.interfaces.buffers.tree_texts import TreeTexts
 from analyzer.interfaces.buffers.winperf_layout import read_winperf
 from tests.build.buffers import winperf
 from tests.interfaces.buffers.strategies import damaged, objects, perf_datas

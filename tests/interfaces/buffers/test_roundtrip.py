@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from analyzer.interfaces.buffers import decode_buffer, perf_data_rows, winperf_rows
-from analyzer.interfaces.buffers.buffer_trees import TreeFiller, parse_positions, plan_for
+from analyzer.interfaces.buffers.buffer_trees import TreeFiller, decode_buffer, parse_positions, plan_for
+from analyzer.interfaces.buffers.value_rows import perf_data_rows, winperf_rows
 from tests.build.buffers import (
     Block,
     Counter,

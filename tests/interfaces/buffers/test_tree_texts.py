@@ -9,9 +9,16 @@ import orjson
 import pytest
 
 from analyzer.core.output.json import Pieces
-from analyzer.interfaces.buffers import TreeTexts, tree_texts
+from analyzer.interfaces.buffers import tree_texts
 from analyzer.interfaces.buffers.buffer_trees import plain_decode
-from analyzer.interfaces.buffers.tree_texts import _FEW_VALUES, _LONG, _VALUES_AT_ONCE, _grouped, _TextTemplate
+from analyzer.interfaces.buffers.tree_texts import (
+    _FEW_VALUES,
+    _LONG,
+    _VALUES_AT_ONCE,
+    TreeTexts,
+    _grouped,
+    _TextTemplate,
+)
 from tests.build.buffers import Block, Counter, Instance, PerfObject, perf_data, wide, winperf
 from tests.build.layouts import forget_layouts
 from tests.interfaces.buffers.test_perf_data_layout import assert_ready

@@ -12,16 +12,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from analyzer.interfaces.buffers import (
-    Field,
-    StubKind,
-    decode_buffer,
-    decode_stub,
-    guess_kind,
-    map_fields,
-    perf_data_rows,
-    winperf_rows,
-)
+from analyzer.interfaces.buffers.buffer_trees import decode_buffer
+from analyzer.interfaces.buffers.field_map import Field, StubKind, map_fields
+from analyzer.interfaces.buffers.kind_guess import guess_kind
+from analyzer.interfaces.buffers.stub_decoding import decode_stub
+from analyzer.interfaces.buffers.value_rows import perf_data_rows, winperf_rows
 from analyzer.results.buffer_kinds import BufferKind
 from tests.interfaces.buffers.strategies import any_buffer
 

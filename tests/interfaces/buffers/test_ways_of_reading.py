@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyzer.interfaces.buffers import decode_buffer, perf_data_layout
-from analyzer.interfaces.buffers.buffer_trees import plain_decode
+from analyzer.interfaces.buffers import perf_data_layout
+from analyzer.interfaces.buffers.buffer_trees import decode_buffer, plain_decode
 from analyzer.interfaces.buffers.perf_data_layout import (
     _FEW,
     _FEW_VALUES,

@@ -13,17 +13,11 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from analyzer.interfaces.buffers import (
-    WinPerf,
-    decode_buffer,
-    field_map,
-    find_damage,
-    map_fields,
-    winperf_layout,
-    winperf_rows,
-)
-from analyzer.interfaces.buffers.buffer_trees import plain_decode, plan_for
+from analyzer.interfaces.buffers import field_map, winperf_layout
+from analyzer.interfaces.buffers.buffer_trees import decode_buffer, find_damage, plain_decode, plan_for
+from analyzer.interfaces.buffers.field_map import map_fields
 from analyzer.interfaces.buffers.known_layouts import SameLayout
+from analyzer.interfaces.buffers.value_rows import WinPerf, winperf_rows
 from analyzer.interfaces.buffers.winperf_layout import (
     PERF_METADATA_MULTIPLE_INSTANCES,
     PERF_METADATA_NO_INSTANCES,

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from analyzer.interfaces.buffers import TreeTexts, WinPerf, decode_buffer, find_damage, winperf_rows
-from analyzer.interfaces.buffers.buffer_trees import plain_decode
+from analyzer.interfaces.buffers.buffer_trees import decode_buffer, find_damage, plain_decode
 from analyzer.interfaces.buffers.known_layouts import SameLayout
+from analyzer.interfaces.buffers.tree_texts import TreeTexts
+from analyzer.interfaces.buffers.value_rows import WinPerf, winperf_rows
 from analyzer.interfaces.buffers.winperf_layout import (
     MAX_BYTES,
     WinperfParts,

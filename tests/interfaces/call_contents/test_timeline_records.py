@@ -16,8 +16,9 @@ from analyzer.core.byte_origins import FrameExtent
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id
 from analyzer.core.output.json import Pieces
-from analyzer.interfaces.buffers import find_damage
-from analyzer.interfaces.call_contents import call_records, damaged_buffers
+from analyzer.interfaces import buffers
+from analyzer.interfaces.buffers.buffer_trees import find_damage
+from analyzer.interfaces.call_contents import call_records
 from analyzer.interfaces.call_contents.call_field_maps import buffer_fields, status_name, stub_fields
 from analyzer.interfaces.call_contents.call_records import (
     CallRecords,
@@ -70,7 +71,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
         found.append(data)
         return find_damage(kind, data, **options)
 
-    monkeypatch.setattr(damaged_buffers, "find_damage", counted)
+    monkeypatch.setattr(buffers, "find_damage", counted)
     return found
 
 

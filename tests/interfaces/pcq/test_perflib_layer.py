@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
-from analyzer.interfaces.buffers import decode_buffer
+from analyzer.interfaces.buffers.buffer_trees import decode_buffer
 from analyzer.interfaces.pcq.perflib_layer import Loss, PerflibLayer, identifiers_of, may_answer_validate_counters
 from analyzer.interfaces.pcq.perflib_samples import perflib_samples
 from analyzer.results.calls.call import Call

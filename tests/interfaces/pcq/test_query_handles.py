@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.interfaces.pcq.query_handles import BlockTypes, Query, QueryHandles, block_types
+from analyzer.interfaces.buffers.struct_layouts import BlockTypes, block_types
+from analyzer.interfaces.pcq.query_handles import Query, QueryHandles
 from analyzer.results.calls.query_state import Identifier, QueryView
 from analyzer.results.records.record_types import Endpoint
 from tests.written import Told

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from analyzer.core.absence import Missing
-from analyzer.interfaces.buffers import decode_stub
+from analyzer.interfaces.buffers.stub_decoding import decode_stub
 from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.redaction.redacted_stubs import redacted_buffer, redacted_call

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.interfaces.buffers import decode_stub
+from analyzer.interfaces.buffers.stub_decoding import decode_stub
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.redaction.redactor import _NAMES_OF_IDENTITY as NAMES
 from analyzer.interfaces.redaction.redactor import Redactor, redacted_metadata, without_names

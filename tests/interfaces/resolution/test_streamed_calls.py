@@ -10,8 +10,7 @@ import pytest
 
 from analyzer.core.events import Moment, Problem
 from analyzer.interfaces.calls_from_exchanges import plain_call
-from analyzer.interfaces.pcq.catalog_learner import CatalogLearner
-from analyzer.interfaces.pcq.perflib_layer import Loss, PerflibLayer, perflib_call
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Loss, PerflibLayer, perflib_call
 from analyzer.interfaces.resolution import streamed_calls as stream_module
 from analyzer.interfaces.resolution.streamed_calls import CallStream
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower

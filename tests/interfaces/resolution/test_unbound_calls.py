@@ -18,7 +18,7 @@ from analyzer.core.traced_bytes import TracedBytes
 from analyzer.interfaces.call_contents.call_records import call_record
 from analyzer.interfaces.call_contents.sample_records import sample_records
 from analyzer.interfaces.calls_from_exchanges import plain_call
-from analyzer.interfaces.pcq.catalog_learner import CatalogLearner
+from analyzer.interfaces.pcq.perflib_layer import CatalogLearner
 from analyzer.interfaces.resolution.unbound_calls import (
     ContextReadings,
     frames_noted,

@@ -10,7 +10,7 @@ import pytest
 
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Problem
-from analyzer.interfaces.buffers import decode_stub
+from analyzer.interfaces.buffers.stub_decoding import decode_stub
 from analyzer.interfaces.svcctl import service_layer as layer_module
 from analyzer.interfaces.svcctl.service_layer import ServiceLayer
 from analyzer.pipeline.run import analyze

@@ -18,7 +18,7 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.events import Event
-from analyzer.interfaces.buffers import Field
+from analyzer.interfaces.buffers.field_map import Field
 from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.audit.call_evidence import Evidence
 from analyzer.questions.audit.findings import Finding

@@ -5,7 +5,7 @@ from __future__ import annotations
 from struct import pack
 
 from analyzer.core.events import Event
-from analyzer.interfaces.buffers import perf_data_rows
+from analyzer.interfaces.buffers.value_rows import perf_data_rows
 from analyzer.questions.audit.audit_engine import Audit, Profile
 from analyzer.questions.audit.findings import Finding
 from analyzer.results.security import AuthLevel

@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 from analyzer.core.events import Event
-from analyzer.interfaces.buffers import FieldMap, map_fields, map_head
+from analyzer.interfaces.buffers.field_map import FieldMap, map_fields, map_head
 from analyzer.interfaces.call_contents.call_field_maps import buffer_fields
 from analyzer.questions.audit import call_evidence
 from analyzer.results.calls.call import Side

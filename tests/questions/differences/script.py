@@ -9,7 +9,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from analyzer.core.traced_bytes import TracedBytes
-from analyzer.interfaces.buffers import Field
+from analyzer.interfaces.buffers.field_map import Field
 from analyzer.interfaces.call_contents.call_field_maps import buffer_fields, stub_fields
 from analyzer.questions.differences.difference_records import Differences
 from analyzer.results.analysis import Analysis

@@ -15,12 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from analyzer.interfaces import buffers
 from analyzer.interfaces.buffers._compiled import types
-from analyzer.interfaces.call_contents import call_records as model_records
 from analyzer.interfaces.call_contents.call_records import CallRecords, call_record
 from analyzer.interfaces.call_contents.sample_records import sample_records
 from analyzer.pipeline.run import analyze
-from analyzer.questions.filters import fields_of_records as filter_records
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.fields_as_columns import CallColumns
 from analyzer.questions.filters.fields_of_records import LookedAt, of_record
@@ -518,8 +517,7 @@ def test_buffers_are_left_alone_where_the_filter_does(monkeypatch: pytest.Monkey
 
         return counted
 
-    monkeypatch.setattr(filter_records, "decoded_buffer", counting(filter_records.decoded_buffer))
-    monkeypatch.setattr(model_records, "decode_buffer", counting(model_records.decode_buffer))
+    monkeypatch.setattr(buffers, "decode_buffer", counting(buffers.decode_buffer))
 
     for field in call_fields().values():
         if not field.name.rpartition(".")[2].startswith(("buffer", "stub_sha256")) or field.name.endswith("kind"):

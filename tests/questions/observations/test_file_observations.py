@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from analyzer.questions.observations.file_observations import _MOST_PROGRAMS
 from analyzer.questions.observations.observation_making import Scene
 from analyzer.questions.observations.observations import observations
-from analyzer.results.records.file import FileRecord, FoundFiles
+from analyzer.results.records.capture_records import FileRecord, FoundFiles
 from analyzer.results.records.observation import Observation
 from tests.build.calls import analysis_of, smb_session
 from tests.build.smb import stream

@@ -16,10 +16,9 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
 from analyzer.questions.observations.triage_records import triage, unreadable
-from analyzer.results.analysis import Analysis, Part
+from analyzer.results.analysis import Analysis, Given, Part
 from analyzer.results.calls.call import Call
 from analyzer.results.connection import Bound, SmbSession
-from analyzer.results.provenance import Given
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.records.triage import TriageFile
 from analyzer.results.security import Decryption, Identity

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from analyzer.core import child_processes
 from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.call_selection import EVERYTHING, Selection
 from analyzer.screens.formats import call_json_lines as module
@@ -24,5 +25,5 @@ def test_copies_make_the_same_lines(
     analysis = analyze([CAPTURES / name], keyring_of(name), pdus=False)
     alone = b"".join(json_lines(Timeline(analysis, selection)))
     monkeypatch.setattr(module, "_CALLS", count)
-    monkeypatch.setattr(module, "may_copy", lambda: True)
+    monkeypatch.setattr(child_processes, "may_copy", lambda: True)
     assert b"".join(json_lines(Timeline(replace(analysis, jobs=3), selection))) == alone

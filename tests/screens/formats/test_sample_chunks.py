@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from polars.testing import assert_frame_equal
 
-from analyzer.core.output.escapes import safe_cells
 from analyzer.core.output.gate import Destination
 from analyzer.core.output.json import dumps
+from analyzer.core.output.safe_cells import safe_cells
 from analyzer.interfaces.call_contents.sample_chunks import SampleChunk, sample_chunks
 from analyzer.interfaces.call_contents.sample_records import sample_records
 from analyzer.results.analysis import Analysis

@@ -21,8 +21,7 @@ import pytest
 
 from analyzer.questions.audit.audit_engine import Audit, Profile, select
 from analyzer.questions.audit.rule_registry import every_rule
-from analyzer.results.analysis import Analysis
-from analyzer.results.provenance import EvidenceRecord, Input
+from analyzer.results.analysis import Analysis, EvidenceRecord, Input
 from analyzer.screens.formats import report_page
 from analyzer.screens.formats.junit import junit_xml
 from analyzer.screens.formats.report_page import (

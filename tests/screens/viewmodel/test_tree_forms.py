@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.core.printable_text import guid_text
-from analyzer.interfaces.buffers import StubKind, map_fields
+from analyzer.interfaces.buffers.field_map import StubKind, map_fields
 from analyzer.interfaces.call_contents.call_field_maps import status_name
 from analyzer.results.captured_packets import CapturedFrame
 from analyzer.results.records.display_records import Form, Node

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from analyzer.results.records.file import FileRecord, FoundFiles
+from analyzer.results.records.capture_records import FileRecord, FoundFiles
 from analyzer.screens.views.files import FilesView
 from tests.build.calls import analysis_of
 from tests.build.smb import stream

@@ -46,7 +46,7 @@ LINK_TYPES = """
 
 def test_link_types_are_those_of_the_registry() -> None:
     rows = (row.split() for row in LINK_TYPES.split(","))
-    assert {each.value: each.name for each in LinkType} == {int(number): name for number, name in rows}
+    assert LinkType.names == {int(number): name for number, name in rows}
     # Of the network field the lower 16 bits are the type; 12 and 14 are what systems write for raw IP.
     given = {1: 1, 0xF4000001: 1, 0x00010000: 0, 12: 101, 14: 101, 13: 13, 15: 15, 0xFFFF: 0xFFFF}
     assert {network: link_type_of(network) for network in given} == given

@@ -36,7 +36,7 @@ from tests.transport.rpc.run import calls, only_call
 
 def test_pdus_have_the_numbers_of_c706_and_ms_rpce() -> None:
     """C706 section 12.6.3.1 and 12.6.4; [MS-RPCE] section 2.2.2; RTS of [MS-RPCH] section 2.2.3.5."""
-    assert {kind.name: kind.value for kind in rpc_pdu.Ptype} == {
+    assert {name: kind for kind, name in rpc_pdu.Ptype.names.items()} == {
         "REQUEST": 0,
         "RESPONSE": 2,
         "FAULT": 3,

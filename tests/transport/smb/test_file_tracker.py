@@ -19,7 +19,7 @@ from analyzer.core.events import Event
 from analyzer.core.limits import DEFAULTS
 from analyzer.pipeline.run import analyze
 from analyzer.results.connection import SmbSession
-from analyzer.results.records.file import FileRecord, PassedContent
+from analyzer.results.records.capture_records import FileRecord, PassedContent
 from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.smb.files import file_opens, file_tracker
 from analyzer.transport.smb.files.file_opens import Carried, Content, EarlyBytes

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from analyzer.interfaces.buffers.struct_layouts import COUNTERS, COUNTERSET
 from analyzer.questions.audit.buffer_checks import (
     DATA,
     NO_REGISTRATION,
@@ -22,6 +21,7 @@ from analyzer.questions.audit.rule_registry import Level, Watch, of_calls, rule
 from analyzer.questions.audit.rule_verdicts import Confidence, Judgement, Severity, inconclusive, passed, warned
 from analyzer.questions.audit.values_with_counters import LISTED, Unknown, ValueColumn, columns_of, counterset_of
 from analyzer.questions.audit.violation_places import At, Violation
+from analyzer.results.methods.perflib import COUNTERS, COUNTERSET
 
 OF_TYPE = {kind: f"PCQ-2.2.4.2-R{number:02}" for number, kind in enumerate(LISTED, 4)}
 SIZE = "PCQ-2.2.4.9-R01"

@@ -82,7 +82,7 @@ def return_value_not_win32(call: CallEvidence) -> Iterator[Judgement]:
 
     Silent: where the answer is sealed, was not captured, or does not decode.
     """
-    status, opnum = call.status, Opnum(call.opnum or 0)
+    status, opnum = call.status, call.opnum or 0
     if status is None:
         return
     of = (RETURN_VALUES[opnum], SPACE, TYPE)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from analyzer.interfaces.buffers.struct_layouts import COUNTERSET, INSTANCES
 from analyzer.interfaces.buffers.windows_text import utf16_length
 from analyzer.questions.audit.buffer_checks import (
     ASKED,
@@ -34,7 +33,7 @@ from analyzer.questions.audit.rule_verdicts import (
 from analyzer.questions.audit.server_statements import InstanceList
 from analyzer.questions.audit.values_with_counters import NO_LIST, counter_of
 from analyzer.questions.audit.violation_places import At, Violation
-from analyzer.results.methods.perflib import NONE_ID, Opnum, RequestCode
+from analyzer.results.methods.perflib import COUNTERSET, INSTANCES, NONE_ID, Opnum, RequestCode
 
 LISTED = Reads((Opnum.ENUMERATE_COUNTER_SET_INSTANCES,), ("response.lpData",), success=True)
 LISTED_DAMAGED = Reads((Opnum.ENUMERATE_COUNTER_SET_INSTANCES,), ("response.lpData",), success=True, damaged=True)

@@ -50,7 +50,7 @@ def string_answer_unterminated(call: CallEvidence) -> Iterator[Judgement]:
 
     Silent: where the answer is sealed, was not captured, or failed.
     """
-    of, data = STRINGS[RequestCode(call.asked["RequestCode"])], call.reply.data
+    of, data = STRINGS[call.asked["RequestCode"]], call.reply.data
     flaw = text_flaw(data)
     if flaw is None:
         yield passed(*of)
@@ -139,7 +139,7 @@ def string_table_malformed(call: CallEvidence) -> Iterator[Judgement]:
     Silent: where the answer is sealed, was not captured, or failed. Ids are compared only with a registration of the counterset
     that is in the capture.
     """
-    form, data = TABLES[RequestCode(call.asked["RequestCode"])], call.reply.data
+    form, data = TABLES[call.asked["RequestCode"]], call.reply.data
     if len(data) < _HEADER:
         message = "the answer has no room for the header of a string table"
         yield failed(call, "lpData", message, "8 bytes or more", len(data), of=(LAYOUT, form, HEADERS))

@@ -57,7 +57,7 @@ def request_code_out_of_range(call: AskedEvidence) -> Iterator[Judgement]:
 
 
 # What dwInSize may be at most, and the requirements that say so.
-LIMITS: dict[Opnum, tuple[int, tuple[str, ...]]] = {
+LIMITS: dict[int, tuple[int, tuple[str, ...]]] = {
     Opnum.ENUMERATE_COUNTER_SET: (256, ("PCQ-6-R02", "PCQ-3.1.4.1.1-R13")),
     Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO: (134217728, ("PCQ-6-R03",)),
     Opnum.ENUMERATE_COUNTER_SET_INSTANCES: (67108864, ("PCQ-6-R04",)),
@@ -85,7 +85,7 @@ def size_out_of_range(call: AskedEvidence) -> Iterator[Judgement]:
 
     Silent: where the request is sealed, was not captured, or does not decode.
     """
-    limit, _ = LIMITS[Opnum(call.opnum or 0)]
+    limit, _ = LIMITS[call.opnum or 0]
     size, message = call.asked["dwInSize"], "the client offered a buffer that is out of range"
     yield judge(size <= limit, call, "dwInSize", message, f"at most {limit}", size)
 
@@ -115,7 +115,7 @@ def size_out_of_range_served(call: CallEvidence) -> Iterator[Judgement]:
 
     Silent: where the request is sealed or was not captured, or its answer was not captured.
     """
-    opnum, size = Opnum(call.opnum or 0), call.asked["dwInSize"]
+    opnum, size = call.opnum or 0, call.asked["dwInSize"]
     limit, _ = LIMITS[opnum]
     if size <= limit:
         return

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from analyzer.interfaces.buffers.struct_layouts import COUNTERS, COUNTERSET, ERROR, INSTANCES, SINGLE
 from analyzer.questions.audit.buffer_checks import (
     DATA,
     INFO,
@@ -44,7 +43,7 @@ from analyzer.questions.audit.values_with_counters import (
 )
 from analyzer.questions.audit.violation_places import At, Violation
 from analyzer.results.calls.query_state import Identifier, QueryView
-from analyzer.results.methods.perflib import NONE_ID, Opnum
+from analyzer.results.methods.perflib import COUNTERS, COUNTERSET, ERROR, INSTANCES, NONE_ID, SINGLE, Opnum
 
 ADDED, NO_SET, NO_COUNTER_FOUND, NO_INSTANCE = (f"PCQ-3.1.4.1.7-R{number}" for number in (20, 21, 22, 23))
 THERE_ALREADY, CORRUPT, NO_MEMORY, SINGLY = (f"PCQ-3.1.4.1.7-R{number}" for number in (24, 25, 26, 27))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.core.printable_text import label
 from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, SideEvidence
 from analyzer.questions.audit.rule_registry import Level, Reads, of_calls, of_requests, rule
 from analyzer.questions.audit.rule_verdicts import (
@@ -67,7 +66,7 @@ def _level_in_words(call: AskedEvidence, trailer: SecTrailer | None) -> str:
     if trailer is None and call.security.level != AuthLevel.CONNECT:
         return "no security trailer"
     level = trailer.level if trailer is not None else AuthLevel.CONNECT
-    return f"auth_level {level} ({label(AuthLevel, level)})"
+    return f"auth_level {level} ({AuthLevel.label(level)})"
 
 
 SERVED = "PCQ-2.1-R05"
@@ -186,7 +185,7 @@ def authentication_service_not_allowed(call: AskedEvidence) -> Iterator[Judgemen
     if kind:
         message = "the client authenticated by a service that is neither SPNEGO nor NTLM"
     expected = "auth_type 9 (SPNEGO) or 10 (NTLM)"
-    seen = f"auth_type {kind} ({label(AuthType, kind)})" if kind is not None else "no security trailer"
+    seen = f"auth_type {kind} ({AuthType.label(kind)})" if kind is not None else "no security trailer"
     known = _KERBEROS if kind == AuthType.GSS_KERBEROS else None
     is_allowed = kind in (AuthType.GSS_NEGOTIATE, AuthType.WINNT)
     yield judge(is_allowed, call, pdu.path, message, expected, seen, deviation=known)

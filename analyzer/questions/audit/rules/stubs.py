@@ -162,7 +162,7 @@ def _inconsistency(call: CallEvidence) -> tuple[str, At, str] | None:
     if problem is not None:
         # A null pointer, of which the IDL has none, may stand for the name, and the other parameters follow at once.
         stub, width = call.sent.stub, 8 if call.decoded.syntax == "ndr64" else 4
-        behind = _BEHIND_NAME.get(Opnum(call.opnum or 0))
+        behind = _BEHIND_NAME.get(call.opnum or 0)
         if behind is not None and len(stub) == width + behind and not any(stub[:width]):
             return NULL_POINTER, At("request", "stub[0:4]"), "a null pointer for the name of the machine"
         return STRICT, problem_at(call.sent), str(problem)
@@ -260,7 +260,7 @@ def response_stub_malformed(call: CallEvidence) -> Iterator[Judgement]:
 
     Silent: where the answer is sealed or was not captured whole, and where a fault was the answer.
     """
-    side, layout = call.reply, RESPONSE_LAYOUTS[Opnum(call.opnum or 0)]
+    side, layout = call.reply, RESPONSE_LAYOUTS[call.opnum or 0]
     rest, problem = left_over(side), call.reply.side.problem
     if rest is None and _is_about_counts(problem):
         return
@@ -444,7 +444,7 @@ def answer_sizes_disagree(call: CallEvidence) -> Iterator[Judgement]:
 
     Silent: where the request or the answer is sealed or was not captured.
     """
-    out_size, rtn_size, too_small = SIZES[Opnum(call.opnum or 0)]
+    out_size, rtn_size, too_small = SIZES[call.opnum or 0]
     room, out, needed = call.asked["dwInSize"], call.answered["pdwOutSize"], call.answered["pdwRtnSize"]
     if call.opnum == Opnum.ENUMERATE_COUNTER_SET and room < needed:
         message = "GUIDs were returned although the buffer does not hold all of them"
@@ -465,7 +465,7 @@ def answer_sizes_disagree(call: CallEvidence) -> Iterator[Judgement]:
 
 def _unequal_sizes(call: CallEvidence, room: int, out: int, needed: int) -> Judgement:
     """The verdict on two sizes of an answer that differ with success: what was returned states which of them is wrong."""
-    out_size, rtn_size, too_small = SIZES[Opnum(call.opnum or 0)]
+    out_size, rtn_size, too_small = SIZES[call.opnum or 0]
     counts = answer_counts(call.reply)
     returned = counts.actual_count.value if counts is not None else out
     damaged = call.reply.buffer is not None and call.reply.buffer.problem is not None

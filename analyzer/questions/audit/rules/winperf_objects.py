@@ -6,7 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Literal
 
-from analyzer.interfaces.buffers import PERF_METADATA_MULTIPLE_INSTANCES, PERF_METADATA_NO_INSTANCES, PERF_NO_INSTANCES
+from analyzer.interfaces.buffers.winperf_layout import (
+    PERF_METADATA_MULTIPLE_INSTANCES,
+    PERF_METADATA_NO_INSTANCES,
+    PERF_NO_INSTANCES,
+)
 from analyzer.interfaces.winperf.winperf_samples import is_base
 from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.rule_registry import Level, rule

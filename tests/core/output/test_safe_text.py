@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.core.output.escapes import safe_cells, safe_json
+from analyzer.core.output.json import safe_json
+from analyzer.core.output.safe_cells import safe_cells
 from analyzer.core.printable_text import printable
 
 HARMFUL = ["\x1b[2J", "\x9b2J", "\x7f", "\u202egnp.exe", "\u2066", "\u061c", "\u2028", "\ufeff", "\U000e0041", "a\rb"]
