@@ -266,6 +266,11 @@ class Security:
         return context
 
 
+def _is_first(sender: Sender, token: bytes) -> bool:
+    """Whether an authentication token begins a handshake."""
+    return sender == "initiator" and is_first_token(token)
+
+
 class SecurityTable:
     """The security contexts of one DCERPC association, by auth_context_id."""
 
@@ -292,15 +297,26 @@ class SecurityTable:
     ) -> Security:
         """Takes the authentication token of a PDU (bind, alter_context, their answers, AUTH3: `leg`). Returns its security
         context."""
-        security = self._by_id.get(trailer.context_id)
-        first = sender == "initiator" and is_first_token(token)
-        if security is None or first:
+        security, is_first = self._by_id.get(trailer.context_id), _is_first(sender, token)
+        if security is None or is_first:
             security = self._new(trailer, next(self._logons))
-            if not first:
+            if not is_first:
                 security.missed("initiator")
         security.carried(time_ns, frames, leg)
         security.token(sender, token)
         return security
+
+    def read_as_the_only_one(self, sender: Sender, trailer: SecTrailer, token: bytes) -> str | None:
+        """Gives the only security context of the association a second id, if a token goes on with its handshake under an id that no
+        handshake began. Returns what is wrong then."""
+        begun = self.current()
+        if _is_first(sender, token) or len(begun) != 1 or not self.was_never_offered(trailer):
+            return None
+        (only,) = begun
+        if (only.auth_type, only.level) != (trailer.auth_type, trailer.level):
+            return None
+        self._by_id[trailer.context_id] = only
+        return f"auth_context_id: no handshake began security context {trailer.context_id}; its token is read for the only one"
 
     def used(self, trailer: SecTrailer) -> Security:
         """Returns the security context that a protected PDU names. It has no keys if its handshake was not captured."""
@@ -336,16 +352,16 @@ class SecurityTable:
         return self._any
 
     def lost(self, sender: Sender, length: int | None) -> None:
-        for security in self._by_id.values():
+        for security in self.current():
             security.lost(sender, length)
 
     def current(self) -> tuple[Security, ...]:
         """Returns the security contexts in force, in the order they came."""
-        return tuple(self._by_id.values())
+        return tuple(dict.fromkeys(self._by_id.values()))
 
     def all(self) -> tuple[Security, ...]:
         """Returns all security contexts that the association had, in the order they came."""
-        return (*self._former, *self._by_id.values())
+        return (*self._former, *self.current())
 
     def take_over(self) -> list[Security]:
         """Returns the security contexts that were replaced since the last call."""

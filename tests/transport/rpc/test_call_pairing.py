@@ -48,11 +48,14 @@ def test_the_object_uuid_is_no_part_of_the_stub():
     assert (call.object_uuid, stub(call.request)) == (uuid, b"stub")
 
 
-def test_frames_swapped_by_the_capture_still_pair():
-    talk = Conversation().bound().client(request(1, b"ask!")).server(response(b"tell"))
+@pytest.mark.parametrize("context_id", [0, 5])
+def test_frames_swapped_by_the_capture_still_pair(context_id):
+    """Also where one number is wrong: no bind offers the context of the request, and its answer names the right one."""
+    talk = Conversation().bound().client(request(1, b"ask!", context_id=context_id)).server(response(b"tell"))
     talk.events[-2:] = reversed(talk.events[-2:])
     call = only_call(talk)
     assert (call.state, stub(call.request), stub(call.response)) == ("complete", b"ask!", b"tell")
+    assert (call.interface, call.reason is None) == (PCQ, context_id == 0)
 
 
 def test_sixteen_answers_wait_for_requests_that_come_late():
