@@ -330,7 +330,7 @@ class Association:
         if unsealed.body is None:
             security.stays_sealed(raw.data.frames, unsealed.reason or unsealed.decryption.value)
         elif unsealed.verified is False:
-            security.failed_check(raw.data.frames)
+            unsealed = security.failed_check(unsealed, raw.data.frames)
         return unsealed
 
     def _contradiction(self, header: PduHeader, trailer: SecTrailer | None) -> str | None:

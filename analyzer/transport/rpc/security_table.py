@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from msgspec.structs import replace
+
 from analyzer.auth.security_types import Handshake, SearchBudget, SecurityContext, Sender, Unprotected
 from analyzer.auth.token_handshake import is_first_token
 from analyzer.core.events import Problem
@@ -106,7 +108,11 @@ class Security:
         if self._failed:
             whose = counted(self._failed, "signed PDU has", "signed PDUs have")
             text = f"{whose} a wrong checksum: changed on the way or in the capture; shown as captured"
-            found.append(Problem("malformed", "rpc", tuple(sorted(self._failed_frames)), text))
+            if not self._is_known:
+                text = f"{whose} a checksum that does not fit, and none one that does: the handshake may be damaged in the capture"
+            found.append(
+                Problem("malformed" if self._is_known else "note", "rpc", tuple(sorted(self._failed_frames)), text)
+            )
         if self.still_sealed:
             text = f"{self._still_sealed} of {counted(self._sealed, 'sealed PDU')} stayed sealed: {self._sealed_reason}"
             found.append(Problem("sealed", "rpc", tuple(sorted(self._sealed_frames)), text))
@@ -117,10 +123,17 @@ class Security:
         """Whether any PDU of the security context stayed sealed."""
         return bool(self._sealed_reason)
 
-    def failed_check(self, frames: tuple[int, ...]) -> None:
-        """Notes that a PDU in clear has a wrong checksum under this security context."""
+    @property
+    def _is_known(self) -> bool:
+        """Whether the security context surely has the right key. One wrong bit in the handshake makes another key, with which right
+        PDUs do not fit."""
+        return self._is_proven or self._handshake.proves_key
+
+    def failed_check(self, unsealed: Unprotected, frames: tuple[int, ...]) -> Unprotected:
+        """Notes that the checksum of a PDU in clear does not fit under this security context. Returns it with what that shows."""
         self._failed += 1
         self._failed_frames.update(frames[: max(_MAX_FRAMES - len(self._failed_frames), 0)])
+        return unsealed if self._is_known else replace(unsealed, verified=None)
 
     def stays_sealed(self, frames: tuple[int, ...], reason: str) -> None:
         """Notes that a PDU stayed sealed under this security context."""
@@ -242,9 +255,6 @@ class Security:
             return Unprotected(None, None, decryption, f"{decryption.value}: {why}" if why else decryption.value)
         verified = result.verified
         self._is_proven |= verified is True
-        if verified is False and not self._is_proven and self._handshake.mic_is_right is False:
-            # One wrong bit in the handshake makes another key, so the PDU may be right.
-            verified = None
         # A PDU that names a lower level than its context was bound with is believed only if its checksum is right.
         if self.level >= _PRIVACY and not verified:
             self._sealed += 1
