@@ -377,7 +377,11 @@ class CallSide(Struct):
 
 
 class PendingCall(Struct):
-    """One DCERPC call under way. `answer_context` is the context id of the response, if it differs from the request's."""
+    """One DCERPC call under way.
+
+    `answer_context` is the context id of the response, if it differs from the request's. `is_ahead`: by its call id, the response
+    belongs to a request that is still to come. `is_swapped`: it was captured before that.
+    """
 
     call_id: int
     context_id: int
@@ -393,6 +397,8 @@ class PendingCall(Struct):
     answer_gap: tuple[int, ...] | None = None
     answer_context: int | None = None
     has_request: bool = False
+    is_ahead: bool = False
+    is_swapped: bool = False
     # Found when the call is finished.
     presentation: Presentation | None = None
 
@@ -463,9 +469,9 @@ class CallPairing:
             self._emit(call, "", out)
         elif self._early:
             early = self._early.get(header.call_id)
-            if early is not None and _asked_before(call, early):
+            if early is not None and (early.is_ahead or _asked_before(call, early)):
                 del self._early[header.call_id]
-                call.response, call.fault = early.response, early.fault
+                call.response, call.fault, call.is_swapped = early.response, early.fault, early.is_ahead
                 if early.context_id != call.context_id:
                     call.answer_context = early.context_id
                 self.memory -= _CALL_COST
@@ -558,7 +564,9 @@ class CallPairing:
             self._emit(call, "", out)
             call = None
         if call is None:
-            call = self._begun(header, head)
+            call, last = self._begun(header, head), self._last_call_id
+            is_counted = self._ids_step_by_one and not self._gap_since_request
+            call.is_ahead = last is not None and last < header.call_id and is_counted
             if len(self._early) >= _MAX_EARLY:
                 self._emit(self._early.pop(next(iter(self._early))), "", out)
             self._early[header.call_id] = call

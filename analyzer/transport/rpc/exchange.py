@@ -150,9 +150,9 @@ class ExchangeMaker:
         if not (asked and answered and asked.missing is answered.missing is None and presentation is not None):
             state, reason = self._state(call, why, wrong)
         else:
-            reason = wrong
+            reason = wrong or ("the answer was captured before the request" if call.is_swapped else None)
         if asked is not None and answered is not None:
-            is_set_back = self._set_back and self._is_set_back(asked, answered)
+            is_set_back = call.is_swapped or (self._set_back and self._is_set_back(asked, answered))
             if is_set_back or response.lacks_first or request.state is SideState.PARTIAL or request.has_cut:
                 answered = replace(answered, is_untimed=True)
         return Exchange(
