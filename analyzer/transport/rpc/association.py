@@ -97,7 +97,8 @@ class Association:
         self._swapped = False
         self._presentations = Presentations()
         self._offers: dict[int, _Offered] = {}
-        self._early_acks: dict[int, RawPdu] = {}
+        self.early_acks: dict[int, RawPdu] = {}
+        self._first_bind: RawPdu | None = None
         self._marks = MarkNotes()
         self._security = SecurityTable(begin, search, limits.security_contexts, logons)
         self._exchanges = ExchangeMaker(channel, self._presentations, self._security, limits.stub, set_back, selected)
@@ -279,7 +280,7 @@ class Association:
                     step = security.step
         bad = None
         if self._security.held:
-            bad = self._contradiction(header, trailer)
+            bad = _contradiction(self._calls.pending.get(header.call_id), header, trailer)
         if pad > stop - head.stub:
             bad = bad or f"auth_pad_length: {pad} bytes of padding in {stop - head.stub} bytes of stub"
             pad = 0
@@ -333,33 +334,6 @@ class Association:
             unsealed = security.failed_check(unsealed, raw.data.frames)
         return unsealed
 
-    def _contradiction(self, header: PduHeader, trailer: SecTrailer | None) -> str | None:
-        """Returns what contradicts the rest of the call in a PDU's security trailer, or in its absence. None if nothing does.
-
-        All fragments of a call are protected alike, and a response like its request ([MS-RPCE] 3.3.1.5.2). Only faults may be bare.
-        So a damaged header that hides the trailer cannot pass noise off as plaintext.
-        """
-        if trailer is not None and not AuthLevel.NONE <= trailer.level <= AuthLevel.PRIVACY:
-            return f"auth_level: {trailer.level} is no authentication level"
-        call = self._calls.pending.get(header.call_id)
-        if call is None or header.ptype == _FAULT:
-            return None
-        request = call.request
-        if header.ptype == _REQUEST and (header.flags & FIRST_FRAG or request.state is SideState.COMPLETE):
-            return None
-        first = request.trailer
-        if first is None or first.level < AuthLevel.PRIVACY:
-            return None
-        if trailer is None:
-            return "auth_length: no security trailer in a call that is sealed"
-        if (
-            trailer.context_id != first.context_id
-            or trailer.level != first.level
-            or trailer.auth_type != first.auth_type
-        ):
-            return "auth_context_id: the security context is not that of the call"
-        return None
-
     def _given_up(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
         """Takes a PDU by which the client cancels a call (cancel), or stops waiting for its response (orphaned)."""
         if trailer is not None:
@@ -407,9 +381,10 @@ class Association:
         # The token stands by itself: a wrong number among the offers costs no sealed call.
         security = self._token("initiator", trailer, raw, out)
         bind = parse_bind(header, data.data, trailer.start if trailer else len(data))
+        self._first_bind = self._first_bind or raw
         self._marks.bind(self._channel, header, bind, trailer, data, out)
         self._offer(header, bind, data.frames, security)
-        early = self._early_acks.pop(header.call_id, None)
+        early = self.early_acks.pop(header.call_id, None)
         if early is not None:
             self._ack(
                 from_client, early, find_sec_trailer(early.header, early.piece.data, HEADER_LEN, early.start), out
@@ -428,8 +403,8 @@ class Association:
         self._token("acceptor", trailer, raw, out)
         ack = parse_bind_ack(header, data.data, trailer.start if trailer else len(data))
         offered = self._offers.pop(header.call_id, None)
-        if offered is None and not self._calls.has_met_requests and len(self._early_acks) < _MAX_OFFERS:
-            self._early_acks[header.call_id] = raw
+        if offered is None and not self._calls.has_met_requests and len(self.early_acks) < _MAX_OFFERS:
+            self.early_acks[header.call_id] = raw
         if offered is None:
             return
         frames = tuple(sorted({*offered.frames, *data.frames}))
@@ -439,6 +414,7 @@ class Association:
             )
             out.append(Problem.from_error("rpc", error, data))
         self._answered(offered, ack, frames, out)
+        self._first_bind = None
 
     def _answered(self, offered: _Offered, ack: BindAck, frames: tuple[int, ...], out: list[Event]) -> None:
         """Emits the result of each presentation context that a bind offered. Offers and results match by position."""
@@ -472,6 +448,52 @@ class Association:
                 what = why if by == "fault" else f"{by} ({why})"
                 offered.security.refused(by, status, f"refused by {what}, frame {numbers(data.frames)}")
         out.append(Problem("note", "rpc", data.frames, f"the server refused the bind: {why}"))
+
+    # A bind that came over another channel
+
+    @property
+    def lacks_bind(self) -> bool:
+        """Whether the server answers a bind of a pipe, and all that the client sent over that was captured without one."""
+        known = self._presentations
+        is_first = not self._calls.has_met_requests and known.header_signing is None and not known.has_loss
+        return is_first and self._channel.pipe is not None
+
+    def takes_bind(self, other: Association) -> list[Event] | None:
+        """Takes the only PDU of another association as the bind that the server answers here. Returns what comes of that; None if
+        it is not that bind."""
+        mine, its, bind = self._channel, other._channel, other._first_bind
+        if bind is None or its.pipe is not None or (mine.client, mine.server) != (its.client, its.server):
+            return None
+        is_answered = bind.header.call_id not in other._offers or other._calls.has_met_requests
+        if is_answered or bind.header.call_id not in self.early_acks:
+            return None
+        text = f"the bind of pipe {mine.pipe} names another open; the server answers it here"
+        out: list[Event] = [Problem("malformed", "rpc", bind.data.frames, text)]
+        self._bind(True, bind, find_sec_trailer(bind.header, bind.piece.data, HEADER_LEN, bind.start), out)
+        return out
+
+
+def _contradiction(call: PendingCall | None, header: PduHeader, trailer: SecTrailer | None) -> str | None:
+    """Returns what contradicts the rest of the call in a PDU's security trailer, or in its absence. None if nothing does.
+
+    All fragments of a call are protected alike, and a response like its request ([MS-RPCE] 3.3.1.5.2). Only faults may be bare.
+    So a damaged header that hides the trailer cannot pass noise off as plaintext.
+    """
+    if trailer is not None and not AuthLevel.NONE <= trailer.level <= AuthLevel.PRIVACY:
+        return f"auth_level: {trailer.level} is no authentication level"
+    if call is None or header.ptype == _FAULT:
+        return None
+    request = call.request
+    if header.ptype == _REQUEST and (header.flags & FIRST_FRAG or request.state is SideState.COMPLETE):
+        return None
+    first = request.trailer
+    if first is None or first.level < AuthLevel.PRIVACY:
+        return None
+    if trailer is None:
+        return "auth_length: no security trailer in a call that is sealed"
+    if trailer.context_id != first.context_id or trailer.level != first.level or trailer.auth_type != first.auth_type:
+        return "auth_context_id: the security context is not that of the call"
+    return None
 
 
 def _stated_loss(lost: LostPdus, who: str) -> Problem:

@@ -80,6 +80,11 @@ class Security:
         return self._identity
 
     @property
+    def is_answer_alone(self) -> bool:
+        """Whether only the acceptor's tokens of this security context's handshake came so far."""
+        return self._heard == {"acceptor"}
+
+    @property
     def decrypted_by(self) -> str | None:
         """The key that opened this security context's handshake, in words."""
         return self._handshake.decrypted_by
@@ -308,7 +313,8 @@ class SecurityTable:
         """Takes the authentication token of a PDU (bind, alter_context, their answers, AUTH3: `leg`). Returns its security
         context."""
         security, is_first = self._by_id.get(trailer.context_id), _is_first(sender, token)
-        if security is None or is_first:
+        # The answer may be there before the first token, if the capture swapped frames.
+        if security is None or (is_first and not security.is_answer_alone):
             security = self._new(trailer, next(self._logons))
             if not is_first:
                 security.missed("initiator")

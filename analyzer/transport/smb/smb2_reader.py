@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from analyzer.core.byte_cursor import Cursor
 from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
@@ -289,6 +290,8 @@ class Smb2Reader:
         session: Session | None = None
         signature_ok: bool | None = None
         command, flags = header.command, header.flags
+        if flags & FLAG_RESPONSE and header.session_id not in self._state.sessions:
+            header = self._of_request(header, message)
         if flags & FLAG_SIGNED and command != SESSION_SETUP and not transforms.encrypted:
             session = self.sessions.get(header.session_id, message)
             signature_ok = self.sessions.check_signature(header, message, session)
@@ -326,6 +329,15 @@ class Smb2Reader:
         if take is not None:
             take(self, operation, request)
 
+    def _of_request(self, header: Smb2Header, message: Message) -> Smb2Header:
+        """Returns the header of an SMB2 response that names no session. If its request does, it belongs to that one."""
+        request = self._pending.get(header.message_id)
+        if request is None or request.command != header.command or request.session_id not in self._state.sessions:
+            return header
+        if header.session_id not in (0, _NO_SESSION):
+            self._state.note_other_session(header.session_id, request.session_id, message)
+        return replace(header, session_id=request.session_id)
+
     def _forget_oldest(self, message: Message) -> None:
         """Forgets the oldest SMB2 request, because more wait than a server allows. It will have no response."""
         self._pop(next(iter(self._pending)))
@@ -359,12 +371,7 @@ class Smb2Reader:
             if command.response is not None:
                 command.response(self, operation, request, None)
             return
-        session_id = header.session_id
-        if request is not None and session_id in (0, _NO_SESSION):
-            session_id = request.session_id
-        session = operation.session
-        if session is None or session_id != header.session_id:
-            session = self.sessions.get(session_id, operation.message)
+        session = operation.session or self.sessions.get(header.session_id, operation.message)
         if session is not None and command.response is not None:
             command.response(self, operation, request, session)
 
