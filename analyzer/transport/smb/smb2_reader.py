@@ -291,7 +291,7 @@ class Smb2Reader:
         signature_ok: bool | None = None
         command, flags = header.command, header.flags
         if flags & FLAG_RESPONSE and header.session_id not in self._state.sessions:
-            header = self._of_request(header, message)
+            header = _of_request(self._state, header, self._pending.get(header.message_id), message)
         if flags & FLAG_SIGNED and command != SESSION_SETUP and not transforms.encrypted:
             session = self.sessions.get(header.session_id, message)
             signature_ok = self.sessions.check_signature(header, message, session)
@@ -328,15 +328,6 @@ class Smb2Reader:
         take = _COMMANDS.get(command, _UNREAD).request
         if take is not None:
             take(self, operation, request)
-
-    def _of_request(self, header: Smb2Header, message: Message) -> Smb2Header:
-        """Returns the header of an SMB2 response that names no session. If its request does, it belongs to that one."""
-        request = self._pending.get(header.message_id)
-        if request is None or request.command != header.command or request.session_id not in self._state.sessions:
-            return header
-        if header.session_id not in (0, _NO_SESSION):
-            self._state.note_other_session(header.session_id, request.session_id, message)
-        return replace(header, session_id=request.session_id)
 
     def _forget_oldest(self, message: Message) -> None:
         """Forgets the oldest SMB2 request, because more wait than a server allows. It will have no response."""
@@ -605,6 +596,17 @@ _COMMANDS: dict[int, Smb2Command] = {
 def _header_of(message: Message) -> Smb2Header:
     length = message.stop - message.start
     return read_header(message.data.lead(message.start + min(length, HEADER_LEN)), message.start, length)
+
+
+def _of_request(
+    state: ConnectionState, header: Smb2Header, request: Smb2Request | None, message: Message
+) -> Smb2Header:
+    """Returns the header of an SMB2 response that names no session. If its request does, it belongs to that one."""
+    if request is None or request.command != header.command or request.session_id not in state.sessions:
+        return header
+    if header.session_id not in (0, _NO_SESSION):
+        state.note_other_session(header.session_id, request.session_id, message)
+    return replace(header, session_id=request.session_id)
 
 
 def _came_before(
