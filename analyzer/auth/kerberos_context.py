@@ -174,7 +174,7 @@ class KerberosContext:
             self._lacks = None
         number = int.from_bytes(token[8:16], "big") if cfx else None
         which = f" {number}" if number is not None else ""
-        return found, f"the checksum of message{which} is wrong", Decryption.WRONG_KEY
+        return found, f"the checksum of message{which} does not fit", Decryption.WRONG_KEY
 
     def _in_order(self, keys: list[Key], flags: int) -> list[Key]:
         proven = self._proven.get(flags)

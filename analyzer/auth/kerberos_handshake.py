@@ -103,7 +103,7 @@ class KerberosExchange:
                 break
         if part is None:
             if any_named:
-                self.decryption, self.reason = Decryption.WRONG_KEY, f"the key given for {name} is wrong"
+                self.decryption, self.reason = Decryption.WRONG_KEY, f"the key given for {name} does not fit"
             else:
                 self.decryption, self.reason = Decryption.NO_KEY, f"no key given for {name}"
             return

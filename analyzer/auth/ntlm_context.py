@@ -454,7 +454,7 @@ class NtlmContext:
             found = "not looked for to the end" if stream.is_given_up else "not found"
             reason = f"{before} not captured and its place in the keystream was {found}"
             return self._refused(piece, stream, reason, Decryption.BYTES_MISSING)
-        return self._refused(piece, stream, f"the checksum of message {number} is wrong")
+        return self._refused(piece, stream, f"the checksum of message {number} does not fit")
 
     def _refused(
         self, piece: _SealedMessage, stream: _StreamPosition, reason: str, decryption: Decryption = Decryption.WRONG_KEY

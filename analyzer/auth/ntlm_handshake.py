@@ -132,7 +132,7 @@ class NtlmExchange:
             return
         self.decryption, self.reason = (
             Decryption.WRONG_KEY,
-            f"{_what(candidates)} given for {who} {_is(candidates)} wrong",
+            f"{_what(candidates)} given for {who} {_do(candidates)} not fit what was captured of the handshake",
         )
 
     @property
@@ -178,5 +178,5 @@ def _what(users: tuple[UserKey, ...]) -> str:
     return " and ".join(words)
 
 
-def _is(users: tuple[UserKey, ...]) -> str:
-    return "is" if len(users) == 1 else "are"
+def _do(users: tuple[UserKey, ...]) -> str:
+    return "does" if len(users) == 1 else "do"

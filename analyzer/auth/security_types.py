@@ -129,8 +129,9 @@ class Handshake(Protocol):
         ...
 
     @property
-    def mic_is_right(self) -> bool | None:
-        """Whether the MIC over NTLM's three messages fits. None if there is none or it cannot be checked."""
+    def proves_key(self) -> bool:
+        """Whether the handshake shows that nobody changed what its key comes from. The MIC over NTLM's three messages does so if it
+        fits. Kerberos seals that."""
         ...
 
     @property

@@ -193,9 +193,9 @@ class TokenHandshake:
         return self._chosen == "ntlm" and self._ntlm.is_anonymous
 
     @property
-    def mic_is_right(self) -> bool | None:
-        """Whether the MIC over NTLM's three messages fits (`Handshake.mic_is_right`)."""
-        return self._ntlm.mic_is_right if self._chosen == "ntlm" else None
+    def proves_key(self) -> bool:
+        """Whether nobody changed what the key of the exchange comes from (`Handshake.proves_key`)."""
+        return self._ntlm.mic_is_right is True if self._chosen == "ntlm" else self._chosen == "krb5"
 
     def context(self, search: SearchBudget | None = None) -> SecurityContext:
         """Makes a security context from the exchange's keys (`Handshake.context`)."""

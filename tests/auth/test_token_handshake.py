@@ -242,7 +242,7 @@ def said(case: Case) -> Iterator[str]:
     assert isinstance(handshake, TokenHandshake)
     key = {None: "none", conversation.session_key: "right"}.get(handshake.session_key, "another")
     yield f"{handshake.decryption.name} ({handshake.reason}), key {key} by {handshake.decrypted_by}"
-    yield f"anonymous {handshake.is_anonymous}, MIC {handshake.mic_is_right}, account {handshake.identity.account}"
+    yield f"anonymous {handshake.is_anonymous}, proven {handshake.proves_key}, account {handshake.identity.account}"
     usual = Identity()
     fields = ((name, getattr(handshake.identity, name)) for name in usual.__struct_fields__)
     known = ", ".join(f"{name} {value}" for name, value in fields if value != getattr(usual, name))

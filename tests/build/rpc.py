@@ -362,8 +362,8 @@ class ToyHandshake:
         return False
 
     @property
-    def mic_is_right(self) -> bool | None:
-        return self._keys.mic_is_right
+    def proves_key(self) -> bool:
+        return self._keys.proves_key
 
     def context(self, search: SearchBudget | None = None) -> ToyContext:
         made = (
@@ -391,7 +391,7 @@ class ToyKeys:
     """Stands for the keyring; remembers the handshakes it began."""
 
     known: set[bytes] = field(default_factory=lambda: {b"key"})
-    mic_is_right: bool | None = None
+    proves_key: bool = True
     begun: list[ToyHandshake] = field(default_factory=list)
 
     def begin(self, keyring: object, auth_type: int | None = None) -> ToyHandshake:

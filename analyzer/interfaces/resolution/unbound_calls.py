@@ -93,7 +93,7 @@ def frames_noted(frames: set[int], call: Call) -> None:
 def note_of(count: int, guess: ContextGuess, frames: Collection[int]) -> Problem:
     """Returns the note that says what the calls of a context without a bind were taken for; `count` is their number."""
     text = (
-        f"the bind of {counted(count, 'call')} was not captured; {'it is' if count == 1 else 'they are'} taken for "
+        f"no captured bind tells the interface of {counted(count, 'call')}; {'it is' if count == 1 else 'they are'} taken for "
         f"{NAMES[guess.interface]}, because every stub decodes as such and "
         f"{counted(guess.proofs, 'of them carries', 'of them carry')} what no other interface does"
     )

@@ -2,18 +2,8 @@
 [MS-RPCE] 3.3).
 
 Framing (`pdu_framing`) finds the PDUs of each direction. `_PDU_TYPES` names for each PDU type what takes it: fragments of calls go
-to the call table (`call_pairing`), after their security context has unsealed or checked them.
-
-A presentation context goes through these states, by its context id:
-
-    state      input                                          next state
-    -          bind or alter_context that offers it           OFFERED (under the PDU's call id)
-    OFFERED    bind_ack or alter_context_resp, result 0       ACCEPTED: calls may use it
-    OFFERED    the same, another result; bind_nak, a fault    REFUSED
-    OFFERED    the end of the channel                         unknown: emitted as such
-    OFFERED    more than `_MAX_OFFERS` offers without answer  forgotten, the oldest first; calls may use it
-    ACCEPTED   bind or alter_context that offers it again     ACCEPTED as before, until the answer
-    -          an answer whose offer was not met yet          kept until the offer comes (frames swapped by the capture)
+to the call table (`call_pairing`), after their security context has unsealed or checked them. Binds and their answers tell what the
+presentation contexts are (`presentations`).
 """
 
 from __future__ import annotations
@@ -36,7 +26,7 @@ from analyzer.results.calls.pdus import Plain
 from analyzer.results.connection import Bound, Channel, FeaturesOffered, Pdu
 from analyzer.results.security import AuthLevel, Decryption, RefusedBy
 from analyzer.transport.channel.channels import ChannelBatch, ChannelGap
-from analyzer.transport.rpc.call_pairing import CallPairing, FragmentPart, PendingCall, Presentation, SideState
+from analyzer.transport.rpc.call_pairing import CallPairing, FragmentPart, PendingCall, SideState
 from analyzer.transport.rpc.client_marks_in_rpc import MarkNotes
 from analyzer.transport.rpc.exchange import ExchangeMaker, Selection, numbers
 from analyzer.transport.rpc.fault_names import bind_nak_reason, bind_result_reason, fault_name
@@ -56,7 +46,6 @@ from analyzer.transport.rpc.pdu import (
     Syntax,
     find_sec_trailer,
     head_of_damaged,
-    is_feature_negotiation,
     parse_bind,
     parse_bind_ack,
     parse_bind_nak,
@@ -65,6 +54,7 @@ from analyzer.transport.rpc.pdu import (
     syntax_name,
 )
 from analyzer.transport.rpc.pdu_framing import CutPdu, Framer, LostPdus, RawPdu
+from analyzer.transport.rpc.presentations import Presentations, is_features
 from analyzer.transport.rpc.security_table import Security, SecurityTable
 
 _MAX_OFFERS = 16
@@ -105,14 +95,14 @@ class Association:
         # About how many bytes of memory it takes.
         self.memory = _COST
         self._swapped = False
-        self._has_gap = False
-        self._presentations: dict[int, Presentation] = {}
+        self._presentations = Presentations()
         self._offers: dict[int, _Offered] = {}
-        self._early_acks: dict[int, RawPdu] = {}
+        self.early_acks: dict[int, RawPdu] = {}
+        self._first_bind: RawPdu | None = None
         self._marks = MarkNotes()
         self._security = SecurityTable(begin, search, limits.security_contexts, logons)
         self._exchanges = ExchangeMaker(channel, self._presentations, self._security, limits.stub, set_back, selected)
-        self._calls = CallPairing(self._presentations, limits, self._exchanges.exchange, spill)
+        self._calls = CallPairing(limits, self._exchanges.exchange, spill)
 
     def feed(self, event: ChannelBatch | ChannelGap) -> list[Event]:
         """Takes bytes of one direction of the association, or a gap in them. Returns the events that they complete."""
@@ -137,7 +127,7 @@ class Association:
             elif isinstance(item, CutPdu):
                 frames = item.data.frames
                 if isinstance(event, ChannelGap):
-                    self._has_gap, frames = True, event.frames
+                    self._presentations.has_loss, frames = True, event.frames
                     if event.captured:
                         self._exchanges.not_read(self._sender(from_client), event.reason)
                 self._lost_step(from_client, item, frames, out)
@@ -166,7 +156,7 @@ class Association:
             out.append(Problem("limit", "rpc", (), text))
         for offered in self._offers.values():
             for offer in offered.offers:
-                if _is_features(offer):
+                if is_features(offer):
                     out.append(FeaturesOffered(self._channel, offer.context_id, None, offered.frames))
                 else:
                     out.append(_bound(self._channel, offer, _first_transfer(offer), None, offered, offered.frames))
@@ -290,7 +280,7 @@ class Association:
                     step = security.step
         bad = None
         if self._security.held:
-            bad = self._contradiction(header, trailer)
+            bad = _contradiction(self._calls.pending.get(header.call_id), header, trailer)
         if pad > stop - head.stub:
             bad = bad or f"auth_pad_length: {pad} bytes of padding in {stop - head.stub} bytes of stub"
             pad = 0
@@ -317,11 +307,12 @@ class Association:
 
     def _answers_offer(self, header: PduHeader) -> bool:
         """Whether a fault refuses a bind or alter_context: its call id belongs to an unanswered offer, and to no call."""
-        return header.call_id in self._offers and not self._has_gap and self._calls.pending.get(header.call_id) is None
+        is_other = self._presentations.has_loss or header.call_id in self._calls.pending
+        return header.call_id in self._offers and not is_other
 
     def _unknown_security(self, trailer: SecTrailer) -> Security:
         """Returns the security context that a protected PDU names, if none of its handshake was captured."""
-        if not self._has_gap and self._security.was_never_offered(trailer):
+        if not self._presentations.has_loss and self._security.was_never_offered(trailer):
             raise MalformedError(
                 f"security context {trailer.context_id} was never negotiated",
                 field="auth_context_id",
@@ -340,35 +331,8 @@ class Association:
         if unsealed.body is None:
             security.stays_sealed(raw.data.frames, unsealed.reason or unsealed.decryption.value)
         elif unsealed.verified is False:
-            security.failed_check(raw.data.frames)
+            unsealed = security.failed_check(unsealed, raw.data.frames)
         return unsealed
-
-    def _contradiction(self, header: PduHeader, trailer: SecTrailer | None) -> str | None:
-        """Returns what contradicts the rest of the call in a PDU's security trailer, or in its absence. None if nothing does.
-
-        All fragments of a call are protected alike, and a response like its request ([MS-RPCE] 3.3.1.5.2). Only faults may be bare.
-        So a damaged header that hides the trailer cannot pass noise off as plaintext.
-        """
-        if trailer is not None and not AuthLevel.NONE <= trailer.level <= AuthLevel.PRIVACY:
-            return f"auth_level: {trailer.level} is no authentication level"
-        call = self._calls.pending.get(header.call_id)
-        if call is None or header.ptype == _FAULT:
-            return None
-        request = call.request
-        if header.ptype == _REQUEST and (header.flags & FIRST_FRAG or request.state is SideState.COMPLETE):
-            return None
-        first = request.trailer
-        if first is None or first.level < AuthLevel.PRIVACY:
-            return None
-        if trailer is None:
-            return "auth_length: no security trailer in a call that is sealed"
-        if (
-            trailer.context_id != first.context_id
-            or trailer.level != first.level
-            or trailer.auth_type != first.auth_type
-        ):
-            return "auth_context_id: the security context is not that of the call"
-        return None
 
     def _given_up(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
         """Takes a PDU by which the client cancels a call (cancel), or stops waiting for its response (orphaned)."""
@@ -396,8 +360,10 @@ class Association:
         if trailer is None:
             return None
         data, name = raw.data, Ptype.names[raw.header.ptype].lower()
-        carried = data.time_ns_at(0), data.frames
-        security = self._security.offered(sender, trailer, data.data[trailer.value], *carried, name)
+        carried, token = (data.time_ns_at(0), data.frames), data.data[trailer.value]
+        if not self._presentations.has_loss and (wrong := self._security.read_as_the_only_one(sender, trailer, token)):
+            out.append(Problem("malformed", "rpc", data.frames, wrong))
+        security = self._security.offered(sender, trailer, token, *carried, name)
         self._state_logons(self._security.take_over(), out)
         return security
 
@@ -410,13 +376,15 @@ class Association:
 
     def _bind(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
         header, data = raw.header, raw.data
-        bind = parse_bind(header, data.data, trailer.start if trailer else len(data))
         if header.ptype == Ptype.BIND:
-            self._exchanges.header_signing = bool(header.flags & SUPPORT_HEADER_SIGN)
+            self._presentations.header_signing = bool(header.flags & SUPPORT_HEADER_SIGN)
+        # The token stands by itself: a wrong number among the offers costs no sealed call.
         security = self._token("initiator", trailer, raw, out)
+        bind = parse_bind(header, data.data, trailer.start if trailer else len(data))
+        self._first_bind = self._first_bind or raw
         self._marks.bind(self._channel, header, bind, trailer, data, out)
         self._offer(header, bind, data.frames, security)
-        early = self._early_acks.pop(header.call_id, None)
+        early = self.early_acks.pop(header.call_id, None)
         if early is not None:
             self._ack(
                 from_client, early, find_sec_trailer(early.header, early.piece.data, HEADER_LEN, early.start), out
@@ -424,10 +392,7 @@ class Association:
 
     def _offer(self, header: PduHeader, bind: Bind, frames: tuple[int, ...], security: Security | None) -> None:
         """Notes the presentation contexts that a bind or alter_context offers."""
-        for offer in bind.offers:
-            if not _is_features(offer):
-                only = offer.transfer[0] if len(offer.transfer) == 1 else None
-                self._presentations.setdefault(offer.context_id, Presentation(offer.abstract, only))
+        self._presentations.offer(bind.offers)
         if len(self._offers) >= _MAX_OFFERS:
             self._offers.pop(next(iter(self._offers)))
         joins_group = header.ptype == Ptype.BIND and bind.assoc_group_id != 0
@@ -435,11 +400,11 @@ class Association:
 
     def _ack(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
         header, data = raw.header, raw.data
+        self._token("acceptor", trailer, raw, out)
         ack = parse_bind_ack(header, data.data, trailer.start if trailer else len(data))
         offered = self._offers.pop(header.call_id, None)
-        if offered is None and not self._calls.has_met_requests and len(self._early_acks) < _MAX_OFFERS:
-            self._early_acks[header.call_id] = raw
-        self._token("acceptor", trailer, raw, out)
+        if offered is None and not self._calls.has_met_requests and len(self.early_acks) < _MAX_OFFERS:
+            self.early_acks[header.call_id] = raw
         if offered is None:
             return
         frames = tuple(sorted({*offered.frames, *data.frames}))
@@ -449,20 +414,21 @@ class Association:
             )
             out.append(Problem.from_error("rpc", error, data))
         self._answered(offered, ack, frames, out)
+        self._first_bind = None
 
     def _answered(self, offered: _Offered, ack: BindAck, frames: tuple[int, ...], out: list[Event]) -> None:
         """Emits the result of each presentation context that a bind offered. Offers and results match by position."""
         for offer, result in zip(offered.offers, ack.results, strict=False):
-            if _is_features(offer):
+            if is_features(offer):
                 out.append(FeaturesOffered(self._channel, offer.context_id, result.result, frames))
                 continue
-            accepted = result.result == 0
-            transfer, why = result.transfer, None
-            if accepted:
-                self._presentations[offer.context_id] = Presentation(offer.abstract, result.transfer)
+            why = None
+            if accepted := result.result == 0:
+                if (wrong := self._presentations.accept(offer, result.transfer)) is not None:
+                    out.append(Problem("malformed", "rpc", frames, wrong))
             else:
                 why = bind_result_reason(result.result, result.reason)
-            shown = transfer if accepted else _first_transfer(offer)
+            shown = result.transfer if accepted else _first_transfer(offer)
             out.append(_bound(self._channel, offer, shown, accepted, offered, frames, why, ack.assoc_group_id))
 
     def _nak(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None, out: list[Event]) -> None:
@@ -475,13 +441,59 @@ class Association:
         if offered is not None:
             frames = tuple(sorted({*offered.frames, *data.frames}))
             for offer in offered.offers:
-                if not _is_features(offer):
+                if not is_features(offer):
                     out.append(_bound(self._channel, offer, _first_transfer(offer), False, offered, frames, why))
             if offered.security is not None:
                 offered.security.carried(data.time_ns_at(0), data.frames)
                 what = why if by == "fault" else f"{by} ({why})"
                 offered.security.refused(by, status, f"refused by {what}, frame {numbers(data.frames)}")
         out.append(Problem("note", "rpc", data.frames, f"the server refused the bind: {why}"))
+
+    # A bind that came over another channel
+
+    @property
+    def lacks_bind(self) -> bool:
+        """Whether the server answers a bind of a pipe, and all that the client sent over that was captured without one."""
+        known = self._presentations
+        is_first = not self._calls.has_met_requests and known.header_signing is None and not known.has_loss
+        return is_first and self._channel.pipe is not None
+
+    def takes_bind(self, other: Association) -> list[Event] | None:
+        """Takes the only PDU of another association as the bind that the server answers here. Returns what comes of that; None if
+        it is not that bind."""
+        mine, its, bind = self._channel, other._channel, other._first_bind
+        if bind is None or its.pipe is not None or (mine.client, mine.server) != (its.client, its.server):
+            return None
+        is_answered = bind.header.call_id not in other._offers or other._calls.has_met_requests
+        if is_answered or bind.header.call_id not in self.early_acks:
+            return None
+        text = f"the bind of pipe {mine.pipe} names another open; the server answers it here"
+        out: list[Event] = [Problem("malformed", "rpc", bind.data.frames, text)]
+        self._bind(True, bind, find_sec_trailer(bind.header, bind.piece.data, HEADER_LEN, bind.start), out)
+        return out
+
+
+def _contradiction(call: PendingCall | None, header: PduHeader, trailer: SecTrailer | None) -> str | None:
+    """Returns what contradicts the rest of the call in a PDU's security trailer, or in its absence. None if nothing does.
+
+    All fragments of a call are protected alike, and a response like its request ([MS-RPCE] 3.3.1.5.2). Only faults may be bare.
+    So a damaged header that hides the trailer cannot pass noise off as plaintext.
+    """
+    if trailer is not None and not AuthLevel.NONE <= trailer.level <= AuthLevel.PRIVACY:
+        return f"auth_level: {trailer.level} is no authentication level"
+    if call is None or header.ptype == _FAULT:
+        return None
+    request = call.request
+    if header.ptype == _REQUEST and (header.flags & FIRST_FRAG or request.state is SideState.COMPLETE):
+        return None
+    first = request.trailer
+    if first is None or first.level < AuthLevel.PRIVACY:
+        return None
+    if trailer is None:
+        return "auth_length: no security trailer in a call that is sealed"
+    if trailer.context_id != first.context_id or trailer.level != first.level or trailer.auth_type != first.auth_type:
+        return "auth_context_id: the security context is not that of the call"
+    return None
 
 
 def _stated_loss(lost: LostPdus, who: str) -> Problem:
@@ -495,12 +507,6 @@ def _stated_loss(lost: LostPdus, who: str) -> Problem:
         return Problem("malformed", "rpc", lost.frames, f"{amount} from the {who} {are} no DCERPC PDU: {lost.reason}")
     were = "was" if is_one else "were"
     return Problem("gap", "rpc", lost.frames, f"{amount} of DCERPC from the {who} {were} lost: {lost.reason}")
-
-
-def _is_features(offer: Offer) -> bool:
-    """Whether an offer of a bind is bind-time feature negotiation ([MS-RPCE] 3.3.1.5.3), which only looks like a presentation
-    context."""
-    return any(is_feature_negotiation(syntax.uuid) for syntax in offer.transfer)
 
 
 def _first_transfer(offer: Offer) -> Syntax | None:

@@ -47,13 +47,12 @@ from analyzer.transport.rpc.pdu import (
     FIRST_FRAG,
     LAST_FRAG,
     MAYBE,
-    NDR64,
     CallHead,
     PduHeader,
     Ptype,
     SecTrailer,
-    Syntax,
 )
+from analyzer.transport.rpc.presentations import Presentation
 from analyzer.transport.rpc.security_table import Security
 
 # --------------------------------------------------------------------------------------------- pdus of incoming message
@@ -237,17 +236,6 @@ _AFTER: dict[tuple[SideState, int], SideState] = {
 }
 
 
-class Presentation(Struct, frozen=True):
-    """The presentation context of an association, as far as captured. `transfer` is None if the answer was not captured."""
-
-    abstract: Syntax
-    transfer: Syntax | None
-
-    @property
-    def is_ndr64(self) -> bool:
-        return self.transfer is not None and self.transfer.uuid == NDR64
-
-
 class FragmentPart(Struct, frozen=True):
     """One fragment of a DCERPC call: `length` bytes of `piece` from `at` on. Its stub is `start` to `stop` of them.
 
@@ -389,11 +377,14 @@ class CallSide(Struct):
 
 
 class PendingCall(Struct):
-    """One DCERPC call under way."""
+    """One DCERPC call under way.
+
+    `answer_context` is the context id of the response, if it differs from the request's. `is_ahead`: by its call id, the response
+    belongs to a request that is still to come. `is_swapped`: it was captured before that.
+    """
 
     call_id: int
     context_id: int
-    presentation: Presentation | None
     request: CallSide
     response: CallSide
     opnum: int | None = None
@@ -404,7 +395,12 @@ class PendingCall(Struct):
     cancelled: bool = False
     orphaned: bool = False
     answer_gap: tuple[int, ...] | None = None
+    answer_context: int | None = None
     has_request: bool = False
+    is_ahead: bool = False
+    is_swapped: bool = False
+    # Found when the call is finished.
+    presentation: Presentation | None = None
 
     @property
     def first_frame(self) -> int:
@@ -424,10 +420,8 @@ Emit = Callable[[PendingCall, str], Event | None]
 class CallPairing:
     """Pairs DCERPC requests and responses into calls. `emit` makes the event of each finished call."""
 
-    def __init__(
-        self, presentations: dict[int, Presentation], limits: Limits, emit: Emit, spill: Log | None = None
-    ) -> None:
-        self._presentations, self._spill = presentations, spill
+    def __init__(self, limits: Limits, emit: Emit, spill: Log | None = None) -> None:
+        self._spill = spill
         self._max_stub = limits.stub
         # Calls whose responses a gap took are kept until the channel closes; beyond so many, the oldest is emitted early.
         self._most = limits.calls_pending
@@ -475,9 +469,11 @@ class CallPairing:
             self._emit(call, "", out)
         elif self._early:
             early = self._early.get(header.call_id)
-            if early is not None and _asked_before(call, early):
+            if early is not None and (early.is_ahead or _asked_before(call, early)):
                 del self._early[header.call_id]
-                call.response, call.fault = early.response, early.fault
+                call.response, call.fault, call.is_swapped = early.response, early.fault, early.is_ahead
+                if early.context_id != call.context_id:
+                    call.answer_context = early.context_id
                 self.memory -= _CALL_COST
                 self._emit(call, "", out)
 
@@ -488,6 +484,8 @@ class CallPairing:
             call = self._early_call(header, head, out)
         side = call.response
         if side.state is _EMPTY:
+            if head.context_id != call.context_id:
+                call.answer_context = head.context_id
             if is_first:
                 side.hint = head.alloc_hint
             else:
@@ -545,10 +543,9 @@ class CallPairing:
 
     def _begun(self, header: PduHeader, head: CallHead) -> PendingCall:
         """Makes a new pending call, still without fragments. Long fragments are spilled to the log."""
-        presentation = self._presentations.get(head.context_id)
         request, response = CallSide(PduList(self._spill)), CallSide(PduList(self._spill))
         own = head.opnum, head.object_uuid, header.drep
-        return PendingCall(header.call_id, head.context_id, presentation, request, response, *own)
+        return PendingCall(header.call_id, head.context_id, request, response, *own)
 
     def _emit_oldest(self, part: FragmentPart, out: list[Event]) -> None:
         """Emits the oldest pending call, because too many are under way and it had no answer for long."""
@@ -567,7 +564,9 @@ class CallPairing:
             self._emit(call, "", out)
             call = None
         if call is None:
-            call = self._begun(header, head)
+            call, last = self._begun(header, head), self._last_call_id
+            is_counted = self._ids_step_by_one and not self._gap_since_request
+            call.is_ahead = last is not None and last < header.call_id and is_counted
             if len(self._early) >= _MAX_EARLY:
                 self._emit(self._early.pop(next(iter(self._early))), "", out)
             self._early[header.call_id] = call

@@ -25,8 +25,9 @@ from analyzer.results.calls.pdus import stub_length_of, stub_of
 from analyzer.results.connection import Channel
 from analyzer.results.security import AuthInfo, AuthLevel, AuthType, Decryption, Identity
 from analyzer.transport.channel.channels import SmbInfo
-from analyzer.transport.rpc.call_pairing import CallSide, PendingCall, Presentation, SideState
+from analyzer.transport.rpc.call_pairing import CallSide, PendingCall, SideState
 from analyzer.transport.rpc.pdu import Ptype, Syntax
+from analyzer.transport.rpc.presentations import Presentations
 from analyzer.transport.rpc.security_table import Security, SecurityTable
 
 # ------------------------------------------------------------------------------------------------------------- exchange
@@ -88,12 +89,12 @@ def numbers(frames: tuple[int, ...]) -> str:
 
 
 class ExchangeMaker:
-    """Makes the exchanges (request with response) of one association. Its binds set `channel` and `header_signing`."""
+    """Makes the exchanges (request with response) of one association. Its binds set `channel`."""
 
     def __init__(
         self,
         channel: Channel,
-        presentations: dict[int, Presentation],
+        presentations: Presentations,
         security: SecurityTable,
         max_stub: int,
         set_back: Sequence[int],
@@ -102,7 +103,6 @@ class ExchangeMaker:
         """`set_back` are the frames before which the clock of the capture went back, ascending; more come while it is read. In an
         SMB session only `selected` calls become exchanges, and these leave out the response if there is a request."""
         self.channel = channel
-        self.header_signing: bool | None = None
         # Why something that the client sent could not be read, though it was captured; of several the last.
         self._unread: str | None = None
         self._presentations = presentations
@@ -114,15 +114,19 @@ class ExchangeMaker:
 
     def not_read(self, sender: Sender, why: str) -> None:
         """Notes that something of a sender was captured, and that it cannot be read what it is."""
+        self._presentations.has_loss = True
         if sender == "initiator":
             self._unread = why
 
     def exchange(self, call: PendingCall, why: str) -> Exchange | None:
         """Makes the exchange of a call, as far as it got; None if the call is not selected. `why` explains a missing response."""
-        if call.presentation is None or call.presentation.transfer is None:
-            # If the capture swapped frames, the answer to the bind may come after the request.
-            call.presentation = self._presentations.get(call.context_id, call.presentation)
-        presentation, request, response = call.presentation, call.request, call.response
+        request, response, wrong = call.request, call.response, None
+        presentation = self._presentations.get(call.context_id)
+        if presentation is None or call.answer_context is not None:
+            presentation, wrong = self._presentations.of_call(call.context_id, _answered_context(call))
+        elif response.state is not _EMPTY and call.fault is None:
+            self._presentations.used.add(call.context_id)
+        call.presentation = presentation
         security, level = self._security_of(call)
         if security is not None:
             auth = self._auth(call, security, level)
@@ -144,9 +148,11 @@ class ExchangeMaker:
             self._note_use(call, security, answered)
         state, reason = _COMPLETE
         if not (asked and answered and asked.missing is answered.missing is None and presentation is not None):
-            state, reason = self._state(call, why)
+            state, reason = self._state(call, why, wrong)
+        else:
+            reason = wrong or ("the answer was captured before the request" if call.is_swapped else None)
         if asked is not None and answered is not None:
-            is_set_back = self._set_back and self._is_set_back(asked, answered)
+            is_set_back = call.is_swapped or (self._set_back and self._is_set_back(asked, answered))
             if is_set_back or response.lacks_first or request.state is SideState.PARTIAL or request.has_cut:
                 answered = replace(answered, is_untimed=True)
         return Exchange(
@@ -187,8 +193,9 @@ class ExchangeMaker:
         """Whether the capture's clock went back between the last frame of a request and the first frame of its response."""
         return bisect(self._set_back, asked.last_frame) < bisect(self._set_back, answered.first_frame)
 
-    def _state(self, call: PendingCall, why: str) -> tuple[CallState, str | None]:
-        """Returns the state of an exchange that lacks something, and all reasons why it is not complete."""
+    def _state(self, call: PendingCall, why: str, wrong: str | None) -> tuple[CallState, str | None]:
+        """Returns the state of an exchange that lacks something, and all reasons why it is not complete. `wrong` is what is wrong
+        with its presentation context."""
         request, response, has_request = call.request, call.response, call.has_request
         has_response = response.state is not _EMPTY
         state: CallState = "complete"
@@ -216,8 +223,10 @@ class ExchangeMaker:
             state = "partial"
             lacks = f"the bind was not captured{self._or_not_read()}"
             if self._unread is None and self._presentations:
-                lacks = f"no captured bind offers presentation context {call.context_id}"
-            reasons.append(f"{lacks}, so the interface and the meaning of the stubs are unknown")
+                lacks = f"no captured bind tells what presentation context {call.context_id} is"
+            reasons.append(f"{wrong or lacks}, so the interface and the meaning of the stubs are unknown")
+        elif wrong is not None:
+            reasons.append(wrong)
         malformed = request.malformed or response.malformed
         if malformed is not None:
             state = "malformed"
@@ -273,7 +282,7 @@ class ExchangeMaker:
             call.call_id,
             call.context_id,
             call.opnum,
-            self.header_signing,
+            self._presentations.header_signing,
             presentation.abstract if presentation else None,
             presentation.transfer if presentation else None,
         )
@@ -322,6 +331,13 @@ class ExchangeMaker:
         if auth != self._last_auth:
             self._last_auth = auth
         return self._last_auth
+
+
+def _answered_context(call: PendingCall) -> int | None:
+    """Returns the context id of the answer to a call, None if the server did not carry it out."""
+    if call.response.state is _EMPTY or call.fault is not None:
+        return None
+    return call.context_id if call.answer_context is None else call.answer_context
 
 
 def _unanswered(call: PendingCall, why: str) -> str:

@@ -204,6 +204,10 @@ class BindAck(Struct, frozen=True):
     results: tuple[Result, ...]
 
 
+# What a count of 8 bits can state, and the bytes of a UUID with its version.
+_MOST_OFFERS, _SYNTAX_LEN = 255, 20
+
+
 def _read_syntax(cur: Cursor, field: str) -> Syntax:
     uuid = cur.guid(field)
     version = cur.u32(field + "_version")
@@ -213,16 +217,18 @@ def _read_syntax(cur: Cursor, field: str) -> Syntax:
 
 def parse_bind(header: PduHeader, data: bytes, stop: int, *, is_damaged: bool = False) -> Bind:
     """Parses the body of a bind or alter_context PDU. `stop` is where its security trailer begins. If it `is_damaged`, the offers
-    are those that are whole."""
+    are those whose interface is whole."""
     cur = Cursor(data, HEADER_LEN, stop, order=header.order)
     max_xmit, max_recv = cur.u16("max_xmit_frag"), cur.u16("max_recv_frag")
     group = cur.u32("assoc_group_id")
     count = cur.u8("n_context_elem")
     cur.skip("reserved", 3)
+    if not count and not is_damaged:
+        raise MalformedError("a bind offers nothing", field="n_context_elem", start=24, stop=25)
     offers: list[Offer] = []
-    for _ in range(count):
+    while len(offers) < (count or _MOST_OFFERS):
         try:
-            offers.append(_read_offer(cur))
+            offers.append(_read_offer(cur, is_damaged=is_damaged))
         except TruncatedError:
             if not is_damaged:
                 raise
@@ -230,11 +236,13 @@ def parse_bind(header: PduHeader, data: bytes, stop: int, *, is_damaged: bool = 
     return Bind(max_xmit, max_recv, group, tuple(offers))
 
 
-def _read_offer(cur: Cursor) -> Offer:
+def _read_offer(cur: Cursor, *, is_damaged: bool) -> Offer:
     context_id = cur.u16("p_cont_id")
     num_transfer = cur.u8("n_transfer_syn")
     cur.skip("reserved", 1)
     abstract = _read_syntax(cur, "abstract_syntax")
+    if is_damaged:
+        num_transfer = min(num_transfer, cur.left // _SYNTAX_LEN)
     transfer = tuple(_read_syntax(cur, "transfer_syntax") for _ in range(num_transfer))
     return Offer(context_id, abstract, transfer)
 

@@ -69,6 +69,8 @@ class RpcLayer:
             if association is None:
                 association = self._begin_association(event.channel)
             out = association.feed(event)
+            if association.early_acks and association.lacks_bind:
+                out += self._bind_from_elsewhere(association)
             for other in self._memory.holds(number, association.memory):
                 out += self._associations.pop(other).finish(_GIVEN_UP)
             if isinstance(event, ChannelGap):
@@ -112,6 +114,15 @@ class RpcLayer:
             text = f"more than {self._memory.most} bytes of memory for all DCERPC associations"
             out.append(Problem("limit", "rpc", (), f"{text}; {count} times the one silent longest was given up"))
         return out
+
+    def _bind_from_elsewhere(self, association: Association) -> list[Event]:
+        """Gives an association the bind that came over another channel. Returns the events of that."""
+        for number, other in self._associations.items():
+            if (out := association.takes_bind(other)) is not None:
+                del self._associations[number]
+                self._memory.ends(number)
+                return out
+        return []
 
     def _begin_association(self, channel: Channel) -> Association:
         begun = self._associations[channel.number] = Association(

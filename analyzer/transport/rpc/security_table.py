@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from msgspec.structs import replace
+
 from analyzer.auth.security_types import Handshake, SearchBudget, SecurityContext, Sender, Unprotected
 from analyzer.auth.token_handshake import is_first_token
 from analyzer.core.events import Problem
@@ -78,6 +80,11 @@ class Security:
         return self._identity
 
     @property
+    def is_answer_alone(self) -> bool:
+        """Whether only the acceptor's tokens of this security context's handshake came so far."""
+        return self._heard == {"acceptor"}
+
+    @property
     def decrypted_by(self) -> str | None:
         """The key that opened this security context's handshake, in words."""
         return self._handshake.decrypted_by
@@ -102,7 +109,11 @@ class Security:
         if self._failed:
             whose = counted(self._failed, "signed PDU has", "signed PDUs have")
             text = f"{whose} a wrong checksum: changed on the way or in the capture; shown as captured"
-            found.append(Problem("malformed", "rpc", tuple(sorted(self._failed_frames)), text))
+            if not self._is_known:
+                text = f"{whose} a checksum that does not fit, and none one that does: the handshake may be damaged in the capture"
+            found.append(
+                Problem("malformed" if self._is_known else "note", "rpc", tuple(sorted(self._failed_frames)), text)
+            )
         if self.still_sealed:
             text = f"{self._still_sealed} of {counted(self._sealed, 'sealed PDU')} stayed sealed: {self._sealed_reason}"
             found.append(Problem("sealed", "rpc", tuple(sorted(self._sealed_frames)), text))
@@ -113,10 +124,17 @@ class Security:
         """Whether any PDU of the security context stayed sealed."""
         return bool(self._sealed_reason)
 
-    def failed_check(self, frames: tuple[int, ...]) -> None:
-        """Notes that a PDU in clear has a wrong checksum under this security context."""
+    @property
+    def _is_known(self) -> bool:
+        """Whether the security context surely has the right key. One wrong bit in the handshake makes another key, with which right
+        PDUs do not fit."""
+        return self._is_proven or self._handshake.proves_key
+
+    def failed_check(self, unsealed: Unprotected, frames: tuple[int, ...]) -> Unprotected:
+        """Notes that the checksum of a PDU in clear does not fit under this security context. Returns it with what that shows."""
         self._failed += 1
         self._failed_frames.update(frames[: max(_MAX_FRAMES - len(self._failed_frames), 0)])
+        return unsealed if self._is_known else replace(unsealed, verified=None)
 
     def stays_sealed(self, frames: tuple[int, ...], reason: str) -> None:
         """Notes that a PDU stayed sealed under this security context."""
@@ -238,9 +256,6 @@ class Security:
             return Unprotected(None, None, decryption, f"{decryption.value}: {why}" if why else decryption.value)
         verified = result.verified
         self._is_proven |= verified is True
-        if verified is False and not self._is_proven and self._handshake.mic_is_right is False:
-            # One wrong bit in the handshake makes another key, so the PDU may be right.
-            verified = None
         # A PDU that names a lower level than its context was bound with is believed only if its checksum is right.
         if self.level >= _PRIVACY and not verified:
             self._sealed += 1
@@ -260,6 +275,11 @@ class Security:
             context.lost(side, length)
         self._lost_before.clear()
         return context
+
+
+def _is_first(sender: Sender, token: bytes) -> bool:
+    """Whether an authentication token begins a handshake."""
+    return sender == "initiator" and is_first_token(token)
 
 
 class SecurityTable:
@@ -288,15 +308,27 @@ class SecurityTable:
     ) -> Security:
         """Takes the authentication token of a PDU (bind, alter_context, their answers, AUTH3: `leg`). Returns its security
         context."""
-        security = self._by_id.get(trailer.context_id)
-        first = sender == "initiator" and is_first_token(token)
-        if security is None or first:
+        security, is_first = self._by_id.get(trailer.context_id), _is_first(sender, token)
+        # The answer may be there before the first token, if the capture swapped frames.
+        if security is None or (is_first and not security.is_answer_alone):
             security = self._new(trailer, next(self._logons))
-            if not first:
+            if not is_first:
                 security.missed("initiator")
         security.carried(time_ns, frames, leg)
         security.token(sender, token)
         return security
+
+    def read_as_the_only_one(self, sender: Sender, trailer: SecTrailer, token: bytes) -> str | None:
+        """Gives the only security context of the association a second id, if a token goes on with its handshake under an id that no
+        handshake began. Returns what is wrong then."""
+        begun = self.current()
+        if _is_first(sender, token) or len(begun) != 1 or not self.was_never_offered(trailer):
+            return None
+        (only,) = begun
+        if (only.auth_type, only.level) != (trailer.auth_type, trailer.level):
+            return None
+        self._by_id[trailer.context_id] = only
+        return f"auth_context_id: no handshake began security context {trailer.context_id}; its token is read for the only one"
 
     def used(self, trailer: SecTrailer) -> Security:
         """Returns the security context that a protected PDU names. It has no keys if its handshake was not captured."""
@@ -332,16 +364,16 @@ class SecurityTable:
         return self._any
 
     def lost(self, sender: Sender, length: int | None) -> None:
-        for security in self._by_id.values():
+        for security in self.current():
             security.lost(sender, length)
 
     def current(self) -> tuple[Security, ...]:
         """Returns the security contexts in force, in the order they came."""
-        return tuple(self._by_id.values())
+        return tuple(dict.fromkeys(self._by_id.values()))
 
     def all(self) -> tuple[Security, ...]:
         """Returns all security contexts that the association had, in the order they came."""
-        return (*self._former, *self._by_id.values())
+        return (*self._former, *self.current())
 
     def take_over(self) -> list[Security]:
         """Returns the security contexts that were replaced since the last call."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzer.core.errors import MalformedError, TruncatedError
 from analyzer.core.events import Problem
@@ -36,6 +37,8 @@ CLOSE, OLD_READ, OLD_WRITE, TRANSACTION, TRANSACTION_SECONDARY = 0x04, 0x0A, 0x0
 ECHO, WRITE_AND_CLOSE, OPEN_ANDX, READ_ANDX, WRITE_ANDX = 0x2B, 0x2C, 0x2D, 0x2E, 0x2F
 TREE_DISCONNECT, NEGOTIATE, SESSION_SETUP_ANDX, LOGOFF_ANDX, TREE_CONNECT_ANDX = 0x71, 0x72, 0x73, 0x74, 0x75
 NT_CREATE_ANDX, LOCKING_ANDX, NO_ANDX = 0xA2, 0x24, 0xFF
+# Further parts of a request: the answer is to the first one.
+SECONDARY = frozenset((TRANSACTION_SECONDARY, 0x33, 0xA1))
 ANDX = frozenset(
     (LOCKING_ANDX, OPEN_ANDX, READ_ANDX, WRITE_ANDX, SESSION_SETUP_ANDX, LOGOFF_ANDX, TREE_CONNECT_ANDX, NT_CREATE_ANDX)
 )
@@ -52,7 +55,7 @@ _REQUEST_COST = 500
 
 
 class Smb1Request(Struct):
-    """An SMB1 request, with the fields that its answer needs."""
+    """An SMB1 request, with the fields that its answer needs. `command` is the first of a chain."""
 
     command: int
     uid: int
@@ -96,9 +99,17 @@ class Smb1Reader:
             self._state.client_direction = (0 if direction else 1) if header.is_response else direction
         at, command, key = HEADER_LEN, header.command, (header.pid, header.mid)
         request = self._pending.get(key) if header.is_response else None
+        is_other = request is not None and request.command != command
+        if request is not None and is_other:
+            if request.fid is not None:
+                text = f"command {command:#04x} in the answer to a request of command {request.command:#04x}"
+                self._out.append(Problem("malformed", "smb", message.frames, f"header.command: {text}"))
+            request = None
+        if request is not None and command != SESSION_SETUP_ANDX and not self._sessions.knows(header.uid):
+            header = self._of_request(header, request, message)
         if header.flags2 & FLAG2_SIGNED and (signer := self._state.sessions.get(header.uid)) is not None:
             signer.signed += 1
-        if header.is_response and command != TRANSACTION:
+        if header.is_response and command != TRANSACTION and not is_other:
             self._pending.pop(key, None)
         for _ in range(_MAX_CHAIN):
             if header.is_response and header.failed and at != HEADER_LEN:
@@ -120,6 +131,13 @@ class Smb1Reader:
         else:
             raise MalformedError("a chain of commands without end", field="andx.offset")
 
+    def _of_request(self, header: Smb1Header, request: Smb1Request, message: Message) -> Smb1Header:
+        """Returns the header of an SMB1 answer that names no session. If its request does, it belongs to that one."""
+        if not self._sessions.knows(request.uid):
+            return header
+        self._state.note_other_session(header.uid, request.uid, message)
+        return replace(header, uid=request.uid)
+
     def finish(self) -> None:
         """Ends the SMB1 sessions when the connection ends."""
         self._sessions.finish()
@@ -135,7 +153,7 @@ class Smb1Reader:
                 text = f"more than {self._most_pending} requests without an answer; the oldest are forgotten"
                 self._out.append(Problem("limit", "smb", message.frames, text))
         former = self._pending.get(key)
-        request = Smb1Request(command, header.uid, header.tid)
+        request = Smb1Request(header.command, header.uid, header.tid)
         if former is not None and command != header.command:
             # Chained commands share one answer; what the first asked for stays known.
             request.name, request.fid, request.setup = former.name, former.fid, former.setup
@@ -143,8 +161,9 @@ class Smb1Reader:
 
     def _request(self, header: Smb1Header, block: Smb1Block, message: Message) -> None:
         command, words = block.command, block.words
-        if command == TRANSACTION_SECONDARY:
-            self._secondary(header, block, message)
+        if command in SECONDARY:
+            if command == TRANSACTION_SECONDARY:
+                self._secondary(header, block, message)
             return
         self._remember(header, command, message)
         request = self._pending[header.pid, header.mid]

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from analyzer.core.byte_cursor import Cursor
 from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
@@ -289,6 +290,8 @@ class Smb2Reader:
         session: Session | None = None
         signature_ok: bool | None = None
         command, flags = header.command, header.flags
+        if flags & FLAG_RESPONSE and header.session_id not in self._state.sessions:
+            header = _of_request(self._state, header, self._pending.get(header.message_id), message)
         if flags & FLAG_SIGNED and command != SESSION_SETUP and not transforms.encrypted:
             session = self.sessions.get(header.session_id, message)
             signature_ok = self.sessions.check_signature(header, message, session)
@@ -359,12 +362,7 @@ class Smb2Reader:
             if command.response is not None:
                 command.response(self, operation, request, None)
             return
-        session_id = header.session_id
-        if request is not None and session_id in (0, _NO_SESSION):
-            session_id = request.session_id
-        session = operation.session
-        if session is None or session_id != header.session_id:
-            session = self.sessions.get(session_id, operation.message)
+        session = operation.session or self.sessions.get(header.session_id, operation.message)
         if session is not None and command.response is not None:
             command.response(self, operation, request, session)
 
@@ -598,6 +596,17 @@ _COMMANDS: dict[int, Smb2Command] = {
 def _header_of(message: Message) -> Smb2Header:
     length = message.stop - message.start
     return read_header(message.data.lead(message.start + min(length, HEADER_LEN)), message.start, length)
+
+
+def _of_request(
+    state: ConnectionState, header: Smb2Header, request: Smb2Request | None, message: Message
+) -> Smb2Header:
+    """Returns the header of an SMB2 response that names no session. If its request does, it belongs to that one."""
+    if request is None or request.command != header.command or request.session_id not in state.sessions:
+        return header
+    if header.session_id not in (0, _NO_SESSION):
+        state.note_other_session(header.session_id, request.session_id, message)
+    return replace(header, session_id=request.session_id)
 
 
 def _came_before(

@@ -108,6 +108,11 @@ class ConnectionState(Struct):
             if len(tally.frames) < MAX_FRAMES:
                 tally.frames += frames[: MAX_FRAMES - len(tally.frames)]
 
+    def note_other_session(self, stated: int, asked: int, message: Message) -> None:
+        """Notes that an answer names an SMB session that nothing set up, and its request another one."""
+        text = f"an answer names session {stated:#x}, which nothing set up; its request is of session {asked:#x}"
+        self.note("malformed", f"{text}, and so it is read", message.frames)
+
     def note_marks(self, marks: Iterable[str], message: Message, out: Emitter) -> None:
         """Emits the marks of the client's program in an SMB message."""
         if found := tuple(marks):

@@ -87,7 +87,7 @@ def asking(stub: bytes, ms: int, opnum: int = Opnum.OPEN_QUERY_HANDLE, **changes
     pdus.add(TracedBytes.of_frame(b"head" + stub, ms, 7, ms * 1_000_000), 0, 4 + len(stub), 4, 4 + len(stub), None, "")
     facts = {"state": SideState.COMPLETE, "whole": True} | changes
     perflib = Presentation(Syntax(INTERFACE, (1, 0)), None)
-    return PendingCall(1, 0, perflib, CallSide(pdus, **facts), CallSide(PduList()), opnum)
+    return PendingCall(1, 0, CallSide(pdus, **facts), CallSide(PduList()), opnum, presentation=perflib)
 
 
 def test_of_requests_with_the_same_bytes_the_first_names_the_machine() -> None:

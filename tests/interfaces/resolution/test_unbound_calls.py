@@ -104,7 +104,7 @@ def test_a_capture_that_begins_in_the_middle_of_a_clear_conversation_is_read(nam
     assert values == [record.raw for record in sample_records(whole)][-len(values) :]
     (note,) = [problem for problem in cut.problems if problem.layer == "timeline"]
     assert note.kind == "note"
-    assert "the bind of" in note.text
+    assert "no captured bind tells the interface of" in note.text
 
 
 INFO, LISTED, BLOCK = registration_info(Info(1, 0x10000)), identifier(COUNTERSET), winperf([])

@@ -12,13 +12,14 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.interfaces.calls_from_exchanges import decoded_side, plain_call, trimmed_length
-from analyzer.results.connection import Pdu
+from analyzer.results.connection import Channel, Pdu
 from analyzer.results.security import AuthLevel
 from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.rpc_layer import RpcLayer
 from tests.build.rpc import (
     ALTER,
     ALTER_RESP,
+    AUTH3,
     CHANNEL,
     FAULT,
     FIRST,
@@ -26,10 +27,14 @@ from tests.build.rpc import (
     OBJECT,
     PCQ,
     SHUTDOWN,
+    TOY_ANSWER,
+    TOY_FIRST,
+    TOY_LAST,
     WINREG,
     Auth,
     Conversation,
     ToyKeys,
+    ToySealer,
     bind,
     bind_ack,
     context,
@@ -48,11 +53,14 @@ def test_the_object_uuid_is_no_part_of_the_stub():
     assert (call.object_uuid, stub(call.request)) == (uuid, b"stub")
 
 
-def test_frames_swapped_by_the_capture_still_pair():
-    talk = Conversation().bound().client(request(1, b"ask!")).server(response(b"tell"))
+@pytest.mark.parametrize("context_id", [0, 5])
+def test_frames_swapped_by_the_capture_still_pair(context_id):
+    """Also where one number is wrong: no bind offers the context of the request, and its answer names the right one."""
+    talk = Conversation().bound().client(request(1, b"ask!", context_id=context_id)).server(response(b"tell"))
     talk.events[-2:] = reversed(talk.events[-2:])
     call = only_call(talk)
     assert (call.state, stub(call.request), stub(call.response)) == ("complete", b"ask!", b"tell")
+    assert (call.interface, call.reason is None) == (PCQ, context_id == 0)
 
 
 def test_sixteen_answers_wait_for_requests_that_come_late():
@@ -269,3 +277,37 @@ def test_calls_outside_sessions_and_calls_without_a_bind_need_no_selection(
     talk.client(request(3, b"ask!")).server(response(b"tell"))
     found = calls(talk, selected=lambda *given: asked.append(given[-1].call_id))
     assert (asked, len(found)) == (([1], 0) if is_asked else ([], 1))
+
+
+UNOPENED = replace(CHANNEL, number=1, pipe=None)
+
+
+@pytest.mark.parametrize(
+    ("pipe", "unopened", "call_id", "gap", "interface"),
+    [
+        (CHANNEL, UNOPENED, 1, False, PCQ),
+        (CHANNEL, replace(UNOPENED, pipe="srvsvc"), 1, False, None),
+        (CHANNEL, replace(UNOPENED, server=CHANNEL.client), 1, False, None),
+        (CHANNEL, UNOPENED, 9, False, None),
+        (CHANNEL, UNOPENED, 1, True, None),
+        (replace(CHANNEL, pipe=None), UNOPENED, 1, False, None),
+    ],
+)
+def test_a_bind_that_names_no_open_is_that_of_the_pipe_where_the_server_answers_it(
+    pipe: Channel, unopened: Channel, call_id: int, gap: bool, interface: str | None
+) -> None:
+    """One wrong number in its SMB message: no pipe was opened under the id that it names."""
+    asked, talk = (
+        Conversation(unopened).client(bind(call_id=call_id, auth=Auth(TOY_FIRST + b"key"))),
+        Conversation(pipe),
+    )
+    if gap:
+        talk.gap(True, 10)
+    talk.server(bind_ack(auth=Auth(TOY_ANSWER))).client(pdu(AUTH3, bytes(4), auth=Auth(TOY_LAST)))
+    talk.client(request(6, b"ask", call_id=2, sealer=ToySealer(b"key", "initiator")))
+    talk.server(response(b"tell", call_id=2, sealer=ToySealer(b"key", "acceptor")))
+    events = reported([*asked.events, *talk.events])
+    (call,) = [event for event in events if isinstance(event, Exchange)]
+    assert (call.interface, call.state) == (interface, "complete" if interface else "sealed")
+    said = [event.text for event in events if isinstance(event, Problem) and "names another open" in event.text]
+    assert len(said) == (interface is not None)

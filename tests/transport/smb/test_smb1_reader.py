@@ -296,6 +296,12 @@ SENT: dict[str, Sent] = {
         TRANSACT, DISCONNECT[0], smb1(TREE_DISCONNECT, b"", response=True, status=ACCESS_DENIED), TRANSACT
     ),
     "a logoff ends the pipes": connected(TRANSACT, LEAVING, LEFT),
+    "an answer of another command is not that of its request": connected(
+        WRITTEN, READING, WAS_READ[:4] + b"\x2c" + WAS_READ[5:], READING, WAS_READ
+    ),
+    "an answer that names no session is of that of its request": connected(
+        WRITTEN, READING, WAS_READ[:28] + b"\x99\0" + WAS_READ[30:]
+    ),
     "an SMB1 session ends with its logoff": connected(LEAVING, LEFT, WRITTEN),
     # So Windows leaves its tree; a handle may be left too.
     "what is closed behind a logoff is of no further session": connected(LEAVING, LEFT, *DISCONNECT, *CLOSE),

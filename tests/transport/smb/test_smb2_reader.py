@@ -106,6 +106,11 @@ def changed(talk: Talk, at: int, change: Callable[[bytes], bytes]) -> Talk:
     return talk
 
 
+def of_another_session(message: bytes) -> bytes:
+    """A framed message with a wrong bit in its SessionId."""
+    return message[:44] + bytes([message[44] ^ 0x40]) + message[45:]
+
+
 def last_bit(message: bytes) -> bytes:
     return message[:-1] + bytes([message[-1] ^ 1])
 
@@ -338,6 +343,9 @@ DAMAGED = {
     **{f"its end after {size} bytes": WRITTEN[: 64 + size] for size in (1, 20, 31)},
 }
 CASES: dict[str, Callable[[], list[Event]]] = {
+    "an answer that names no session is of that of its request": lambda: heard(
+        changed(usual().write(ASK).read(SAY), -1, of_another_session)
+    ),
     "a related compound writes before its file id is known": lambda: heard(
         related(*CREATING, [WRITING, (READ, READ_IT, read_response(SAY))])
     ),
