@@ -1,8 +1,6 @@
 """The benchmarks run, all contestants see the same packets and calls, and what each row takes of ours is held to a count of
 functions. Nothing here looks at a time."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

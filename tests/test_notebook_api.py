@@ -1,7 +1,5 @@
 """`import analyzer as pcq`: tables with the columns notebooks count on, one call at a time, and keys in any form."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from io import BytesIO

@@ -1,7 +1,5 @@
 """Parts of a capture, charts, and what a notebook shows: `cap.filter`, `cap.between`, `cap.handle`, `cap.series`, `cap.plot`."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from datetime import UTC, datetime
@@ -293,8 +291,6 @@ def test_cells_of_a_moment_lead_to_their_bytes() -> None:
     ]
     for place in moment.cells.filter(counter="Working Set").iter_rows(named=True):
         side = cap.analysis.calls[place["call"] - 1].response
-        assert side is not None
-        assert side.buffer is not None
         raw = side.buffer.data[place["start"] : place["start"] + place["size"]]
         assert int.from_bytes(raw, "little") == place["value"]
 
@@ -329,5 +325,4 @@ def test_the_commands_of_a_part_select_it() -> None:
         assert 0 < len(numbers) < cap.calls.height
     # A choice of more calls has no command line.
     given = pcq.analyze(CAPTURE.path, secrets=CAPTURE.secrets_path).only(range(1, 66), "many").analysis.given
-    assert given is not None
     assert given.filter is None

@@ -1,7 +1,5 @@
 """What the tests themselves are made with: locked versions, more examples, mutants."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

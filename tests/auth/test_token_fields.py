@@ -1,8 +1,6 @@
 """Fields of NTLM and SPNEGO messages, DER values and keytab entries at their bounds, byte by byte: `token_fields.txt` has what is
 read of each, and each name is a promise."""
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Callable, Iterator

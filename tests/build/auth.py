@@ -5,8 +5,6 @@ ends share, and `protect` seals or signs RPC messages as either end would. With 
 the mechListMIC exchange spends keystream and sequence numbers as real peers do.
 """
 
-from __future__ import annotations
-
 import hmac
 import struct
 import zlib

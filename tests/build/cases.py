@@ -1,7 +1,5 @@
 """Cases of any content, in the form that cases have."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """What is read beside the frames of a capture: secrets in front of its packets, its digest, names for what it is not."""
 
-from __future__ import annotations
-
 import hashlib
 from io import SEEK_CUR, BytesIO, FileIO
 from pathlib import Path

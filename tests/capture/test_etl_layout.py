@@ -1,7 +1,5 @@
 """The descriptions of event trace logs: complete in their references; the compiled parsers and the reader agree on every event."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from datetime import UTC, datetime, timedelta
@@ -107,7 +105,6 @@ def read_events(data: bytes) -> tuple[LogFile, list[tuple[int, int]]]:
     """What the reader says of the file; of each event kind of header and length, in the order of the file."""
     whole = _File(data)
     log_file = log_file_of(data)
-    assert log_file is not None
     index = BufferIndex(DEFAULTS)
     index.fill(whole, log_file.buffer_size)
     runs = [run for run, _ in index.runs(lambda: 1)]
@@ -171,7 +168,6 @@ def test_packets_are_found_in_buffers_that_windows_wrote(name: str, tmp_path: Pa
     given_frames = frames_of(20)
     data = bytearray(real_trace(name))
     log_file = log_file_of(bytes(data))
-    assert log_file is not None
     stamp = log_file.clock.first + 1
     events = b""
     for number, (_, frame) in enumerate(given_frames):

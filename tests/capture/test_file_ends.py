@@ -1,7 +1,5 @@
 """Files that end at any byte, streams that give less than they are asked for, and sizes exactly at a bound."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from io import BytesIO

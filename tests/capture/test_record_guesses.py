@@ -1,7 +1,5 @@
 """Where records are guessed to begin, and how partitions are walked: the guesses of sound files, and what each step finds."""
 
-from __future__ import annotations
-
 import random
 from struct import pack
 from typing import Literal

@@ -1,7 +1,5 @@
 """Sets of frame ids, and the problems that errors in bytes amount to."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.core.byte_cursor import Cursor

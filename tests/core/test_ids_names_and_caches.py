@@ -1,7 +1,5 @@
 """Frame ids, labels, names, and what is kept."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 import numpy as np

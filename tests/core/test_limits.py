@@ -1,7 +1,5 @@
 """Every limit says what it is for, and the option that changes it exists."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

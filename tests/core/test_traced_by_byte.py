@@ -3,8 +3,6 @@
 Frames and times go up and down, and one frame has several pieces, so that a neighbour's answer is a wrong one.
 """
 
-from __future__ import annotations
-
 import pickle
 from array import array
 from collections.abc import Callable, Iterable

@@ -7,8 +7,6 @@ with a descriptor of its own is reached by the size that the system allows a fil
 function of the program.
 """
 
-from __future__ import annotations
-
 import builtins
 import errno
 import io

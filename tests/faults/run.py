@@ -9,8 +9,6 @@ runner for each core, with a folder of its own. Afterwards these must hold:
 * the same command without a fault then gives the whole.
 """
 
-from __future__ import annotations
-
 import argparse
 import errno
 import fcntl

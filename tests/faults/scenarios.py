@@ -1,7 +1,5 @@
 """The commands that faults are tried on, each in a folder of its own with what it reads and with an older result."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

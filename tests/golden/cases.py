@@ -125,7 +125,6 @@ class Case(NamedTuple):
         given = path.with_name(f"{path.stem}.secrets.json") if path else None
         secrets = ("--secrets", str(given)) if given and given.is_file() else ()
         if self.damage is not None:
-            assert path is not None
             written = folder / path.name
             written.write_bytes(_with_frames(path.read_bytes(), self.damage))
             path = written

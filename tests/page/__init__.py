@@ -1,7 +1,5 @@
 """The page of `report`: what is in it, read back without a browser."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

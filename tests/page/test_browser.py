@@ -185,7 +185,6 @@ def test_the_timeline_zooms_and_a_click_selects(browser: Browser, report: Path) 
         page.keyboard.press("0")
         page.wait_for_function("whole => document.querySelector('.window').innerText === whole", arg=whole)
         box = page.locator(".tracks canvas").bounding_box()
-        assert box is not None
         page.mouse.click(box["x"] + 232 + (box["width"] - 230) * 0.3, box["y"] + 9)
         page.wait_for_function("() => !document.location.hash.endsWith('call=1')")
 
@@ -232,8 +231,6 @@ def test_columns_are_as_wide_as_what_is_in_them_and_may_be_hidden(browser: Brows
         page.wait_for_function("() => document.querySelector('.c-frames') === null")
         before = page.locator("#call-1 .c-handle").bounding_box()
         grip = page.locator(".row.header .c-handle .grip").bounding_box()
-        assert before is not None
-        assert grip is not None
         page.mouse.move(grip["x"] + 2, grip["y"] + 5)
         page.mouse.down()
         page.mouse.move(grip["x"] + 52, grip["y"] + 5)

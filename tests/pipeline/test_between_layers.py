@@ -1,7 +1,5 @@
 """What the pipeline does between the layers: the ends of blocks, a capture while it is read, and the packets of calls."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """The numbers that bound what is read of a case, a result or a capture, and where each comes from."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Which frames a slice is made of, message by message."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any

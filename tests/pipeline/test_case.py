@@ -1,7 +1,5 @@
 """A case is the analysis it was saved of: every view prints the same, NumPy reads its columns, nothing secret is in it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The container of a case: one form, read at places, and not one bit of it other than it was written."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """What a capture may have without end is counted beyond a limit, not listed."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.core.events import Problem

@@ -1,7 +1,5 @@
 """What the crosscheck makes of what tshark may show: given here, not asked for, so that no tshark is needed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path

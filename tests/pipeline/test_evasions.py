@@ -121,7 +121,6 @@ def in_fragments(sent: Sent) -> Iterator[bytes]:
 def answer_of(segments: list[Sent], call: int) -> int:
     """The segment with the answer of a call."""
     frame = analysed(segments).calls[call - 1].response
-    assert frame is not None
     return frame.frames[0] - 1
 
 
@@ -253,7 +252,6 @@ def test_a_length_that_reaches_into_the_next_message_of_the_pipe_costs_its_own_p
     for number in (1, 3, 4):
         (call,) = (one for one in analysis.calls if one.call_id == true[number - 1].call_id)
         assert call.state == "complete"
-        assert call.request is not None
         assert true[number - 1].request is not None
         assert bytes(call.request.stub) == bytes(true[number - 1].request.stub)  # type: ignore[union-attr, arg-type]
     (cut,) = (one for one in analysis.calls if one.call_id == true[1].call_id)

@@ -1,7 +1,5 @@
 """A capture that is printed while it is read is the same as one that is printed then, but for names that are reported later."""
 
-from __future__ import annotations
-
 import io
 import json
 import subprocess
@@ -199,7 +197,6 @@ def test_what_comes_through_a_pipe_is_printed_before_the_rest_is_sent() -> None:
     data = CLEAR.read_bytes()
     half = len(data) // 2
     process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert process.stdin is not None
     assert process.stdout is not None
     with process:
         process.stdin.write(data[:half])
@@ -216,8 +213,6 @@ def test_what_comes_through_a_pipe_is_printed_before_the_rest_is_sent() -> None:
 
 def test_a_reader_that_goes_away_ends_the_reading() -> None:
     process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdin is not None
-    assert process.stdout is not None
     junk = followed_by_others(1)[len(CLEAR.read_bytes()) :]
     with process:
         process.stdin.write(CLEAR.read_bytes())
@@ -227,7 +222,6 @@ def test_a_reader_that_goes_away_ends_the_reading() -> None:
         with pytest.raises(BrokenPipeError):
             # It would be read on for ever.
             process.stdin.writelines(junk for _ in range(1000))
-        assert process.stderr is not None
         assert process.stderr.read() == b""
         process.stdin.raw.close()  # type: ignore[attr-defined]
     assert process.returncode == 0

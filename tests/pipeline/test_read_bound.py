@@ -1,7 +1,5 @@
 """A capture that is read up to a bound gives what the same capture gives that ends there."""
 
-from __future__ import annotations
-
 import gzip
 import struct
 from collections.abc import Sequence

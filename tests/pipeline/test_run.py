@@ -1,7 +1,5 @@
 """How layers are chained and what is passed on to them: who waits, who fails, what is read once more."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Sessions are the same where the calls that they carry are not read."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.auth.keyring import Keyring

@@ -1,7 +1,5 @@
 """Several processes that share a capture: the same result as one, whatever is in it, and a sentence where one of them ends."""
 
-from __future__ import annotations
-
 import io
 import pickle
 from collections.abc import Callable, Iterator, Sequence

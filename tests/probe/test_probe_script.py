@@ -1,7 +1,5 @@
 """What the probe sends, call by call, and what it makes of what comes back: nothing else may go to a server."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from hashlib import sha256
 from itertools import groupby

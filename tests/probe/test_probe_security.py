@@ -1,7 +1,5 @@
 """What the probe sends where messages are protected, and what it takes of answers, beside the PDUs of another builder."""
 
-from __future__ import annotations
-
 from struct import pack
 from typing import Any
 

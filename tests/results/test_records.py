@@ -1,7 +1,5 @@
 """Record types: what derivations from them rely on."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import get_type_hints

@@ -1,7 +1,5 @@
 """Metadata that one capture reported fills the gaps of another, says so, and changes nothing the other says."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An analysis as bytes and back, what is damaged in it, the captured packets beside it, and where a layer's bytes were captured."""
 
-from __future__ import annotations
-
 import re
 from array import array
 from collections.abc import Callable, Mapping, Sequence
@@ -288,7 +286,6 @@ def changed_call(**changes: Any) -> Analysis:
 
 
 def changed_params(change: dict[str, Any]) -> Analysis:
-    assert POLL.request is not None
     params = {key: value for key, value in {**POLL.request.params, **change}.items() if value is not None}
     return changed_request(POLL, params=params)
 

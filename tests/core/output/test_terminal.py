@@ -1,7 +1,5 @@
 """What a terminal is shown, in this process: colours, the terminal, the line that says how far reading has come."""
 
-from __future__ import annotations
-
 import io
 import os
 import select

@@ -1,7 +1,5 @@
 """Fields beside their bytes: every leaf's bytes encode its value, and names, spellings and meanings are the specification's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID

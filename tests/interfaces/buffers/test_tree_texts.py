@@ -1,7 +1,5 @@
 """Texts of trees are made once: what is kept of them, for how long, and how the text of a long buffer is cut."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -193,7 +191,6 @@ def test_only_the_text_of_a_long_buffer_is_made_in_pieces(monkeypatch: pytest.Mo
     for most, in_pieces in ((len(data), False), (len(data) - 1, True)):
         monkeypatch.setattr(tree_texts, "_LONG", most)
         tree = TreeTexts().tree("perf-data", data)
-        assert tree is not None
         assert isinstance(tree.text, Pieces) == in_pieces
 
 

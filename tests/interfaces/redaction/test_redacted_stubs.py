@@ -1,7 +1,5 @@
 """Values of the registry without names: numbers and the vocabulary of counters stay, texts become pseudonyms, bytes zeros."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

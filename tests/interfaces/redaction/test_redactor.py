@@ -1,7 +1,5 @@
 """The layer of `--redact`: events in, the same without names out, and of PDUs only what names nobody."""
 
-from __future__ import annotations
-
 from array import array
 
 import pytest

@@ -1,7 +1,5 @@
 """Stubs of every PerflibV2 method, for rules that judge the same thing of several."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec.structs import replace

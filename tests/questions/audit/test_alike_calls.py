@@ -1,7 +1,5 @@
 """Calls that are alike are judged together, and nobody can tell."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -4,8 +4,6 @@
 judged otherwise than in the sound conversation, how often, how and why.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path

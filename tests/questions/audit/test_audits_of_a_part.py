@@ -1,7 +1,5 @@
 """An audit of a part: what is wrong with the handles, associations and hosts of a call stays when the call is selected."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rules about where PerflibV2 is found and how it is bound."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 from uuid import UUID

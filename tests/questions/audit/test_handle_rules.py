@@ -1,7 +1,5 @@
 """Rules about query handles: who gives them out, how long they live, whose query each is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rules about what protects calls: levels, services, security trailers, impersonation, rights."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from struct import pack
 from typing import Any

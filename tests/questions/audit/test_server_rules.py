@@ -1,7 +1,5 @@
 """Rules about what servers say of their countersets: whether they list, describe and refuse them alike."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from struct import pack
 from typing import Any

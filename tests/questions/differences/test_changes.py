@@ -4,8 +4,6 @@
 told of a field is checked besides: one pair of calls differs, in that field, or the field is one that differs by its nature.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """Filters: what they say, what they mean, and that their fast path (calls) and their plain one (records) agree."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from ipaddress import ip_address, ip_network
@@ -207,7 +205,6 @@ def test_a_mistake_is_reported_with_its_place(written: str, column: int, sentenc
     assert (error.column, error.sentence[: len(sentence)]) == (column, sentence)
     assert str(error) == f"column {column} of the filter: {error.sentence}"
     # The carets stand below the place, however long the filter.
-    assert error.hint is not None
     shown, carets = error.hint.split("\n  ")
     at = carets.index("^")
     assert carets.strip("^ ") == ""

@@ -1,7 +1,5 @@
 """Processes of machines: when they were there, what their counters say, and what is odd about them."""
 
-from __future__ import annotations
-
 import random
 import string
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 `conversations.json` holds the records, gone through by hand; a value that all of them share stands once in its column.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

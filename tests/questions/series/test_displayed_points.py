@@ -1,7 +1,5 @@
 """Readings become series: what makes a pair, what breaks one, where base, clock and multiplier are taken from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Handle lifetimes: every call on a handle, what it held then, and what should not have been."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from struct import pack

@@ -1,7 +1,5 @@
 """Who took part, by address, and which machine an address is, and when: by what both ends state of themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The terminal browser, driven by Textual's pilot."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from importlib.util import find_spec
@@ -199,7 +197,6 @@ def test_a_call_has_its_layers_as_tabs() -> None:
         await pilot.click(LayerTabs, offset=(21, 1))
         await settled(app, pilot)
         shown = app.query_one(Bytes).of_layer
-        assert shown is not None
         assert shown.id == "response.smb1"
         assert "SMB message" in app.query_one(Tree).shown[app.query_one(Tree).current].text.plain
 
@@ -265,7 +262,6 @@ def test_a_call_that_is_passed_by_is_not_taken_apart(monkeypatch: pytest.MonkeyP
         going_on.set()
         await settled(app, pilot)
         view = app.query_one(Tree).view
-        assert view is not None
         assert view.row.number == 29
         assert len(taken) < 28
 

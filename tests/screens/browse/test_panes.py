@@ -1,7 +1,5 @@
 """The panes of the browser by themselves: lines of any number, and what each pane writes in one."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from importlib.util import find_spec

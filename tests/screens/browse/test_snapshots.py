@@ -4,8 +4,6 @@
 before it is committed. They are of the version of Textual in constraints.txt.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Samples written in chunks are those of the records, byte by byte and row by row."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

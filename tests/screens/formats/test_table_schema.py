@@ -1,7 +1,5 @@
 """Tables of records: columns and types are those of the record type, on any capture, so that tables go together."""
 
-from __future__ import annotations
-
 from fnmatch import fnmatch
 from functools import cache
 from itertools import chain

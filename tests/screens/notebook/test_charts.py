@@ -1,7 +1,5 @@
 """Charts of tables written down by hand: which rows are drawn, on which scales, under which titles."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

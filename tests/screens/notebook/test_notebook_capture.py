@@ -1,7 +1,5 @@
 """`analyze`, `open`, `iter_calls`, `save`: what is handed on of their arguments, and in which forms these may come."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta

@@ -3,8 +3,6 @@
 polars asks for tables that are made in threads of its own; here they are made where they are asked for.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """HTML of layers, captures and findings, at and beyond the limits of what is shown of them."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`show`, the page, the terminal browser and the notebook show the same fields, values and byte ranges of a call."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import Any

@@ -1,7 +1,5 @@
 """Trees by their form: what a display reads from the bytes is what a tree of these bytes says, whatever was met before."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from functools import cache, partial
 from typing import Any

@@ -1,7 +1,5 @@
 """`audit` as text: groups of findings, where each is, what lacks, and the totals; the matrix of several captures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Displayed values for people: one line a series, courses that stay short, and numbers that fit their column."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Short names of who talks to whom: how they are made, kept apart and counted; and which calls are runs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """`stats` as records and as text, on every capture."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path

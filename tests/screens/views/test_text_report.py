@@ -1,7 +1,5 @@
 """The text reports: what people read, and that nothing on the wire can disturb it."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter as Counts
 from collections.abc import Iterable, Iterator, Sequence

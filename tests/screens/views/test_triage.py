@@ -1,7 +1,5 @@
 """`triage` as text: a file with one more of everything than is listed, and the totals over all files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Few frames of a block wait for those of the next, and are the same segments then."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

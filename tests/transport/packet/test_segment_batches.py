@@ -1,7 +1,5 @@
 """What a batch says of its segments together is what they say one by one."""
 
-from __future__ import annotations
-
 import random
 from itertools import groupby, pairwise
 

@@ -1,7 +1,5 @@
 """The second engine must find what our own layers find: the same segments with the same addresses of their bytes."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 from collections.abc import Iterable

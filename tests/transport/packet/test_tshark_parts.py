@@ -1,7 +1,5 @@
 """The second engine without tshark: what is asked of it, what is made of its words, and how files take turns."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

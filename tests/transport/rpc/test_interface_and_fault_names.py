@@ -1,7 +1,5 @@
 """Names of interfaces, methods, faults and Win32 codes."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,8 +1,6 @@
 """What a logon claimed and what the server granted: guests, null sessions, refusals ([MS-SMB2] section 2.2.6, [MS-CIFS] section
 2.2.4.53.2)."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Who is served when a session is renewed by another user, and what is lost of it: what smbd did, as it told the server behind the
 pipe, and no account is ever named that it may not have been."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path

@@ -1,8 +1,6 @@
 """SMB1 conversations written here: pipes by TRANSACTION, READ and WRITE, chains, names, and identities of both kinds of setup;
 `smb1_reader.txt` has what is said of them, and each name is a promise."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from pathlib import Path

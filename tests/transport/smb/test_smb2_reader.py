@@ -1,8 +1,6 @@
 """SMB2 and SMB3 conversations written here, and what the layer says of them: `smb2_reader.txt` has it, and each name is a
 promise."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -90,7 +88,6 @@ def of_account(legs: auth.NtlmConversation = LEGS[0], connection: Connection | N
 
 
 def ends_of(talk: Talk) -> tuple[bytes, bytes]:
-    assert talk.keys is not None
     return talk.keys.client_to_server, talk.keys.server_to_client
 
 
