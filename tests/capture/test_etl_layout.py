@@ -22,7 +22,6 @@ from tests.build.etl import NDIS, PKTMON, T0, Etl, extended, ndis_packet, other_
 from tests.interfaces.buffers.test_ksy import all_types
 
 _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
-KSY = Path(__file__).parents[2] / "ksy" / "captures"
 SPECS = orjson.loads((Path(etl_buffers.__file__).parent / "_generated" / "specs.json").read_bytes())
 
 
@@ -30,7 +29,7 @@ TYPES = {path: node for name, spec in SPECS.items() for path, node in all_types(
 
 
 def test_the_descriptions_at_run_time_are_those_in_the_folder() -> None:
-    assert set(SPECS) == {path.stem for path in KSY.glob("*.ksy")}
+    assert set(SPECS) == {path.stem for path in (Path(__file__).parents[2] / "ksy" / "captures").glob("*.ksy")}
 
 
 @pytest.mark.parametrize("path", TYPES)

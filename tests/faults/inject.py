@@ -33,7 +33,6 @@ _OF_PATHS = {
     "os.chmod": "rename",
 }
 _ANYWHERE = {"mmap.__new__": "mmap", "subprocess.Popen": "spawn", "os.posix_spawn": "spawn", "os.fork": "spawn"}
-OPERATIONS = ("open", "read", "write", "rename", "mmap", "spawn", "memory")
 # What can be wrong with each; KILL ends the process.
 KILL = "KILL"
 FAULTS: dict[str, tuple[str, ...]] = {

@@ -29,7 +29,6 @@ from tests.build.capture import read as frames_of
 from tests.build.packet import ethernet, extension, ipv4, ipv6, ipv6_fragment
 from tests.written import is_as_written
 
-CAPTURE = Path(__file__).parent.parent / "transport" / "smb" / "captures" / "guest_smb21.pcap"
 CLIENT4, SERVER4, CLIENT6, SERVER6 = "10.0.0.2", "10.0.0.1", "2001:db8::2", "2001:db8::1"
 METHODS = ["OpenPerformanceData", "BaseRegQueryValue", "BaseRegQueryValue", "BaseRegCloseKey"]
 HOUR_NS = 3600 * NS_PER_S
@@ -55,7 +54,7 @@ Wrap = Callable[[Sent], Iterable[bytes]]
 
 def recorded() -> list[Sent]:
     """The segments of the recorded conversation, without their checksums."""
-    frames, _, _ = frames_of(CAPTURE)
+    frames, _, _ = frames_of(Path(__file__).parent.parent / "transport" / "smb" / "captures" / "guest_smb21.pcap")
     found = []
     for frame in frames:
         packet = frame.data[14:]

@@ -32,7 +32,6 @@ from tests.commands.test_all_commands import here
 from tests.truth import handful
 
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.suffix in (".pcap", ".pcapng"))
-SEALED = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
 _Sent = TypeVar("_Sent")
 CLIENTS = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy_2clients.pcap"
 

@@ -117,7 +117,6 @@ def with_name(name: str) -> bytes:
 SHAPE, ARRAYS = {"_number_shape": 1}, {"_in_arrays": 1}
 BY_SIZE, BY_SEARCH = {"_instances_by_size": 1, "_aligned_values": 1}, {"_instances_by_search": 1, "_aligned_values": 1}
 PACKED = {"_instances_by_size": 1, "_packed_values": 1}
-NAMED = (ARRAYS | SHAPE | BY_SEARCH, 40)
 FAKE = pack("<II", 8, 16)
 ODD = [
     # One value that is text, among many that are numbers; instances of two shapes; no counters, and instances all the same.

@@ -15,12 +15,10 @@ from analyzer.screens.viewmodel.call_summary_words import answer_words, request_
 from tests.build.buffers import Ndr
 from tests.build.calls import Calls, analysis_of, winreg
 
-CAPTURE = Path(__file__).parent / "captures" / "nmap_smb_enum_processes.pcap"
-
 
 @pytest.fixture(scope="module")
 def nmap() -> Analysis:
-    return analyze([str(CAPTURE)])
+    return analyze([str(Path(__file__).parent / "captures" / "nmap_smb_enum_processes.pcap")])
 
 
 def test_a_read_whose_array_does_not_decode_shows_its_value_name(nmap: Analysis) -> None:

@@ -138,10 +138,7 @@ def of_binds() -> Iterator[Case]:
     yield "PCQ115", "a bind without features", "not-exercised", reported(Conversation().bound())
 
 
-CASES = [*of_binds()]
-
-
-@pytest.mark.parametrize("case", CASES, ids=by_name)
+@pytest.mark.parametrize("case", [*of_binds()], ids=by_name)
 def test_where_and_how_the_interface_is_bound(case: Case) -> None:
     holds(case)
 

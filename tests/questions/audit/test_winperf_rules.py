@@ -128,10 +128,7 @@ def of_blocks() -> Iterator[Case]:
     yield "PCQ850", "such a block before the last", "warn", reads(patched(FIRST + INSTANCE_LENGTH, u4(16)))
 
 
-CASES = [*of_blocks()]
-
-
-@pytest.mark.parametrize("case", CASES, ids=by_name)
+@pytest.mark.parametrize("case", [*of_blocks()], ids=by_name)
 def test_blocks_of_winperf(case: Case) -> None:
     holds(case)
 

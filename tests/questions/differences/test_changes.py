@@ -39,7 +39,6 @@ from tests.questions.differences.script import (
 )
 from tests.written import is_as_written
 
-TEXT = Path(__file__).parent / "changes.txt"
 CLOCKS = {"perf_time_stamp", "perf_time_100ns", "perf_time"}
 _DIGITS = re.compile(r"\[\d+\]")
 
@@ -184,7 +183,7 @@ def test_what_is_told_of_each_change_is_what_was_read_through() -> None:
     assert len(HAPPENED) > 25
     for name, one in fields().items():
         _is_told_of_this_call_and_no_other(name, one)
-    is_as_written(TEXT, "".join(map(text, [*fields(), *HAPPENED])))
+    is_as_written(Path(__file__).parent / "changes.txt", "".join(map(text, [*fields(), *HAPPENED])))
 
 
 def _is_volatile(one: Leaf) -> bool:

@@ -21,8 +21,6 @@ from tests.build.buffers import identifier, perf_data, winperf
 from tests.build.calls import COUNTERSET, Calls, analysis_of, winreg
 from tests.written import is_as_written
 
-TEXT = Path(__file__).parent / "texts" / "legends.txt"
-
 
 def call(
     user: str | None = "LAB\\perfmon",
@@ -81,7 +79,7 @@ def told(name: str) -> str:
 
 def test_all_legends_are_in_one_text() -> None:
     """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
-    is_as_written(TEXT, "".join(map(told, CALLS)))
+    is_as_written(Path(__file__).parent / "texts" / "legends.txt", "".join(map(told, CALLS)))
 
 
 @pytest.mark.parametrize(

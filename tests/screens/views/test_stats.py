@@ -31,8 +31,6 @@ from tests.written import Tables, held, is_as_written
 
 TABLES = Tables()
 
-TEXT = Path(__file__).parent / "texts" / "stats.txt"
-
 
 @TABLES.of(
     None, *("0", "999", "1_500", "12_345_678", "999_960_000", "123_456_789_012", "-2_000_000", "98_765_432_100_000")
@@ -149,7 +147,7 @@ def test_all_lines_are_in_one_text() -> None:
     """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
     found = chain(of_errors(), of_activities(), of_images())
     told = (f"{name}\n" + "".join(f"  {style or 'plain'}: {line}\n" for line, style in lines) for name, lines in found)
-    is_as_written(TEXT, "".join(told))
+    is_as_written(Path(__file__).parent / "texts" / "stats.txt", "".join(told))
 
 
 test_durations_and_lists_are_as_they_were_read_through = held(__file__, TABLES)
