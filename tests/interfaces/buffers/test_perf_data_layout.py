@@ -164,11 +164,6 @@ def assert_columns(columns: PerfColumns, data: bytes) -> None:
     assert columns.texts == plain.texts
 
 
-@given(perf_datas())
-def test_whole_buffers(made: tuple[list[Block], bytes]) -> None:
-    assert_same(made[1])
-
-
 @settings(max_examples=300)
 @given(perf_datas(), st.data())
 def test_damaged_buffers(made: tuple[list[Block], bytes], draw: st.DataObject) -> None:
@@ -237,12 +232,3 @@ def test_ready_json_of_any_buffer(made: tuple[str, bytes], draw: st.DataObject) 
     trees = TreeTexts()
     for data in (whole, whole[: draw.draw(st.integers(0, len(whole)))], whole + b"\0"):
         assert_ready(trees, kind, data)
-
-
-def test_few_met_before_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(TreeTexts, "MAX_BYTES", 100_000)
-    trees = TreeTexts()
-    for number in range(2_000):
-        assert_ready(trees, "guid", number.to_bytes(16, "little"))
-    assert trees._cached.cost <= trees.MAX_BYTES
-    assert 100 < len(trees._cached) < 2_000

@@ -101,10 +101,6 @@ def test_only_objects_with_text_are_read_value_by_value() -> None:
     assert_block(block, data)
 
 
-def test_the_tree_of_a_regular_block_is_made_of_its_columns() -> None:
-    assert winperf_tree(winperf([DISK, PLAIN])) == plain_decode("winperf", winperf([DISK, PLAIN])).tree
-
-
 # The header's length and offset of the system name, which is made to lie in a clock and in the first value of an instance.
 @pytest.mark.parametrize("place", [56, winperf([PLAIN]).rindex((5).to_bytes(8, "little"))])
 def test_a_system_name_among_clocks_and_values_is_read_anew(place: int) -> None:

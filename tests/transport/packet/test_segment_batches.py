@@ -72,7 +72,7 @@ def spoken(seed: int) -> list[bytes]:
             segments.append(talk.send(src, begin + chance.randbytes(chance.choice([16, 40, 1300]))))
             if chance.random() < 0.3:
                 segments.append(talk.ack(dst))
-    return [frame_of(chance, segment, spoil=False) for segment in segments]  # type: ignore[misc]
+    return [frame_of(chance, segment, spoil=False) for segment in segments]
 
 
 @pytest.mark.parametrize("seed", range(12))
