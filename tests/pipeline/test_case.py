@@ -459,15 +459,6 @@ def test_stubs_lie_in_their_pdus(tmp_path: Path) -> None:
     assert found
 
 
-def test_a_mistake_of_a_view_is_not_blamed_on_the_case(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lines(view: Timeline, width: int | None) -> Iterator[str]:
-        raise KeyError("nothing of the kind")
-
-    monkeypatch.setattr(Timeline, "lines", lines)
-    for source in (KEPT, PCQ):
-        assert isinstance(run("timeline", source).exception, KeyError)
-
-
 def test_a_case_goes_to_a_device_and_through_a_pipe(tmp_path: Path) -> None:
     analysis = open_case(KEPT)
     with Path(os.devnull).open("wb") as out:

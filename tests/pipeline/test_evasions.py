@@ -252,7 +252,7 @@ def test_a_length_that_reaches_into_the_next_message_of_the_pipe_costs_its_own_p
         (call,) = (one for one in analysis.calls if one.call_id == true[number - 1].call_id)
         assert call.state == "complete"
         assert true[number - 1].request is not None
-        assert bytes(call.request.stub) == bytes(true[number - 1].request.stub)  # type: ignore[union-attr, arg-type]
+        assert bytes(call.request.stub) == bytes(true[number - 1].request.stub)
     (cut,) = (one for one in analysis.calls if one.call_id == true[1].call_id)
     assert cut.state != "complete"
     assert any(f"its header promises {length}" in text for _, text in said(analysis))

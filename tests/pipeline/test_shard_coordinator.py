@@ -245,7 +245,7 @@ def test_large_captures_of_several_hosts_are_shared(
 
     seen = shard_coordinator.preview(groups, share, has_keys=True, always=False)
     assert (seen.pays, seen.by_connection) == (pays, by_connection)
-    assert len(list(seen.then(groups))) == 1000  # type: ignore[arg-type]
+    assert len(list(seen.then(groups))) == 1000
 
 
 # ------------------------------------------------------------------------------------------------ processes
