@@ -18,7 +18,6 @@ from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import CallRecord
-from analyzer.screens.formats import report_page as page_module
 from analyzer.screens.formats.report_page import asset, exact, exact_text
 from analyzer.screens.viewmodel.placed_findings import finding_views
 from analyzer.screens.viewmodel.plotted_series import series_views
@@ -141,24 +140,6 @@ def test_the_head_is_json_of_the_overview() -> None:
     assert head["title"].endswith(".pcap")
     # The page prints the number of a call behind it.
     assert re.fullmatch(r"pcq-analyzer show '.+\.pcap' --call", head["show"])
-
-
-def test_calls_beyond_the_most_keep_their_line_and_their_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    analysis = analysis_named(THREE[0])
-    monkeypatch.setattr(page_module, "MAX_DETAILS", 40)
-    found = blocks(page_of(analysis))
-    assert found["tail"] == {"details": 40}
-    assert sum(len(block["calls"]) for name, block in found.items() if name.startswith("details-")) == 40
-    assert len(found["rows"]["time"]) == len(analysis.calls)
-    assert sum(len(block) for name, block in found.items() if name.startswith("heads-")) == len(analysis.calls)
-    monkeypatch.setattr(page_module, "MAX_DETAIL_BYTES", 1)
-    assert blocks(page_of(analysis))["tail"] == {"details": 0}
-
-
-def test_numbers_beyond_what_javascript_holds_keep_their_digits() -> None:
-    assert exact({"a": [2**53 - 1, 2**53, -(2**64), True, None]}) == {
-        "a": [2**53 - 1, {"$int": str(2**53)}, {"$int": str(-(2**64))}, True, None]
-    }
 
 
 _JSON = st.recursive(
