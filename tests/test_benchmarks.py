@@ -62,7 +62,7 @@ def _per_packet(name: str, sizes: tuple[float, float], directory: Path, command:
         words = [command, str(path), *capture_of(name, path, packets).options, *output]
         _run(words)  # loads modules and fills caches
         forget_layouts()
-        counts = begun(lambda words=words: _run(words))  # type: ignore[misc]
+        counts = begun(lambda words=words: _run(words))
         # Not every version of Python makes functions of comprehensions.
         found.append((packets, sum(number for (_, title), number in counts.items() if not title.endswith(">"))))
     (fewer, before), (more, after) = found

@@ -155,7 +155,7 @@ def test_keystream_that_a_search_made_is_let_go_and_paid_for() -> None:
         before = search.keystream
         context.open("initiator", INTEGRITY, bytes(forged), where, verifier)
         assert search.keystream < before - (8 * claimed >> 1)
-        (stream,) = (each for each in context._streams.values() if each.failed_count)  # type: ignore[attr-defined]
+        (stream,) = (each for each in context._streams.values() if each.failed_count)
         assert len(stream.keystream._buffer) < 1 << 19
 
 

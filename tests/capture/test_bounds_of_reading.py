@@ -233,9 +233,9 @@ def test_a_file_is_named_by_its_path_or_what_it_says(monkeypatch: pytest.MonkeyP
         return _CaptureFile(source, DEFAULTS, memory).name
 
     named = BytesIO()
-    named.name = "socket"  # type: ignore[attr-defined]
+    named.name = "socket"
     numbered = BytesIO()
-    numbered.name = 7  # type: ignore[attr-defined]
+    numbered.name = 7
     assert (name(tmp_path), name(BytesIO()), name(named), name(numbered)) == (
         *(str(tmp_path), "<stream>"),
         *("socket", "<stream>"),
@@ -294,7 +294,7 @@ def test_files_are_closed_where_reading_ends_early(tmp_path: Path) -> None:
     assert isinstance(next(items), FrameBlock)
     opened = reader._files[0]._file
     assert not opened.closed
-    items.close()  # type: ignore[attr-defined]
+    items.close()
     assert opened.closed
     assert (reader._files[0].reader, reader._files[0]._stream, reader._files[0]._file) == (None, None, None)
 

@@ -79,7 +79,7 @@ class _File(BytesIO):
     def size(self) -> int:
         return len(self.getvalue())
 
-    def read(self, place: int, length: int) -> bytes:  # type: ignore[override]
+    def read(self, place: int, length: int) -> bytes:
         return self.getvalue()[place : place + length]
 
 

@@ -276,7 +276,7 @@ def test_a_file_that_cannot_be_opened_says_why(tmp_path: Path) -> None:
         (OSError("odd"), "odd."),
     ):
 
-        class Failing(type(tmp_path)):  # type: ignore[misc]
+        class Failing(type(tmp_path)):
             def open(self, *_: object, **__: object) -> BinaryIO:
                 raise error  # noqa: B023
 

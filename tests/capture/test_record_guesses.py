@@ -287,7 +287,7 @@ def test_fewer_than_sixteen_partitions_are_walked_one_by_one(
     walked: list[int] = []
 
     def counting(*given: object) -> Walk:
-        found = walk_plain(*given)  # type: ignore[arg-type]
+        found = walk_plain(*given)
         walked.append(len(found.at))
         return found
 

@@ -61,7 +61,7 @@ class Injector:
             resource.setrlimit(resource.RLIMIT_FSIZE, (self._at, self._at))
             return
         self._open = io.open
-        builtins.open = io.open = self._opened  # type: ignore[assignment]
+        builtins.open = io.open = self._opened
         for name, kind in (("read", "read"), ("pread", "read"), ("write", "write"), ("fsync", "write")):
             setattr(os, name, self._of_descriptor(getattr(os, name), kind))
         if self._operation in ("write", ""):
@@ -137,7 +137,7 @@ class _File(io.FileIO):
         super().__init__(file, mode, closefd=file != 1)
         self._meet = meet
 
-    def readinto(self, buffer: Any) -> int | None:  # type: ignore[override]
+    def readinto(self, buffer: Any) -> int | None:
         self._meet("read")
         return super().readinto(buffer)
 
@@ -145,7 +145,7 @@ class _File(io.FileIO):
         self._meet("read")
         return super().readall()
 
-    def write(self, data: Any) -> int | None:  # type: ignore[override]
+    def write(self, data: Any) -> int | None:
         self._meet("write")
         return super().write(data)
 

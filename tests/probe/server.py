@@ -529,7 +529,7 @@ class Server:
         """Starts the file server; its port."""
         from impacket.smbserver import SMBSERVER, SimpleSMBServer
 
-        class AtOnce(SMBSERVER):  # type: ignore[misc]
+        class AtOnce(SMBSERVER):
             """Sends what it has at once, or every answer waits for an acknowledgement."""
 
             def get_request(self) -> Any:

@@ -155,7 +155,7 @@ def test_an_error_without_words_is_its_kind() -> None:
     def send(data: bytes) -> None:
         raise TimeoutError
 
-    stream.send = send  # type: ignore[method-assign]
+    stream.send = send
     assert association.call(0, 3, b"") == Reply(lost="TimeoutError", opnum=3)
 
 

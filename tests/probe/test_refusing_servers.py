@@ -58,8 +58,8 @@ class Refusing(Rehearsal):
             is_winreg = contexts[context].interface[0].startswith("338cd001")
             return self._wrong(opnum + (WINREG if is_winreg else 0), answer) if self._wrong is not None else answer
 
-        association.bind = bind  # type: ignore[method-assign]
-        association.call = answered  # type: ignore[method-assign]
+        association.bind = bind
+        association.call = answered
         return association
 
 

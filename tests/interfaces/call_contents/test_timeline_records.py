@@ -195,7 +195,7 @@ def test_the_last_record_counts_problems_and_the_calls_shown() -> None:
 
 def test_a_summary_leaves_out_what_was_not_there() -> None:
     tally = {("complete", "PerflibV2", "a"): 2, ("sealed", "PerflibV2", "a"): 1, ("complete", "winreg", "b"): 0}
-    made = summary_record(tally, 4, Counter(gap=2, sealed=0), 1, None)  # type: ignore[arg-type]
+    made = summary_record(tally, 4, Counter(gap=2, sealed=0), 1, None)
     assert (made.calls, made.calls_by_state) == (3, {"complete": 2, "sealed": 1})
     assert made.calls_by_method == {"PerflibV2.a": 3}
     assert (made.problems, made.problems_by_kind, made.sessions) == (2, {"gap": 2}, 4)

@@ -142,7 +142,7 @@ def changed(call: Exchange, odd: str) -> Exchange:
 def known_at(view: QueryView | None) -> str:
     if view is None:
         return "nothing"
-    number, blocks, held, source, unknown = facts(view)  # type: ignore[misc]
+    number, blocks, held, source, unknown = facts(view)
     return f"handle {number}, blocks {blocks}, held {held}, by {source}{f' ({unknown})' if unknown else ''}"
 
 

@@ -52,7 +52,7 @@ def counterset_info(*counters: tuple[int, int], guid: str = COUNTERSET, instance
 
 MAKE = Calls()
 QUERY = MAKE.stub().handle(HANDLE)
-ASKED = MAKE.counter_data(DATA).request.stub.data  # type: ignore[union-attr]
+ASKED = MAKE.counter_data(DATA).request.stub.data
 IDS = identifier(COUNTERSET, counter=1, name="a")
 PADDED = MAKE.stub().handle(HANDLE).uint(5).conformant(b"abcde").uint(1).data + b"\xaa\xaa"
 ENGLISH = [

@@ -54,7 +54,7 @@ def known_of(words: str) -> Iterator[str]:
         more = ""
         match name:
             case "use":
-                channel, handle, _, other = re.fullmatch(r"(\d+)/(\w)(@(other))?", value).groups()  # type: ignore[union-attr]
+                channel, handle, _, other = re.fullmatch(r"(\d+)/(\w)(@(other))?", value).groups()
                 at = (OTHER if other else SERVER, int(channel), handle)
             case "max":
                 book.MAX_QUERIES = int(value)

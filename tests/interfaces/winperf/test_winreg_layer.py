@@ -21,7 +21,7 @@ BLOCK = winperf([PerfObject(238, (Counter(6, 0x20510500, 8),), (Instance("0", -1
 MORE_DATA = 234
 MAKE = winreg()
 OPENED, READ, CLOSED = MAKE.open_key(), MAKE.query_value("Global", BLOCK), MAKE.close_key()
-ASKED = READ.request.stub.data  # type: ignore[union-attr]
+ASKED = READ.request.stub.data
 THIRD, NOBODY = "00000000-0000-0000-0000-000000000003", "00000000-0000-0000-0000-000000000000"
 TABLE = name_table([("1", "2"), ("2", "System")])
 

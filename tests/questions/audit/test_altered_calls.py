@@ -95,7 +95,7 @@ def said(events: list[Event]) -> tuple[list[str], dict[str, str]]:
 
 
 def around(calls: list[Exchange]) -> list[Event]:
-    return [replace(bound(), offered=("ndr",)), *calls, closed()]  # type: ignore[call-arg]
+    return [replace(bound(), offered=("ndr",)), *calls, closed()]
 
 
 @cache

@@ -77,7 +77,7 @@ def at_eight(*given: Exchange) -> list[Exchange]:
 
 
 def besides(**ends: Endpoint) -> list[Exchange]:
-    return [*everything(), *(replace(one, channel=replace(REGISTRY, number=7, **ends)) for one in registry())]  # type: ignore[arg-type]
+    return [*everything(), *(replace(one, channel=replace(REGISTRY, number=7, **ends)) for one in registry())]
 
 
 HANDLE, MORE = "12345678-9b1d-4f3c-8a55-0d2b7c9e1f10", ("System", "lsass", "calc")

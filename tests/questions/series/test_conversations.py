@@ -270,7 +270,7 @@ def test_a_selection_gives_what_all_have(conversation: Analysis) -> None:
             points(
                 conversation,
                 Chosen(
-                    lambda series, is_it=(path, instance, aggregate): (  # type: ignore[misc]
+                    lambda series, is_it=(path, instance, aggregate): (
                         (series.path, series.instance, series.aggregate) == is_it
                     )
                 ),

@@ -73,9 +73,9 @@ def check(kind: int, older: Reading | None, newer: Reading, *, signed: bool = Fa
 
 @pytest.mark.parametrize("vector", VECTORS["vectors"], ids=lambda vector: vector["id"])
 def test_every_vector(vector: dict[str, object]) -> None:
-    newer = _reading(vector["sample1"])  # type: ignore[arg-type]
+    newer = _reading(vector["sample1"])
     assert newer is not None
-    check(int(str(vector["type_hex"]), 16), _reading(vector["sample0"]), newer)  # type: ignore[arg-type]
+    check(int(str(vector["type_hex"]), 16), _reading(vector["sample0"]), newer)
 
 
 @settings(max_examples=300)

@@ -45,7 +45,7 @@ def bound(channel: int = CHANNEL.number, group: int | None = None, *, joins: boo
 
 
 def lost(*frames: int, kind: str = "gap") -> Problem:
-    return Problem(kind, "tcp", frames, "lost")  # type: ignore[arg-type]
+    return Problem(kind, "tcp", frames, "lost")
 
 
 def of_calls() -> Iterator[tuple[str, list[Event]]]:

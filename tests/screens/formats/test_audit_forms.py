@@ -41,7 +41,7 @@ def broken() -> Analysis:
 
 
 def view(**options: object) -> AuditView:
-    return AuditView(Audit(broken(), rules=pages(CODE), **options))  # type: ignore[arg-type]
+    return AuditView(Audit(broken(), rules=pages(CODE), **options))
 
 
 def test_every_requirement_is_covered_where_no_rules_are_selected() -> None:

@@ -177,7 +177,7 @@ def test_any_answers(
     exchanges = described(make) if draw.draw(st.booleans()) else []
     for (blocks, _), count in answers:
         exchanges += polls(make, blocks, count)
-    exchanges += [keys.open_key(), keys.query_value("Global", winperf(v1)), keys.query_value("Global", winperf(v1))]  # type: ignore[arg-type]
+    exchanges += [keys.open_key(), keys.query_value("Global", winperf(v1)), keys.query_value("Global", winperf(v1))]
     assert_same(analysis_of(*exchanges))
 
 

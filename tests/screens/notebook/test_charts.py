@@ -21,7 +21,7 @@ BEGAN = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
 def plots(**tables: Any) -> Any:
-    return Plots(SimpleNamespace(**tables))  # type: ignore[arg-type]
+    return Plots(SimpleNamespace(**tables))
 
 
 def values_of(drawn: dict[str, Any]) -> list[dict[str, Any]]:

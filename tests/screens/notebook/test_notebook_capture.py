@@ -140,7 +140,7 @@ def test_calls_come_one_by_one_from_any_source(tmp_path: Path, monkeypatch: pyte
     assert expected
     case = whole.save(tmp_path / "x.pcq")
     for given in (SMALL, str(SMALL), [SMALL], (str(SMALL),), case, [case]):
-        assert [call["number"] for call in pcq.iter_calls(given)] == expected  # type: ignore[arg-type]
+        assert [call["number"] for call in pcq.iter_calls(given)] == expected
     asked: list[Any] = []
 
     class Reading:

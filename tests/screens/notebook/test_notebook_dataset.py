@@ -405,7 +405,7 @@ def a_question_means_nothing_where_it_does_in_no_conversation(answers):
         return answers[at]
 
     try:
-        return list(_asked([(f"c{at}", at) for at in range(len(answers))], ask))  # type: ignore[misc]
+        return list(_asked([(f"c{at}", at) for at in range(len(answers))], ask))
     except InputError as error:
         return str(error)
 

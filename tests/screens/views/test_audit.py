@@ -46,7 +46,7 @@ def view(*findings: Finding, coverage: dict[str, Coverage] | None = None, **fact
     )
     for name, value in facts.items():
         setattr(audit, name, value)
-    return AuditView(audit)  # type: ignore[arg-type]
+    return AuditView(audit)
 
 
 def found(*findings: Finding, width: int | None = None) -> list[str]:

@@ -40,7 +40,7 @@ def made(calls: Sequence[Any], names: dict[str, tuple[str, ...]] | None = None) 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(timeline_text, "machine_names", lambda analysis: names or {})
         held = SimpleNamespace(contexts_of=lambda numbers: [(calls[number - 1], 1) for number in numbers])
-        found = Legend(SimpleNamespace(calls=held), range(1, len(calls) + 1))  # type: ignore[arg-type]
+        found = Legend(SimpleNamespace(calls=held), range(1, len(calls) + 1))
     return found, list(found.lines())
 
 

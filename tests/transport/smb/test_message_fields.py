@@ -374,7 +374,7 @@ def memory_after(sent: Sent) -> list[int]:
     connection = SmbConnection(SharedState(Keyring()), Connection(0, CLIENT, SERVER, True))
     found = []
     for event in stream(sent, closed=False):
-        connection.feed(event)  # type: ignore[arg-type]
+        connection.feed(event)
         found.append(connection.memory)
     return found
 

@@ -133,7 +133,7 @@ def test_keys_of_a_3_1_1_session() -> None:
 def test_a_windows_session_setup_hashes_and_verifies() -> None:
     sent = [(1 if way else 0, build.framed(bytes.fromhex(message))) for way, message in WINDOWS_TALK]
     keyring = Keyring.build(smb_session_keys=[f"1900000000100000,{WINDOWS_KEY}"])
-    events, _ = Recognition().feed(list(build.stream(sent)))  # type: ignore[arg-type]
+    events, _ = Recognition().feed(list(build.stream(sent)))
     events = through(to_channels(keyring), events)
     (session,) = (event for event in events if isinstance(event, SmbSession))
     assert session.session_id == 0x100000000019
