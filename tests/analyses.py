@@ -1,7 +1,5 @@
 """Sample captures, read once in each process, for tests that only look at what was read."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from analyzer.auth.keyring import Keyring

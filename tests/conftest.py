@@ -11,8 +11,6 @@ tries each property with twenty times as many examples, whatever number the test
 And no secret is printed: everything the tests print, and everything a failure shows, is searched for the secrets of the captures.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import shutil

@@ -3,8 +3,6 @@
 The captures are not ours to pass on; PCQ_CORPUS names the folder that holds them with `expected.tshark.json`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -84,7 +82,6 @@ def main() -> None:
         sys.stdout.write(json.dumps(line) + "\n")
     # What getrusage says begins with the peak of the process that started this one.
     peak = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="ascii"))
-    assert peak is not None
     sys.stdout.write(json.dumps({"peak_kib": int(peak[1])}) + "\n")
 
 

@@ -5,8 +5,6 @@ ours to pass on, a client is what the file's name says of it, or the version of 
 are not at hand, the programs that they show stay in the table as they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path

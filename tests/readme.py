@@ -1,7 +1,5 @@
 """Writes the sample in README.md anew: `python -m tests.readme`. A test compares it with what the command prints today."""
 
-from __future__ import annotations
-
 import re
 from contextlib import chdir
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Records as dictionaries, for tests that compare what is printed, and records of a few facts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 

@@ -4,8 +4,6 @@ records and rows: `python -m tests.records_document`.
 A table of keys stands between `<!-- keys: NAME -->` and `<!-- end -->`, NAME being that of the schema's file.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Writes docs/rules.md, docs/attacks.md and docs/programs.md anew from what they show: `python -m tests.rules_document`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every secret of the test captures, in every form in which it could slip out."""
 
-from __future__ import annotations
-
 import base64
 import json
 from functools import cache

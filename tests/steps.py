@@ -3,8 +3,6 @@
 A call counts one however long it takes. What has to be found is work that grows out of proportion: no loop does that without calls.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from types import FrameType

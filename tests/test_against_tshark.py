@@ -4,8 +4,6 @@ Captures whose pipe runs inside SMB3 encryption are left out, for without their 
 ones, where tshark goes on guessing.
 """
 
-from __future__ import annotations
-
 import subprocess
 from collections import Counter
 from collections.abc import Iterator

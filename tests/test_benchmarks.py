@@ -1,8 +1,6 @@
 """The benchmarks run, all contestants see the same packets and calls, and what each row takes of ours is held to a count of
 functions. Nothing here looks at a time."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -64,7 +62,7 @@ def _per_packet(name: str, sizes: tuple[float, float], directory: Path, command:
         words = [command, str(path), *capture_of(name, path, packets).options, *output]
         _run(words)  # loads modules and fills caches
         forget_layouts()
-        counts = begun(lambda words=words: _run(words))  # type: ignore[misc]
+        counts = begun(lambda words=words: _run(words))
         # Not every version of Python makes functions of comprehensions.
         found.append((packets, sum(number for (_, title), number in counts.items() if not title.endswith(">"))))
     (fewer, before), (more, after) = found

@@ -1,7 +1,5 @@
 """Every capture that ships is listed, unchanged, and read as its recorded truth says."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What `tools/compare_outputs.py` finds between the results of two checkouts, and what it lets both run."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

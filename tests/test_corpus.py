@@ -1,7 +1,5 @@
 """Public captures, from file to calls: what we count is what tshark counts, and nothing breaks, hangs or grows without bound."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -4,8 +4,6 @@ docs/output.md is held by tests/screens/formats and tests/records_document.py, d
 sample of the README by tests/readme.py, the page of limits by tests/core/test_limits.py.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator
@@ -122,19 +120,19 @@ def test_the_document_of_filters_lists_every_operator_and_no_other() -> None:
 def test_the_bounds_of_filters_are_those_of_the_document() -> None:
     stated = " ".join(section("docs/filters.md", "Limits").split())
     found = re.search(r"A pattern may have ([\d,]+) characters, a filter ([\d,]+) and (\d+) levels", stated)
-    assert found is not None
     numbers = [int(number.replace(",", "")) for number in found.groups()]
     assert numbers == [binder.MAX_PATTERN, grammar.MAX_LENGTH, grammar.MAX_DEPTH]
 
 
-def test_the_filters_of_the_document_are_run() -> None:
-    shown = re.findall(r"^pcq-analyzer (\w+) \S+ -Y '([^']+)'", text_of("docs/filters.md"), re.MULTILINE)
+def test_the_filters_of_the_documents_are_run() -> None:
+    texts = text_of("docs/filters.md") + text_of("README.md")
+    shown = re.findall(r"^pcq-analyzer (\w+) \S+ -Y '([^']+)'", texts, re.MULTILINE)
     passed = []
     for command, text in shown:
         summary = records(run(command, PCQ, "--secrets", SECRETS, "-Y", text, "--format", "jsonl").stdout)[-1]
         passed.append(summary["record"] == "summary" or summary["record"] == "sample")
     assert passed == [True] * len(shown)
-    assert len(shown) > 4
+    assert len(shown) >= 6
 
 
 def test_the_options_that_select_are_those_of_the_document() -> None:
@@ -175,7 +173,6 @@ def test_numbers_of_requirements_and_rules_are_those_of_the_catalogue() -> None:
     found = re.search(
         r"each of the (\d+) requirements.*No\s+traffic\s+can\s+show\s+(\d+)\s+of", text_of("README.md"), re.DOTALL
     )
-    assert found is not None
     requirements = catalogue()
     untestable = run("audit", PCQ, "--format", "jsonl").stdout.count('"verdict":"untestable"')
     assert (int(found[2]), int(found[1])) == (untestable, len(requirements))

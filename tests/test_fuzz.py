@@ -3,8 +3,6 @@
 `python -m fuzz.run` runs more of them; docs/reliability.md says how many were.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.commands.shared.help import ABOUT

@@ -1,7 +1,5 @@
 """Handle lifetimes and the meaning of blocks are what the server itself noted, in every capture whose server did."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 from uuid import UUID

@@ -1,7 +1,5 @@
 """The notebooks run from top to bottom as they lie in the repository, offline, and display what is kept with them."""
 
-from __future__ import annotations
-
 import base64
 import re
 import sys

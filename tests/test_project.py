@@ -1,7 +1,5 @@
 """What the project says about itself is true: commands, versions, dependencies, start-up; no file holds paths of one machine."""
 
-from __future__ import annotations
-
 import ast
 import re
 import shutil
@@ -64,7 +62,6 @@ def test_the_readme_shows_what_the_command_prints() -> None:
 
 def test_the_secrets_shown_in_the_readme_open_the_sample(tmp_path: Path) -> None:
     example = re.search(r"```toml\n(.*?)```", README, re.DOTALL)
-    assert example is not None
     secrets = tmp_path / "secrets.toml"
     secrets.write_text(example[1], encoding="utf-8")
     shutil.copy(ROOT / "captures" / "aes256.keytab", tmp_path)

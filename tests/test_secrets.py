@@ -1,7 +1,5 @@
 """No secret leaves the program other than through `keys`: whatever is printed, exported, raised or shown is searched."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from pathlib import Path

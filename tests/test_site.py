@@ -1,7 +1,5 @@
 """The documentation as a site: it is built from what is in the project, without a broken link, and read without a network."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

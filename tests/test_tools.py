@@ -1,7 +1,5 @@
 """What the tests themselves are made with: locked versions, more examples, mutants."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path
@@ -45,7 +43,7 @@ def test_properties_are_tried_more_often_whatever_they_ask_for(monkeypatch: pyte
     item: Any = SimpleNamespace(obj=property_of_seven)
     for _ in range(2):
         conftest._with_other_examples(item)
-        assert property_of_seven._hypothesis_internal_use_settings.max_examples == 140  # type: ignore[attr-defined]
+        assert property_of_seven._hypothesis_internal_use_settings.max_examples == 140
 
 
 @pytest.mark.parametrize(

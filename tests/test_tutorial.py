@@ -1,7 +1,5 @@
 """The tutorial, typed line by line: every line that it shows is printed, in its order."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """What is laid out for other projects reads and writes recorded conversations."""
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,8 +18,6 @@ CAPTURE = next(one for one in truth.captures() if one.file == "pcq_smbd_scapy_im
 @pytest.fixture(scope="module")
 def pcq() -> ModuleType:
     spec = importlib.util.spec_from_file_location("upstream_pcq", MODULE)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

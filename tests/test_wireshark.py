@@ -4,8 +4,6 @@ In the clear, and sealed with the keys given to tshark itself. Captures that tsh
 out: NTLM inside SPNEGO spends keystream that tshark 4.0 does not account for, and it cannot read keys of AES-SHA2.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -214,7 +212,6 @@ def patched(file: str, kind: str, at: int, data: bytes, folder: Path) -> tuple[P
         if side.buffer_kind == kind and side.buffer is not None
     ]
     side = max(sides, key=lambda one: len(one.buffer or b""))
-    assert side.buffer is not None
     raw = bytearray(capture.path.read_bytes())
     place = raw.index(side.buffer.data)
     raw[place + at : place + at + len(data)] = data

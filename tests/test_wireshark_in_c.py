@@ -3,8 +3,6 @@
 tshark loads no plugins for root, so root runs it as nobody, with a home of its own.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re
@@ -202,8 +200,6 @@ def suite() -> ModuleType:
     sys.modules["subprocesstest"] = helper
     try:
         spec = importlib.util.spec_from_file_location("suite_dissect_pcq", UPSTREAM / "test/suite_dissect_pcq.py")
-        assert spec is not None
-        assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return module

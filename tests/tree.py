@@ -1,7 +1,5 @@
 """The files of the project: what git tracks, or in a source distribution all that it brought."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path

@@ -4,8 +4,6 @@ The truth files hold what client and server themselves logged: plaintext stubs, 
 the analyzer's own decoders, so that both cannot be wrong in the same way. A reading is what the command prints as JSON Lines.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

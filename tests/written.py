@@ -3,8 +3,6 @@
 `make golden` writes them, with those of `tests/golden/`; `git diff tests` shows what is different.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

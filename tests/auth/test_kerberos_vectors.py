@@ -1,7 +1,5 @@
 """Published Kerberos values come out of the library as we use it."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.auth.kerberos import Key, string_to_key

@@ -1,7 +1,5 @@
 """Secrets files and single values become a keyring; mistakes are placed, never shown."""
 
-from __future__ import annotations
-
 import json
 import os
 import tomllib

@@ -1,7 +1,5 @@
 """MD4 gives the digests of RFC 1320, and those of scapy whatever the length."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

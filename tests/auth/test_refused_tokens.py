@@ -1,7 +1,5 @@
 """Tokens, files and messages that are not what they should be: each is refused with its reason, and costs nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -122,7 +120,6 @@ def test_without_the_reply_no_key_is_wrong(
     handshake.feed(*talk.legs[0])
     pdu, body, verifier = protected_pdu(talk, "initiator", b"sealed" * 4, level=level)
     context = handshake.context(SearchBudget())
-    assert context is not None
     result = context.open("initiator", level, pdu, body, verifier)
     assert (result.verified, result.decryption) == outcome
     assert (

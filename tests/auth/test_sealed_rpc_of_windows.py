@@ -1,7 +1,5 @@
 """Windows' own sealed RPC, in public captures with published keys, is opened whole."""
 
-from __future__ import annotations
-
 import os
 import struct
 from collections import defaultdict

@@ -1,8 +1,6 @@
 """Fields of NTLM and SPNEGO messages, DER values and keytab entries at their bounds, byte by byte: `token_fields.txt` has what is
 read of each, and each name is a promise."""
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Callable, Iterator
@@ -161,7 +159,7 @@ OTHER_KEYS = KerberosKey("host", "", 23, None, bytes(16)), KerberosKey("a/b/c", 
 CASES: dict[str, Callable[[], object]] = {
     **{
         f"a negotiate message of {length} bytes, where old clients end it, has names and a version so far": (
-            lambda length=length: negotiate(length, VERSION | UNICODE, struct.pack("<BBH", 6, 1, 7601))  # type: ignore[misc]
+            lambda length=length: negotiate(length, VERSION | UNICODE, struct.pack("<BBH", 6, 1, 7601))
         )
         for length in (16, 24, 40)
     },
@@ -171,7 +169,7 @@ CASES: dict[str, Callable[[], object]] = {
     "a version is one with a build alone": lambda: negotiate(40, VERSION, b"\x00\x00\x61\x4a").os_version,
     "a version is one without a build": lambda: negotiate(40, VERSION, b"\x05\x00\x00\x00").os_version,
     **{
-        f"of three types of messages, {kind}": lambda kind=kind: type(  # type: ignore[misc]
+        f"of three types of messages, {kind}": lambda kind=kind: type(
             parse_message(SIGNATURE + struct.pack("<I", kind) + bytes(88))
         )
         for kind in range(5)
@@ -188,7 +186,7 @@ CASES: dict[str, Callable[[], object]] = {
     "target information may end in a pair's head": lambda: challenge(INFORMED, NAMED + b"\2\0\0"),
     "target information that is cut is refused": lambda: challenge(INFORMED, NAMED[:-1]),
     **{
-        f"an authenticate message has the fields of its {fixed} bytes": lambda fixed=fixed, key=key: authenticate(  # type: ignore[misc]
+        f"an authenticate message has the fields of its {fixed} bytes": lambda fixed=fixed, key=key: authenticate(
             bytes(16) + bytes(28) + EVERYTHING, fixed=fixed, key=key
         )
         for fixed, key in ((52, b""), (64, b"k" * 16), (72, b"k" * 16), (88, b"k" * 16))
@@ -212,7 +210,7 @@ CASES: dict[str, Callable[[], object]] = {
     "a response whose flags say so has a MIC": lambda: authenticate(NT2 + pairs((6, b"\3\0\0\0"))),
     "a response whose target information is cut has none": lambda: authenticate(NT2 + NAMED[:-1]),
     **{
-        f"a null session has neither name nor response: {given!r}": lambda given=given: is_anonymous(*given)  # type: ignore[misc]
+        f"a null session has neither name nor response: {given!r}": lambda given=given: is_anonymous(*given)
         for given in ((b"", b"", b""), (b"\0", b"", b""), (b"\0\0", b"", b""), (b"\1", b"", b""), (b"", b"x", b""))
     },
     "a session with a name is no null session": lambda: is_anonymous(b"", b"", b"u"),
@@ -237,14 +235,14 @@ CASES: dict[str, Callable[[], object]] = {
     "octets are bytes": lambda: read(b"\x04\x02ab").octets("o"),
     "a number is no octets": lambda: read(b"\x02\x01\x07").octets("o"),
     **{
-        f"a text is a string, not {data.hex()}": lambda data=data: read(data).text("s")  # type: ignore[misc]
+        f"a text is a string, not {data.hex()}": lambda data=data: read(data).text("s")
         for data in (b"\xa0\x01a", b"\x30\x01a", b"\x81\x01a")
     },
     "of members with one number the first counts": lambda: members(TWICE),
     "a member holds one value": lambda: members(b"\x30\x08\xa0\x06" + b"\x02\x01\x01" * 2),
     "members are those of a sequence": lambda: members(b"\x31\x00"),
     **{
-        f"an object identifier is written with dots: {data}": lambda data=data: oid_text(bytes.fromhex(data))  # type: ignore[misc]
+        f"an object identifier is written with dots: {data}": lambda data=data: oid_text(bytes.fromhex(data))
         for data in ("2b0601050502", "2a864886f712010202", "28", "27", "4f", "50", "813403", "2b8100", "", "2b81")
     },
     "a first token lists mechanisms and may bring one token": lambda: offered((0, MECHANISMS), (2, TOKEN), (3, MIC)),
@@ -259,19 +257,19 @@ CASES: dict[str, Callable[[], object]] = {
     "a token of another mechanism is no SPNEGO": lambda: parse_spnego(tlv(0x60, tlv(OID, KRB5) + CHOSEN)),
     "what is neither is not taken for SPNEGO": lambda: map(is_spnego, (tlv(0x60, tlv(OID, KRB5) + CHOSEN), b"\xa2\0")),
     **{
-        f"the wide version of a key counts where it is one: {kvno8}, {wide.hex()}": lambda given=(kvno8, wide): keys_of(  # type: ignore[misc]
+        f"the wide version of a key counts where it is one: {kvno8}, {wide.hex()}": lambda given=(kvno8, wide): keys_of(
             entry(kvno8=given[0], wide=given[1])
         )
         for kvno8, wide in ((3, b""), (3, struct.pack(">I", 259)), (3, bytes(4)), (3, b"\0\0\1"), (0, b""))
     },
     **{
-        f"an old keytab is in the byte order of its machine: {order}": lambda order=order: keys_of(  # type: ignore[misc]
+        f"an old keytab is in the byte order of its machine: {order}": lambda order=order: keys_of(
             entry(version=1, order=order) * 2, 1
         )
         for order in "<>"
     },
     **{
-        f"an old keytab counts its realm among its components: {order}": lambda order=order: keys_of(  # type: ignore[misc]
+        f"an old keytab counts its realm among its components: {order}": lambda order=order: keys_of(
             struct.pack(order + "iHH", 4, 0, 0), 1
         )
         for order in "<>"
@@ -281,11 +279,11 @@ CASES: dict[str, Callable[[], object]] = {
     "nothing is read of an entry without its length": lambda: keys_of(entry() + b"\0\0\0"),
     "a keytab may have no keys": lambda: keys_of(b""),
     **{
-        f"an entry that lacks {cut} bytes is named with its place": lambda cut=cut: keys_of(entry() + entry()[:-cut])  # type: ignore[misc]
+        f"an entry that lacks {cut} bytes is named with its place": lambda cut=cut: keys_of(entry() + entry()[:-cut])
         for cut in (1, 10, len(entry()) - 5)
     },
     **{
-        f"what runs past its entry by {cut} bytes is named with its place": lambda cut=cut: keys_of(cut_entry(cut))  # type: ignore[misc]
+        f"what runs past its entry by {cut} bytes is named with its place": lambda cut=cut: keys_of(cut_entry(cut))
         for cut in (1, 10, len(entry()) - 5)
     },
     "what is written is read again": lambda: (one for one in parse_keytab(write_keytab((KEY, *OTHER_KEYS)))),

@@ -1,8 +1,6 @@
 """A handshake says who somebody is in clear, and why nothing can be decrypted: `token_handshake.txt` has it, each name is a
 promise."""
 
-from __future__ import annotations
-
 import base64
 import struct
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ ends share, and `protect` seals or signs RPC messages as either end would. With 
 the mechListMIC exchange spends keystream and sequence numbers as real peers do.
 """
 
-from __future__ import annotations
-
 import hmac
 import struct
 import zlib
@@ -130,7 +128,7 @@ class NtlmConversation:
                     weak = weak[: 7 if self.flags & KEY_56 else 5]
                 seal = md5(weak + f"session key to {name} sealing key magic constant\0".encode()).digest()
                 sign = md5(self.session_key + f"session key to {name} signing key magic constant\0".encode()).digest()
-                self._ends[sender] = _NtlmDirection(sign, Rc4(seal))  # type: ignore[index]
+                self._ends[sender] = _NtlmDirection(sign, Rc4(seal))
         else:
             key = self.session_key
             if self.flags & LM_KEY:

@@ -1,7 +1,5 @@
 """Builders of performance buffers and stubs, written from the specifications and independent of `ksy/` and of the decoders."""
 
-from __future__ import annotations
-
 from struct import pack
 from typing import Literal
 from uuid import UUID

@@ -3,8 +3,6 @@
 `Calls` counts: every exchange it makes has the next call id and the next two frames, a millisecond apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from struct import pack

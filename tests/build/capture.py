@@ -108,7 +108,7 @@ def pcapng(frames: Iterable[Given], *, order: str = "<", link_type: int = ETHERN
 
 def read(source: Source | Sequence[Source], **options: object) -> tuple[list[Frame], list[Problem], CaptureReader]:
     """Everything a reader gives."""
-    reader = CaptureReader(source if isinstance(source, list | tuple) else [source], **options)  # type: ignore[arg-type]
+    reader = CaptureReader(source if isinstance(source, list | tuple) else [source], **options)
     frames: list[Frame] = []
     problems: list[Problem] = []
     for item in reader:

@@ -1,7 +1,5 @@
 """Cases of any content, in the form that cases have."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -93,5 +91,5 @@ def written(path: Path, entries: Mapping[str, bytes], **changes: Any) -> Path:
     stated = [measured(name, [data]) for name, data in entries.items() if name != MANIFEST]
     manifest = json.loads(entries[MANIFEST]) | {"entries": msgspec.to_builtins(stated)} | changes
     with path.open("wb") as out:
-        write(out, json.dumps(manifest).encode(), [(one, lambda one=one: [entries[one.name]]) for one in stated])  # type: ignore[misc]
+        write(out, json.dumps(manifest).encode(), [(one, lambda one=one: [entries[one.name]]) for one in stated])
     return path

@@ -1,7 +1,5 @@
 """Layers one above the other, as `pipeline.run` chains them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 

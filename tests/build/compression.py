@@ -1,7 +1,5 @@
 """Packers of the algorithms of [MS-XCA] and LZNT1 for tests: slow, plain, and made after the documents alone."""
 
-from __future__ import annotations
-
 import struct
 
 

@@ -188,7 +188,7 @@ def other_kinds(stamp: int) -> list[bytes]:
 
 def trace_of(frames: Sequence[tuple[int, bytes]], *, processors: int = 2, **options: int) -> bytes:
     """A trace of NDIS packet capture with these frames, time in ns and bytes, spread over processors."""
-    etl = Etl(started_ns=frames[0][0] if frames else T0, **options)  # type: ignore[arg-type]
+    etl = Etl(started_ns=frames[0][0] if frames else T0, **options)
     for index, (time_ns, frame) in enumerate(frames):
         etl.ndis(time_ns, frame, processor=index % processors)
     return etl.data()

@@ -1,7 +1,5 @@
 """Layouts of performance data that a process knows again, and how to begin without any."""
 
-from __future__ import annotations
-
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA, PerfDataReader
 from analyzer.interfaces.buffers.winperf_layout import WINPERF, WinperfReader
 

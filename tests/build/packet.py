@@ -1,7 +1,5 @@
 """Frames for tests, layer by layer: each function wraps the bytes of the layer above."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import ip_address
 from struct import pack, unpack

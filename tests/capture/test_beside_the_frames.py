@@ -1,7 +1,5 @@
 """What is read beside the frames of a capture: secrets in front of its packets, its digest, names for what it is not."""
 
-from __future__ import annotations
-
 import hashlib
 from io import SEEK_CUR, BytesIO, FileIO
 from pathlib import Path
@@ -219,7 +217,7 @@ def test_a_file_that_cannot_be_read_to_its_end_has_no_digest_of_its_own(
     assert digest_of(path) == FileDigest(str(path), 10, hashlib.sha256(b"0123456789").hexdigest())
 
     class Ends(FileIO):
-        def readinto(self, buffer: Any) -> int:  # type: ignore[override]
+        def readinto(self, buffer: Any) -> int:
             raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(Path, "open", lambda path, mode, buffering: Ends(path))

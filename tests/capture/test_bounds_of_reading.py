@@ -1,7 +1,5 @@
 """What holds at the edges: of reads, of memory for decompressors, of what a reader says of its files, and of records in a row."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma
@@ -235,9 +233,9 @@ def test_a_file_is_named_by_its_path_or_what_it_says(monkeypatch: pytest.MonkeyP
         return _CaptureFile(source, DEFAULTS, memory).name
 
     named = BytesIO()
-    named.name = "socket"  # type: ignore[attr-defined]
+    named.name = "socket"
     numbered = BytesIO()
-    numbered.name = 7  # type: ignore[attr-defined]
+    numbered.name = 7
     assert (name(tmp_path), name(BytesIO()), name(named), name(numbered)) == (
         *(str(tmp_path), "<stream>"),
         *("socket", "<stream>"),
@@ -295,9 +293,8 @@ def test_files_are_closed_where_reading_ends_early(tmp_path: Path) -> None:
     items = iter(reader)
     assert isinstance(next(items), FrameBlock)
     opened = reader._files[0]._file
-    assert opened is not None
     assert not opened.closed
-    items.close()  # type: ignore[attr-defined]
+    items.close()
     assert opened.closed
     assert (reader._files[0].reader, reader._files[0]._stream, reader._files[0]._file) == (None, None, None)
 
@@ -444,7 +441,6 @@ def test_behind_damage_nothing_more_is_read(kind: str, monkeypatch: pytest.Monke
     stream, _ = open_stream(file, "it")
     while stream.read(500):
         pass
-    assert stream.damage is not None
     assert stream.damage.startswith(f"the {kind} data is damaged (")
     at, damage = file.tell(), stream.damage
     assert at < len(packed) - 200

@@ -1,7 +1,5 @@
 """Several files are one capture in time order, whatever they are and however they overlap."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import random

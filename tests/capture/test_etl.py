@@ -1,7 +1,5 @@
 """Event trace logs: packets of NDIS packet capture and of pktmon become frames, in the order of their times, each once."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Iterator
 from io import BytesIO

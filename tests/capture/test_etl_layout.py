@@ -1,7 +1,5 @@
 """The descriptions of event trace logs: complete in their references; the compiled parsers and the reader agree on every event."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from datetime import UTC, datetime, timedelta
@@ -24,7 +22,6 @@ from tests.build.etl import NDIS, PKTMON, T0, Etl, extended, ndis_packet, other_
 from tests.interfaces.buffers.test_ksy import all_types
 
 _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
-KSY = Path(__file__).parents[2] / "ksy" / "captures"
 SPECS = orjson.loads((Path(etl_buffers.__file__).parent / "_generated" / "specs.json").read_bytes())
 
 
@@ -32,7 +29,7 @@ TYPES = {path: node for name, spec in SPECS.items() for path, node in all_types(
 
 
 def test_the_descriptions_at_run_time_are_those_in_the_folder() -> None:
-    assert set(SPECS) == {path.stem for path in KSY.glob("*.ksy")}
+    assert set(SPECS) == {path.stem for path in (Path(__file__).parents[2] / "ksy" / "captures").glob("*.ksy")}
 
 
 @pytest.mark.parametrize("path", TYPES)
@@ -82,7 +79,7 @@ class _File(BytesIO):
     def size(self) -> int:
         return len(self.getvalue())
 
-    def read(self, place: int, length: int) -> bytes:  # type: ignore[override]
+    def read(self, place: int, length: int) -> bytes:
         return self.getvalue()[place : place + length]
 
 
@@ -107,7 +104,6 @@ def read_events(data: bytes) -> tuple[LogFile, list[tuple[int, int]]]:
     """What the reader says of the file; of each event kind of header and length, in the order of the file."""
     whole = _File(data)
     log_file = log_file_of(data)
-    assert log_file is not None
     index = BufferIndex(DEFAULTS)
     index.fill(whole, log_file.buffer_size)
     runs = [run for run, _ in index.runs(lambda: 1)]
@@ -171,7 +167,6 @@ def test_packets_are_found_in_buffers_that_windows_wrote(name: str, tmp_path: Pa
     given_frames = frames_of(20)
     data = bytearray(real_trace(name))
     log_file = log_file_of(bytes(data))
-    assert log_file is not None
     stamp = log_file.clock.first + 1
     events = b""
     for number, (_, frame) in enumerate(given_frames):

@@ -1,7 +1,5 @@
 """Files that end at any byte, streams that give less than they are asked for, and sizes exactly at a bound."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from io import BytesIO
@@ -278,7 +276,7 @@ def test_a_file_that_cannot_be_opened_says_why(tmp_path: Path) -> None:
         (OSError("odd"), "odd."),
     ):
 
-        class Failing(type(tmp_path)):  # type: ignore[misc]
+        class Failing(type(tmp_path)):
             def open(self, *_: object, **__: object) -> BinaryIO:
                 raise error  # noqa: B023
 

@@ -1,7 +1,5 @@
 """Offsets of frames in a file, against the frames that the reader gives of it."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

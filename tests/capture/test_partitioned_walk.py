@@ -1,7 +1,5 @@
 """The speculative scan against the plain walk: whatever the guesses and the bytes are, the records are the same."""
 
-from __future__ import annotations
-
 import random
 from io import BytesIO
 from struct import pack

@@ -1,8 +1,6 @@
 """pcapng files: sections, interfaces, clocks and every block that carries a frame (draft-ietf-opsawg-pcapng, section 4), each field
 at its bounds. `pcapng.txt` has what is read and said of each file, and each name is a promise."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from io import BytesIO

@@ -1,7 +1,5 @@
 """Where records are guessed to begin, and how partitions are walked: the guesses of sound files, and what each step finds."""
 
-from __future__ import annotations
-
 import random
 from struct import pack
 from typing import Literal
@@ -289,7 +287,7 @@ def test_fewer_than_sixteen_partitions_are_walked_one_by_one(
     walked: list[int] = []
 
     def counting(*given: object) -> Walk:
-        found = walk_plain(*given)  # type: ignore[arg-type]
+        found = walk_plain(*given)
         walked.append(len(found.at))
         return found
 

@@ -1,7 +1,5 @@
 """The tables of a dataset open in Spark as they are. It takes a JVM and pyspark, which no other test does: `make spark`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sets of captures made of one: rotated files of several sensors; and the rows of a dataset beside those of one analysis."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections import Counter
@@ -163,7 +161,6 @@ def tables_of(analysis: Analysis) -> dict[str, pl.DataFrame]:
 def of_dataset(dataset: Path) -> tuple[dict[str, pl.DataFrame], list[str]]:
     """The tables of a dataset as its manifest lists them, and the names of its sources by their numbers."""
     manifest = read_manifest(Store(str(dataset)))
-    assert manifest is not None
     tables = {}
     for name, table in manifest.tables.items():
         parts = [pl.read_parquet(dataset / file, hive_partitioning=False) for file in table.files]

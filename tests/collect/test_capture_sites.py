@@ -1,7 +1,5 @@
 """Where captures were made: which files have the same machines by the same addresses."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -182,16 +180,6 @@ def test_captures_with_reused_addresses_have_what_each_has_alone_until_they_are_
     assert {source.site for source in done.manifest.sources} == {"lab"}
     again = collected(tmp_path / "in", tmp_path / "out", keyring)
     assert (again.read, again.analysed, again.manifest.conversations) == (0, 0, 1)
-
-
-def test_each_sample_capture_has_what_it_has_alone(tmp_path: Path) -> None:
-    """All of one directory, some of them copies of each other: each a site by itself."""
-    (tmp_path / "in").mkdir()
-    for path in sorted(CAPTURES.glob("*.pcap*"))[::6]:
-        (tmp_path / "in" / path.name).write_bytes(path.read_bytes())
-    keyring = keyring_of("pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap")
-    collected(tmp_path / "in", tmp_path / "out", keyring, site="capture")
-    assert not unlike_one_run_each(tmp_path / "in", tmp_path / "out", keyring)
 
 
 def test_what_a_server_states_of_itself_is_known_by_each_file_that_shows_it() -> None:

@@ -64,7 +64,7 @@ class Stages:
 def run_of(stages: Any = None, facts: Facts | None = None, profile: str = "windows", **request: Any) -> _Run:
     damaged, watcher = frozenset(request.pop("damaged", ())), request.pop("watcher", None)
     asked = CollectRequest(**{"sources": [], "missing": [], "job": replace(JOB, profile=profile), **request})
-    return _Run(asked, stages or Stages(), watcher, None, facts or Facts(), damaged)  # type: ignore[arg-type]
+    return _Run(asked, stages or Stages(), watcher, None, facts or Facts(), damaged)
 
 
 def with_places(facts: FileFacts, *pairs: tuple[str, str], client: str | None = None, digest: bytes = b"") -> FileFacts:
@@ -141,7 +141,7 @@ def test_a_stage_states_what_it_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[Any] = []
     stages = Stages(made=lambda task: ValueError() if task == 2 else (0.12345, task * 10))
     run = run_of(stages, watcher=lambda *told: heard.append(told))
-    found = run._stage("made", len, [1, 3, 2], lambda task: task * 100, lambda result: result)  # type: ignore[arg-type,return-value]
+    found = run._stage("made", len, [1, 3, 2], lambda task: task * 100, lambda result: result)
     # The longest begin first, and the results are in the order of the tasks.
     assert [task for _, task in stages.ran] == [3, 2, 1]
     assert [task for task, _ in found] == [1, 3, 2]
@@ -153,14 +153,14 @@ def test_a_stage_states_what_it_cost(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_not_said_to_cost_anything_costs_nothing() -> None:
     run = run_of(Stages(made=lambda task: task))
-    assert run._stage("made", len, [1], lambda task: 0) == [(1, 1)]  # type: ignore[arg-type]
+    assert run._stage("made", len, [1], lambda task: 0) == [(1, 1)]
     assert (run._stages[0].cpu_s, run._stages[0].bytes_out, run._stages[0].failed) == (0, 0, 0)
 
 
 def test_a_dataset_that_cannot_be_written_ends_the_run() -> None:
     run = run_of(Stages(made=lambda task: StoreError("full")))
     with pytest.raises(StoreError, match="full"):
-        run._stage("made", len, [1, 2], lambda task: 0)  # type: ignore[arg-type]
+        run._stage("made", len, [1, 2], lambda task: 0)
     assert run._stages == []
 
 
@@ -256,7 +256,7 @@ def test_where_every_flow_is_known_nothing_is_looked_for() -> None:
     facts.files = [file_facts(0, "a", recognised=[5]), file_facts(1, "b", pieces="p", met=(0, 8))]
     assert run._cut_again() == set()
     assert [entry.stage for entry in run._stages] == ["flows"]
-    assert run._executor.functions is flows_met  # type: ignore[attr-defined]
+    assert run._executor.functions is flows_met
 
 
 # ------------------------------------------------------------------------------------------------------- conversations
@@ -405,7 +405,6 @@ def test_rows_of_a_conversation_are_written_once() -> None:
     assert numbers_rendered(run, [*files, file_facts(3, "d", first_time_ns=12)]) == []
     two.state = "new"
     assert numbers_rendered(run) == [2]
-    assert three.rows is not None
     three.rows.failure = "full"
     assert numbers_rendered(run) == [3]
     one.rows = None
@@ -644,7 +643,7 @@ def test_tasks_begin_in_their_order_and_have_names_of_their_own(monkeypatch: pyt
     monkeypatch.setattr(module, "as_completed", lambda futures: futures[::-1])
     client = Scheduler()
     executor = module.DaskExecutor(client, 5)
-    found = list(executor.run("cut", len, [3, 2, 1]))  # type: ignore[list-item]
+    found = list(executor.run("cut", len, [3, 2, 1]))
     assert [(task, repr(result)) for task, result in found] == [(1, "10"), (2, "KeyError('odd')"), (3, "30")]
     assert [task for _, task, _ in client.asked] == [3, 2, 1]
     keys = [options.pop("key") for _, _, options in client.asked]
@@ -653,13 +652,13 @@ def test_tasks_begin_in_their_order_and_have_names_of_their_own(monkeypatch: pyt
     assert all(future.released for future in client.futures)
     # Names of tasks are not used again, nor by another run.
     quiet = module.DaskExecutor(client, 0)
-    assert list(quiet.run("cut", len, [4])) == [(4, 40)]  # type: ignore[list-item]
-    list(executor.run("cut", len, [4]))  # type: ignore[list-item]
+    assert list(quiet.run("cut", len, [4])) == [(4, 40)]
+    list(executor.run("cut", len, [4]))
     later = [options["key"] for _, _, options in client.asked[3:]]
     assert len({*later, *keys}) == 5
     for task, lost in ((98, "all workers were lost"), (99, "the scheduler was lost")):
         with pytest.raises(InputError, match=lost) as caught:
-            list(executor.run("cut", len, [task]))  # type: ignore[list-item]
+            list(executor.run("cut", len, [task]))
     assert caught.value.hint == "The dataset is unchanged; run again when there is a scheduler."
 
 

@@ -1,9 +1,6 @@
 """A dataset in a notebook has what a capture of all its files has: tables, parts, pictures, single calls."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,8 +9,6 @@ import polars as pl
 import pytest
 
 import analyzer as pcq
-from analyzer.auth.keyring import Keyring
-from analyzer.core.errors import InputError
 from analyzer.core.output.json import dumps
 from analyzer.pipeline.run import analyze
 from analyzer.screens.formats.table_writer import KEYS_OF_CALLS, structs_of_json
@@ -23,11 +18,7 @@ from tests.collect.sets import (
     CAPTURES,
     collected,
     difference,
-    frames_of,
     keyring_of,
-    moved,
-    put,
-    readdressed,
     rotated,
     same_rows,
 )
@@ -214,36 +205,3 @@ def test_pictures_are_drawn_of_a_part(pair: tuple[Capture, Dataset]) -> None:
         drawn = [getattr(one.plot, name)().to_dict()["data"]["values"] for one in (capture, dataset)]
         assert len(drawn[0]) == len(drawn[1])
     assert dataset.plot.counters().to_dict()
-
-
-def test_what_is_not_asked_for_is_not_read(tmp_path: Path) -> None:
-    """Two servers on two days."""
-    _, frames = frames_of(CAPTURES / "v1_samba_impacket_smb311_noauth.pcap")
-    day = 86_400 * 10**9
-    for number in range(4):
-        talk = moved(readdressed(frames, f"10.0.0.{number}", f"10.0.1.{number % 2}"), number // 2 * day)
-        put(tmp_path / "in" / f"{number}.pcap", talk)
-    collected(tmp_path / "in", tmp_path / "out", Keyring())
-    ds = pcq.open(tmp_path / "out")
-    whole = ds.calls.collect()
-    later = whole["time"].min() + timedelta(hours=12)  # type: ignore[operator]
-    parts = {
-        "server=10.0.1.1": ds.filter("server.ip == 10.0.1.1 and status == 0"),
-        "day=2026-11-21": ds.between(later),
-    }
-    for directory, part in parts.items():
-        for file in (tmp_path / "out" / "calls").rglob("*.parquet"):
-            if directory not in str(file):
-                file.rename(file.with_suffix(".away"))
-        calls = part.calls.collect()
-        assert 0 < calls.height < whole.height
-        for file in (tmp_path / "out" / "calls").rglob("*.away"):
-            file.rename(file.with_suffix(".parquet"))
-        assert "shown: " in repr(part)
-        assert "shown: " in part._repr_html_()
-    assert "shown" not in ds._repr_html_()
-    for mistake in (lambda: ds.filter("opnum =="), lambda: ds.between("noon"), lambda: ds.audit("lax")):
-        with pytest.raises(InputError):
-            mistake()
-    with pytest.raises(Exception, match="no counter of this capture"):
-        ds.counters(r"\Nothing\At All").collect()

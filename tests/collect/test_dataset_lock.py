@@ -1,7 +1,5 @@
 """One run at a time writes to a dataset; and whenever a run ends, the next one has a whole dataset."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal

@@ -1,7 +1,5 @@
 """A dataset has the rows of one analysis of all its files, whatever files these are, and however often it has grown."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -84,7 +82,6 @@ def test_frames_of_others_show_that_the_clock_was_set_back_within_a_call(tmp_pat
     """They are no part of the conversation, and its call has no latency all the same."""
     link_type, frames = frames_of(CAPTURES / CLEAR)
     answer = analyze([CAPTURES / CLEAR]).calls[2].response
-    assert answer is not None
     others = readdressed(frames[:1], "10.0.0.7", "10.0.0.8")
     at = answer.first_frame - 1
     talk = [*frames[:at], *moved(others, -7200 * 10**9), *frames[at:]]
@@ -114,33 +111,6 @@ def test_a_dataset_grows_to_what_it_would_have_been(tmp_path: Path) -> None:
     executor = Here()
     assert not collected(tmp_path / "in", tmp_path / "out", keyring, executor=executor).read
     assert executor.ran == []
-
-
-def test_only_conversations_that_new_files_touch_are_analysed_again(tmp_path: Path) -> None:
-    talks = []
-    for number, name in enumerate((CLEAR, POLLS, "v1_samba_impacket_smb311_ntlm_privacy.pcap")):
-        _, frames = frames_of(CAPTURES / name)
-        talks.append(readdressed(frames, f"10.0.0.{number}", f"10.0.1.{number}"))
-        put(tmp_path / "in" / f"{number}.pcap", talks[-1][:-8])
-    first = collected(tmp_path / "in", tmp_path / "out", Keyring())
-    before = of_dataset(tmp_path / "out")[0]["calls"]
-    put(tmp_path / "in" / "later.pcap", talks[0][-8:])
-    again = collected(tmp_path / "in", tmp_path / "out", Keyring())
-    assert (first.analysed, first.rendered) == (3, 3)
-    assert (again.read, again.analysed, again.rendered) == (1, 1, 1)
-    after = of_dataset(tmp_path / "out")[0]["calls"]
-    assert set(before["number"]) <= set(after["number"])
-    assert not unlike(tmp_path, Keyring(), alone=False)
-
-
-def test_sessions_that_are_alike_and_were_each_set_up_are_conversations_of_their_own(tmp_path: Path) -> None:
-    """The same id and GUIDs between other hosts, as images of one machine have them: nothing binds them."""
-    _, frames = frames_of(CAPTURES / "v1_samba_impacket_smb311_ntlm_privacy.pcap")
-    talks = [readdressed(moved(frames, 11 * number), f"10.0.0.{number}", f"10.0.1.{number}") for number in range(3)]
-    rotated(sorted(frame for talk in talks for frame in talk), tmp_path / "in", 3, 5)
-    done = collected(tmp_path / "in", tmp_path / "out", Keyring())
-    assert (done.manifest.conversations, done.analysed) == (3, 3)
-    assert not unlike(tmp_path, Keyring(), alone=False)
 
 
 @pytest.mark.parametrize("late", [False, True])

@@ -1,7 +1,5 @@
 """Whatever fails on the way, a run ends with all that could be read, or leaves the dataset as it was."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Iterator
@@ -26,9 +24,6 @@ from tests.collect.sets import (
     put,
     readdressed,
     rotated,
-    same_rows,
-    single,
-    unlike,
 )
 from tests.secrets import leaks
 
@@ -57,105 +52,6 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory / "out"
 
 
-@pytest.fixture
-def flaky() -> Iterator[Any]:
-    """Files in memory, of which every n-th read fails."""
-    import fsspec
-    from fsspec.implementations.memory import MemoryFileSystem
-
-    class Flaky(MemoryFileSystem):
-        protocol = "flaky"
-        store: dict[str, Any] = {}  # noqa: RUF012
-        pseudo_dirs = [""]  # noqa: RUF012
-        every = 50
-
-        @classmethod
-        def _strip_protocol(cls, path: str) -> str:
-            return "/" + path.removeprefix("flaky:").strip("/")
-
-        reads = 0
-
-        def _open(self, path: str, mode: str = "rb", **more: Any) -> Any:
-            file = super()._open(path, mode, **more)
-            if mode == "rb":
-                content = file.getvalue()
-
-                class Failing:
-                    at = 0
-
-                    def read(self, size: int = -1) -> bytes:
-                        Flaky.reads += 1
-                        if Flaky.reads % Flaky.every == 0:
-                            raise OSError(errno.EIO, "the storage did not answer")
-                        size = min(size, 512) if size >= 0 else 512  # so that there are many reads
-                        piece = content[self.at : self.at + size]
-                        self.at += len(piece)
-                        return piece
-
-                    def seek(self, at: int, whence: int = 0) -> int:
-                        self.at = at
-                        return at
-
-                    def close(self) -> None:
-                        pass
-
-                return Failing()
-            return file
-
-    fsspec.register_implementation("flaky", Flaky, clobber=True)
-    yield Flaky
-    Flaky.store.clear()
-
-
-def test_storage_that_fails_one_read_in_fifty_is_read_again(ring: Path, flaky: Any, tmp_path: Path) -> None:
-    import fsspec
-
-    fs = fsspec.filesystem("flaky")
-    for path in ring.iterdir():
-        fs.pipe(f"/set/{path.name}", path.read_bytes())
-    done = collected("flaky://set", tmp_path / "out", Keyring())
-    assert flaky.reads > 50
-    assert not done.problems
-    assert not unlike(tmp_path, Keyring(), alone=True)
-
-
-def test_storage_that_goes_on_failing_costs_the_rest_of_the_file(ring: Path, flaky: Any, tmp_path: Path) -> None:
-    import fsspec
-
-    flaky.every = 20
-    fs = fsspec.filesystem("flaky")
-    for path in ring.iterdir():
-        fs.pipe(f"/set/{path.name}", path.read_bytes())
-    done = collected("flaky://set", tmp_path / "out", Keyring(), retries=0)
-    assert done.problems
-    assert all("did not answer" in problem.text for problem in done.problems)
-    statuses = {source.status for source in done.manifest.sources}
-    assert statuses & {"partial", "unreadable"}
-    # Later they can be read, and only they are.
-    flaky.every = 1 << 30
-    again = collected("flaky://set", tmp_path / "out", Keyring())
-    assert again.read == sum(source.status != "read" for source in done.manifest.sources)
-    assert not again.problems
-    assert not unlike(tmp_path, Keyring(), alone=True)
-
-
-def test_files_that_are_no_captures_are_problems_and_the_others_are_read(ring: Path, tmp_path: Path) -> None:
-    expected = same_rows(*single(ring, Keyring()), alone=True)
-    (ring / "empty.pcap").write_bytes(b"")
-    (ring / "page.pcap").write_bytes(b"<html>not found</html>")
-    (ring / "cut.pcap.gz").write_bytes(b"\x1f\x8b\x08\x00\x00")
-    done = collected(ring, tmp_path / "out", Keyring())
-    assert len(done.problems) == 3
-    tables, files = of_dataset(tmp_path / "out")
-    texts = tables["problems"].filter(kind="unreadable")["text"].to_list()
-    assert len(texts) == 3
-    for name, words in (("empty.pcap", "is empty"), ("page.pcap", "not a capture"), ("cut.pcap.gz", "gzip")):
-        assert any(name in text and words in text for text in texts), name
-    found = same_rows(tables, files, alone=True)
-    assert found["calls"] == expected["calls"]
-    assert found["samples"] == expected["samples"]
-
-
 def test_what_stands_for_no_file_is_a_problem(ring: Path, tmp_path: Path) -> None:
     missing: list[InputError] = []
     found = capture_sources.find_sources([str(ring), str(tmp_path / "gone.pcap"), "s3://user:secret@host/x"], missing)
@@ -182,7 +78,9 @@ def test_the_package_that_reads_a_url_is_named(url: str, package: str, monkeypat
     assert str(failures[0].hint).startswith(f"pip install {package},")
 
 
-def test_storage_that_refuses_has_a_sentence_and_no_password(flaky: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_storage_that_refuses_has_a_sentence_and_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fsspec.implementations.memory import MemoryFileSystem
+
     class NoCredentialsError(Exception):
         """Of a library that has exceptions of its own."""
 
@@ -190,13 +88,13 @@ def test_storage_that_refuses_has_a_sentence_and_no_password(flaky: Any, monkeyp
         raise NoCredentialsError("no credentials")
 
     for name in ("exists", "find", "cat_file", "rm", "_open"):
-        monkeypatch.setattr(flaky, name, refuses)
+        monkeypatch.setattr(MemoryFileSystem, name, refuses)
     failures: list[InputError] = []
-    assert not capture_sources.find_sources(["flaky://set"], failures)
-    assert str(failures[0]) == "flaky://set cannot be read: no credentials"
-    place = file_store.Store("flaky://out")
+    assert not capture_sources.find_sources(["memory://set"], failures)
+    assert str(failures[0]) == "memory://set cannot be read: no credentials"
+    place = file_store.Store("memory://out")
     for ask in (lambda: place.exists("x"), lambda: place.names(""), lambda: place.read("x"), lambda: place.remove("x")):
-        with pytest.raises(file_store.StorageError, match=r"flaky://out gives no answer: no credentials"):
+        with pytest.raises(file_store.StorageError, match=r"memory://out gives no answer: no credentials"):
             ask()
     with pytest.raises(file_store.StoreError, match="no credentials"):
         place.write("x", b"")
@@ -273,24 +171,6 @@ def test_what_a_run_left_behind_is_no_part_of_the_dataset(ring: Path, tmp_path: 
     assert not (out / "_staging").exists()
     with pytest.raises(InputError, match="exists and is no dataset"):
         collected(ring, tmp_path, Keyring())
-
-
-def test_times_bound_what_is_read_and_a_later_run_reads_on(tmp_path: Path) -> None:
-    link_type, frames = frames_of(CAPTURES / CLEAR)
-    since, until = frames[30][0], frames[-20][0]
-    for number, start in enumerate(range(0, len(frames), 25)):
-        put(tmp_path / "in" / f"{number}.pcap", frames[start : start + 25], link_type)
-    inside = [frame for frame in frames if since <= frame[0] < until]
-    put(tmp_path / "some" / "0.pcap", inside, link_type)
-    done = collected(tmp_path / "in", tmp_path / "out", Keyring(), window=(since, until))
-    skipped = {entry.url.rsplit("/", 1)[-1]: entry.reason for entry in done.manifest.skipped}
-    assert skipped == {"0.pcap": "no frame is of the time asked for"}
-    assert done.manifest.frames == len(inside)
-    calls = of_dataset(tmp_path / "out")[0]["calls"]
-    assert calls["time"].to_list() == single(tmp_path / "some", Keyring())[0]["calls"]["time"].to_list()
-    again = collected(tmp_path / "in", tmp_path / "out", Keyring())
-    assert again.manifest.frames == len(frames)
-    assert not unlike(tmp_path, Keyring(), alone=True)
 
 
 def test_nothing_in_the_dataset_holds_a_key(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """`diff` of datasets: all conversations of a dataset, joined, are what one run over its captures gives."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path
@@ -123,19 +121,6 @@ def test_processes_and_a_host_are_those_of_one_run(tmp_path: Path) -> None:
     assert found.processes.filter(pl.col("pid") == -1).collect().is_empty()
     with pytest.raises(InputError, match="nowhere"):
         found.host("nowhere")
-
-
-def test_a_dataset_is_equal_to_its_captures(tmp_path: Path) -> None:
-    name = NAMES[0]
-    rotated(name, tmp_path / "in", 3, 7)
-    keyring = keyring_of(name)
-    collected(tmp_path / "in", tmp_path / "out", keyring)
-    secrets = CAPTURES / f"{name.partition('.')[0]}.secrets.json"
-    for files in ((tmp_path / "out", tmp_path / "in"), (tmp_path / "in", tmp_path / "out"), (tmp_path / "out",) * 2):
-        globs = [one / "*" if one.name == "in" else one for one in files]
-        assert run("diff", *globs, "--secrets", secrets).exit_code == 0
-    whole = pcq.analyze(sorted((tmp_path / "in").iterdir()), secrets)
-    assert pcq.diff(pcq.open(tmp_path / "out"), whole).summary["outcome"] == "equal"
 
 
 def test_one_change_is_told_as_of_captures(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """A dataset that was made without keys, or with wrong ones, and is given others later."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,6 @@ from analyzer.auth.keyring import Keyring
 from analyzer.collect.analyse_stage import may_open, names_given
 from analyzer.collect.dataset_manifest import Facts, read_facts, read_manifest
 from analyzer.collect.stage_tasks_and_facts import ConversationFacts
-from analyzer.commands.collect import _report
 from analyzer.core.output.file_store import Store
 from tests.collect.sets import CAPTURES, Here, collected, frames_of, keyring_of, of_dataset, readdressed, unlike
 from tests.collect.sets import put as written
@@ -76,15 +73,6 @@ def test_keys_that_open_nothing_write_no_row_again(tmp_path: Path) -> None:
     assert structs.replace(facts_of(tmp_path / "out")[0], tried="", seconds=0) == structs.replace(
         facts, tried="", seconds=0
     )
-
-
-@pytest.mark.needs("distributed")
-def test_what_stayed_sealed_is_said_with_what_would_open_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    keyring = put(tmp_path / "in", NAMES[0])
-    for given, is_said in ((Keyring(), True), (keyring, False)):
-        _report(collected(tmp_path / "in", tmp_path / "out", given), "here")
-        words = "sealed, at least in part: 1 of 1 conversation. Another run with --secrets"
-        assert (words in capsys.readouterr().err) is is_said
 
 
 def facts(readable: int, *lacking: str, failure: str | None = None) -> ConversationFacts:

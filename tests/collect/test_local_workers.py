@@ -1,7 +1,5 @@
 """The processes of this machine: the same rows, also where one is killed; no port, and keys in memory alone."""
 
-from __future__ import annotations
-
 import errno
 import os
 import pickle
@@ -23,7 +21,7 @@ from analyzer.collect.local_workers import KILLED, LocalWorkers, TaskError, memo
 from analyzer.core.child_processes import environment
 from analyzer.core.errors import InputError
 from analyzer.core.output.file_store import Store, StoreError
-from tests.collect.sets import CAPTURES, collected, difference, keyring_of, of_dataset, rotated, same_rows, single
+from tests.collect.sets import CAPTURES, collected, keyring_of, of_dataset, rotated, same_rows
 from tests.secrets import leaks
 
 pytestmark = pytest.mark.needs("fsspec")
@@ -197,34 +195,6 @@ def test_no_key_is_in_a_task_or_seen_of_a_process(workers: LocalWorkers, ring: P
     assert not leaks(noting.packed)
 
 
-class Killing:
-    """An executor that kills a worker as soon as the first task of each stage is done."""
-
-    def __init__(self, workers: LocalWorkers) -> None:
-        self._workers = workers
-        self.killed = 0
-
-    def run(self, stage: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-        for number, pair in enumerate(self._workers.run(stage, function, tasks)):
-            if not number and stage in ("cut", "analyse"):
-                victim = self._workers._workers[0].process.pid
-                assert victim is not None
-                os.kill(victim, signal.SIGKILL)
-                self.killed += 1
-            yield pair
-
-    def stop(self) -> None:
-        self._workers.stop()
-
-
-def test_a_killed_worker_costs_nothing_but_time(workers: LocalWorkers, ring: Path, tmp_path: Path) -> None:
-    executor = Killing(workers)
-    done = collected(ring, tmp_path / "out", executor=executor)
-    assert executor.killed == 2
-    assert not done.problems
-    assert not difference(same_rows(*single(ring, keyring_of(SEALED)), alone=True), rows(tmp_path / "out"))
-
-
 # --------------------------------------------------------------------------------------------------------- the command
 
 
@@ -290,7 +260,7 @@ def test_the_command_opens_no_port_and_says_what_was_done_and_what_could_not_be_
     assert (ran.returncode, out) == (6, ""), words
     assert "bad.pcap is not a capture" in words
     assert "\n11 of 11 files read; 1 conversations, 1 analyses\n" in words
-    asked = read_manifest(Store(str(tmp_path / "out"))).asked  # type: ignore[union-attr]
+    asked = read_manifest(Store(str(tmp_path / "out"))).asked
     assert asked == {"sources": f"{ring} {tmp_path / 'bad.pcap'}", "retries": "3", "workers": "2"}
     for stage in ("cut", "analyse", "render"):
         assert f"\n  {stage} " in words

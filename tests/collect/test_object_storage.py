@@ -1,7 +1,5 @@
 """Object storage, as moto serves S3: captures are read from it, and a dataset is written to it."""
 
-from __future__ import annotations
-
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -114,7 +112,6 @@ def test_a_run_that_goes_on_after_its_last_look_does_not_replace_the_manifest_of
     with pytest.raises(LockLostError, match="was written by another run meanwhile"):
         run()
     manifest = read_manifest(Store("s3://sensors/set"))
-    assert manifest is not None
     assert [manifest.run, manifest.tables] == [followed[0].run, followed[0].tables]
     assert run(repair=True).restored == []
 
@@ -132,18 +129,3 @@ def test_a_manifest_that_changes_before_it_is_fenced_is_left(bucket: Any, monkey
             with pytest.raises(LockLostError):
                 theirs.fence(manifest)
             assert store.read(MANIFEST) == b"another"
-
-
-def test_what_is_damaged_in_object_storage_is_made_anew(bucket: Any, ring: Path) -> None:
-    def run(**more: Any) -> Any:
-        return collected(ring, "s3://sensors/set", **more)
-
-    first = run()
-    for below in ("_pieces", "_state", "calls"):
-        store = Store("s3://sensors/set")
-        store.remove(store.names(below)[0])
-        assert len(run().restored) == 1
-    tables = run(repair=True).manifest.tables
-    assert {name: table.files for name, table in tables.items()} == {
-        name: table.files for name, table in first.manifest.tables.items()
-    }

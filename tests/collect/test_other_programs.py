@@ -1,7 +1,5 @@
 """The tables of a dataset open in other programs as they are: DuckDB and pandas; Spark with `make spark`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,10 +21,10 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _leaves(kind: pl.DataType) -> Iterator[pl.DataType]:
     if isinstance(kind, pl.List):
-        yield from _leaves(kind.inner)  # type: ignore[arg-type]
+        yield from _leaves(kind.inner)
     elif isinstance(kind, pl.Struct):
         for field in kind.fields:
-            yield from _leaves(field.dtype)  # type: ignore[arg-type]
+            yield from _leaves(field.dtype)
     else:
         yield kind
 

@@ -1,7 +1,5 @@
 """The simulation of benchmarks/collect.py: what it says of stages whose length anybody can work out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Parts of the stages of `collect`, each by itself: sources, cutting, numbers of rows, files of rows, what a dataset lists."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter
@@ -108,7 +106,7 @@ def test_a_file_of_this_machine_is_opened_as_it_is(tmp_path: Path) -> None:
     assert (file.seek(1), file.read(2), file.tell(), file.seekable()) == (1, b"12", 3, True)
     file.close()
     # That closing fails is no matter of who has read it.
-    file._file = Closing()  # type: ignore[assignment]
+    file._file = Closing()
     file.close()
     assert file._file is None
 
@@ -392,10 +390,10 @@ def test_a_session_is_known_by_its_id_and_either_guids_or_server() -> None:
         return SimpleNamespace(session_id=id, binds=binds, client_guid=guid, server_guid="h", server=server)
 
     one, again, other = session(1, False), session(1, True, server="t"), session(2, True)
-    has, lacks = _sessions(SimpleNamespace(sessions=[one, again, other]))  # type: ignore[arg-type]
+    has, lacks = _sessions(SimpleNamespace(sessions=[one, again, other]))
     assert has == sorted({_number("session 1 g h"), _number("session 1 s")})
     assert lacks == sorted({_number(f"session {words}") for words in ("1 g h", "1 t", "2 g h", "2 s")})
-    assert _sessions(SimpleNamespace(sessions=[])) == ([], [])  # type: ignore[arg-type]
+    assert _sessions(SimpleNamespace(sessions=[])) == ([], [])
     # 56 bits of SHA-256, which MessagePack and every reader of JSON hold.
     assert _number("abc") == 0xBA7816BF8F01CF
 
@@ -461,7 +459,6 @@ def test_a_conversation_is_analysed_of_its_pieces(tmp_path: Path, monkeypatch: p
     finally:
         del HELD["k"]
     assert asked[0] == (Path("a"), "a 2")
-    assert facts.state is not None
     assert facts.state.startswith("_state/000006-")
     case = tmp_path / facts.state
     assert facts.state_bytes == case.stat().st_size > 0

@@ -1,9 +1,5 @@
 """The command as users meet it: what it prints, what it says when something is wrong, and its exit codes."""
 
-from __future__ import annotations
-
-import csv
-import io
 import json
 import os
 import re
@@ -15,7 +11,6 @@ from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
 
-import polars as pl
 import pytest
 from typer import Typer, testing
 from typer.testing import CliRunner, Result
@@ -36,7 +31,7 @@ HEAVY = {"altair", "cryptography", "kaitaistruct", "lark", "numpy", "polars", "p
 
 
 # To make a command of its function takes as long as to run it.
-testing._get_command = cache(testing._get_command)  # type: ignore[attr-defined]
+testing._get_command = cache(testing._get_command)
 
 
 @cache
@@ -86,23 +81,6 @@ def frame(text: bytes = b"hello") -> bytes:
     udp = b"\0\x35\0\x36" + (8 + len(text)).to_bytes(2, "big") + b"\0\0" + text
     head = b"\x45\0" + (20 + len(udp)).to_bytes(2, "big") + b"\0\0\0\0\x40\x11\0\0\x0a\0\0\1\x0a\0\0\2"
     return b"\2" * 12 + b"\x08\0" + head + udp
-
-
-# ------------------------------------------------------------------------------------------------ formats
-
-
-@pytest.mark.parametrize("command", ["timeline", "samples", "sessions", "hosts"])
-def test_tables_read_back(command: str, tmp_path: Path) -> None:
-    path = tmp_path / "t.parquet"
-    assert run(command, CLEAR, "--format", "parquet", "-o", path).exit_code == 0
-    table = pl.read_parquet(path)
-    assert table.height > 0
-    text = run(command, CLEAR, "--format", "csv")
-    assert text.exit_code == 0
-    rows = list(csv.DictReader(io.StringIO(text.stdout)))
-    assert len(rows) == table.height
-    assert list(rows[0]) == table.columns
-    assert [row[table.columns[0]] for row in rows] == [str(value) for value in table[table.columns[0]].to_list()]
 
 
 # ------------------------------------------------------------------------------------------------ the process

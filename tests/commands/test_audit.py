@@ -1,7 +1,5 @@
 """`audit` and `explain` as users meet them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection
 from pathlib import Path

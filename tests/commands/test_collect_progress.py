@@ -1,7 +1,5 @@
 """How far a collection has come, on a terminal: the stage, bytes, tasks, and an estimate."""
 
-from __future__ import annotations
-
 import io
 import sys
 

@@ -1,7 +1,5 @@
 """What commands decide before and after an analysis: exit codes, what is asked for, what is refused."""
 
-from __future__ import annotations
-
 import io
 import os
 import stat
@@ -194,7 +192,6 @@ def test_what_is_asked_of_a_reading_is_in_it(monkeypatch: pytest.MonkeyPatch, tm
     )
     assert (found.metadata, found.metadata_from, found.hashing, found.until) == ((tmp_path,), "10.0.0.1", True, until)
     assert found.bound == ReadBound(3, until.after)
-    assert found.pseudonyms is not None
     assert found.files == (tmp_path,)
     assert found.stated == {
         "engine": "own",
@@ -215,7 +212,6 @@ def test_what_is_asked_of_a_reading_is_in_it(monkeypatch: pytest.MonkeyPatch, tm
 
 def test_pseudonyms_are_asked_for_and_the_variable_is_only_their_key(monkeypatch: pytest.MonkeyPatch) -> None:
     def name(pseudonyms: Pseudonyms | None) -> str:
-        assert pseudonyms is not None
         return pseudonyms.free("10.0.0.1")
 
     monkeypatch.delenv("PCQ_REDACT_KEY", raising=False)
@@ -366,7 +362,7 @@ def test_captures_on_the_line_are_read_up_to_a_size(monkeypatch: pytest.MonkeyPa
         assert (completion._analysis(on_the_line(CLEAR)) is not None) is is_read
     monkeypatch.setattr(completion, "MOST_BYTES", 2 * size - 1)
     assert completion._analysis(on_the_line(CLEAR, CLEAR)) is None
-    assert completion._analysis(SimpleNamespace(params={"files": None})) is None  # type: ignore[arg-type]
+    assert completion._analysis(SimpleNamespace(params={"files": None})) is None
 
 
 def test_what_is_completed_begins_as_it_was_written_and_is_sorted() -> None:
@@ -489,11 +485,6 @@ def test_a_probe_is_asked_for_as_the_options_say(monkeypatch: pytest.MonkeyPatch
     # What is there is not written over, which is known before anything is sent.
     code, asked, _ = probing(monkeypatch, tmp_path, "--yes")
     assert (code, asked) == (1, [])
-    with monkeypatch.context() as without:
-        without.setitem(sys.modules, "impacket", None)
-        without.setattr("analyzer.probe.probe_run.run_probe", lambda *given: None)
-        result = run("probe", "srv", "-w", tmp_path / "n", "--triggered", tmp_path / "m", "--yes")
-        assert str(result.exception).startswith("pcq probe needs impacket")
     code, asked, _ = probing(monkeypatch, tmp_path, "--yes", "--force", "--tcp-port", "49664", calls=0)
     assert code == 1
     assert (asked[0].port, asked[0].is_pipe, asked[1].username, asked[2].other) == (49664, False, "", None)

@@ -1,7 +1,5 @@
 """`diff` as it is called: two sides, their exit code, their forms."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """How the process of a command ends: what the guard hands on, asked without a command behind it."""
 
-from __future__ import annotations
-
 import gc
 import mmap
 import os

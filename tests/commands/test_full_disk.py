@@ -1,7 +1,5 @@
 """Where results cannot be written: every command, and every form, on a full disk and into a pipe whose reader went away."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

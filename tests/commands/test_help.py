@@ -1,7 +1,5 @@
 """What a newcomer meets: help in groups with examples that work, the pages without a network, and the manual page."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess
@@ -19,7 +17,6 @@ from analyzer.core.errors import InputError
 from tests.commands.test_all_commands import run
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "pcq-analyzer.1"
 COMMAND: Any = typer.main.get_command(command_line())
 
 
@@ -145,7 +142,7 @@ def test_the_manual_page_names_every_command_and_option() -> None:
 
 def test_the_manual_page_that_is_installed_is_of_this_command_line() -> None:
     """`make man` writes it anew."""
-    assert PAGE.read_text(encoding="utf-8") == manual_page()
+    assert (ROOT / "docs" / "pcq-analyzer.1").read_text(encoding="utf-8") == manual_page()
 
 
 @pytest.mark.needs("groff")
@@ -154,22 +151,3 @@ def test_groff_finds_nothing_wrong_with_it(tmp_path: Path) -> None:
     done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", tmp_path / "page.1"], capture_output=True, timeout=600)
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"EXIT STATUS" in re.sub(rb".\x08", b"", done.stdout)
-
-
-@pytest.mark.parametrize(
-    ("words", "incomplete", "completed"),
-    [
-        ("audit --select", "PCQ10", "PCQ101"),
-        ("audit --ignore", "served-below", "served-below-privacy"),
-        ("docs", "PCQ101", "PCQ101"),
-        ("docs", "out", "output"),
-    ],
-)
-def test_shells_complete_what_the_program_knows(words: str, incomplete: str, completed: str) -> None:
-    name, *option = words.split()
-    command = COMMAND.commands[name]
-    (item,) = [
-        one for one in command.params if (one.opts[0] if option else one.param_type_name) == (*option, "argument")[0]
-    ]
-    context = command.make_context(name, [], resilient_parsing=True)
-    assert completed in [found.value for found in item.shell_complete(context, incomplete)]

@@ -1,7 +1,5 @@
 """Lines of a dump and the bytes they spell: where offsets, groups and the text beside them decide."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.commands.shared.hex_dump import _USUAL, _WIDEST, MAX_REPEATED, dumped_bytes

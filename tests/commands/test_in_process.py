@@ -1,7 +1,5 @@
 """Options and messages of commands, asked in this process: what they say beside their result, and how they end."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """What commands say where there is little to say: nothing new, nothing found, no capture on the line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """`report --live` as a user has it: a pipe that brings frames, a browser, and an end by the pipe or by Ctrl-C."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

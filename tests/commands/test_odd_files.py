@@ -1,7 +1,5 @@
 """Files whose names are no text, paths that lead to no file, and files that change while they are read."""
 
-from __future__ import annotations
-
 import os
 import re
 import socket

@@ -3,8 +3,6 @@
 `options.txt` has each command with the names of its options in order, then each option with the commands that have it so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from textwrap import wrap

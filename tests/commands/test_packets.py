@@ -1,7 +1,5 @@
 """The packets of a call, as commands show them: frames, TCP payload and SMB messages, or why there are none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a command refuses where something of this machine is another; `typed/` has what it refuses anywhere."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
@@ -19,7 +17,6 @@ NO_DASK = "--scheduler needs Dask\n  pip install 'pcq-analyzer[cluster]'"
 @pytest.mark.parametrize(
     ("other", "words", "sentence"),
     [
-        (("sys.stdin", None), "sessions {sealed} --password -", "there is no standard input to read the password from"),
         (TERMINAL, "browse -", "browse reads its keys from standard input, so no capture can come from"),
         (NO_METADATA, "timeline {clear} --metadata {metadata}", "is larger than any metadata file (10 bytes)"),
         (NO_BUFFER, "decode {clear}", "is larger than any buffer of ours (10 bytes)"),

@@ -1,7 +1,5 @@
 """Two runs of a command write the same bytes, whatever order sets and dictionaries have by chance; and no secret among them."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The options that select are the same words with the same meaning on every command that shows calls or what follows from them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -34,7 +32,6 @@ def option(command: str, name: str) -> Any:
 def test_commands_select_by_the_same_words(command: str) -> None:
     for name in WORDS:
         here, there = option(command, name), option("timeline", name)
-        assert here is not None
         assert (here.help, here.metavar, here.multiple) == (there.help, there.metavar, there.multiple)
 
 
@@ -103,6 +100,8 @@ def test_options_are_completed_from_the_capture() -> None:
     assert completed("stats", "--user", "perf") == ["perfmon"]
     assert r"\Processor(*)\% Processor Time" in completed("counters", "--counter", r"\Proc")
     assert completed("audit", "--interface", "Perf") == ["PerflibV2"]
+    assert completed("audit", "--select", "PCQ101") == ["PCQ101"]
+    assert completed("audit", "--ignore", "served-below") == ["served-below-privacy"]
     assert "value" in completed("counters", "--filter", "val")
 
 

@@ -1,7 +1,5 @@
 """Event trace logs of Windows at the commands: alone, compressed, in sets, from a pipe, collected, saved, for Wireshark."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path
@@ -15,8 +13,7 @@ from tests.build.etl import PKTMON, T0, Etl, pktmon_component, pktmon_packet
 from tests.commands.test_all_commands import here
 from tests.commands.typed import trace_data
 
-ROOT = Path(__file__).resolve().parents[2]
-CAPTURE = ROOT / "captures" / "n_v1_pcapng.pcapng"
+CAPTURE = Path(__file__).resolve().parents[2] / "captures" / "n_v1_pcapng.pcapng"
 
 
 def text(*arguments: str, stdin: bytes = b"") -> str:

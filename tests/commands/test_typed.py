@@ -1,7 +1,5 @@
 """The command line as users meet it: `typed/` has what is typed and what comes of it, and each name there is a promise."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Where results go, what they are never written over, and names from captures that would do harm where they are shown."""
 
-from __future__ import annotations
-
 import csv
 import io
 import shutil
@@ -118,10 +116,6 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "paper.pcap").write_bytes(b"%PDF-1.7\n")
     (tmp_path / "folder.pcap").mkdir()
     return tmp_path
-
-
-def given(folder: Path) -> list[object]:
-    return [*sorted(folder.iterdir()), folder / "gone.pcap", folder / "*.nothing"]
 
 
 @pytest.mark.needs("tshark")

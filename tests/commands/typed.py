@@ -10,8 +10,6 @@ What comes of a command is its exit code behind `=`, then each line of standard 
 the end, the files that are there now, and which of them are for their owner alone.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import json
@@ -238,7 +236,7 @@ def _ran(command: str, shown: str) -> Iterator[str]:
 
 
 def _of_ours(command: str, command_shown: str) -> Iterator[str]:
-    given, command = re.fullmatch(r"(?:cat (\S+) \| )?(.*)", command).groups()  # type: ignore[union-attr]
+    given, command = re.fullmatch(r"(?:cat (\S+) \| )?(.*)", command).groups()
     command, _, part = command.partition(" | ")
     command, _, target = command.partition(" > ")
     words = [_with_secrets(word) for word in shlex.split(command)]

@@ -1,7 +1,5 @@
 """What programs of others demand of their input, by their own code: fetched by npm and pip at the versions named here."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

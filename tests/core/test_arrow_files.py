@@ -1,7 +1,5 @@
 """Tables of one form: what is written, pyarrow and polars read alike, and nothing of another form is taken for it."""
 
-from __future__ import annotations
-
 import io
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """Copies of a process: the parts in order, whatever becomes of a copy, and none of them is left."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator

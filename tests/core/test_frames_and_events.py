@@ -1,7 +1,5 @@
 """Sets of frame ids, and the problems that errors in bytes amount to."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.core.byte_cursor import Cursor
@@ -37,8 +35,8 @@ def test_a_set_of_frames_has_those_that_were_added_and_no_neighbour() -> None:
 def test_an_error_is_a_problem_of_its_kind_at_the_frames_of_its_bytes(error: DecodeError, kind: str) -> None:
     assert kind_of(error) == kind
     where = TracedBytes.join([TracedBytes.of_frame(b"a", 5), TracedBytes.of_frame(b"b", 3)])
-    assert Problem.from_error("rpc", error, where) == Problem(kind, "rpc", (3, 5), str(error))  # type: ignore[arg-type]
-    assert Problem.from_error("rpc", error, [9, 2]) == Problem(kind, "rpc", (9, 2), str(error))  # type: ignore[arg-type]
+    assert Problem.from_error("rpc", error, where) == Problem(kind, "rpc", (3, 5), str(error))
+    assert Problem.from_error("rpc", error, [9, 2]) == Problem(kind, "rpc", (9, 2), str(error))
 
 
 def test_a_problem_is_of_a_file_where_reading_broke_off_and_not_where_something_is_noted() -> None:

@@ -1,7 +1,5 @@
 """Columns that grow read like one table, and as they were when they are saved."""
 
-from __future__ import annotations
-
 import struct
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Frame ids, labels, names, and what is kept."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -134,7 +132,7 @@ def test_the_values_used_last_are_kept_up_to_their_cost(keys: list[int], most: i
     used: list[int] = []
     for key in keys:
         made: list[int] = []
-        assert kept.get(key, lambda key=key, made=made: made.append(key) or str(key), int) == str(key)  # type: ignore[misc]
+        assert kept.get(key, lambda key=key, made=made: made.append(key) or str(key), int) == str(key)
         assert bool(made) == (key not in used)
         used = [*(one for one in used if one != key), key]
         while sum(used) > most and len(used) > 1:
@@ -167,6 +165,7 @@ def test_win32_codes_have_the_names_of_the_specification() -> None:
     theirs = {name: ERROR_MESSAGES[code][0] for name, code in ours.items() if not name.startswith("NERR_")}
     assert theirs == {name: name for name in theirs}
     assert {win32_name(code) for code in ours.values()} == set(ours)
+    assert win32_name(0xDEADBEEF) is None
 
 
 @pytest.mark.needs("impacket")

@@ -1,7 +1,5 @@
 """Every limit says what it is for, and the option that changes it exists."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
@@ -45,7 +43,7 @@ def test_an_analysis_takes_the_limits_of_the_page() -> None:
     """Layers ask for limits by these names; what is not met in this capture is compressed SMB, names, what waits, and traces."""
     limits = Asked()
     capture = gzip.compress((ROOT / "captures" / "n_v1_pcapng.pcapng").read_bytes())
-    calls = list(stream([io.BytesIO(capture)], limits=limits))  # type: ignore[arg-type]
+    calls = list(stream([io.BytesIO(capture)], limits=limits))
     assert calls
     seldom = {"smb_ratio", "smb_decompressed_free", "compound", "address_names", "waiting", "waiting_bytes", "started"}
     seldom |= {"trace_buffers", "trace_waiting", "trace_packets"}
@@ -59,7 +57,7 @@ def test_every_limit_is_explained() -> None:
 
 
 def test_options_that_change_limits_exist_and_tell_their_defaults() -> None:
-    timeline = get_command(command_line(["timeline"])).commands["timeline"]  # type: ignore[attr-defined]
+    timeline = get_command(command_line(["timeline"])).commands["timeline"]
     helps = {option: each.help for each in timeline.params for option in each.opts}
     for name, about in ABOUT.items():
         if about.option is not None:

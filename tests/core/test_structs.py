@@ -1,7 +1,5 @@
 """The value types of the package: immutable where they say so, and usable by what the standard library offers for values."""
 
-from __future__ import annotations
-
 import ast
 import copy
 import inspect

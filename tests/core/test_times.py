@@ -1,7 +1,5 @@
 """Times and durations at the ends of what their forms allow: `times.txt` says what comes of which text or number."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 

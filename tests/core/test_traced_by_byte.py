@@ -3,8 +3,6 @@
 Frames and times go up and down, and one frame has several pieces, so that a neighbour's answer is a wrong one.
 """
 
-from __future__ import annotations
-
 import pickle
 from array import array
 from collections.abc import Callable, Iterable
@@ -411,7 +409,7 @@ def test_bytes_in_several_places_of_a_log_are_read_by_place() -> None:
 class _Counting(Source):
     """A source that only knows its extents: what all others answer quicker."""
 
-    def extents(self, start: int, stop: int) -> Iterable[FrameExtent]:  # type: ignore[override]
+    def extents(self, start: int, stop: int) -> Iterable[FrameExtent]:
         for at in range(start, stop):
             byte = plain(PIECES)[at]
             yield FrameExtent(byte.frame, byte.offset, 1, byte.time_ns)

@@ -7,8 +7,6 @@ with a descriptor of its own is reached by the size that the system allows a fil
 function of the program.
 """
 
-from __future__ import annotations
-
 import builtins
 import errno
 import io
@@ -35,7 +33,6 @@ _OF_PATHS = {
     "os.chmod": "rename",
 }
 _ANYWHERE = {"mmap.__new__": "mmap", "subprocess.Popen": "spawn", "os.posix_spawn": "spawn", "os.fork": "spawn"}
-OPERATIONS = ("open", "read", "write", "rename", "mmap", "spawn", "memory")
 # What can be wrong with each; KILL ends the process.
 KILL = "KILL"
 FAULTS: dict[str, tuple[str, ...]] = {
@@ -64,7 +61,7 @@ class Injector:
             resource.setrlimit(resource.RLIMIT_FSIZE, (self._at, self._at))
             return
         self._open = io.open
-        builtins.open = io.open = self._opened  # type: ignore[assignment]
+        builtins.open = io.open = self._opened
         for name, kind in (("read", "read"), ("pread", "read"), ("write", "write"), ("fsync", "write")):
             setattr(os, name, self._of_descriptor(getattr(os, name), kind))
         if self._operation in ("write", ""):
@@ -140,7 +137,7 @@ class _File(io.FileIO):
         super().__init__(file, mode, closefd=file != 1)
         self._meet = meet
 
-    def readinto(self, buffer: Any) -> int | None:  # type: ignore[override]
+    def readinto(self, buffer: Any) -> int | None:
         self._meet("read")
         return super().readinto(buffer)
 
@@ -148,7 +145,7 @@ class _File(io.FileIO):
         self._meet("read")
         return super().readall()
 
-    def write(self, data: Any) -> int | None:  # type: ignore[override]
+    def write(self, data: Any) -> int | None:
         self._meet("write")
         return super().write(data)
 

@@ -9,8 +9,6 @@ runner for each core, with a folder of its own. Afterwards these must hold:
 * the same command without a fault then gives the whole.
 """
 
-from __future__ import annotations
-
 import argparse
 import errno
 import fcntl
@@ -171,7 +169,7 @@ class Room:
             from analyzer.core.output.gate import buffer_standard_output, flush_streams
 
             # The program is loaded: nothing is gained by starting Python again.
-            local_workers.get_context = lambda _: get_context("fork")  # type: ignore[assignment]
+            local_workers.get_context = lambda _: get_context("fork")
             buffer_standard_output()
             injector.install()
             code = guarded(words)
@@ -372,7 +370,7 @@ class Runners:
         while open_pipes:
             for pipe in wait(open_pipes):
                 try:
-                    yield pipe.recv()  # type: ignore[union-attr]
+                    yield pipe.recv()
                 except EOFError:
                     open_pipes.remove(pipe)
         for _, runner in self._runners:

@@ -1,7 +1,5 @@
 """The commands that faults are tried on, each in a folder of its own with what it reads and with an older result."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -9,7 +7,6 @@ from msgspec import Struct
 
 CAPTURES = Path(__file__).parents[2] / "captures"
 _V2 = CAPTURES / "pcq_smbd_scapy_impacket_smb311_ntlm_integrity_denied"
-_V1 = CAPTURES / "v1_samba_sambapy_krb5sha384_krb5_seal"
 _BUFFER = Path(__file__).parents[1] / "interfaces" / "buffers" / "vectors" / "v1_perf_data_block.bin"
 # What an older result holds.
 OLD = b"an older result\n"
@@ -35,7 +32,7 @@ class Scenario(Struct, frozen=True):
 
 def prepare(folder: Path) -> None:
     """Files to read: two captures with their secrets, a case, a buffer, a result."""
-    for source, name in ((_V2, "a"), (_V1, "b")):
+    for source, name in ((_V2, "a"), (CAPTURES / "v1_samba_sambapy_krb5sha384_krb5_seal", "b")):
         shutil.copy(source.with_suffix(".pcap"), folder / f"{name}.pcap")
         shutil.copy(source.with_suffix(".secrets.json"), folder / f"{name}.secrets.json")
     shutil.copy(_V2.with_suffix(".secrets.json"), folder / "both.secrets.json")

@@ -1,7 +1,5 @@
 """Some faults on some commands, chosen by a seed; `make faults` tries all. What faults showed once stays mended."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess

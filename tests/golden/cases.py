@@ -125,7 +125,6 @@ class Case(NamedTuple):
         given = path.with_name(f"{path.stem}.secrets.json") if path else None
         secrets = ("--secrets", str(given)) if given and given.is_file() else ()
         if self.damage is not None:
-            assert path is not None
             written = folder / path.name
             written.write_bytes(_with_frames(path.read_bytes(), self.damage))
             path = written
@@ -226,8 +225,8 @@ def _one_sided(port: int) -> Callable[[list[Frame]], list[Frame]]:
 
 
 DAMAGES: dict[str, Callable[[list[Frame]], list[Frame]]] = {
-    **{f"behind frame {count}": lambda frames, count=count: frames[count:] for count in (3, 5, 9, 14, 20, 40, 80)},  # type: ignore[misc]
-    **{f"before frame {count}": lambda frames, count=count: frames[:count] for count in (8, 16, 30, 60)},  # type: ignore[misc]
+    **{f"behind frame {count}": lambda frames, count=count: frames[count:] for count in (3, 5, 9, 14, 20, 40, 80)},
+    **{f"before frame {count}": lambda frames, count=count: frames[:count] for count in (8, 16, 30, 60)},
     **{f"lost {share:.0%} {seed}": _lost(share, seed) for share in (0.02, 0.1, 0.3) for seed in (1, 2, 3)},
     **{f"moved {most} {seed}": _moved(most, seed) for most in (2, 6, 30) for seed in (1, 2)},
     **{f"spoilt {share:.0%} {seed}": _spoilt(share, seed) for share in (0.03, 0.3) for seed in (1, 2, 3, 4)},

@@ -1,7 +1,5 @@
 """What every command prints, to the byte. `make golden` writes anew what these compare with."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What is said of calls: a line for each call and for what is stated beside it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 

@@ -1,7 +1,5 @@
 """From an exchange to a call: whose connection carried it."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """The page of `report`: what is in it, read back without a browser."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys
@@ -27,7 +25,7 @@ from tests import truth
 from tests.analyses import analysis_of_file
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "web"))
-from build import built, fetch  # type: ignore[import-not-found]  # a script of the repository, in no package
+from build import built, fetch  # a script of the repository, in no package
 
 sys.path.pop(0)
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.needs("chromium", "playwright")
-AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 # In milliseconds: a busy machine must not fail a test.
 _PATIENCE = 300_000
 HOSTILE = "<img src=x onerror=alert(1)>\u202e"
@@ -185,7 +184,6 @@ def test_the_timeline_zooms_and_a_click_selects(browser: Browser, report: Path) 
         page.keyboard.press("0")
         page.wait_for_function("whole => document.querySelector('.window').innerText === whole", arg=whole)
         box = page.locator(".tracks canvas").bounding_box()
-        assert box is not None
         page.mouse.click(box["x"] + 232 + (box["width"] - 230) * 0.3, box["y"] + 9)
         page.wait_for_function("() => !document.location.hash.endsWith('call=1')")
 
@@ -232,8 +230,6 @@ def test_columns_are_as_wide_as_what_is_in_them_and_may_be_hidden(browser: Brows
         page.wait_for_function("() => document.querySelector('.c-frames') === null")
         before = page.locator("#call-1 .c-handle").bounding_box()
         grip = page.locator(".row.header .c-handle .grip").bounding_box()
-        assert before is not None
-        assert grip is not None
         page.mouse.move(grip["x"] + 2, grip["y"] + 5)
         page.mouse.down()
         page.mouse.move(grip["x"] + 52, grip["y"] + 5)
@@ -414,7 +410,7 @@ def test_nobody_is_kept_out(
         page.set_default_timeout(_PATIENCE)
         page.goto(few.as_uri() + "#view=calls&call=5")
         page.wait_for_selector("#main")
-        page.add_script_tag(path=AXE)
+        page.add_script_tag(path=Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js")
         for view in ("2", "1", "3", "4", "5"):
             page.keyboard.press(view)
             page.wait_for_selector(".dump, .tiles, .row, .plots, .host, .findings")

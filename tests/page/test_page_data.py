@@ -1,7 +1,5 @@
 """The data of the page: the same calls, fields, values, ranges, series and findings as the other views, and no HTML."""
 
-from __future__ import annotations
-
 import json
 import re
 from base64 import b64encode
@@ -20,19 +18,15 @@ from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.results.analysis import Analysis
 from analyzer.results.calls.call import CallRecord
-from analyzer.results.records.display_records import CARRIERS
-from analyzer.screens.formats import report_page as page_module
 from analyzer.screens.formats.report_page import asset, exact, exact_text
-from analyzer.screens.viewmodel.call_list import rows
 from analyzer.screens.viewmodel.placed_findings import finding_views
 from analyzer.screens.viewmodel.plotted_series import series_views
-from analyzer.screens.views.show import Show
 from analyzer.screens.views.stats import stats_records
 from analyzer.screens.views.timeline import Timeline
 from tests import truth
 from tests.analyses import analysis_of_file
 from tests.build.calls import Calls, analysis_of
-from tests.page import THREE, analysis_named, blocks, blocks_named, findings, layers, page_of, whole
+from tests.page import THREE, analysis_named, blocks, blocks_named, findings, page_of, whole
 
 
 def without_places(tree: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -55,67 +49,6 @@ def same_places(tree: dict[str, Any], layer: dict[str, Any], data: bytes) -> Non
         assert data[start:stop].hex() == tree["raw"]
     for child in tree.get("children", ()):
         same_places(child, layer, data)
-
-
-@pytest.mark.parametrize("file", THREE)
-def test_each_call_has_the_fields_values_and_ranges_of_show(file: str) -> None:
-    analysis = analysis_named(file)
-    found = blocks_named(file)
-    for number in range(1, len(analysis.calls) + 1):
-        (shown_record,) = Show(analysis, number).records()
-        record = document(shown_record)
-        by_id = {layer["id"]: (layer, data) for layer, data in layers(found, number, page_module.DETAILS_IN_BLOCK)}
-        for side, shown in record["layers"].items():
-            for part in ("stub", "buffer"):
-                layer, data = by_id.get(f"{side}.{part}", ({"tree": None}, b""))
-                assert layer["tree"] == without_places(shown[part]), f"call {number}, {side} {part}"
-                if shown[part] is not None:
-                    same_places(shown[part], layer, data)
-            carriers = {one["id"]: one["fields"] for one in shown["carriers"]}
-            found_carriers = {
-                id for id, (layer, _) in by_id.items() if id.startswith(side) and layer["kind"] in CARRIERS
-            }
-            assert carriers.keys() == found_carriers
-            for id, fields in carriers.items():
-                layer, data = by_id[id]
-                assert layer["tree"] == without_places(fields), f"call {number}, {id}"
-                same_places(fields, layer, data)
-            for at, pdu in enumerate(shown["pdus"], 1):
-                layer, data = by_id[f"{side}.pdu{at}"]
-                assert len(data) == pdu["length"]
-                extents = [{"frames": [run[2]], "start": run[4], "length": run[5]} for run in layer["runs"]]
-                assert extents == pdu["extents"]
-
-
-@pytest.mark.parametrize("file", THREE)
-def test_the_list_is_that_of_the_view_model(file: str) -> None:
-    analysis = analysis_named(file)
-    columns = blocks_named(file)["rows"]
-    texts, base = columns["texts"], int(columns["base"])
-
-    def text(name: str, at: int) -> str | None:
-        return texts[columns[name][at]] if columns[name][at] >= 0 else None
-
-    listed = list(rows(analysis))
-    assert len(columns["time"]) == len(listed)
-    for at, row in enumerate(listed):
-        assert base + columns["time"][at] == row.time_ns
-        assert (text("client", at), text("server", at)) == (str(row.client), str(row.server))
-        for name in (
-            "user",
-            "interface",
-            "method",
-            "handle",
-            "asked",
-            "answered",
-            "status",
-            "outcome",
-            "state",
-            "reason",
-        ):
-            assert text(name, at) == getattr(row, name)
-        assert columns["latency"][at] == row.latency_ns
-        assert columns["frames"][at] == ", ".join(row.frames)
 
 
 @pytest.mark.parametrize("file", THREE)
@@ -178,7 +111,6 @@ def test_the_policy_allows_this_script_and_this_style_and_nothing_else() -> None
     elements = _Elements()
     elements.feed(page)
     (policy,) = (one["content"] for tag, one in elements.tags if one.get("http-equiv") == "Content-Security-Policy")
-    assert policy is not None
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     digests = {
         name: f"'sha256-{b64encode(sha256(asset(file)).digest()).decode()}'"
@@ -192,7 +124,6 @@ def test_the_policy_allows_this_script_and_this_style_and_nothing_else() -> None
         "trusted-types": "'none'",
     }
     code = re.search(r"<script>(.*?)</script>", page, re.DOTALL)
-    assert code is not None
     assert code[1].encode() == asset("report.js")
     attributes = {name for _, attrs in elements.tags for name in attrs}
     assert attributes <= {"lang", "charset", "http-equiv", "content", "name", "id", "class", "type"}
@@ -203,31 +134,12 @@ def test_the_policy_allows_this_script_and_this_style_and_nothing_else() -> None
 def test_the_head_is_json_of_the_overview() -> None:
     page = page_of(hostile())
     text = re.search(r'<script type="application/json" id="head">(.*?)</script>', page, re.DOTALL)
-    assert text is not None
     assert not set("<>&") & set(text[1])
     head = json.loads(text[1])
     assert head["overview"]["calls"] == 1
     assert head["title"].endswith(".pcap")
     # The page prints the number of a call behind it.
     assert re.fullmatch(r"pcq-analyzer show '.+\.pcap' --call", head["show"])
-
-
-def test_calls_beyond_the_most_keep_their_line_and_their_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    analysis = analysis_named(THREE[0])
-    monkeypatch.setattr(page_module, "MAX_DETAILS", 40)
-    found = blocks(page_of(analysis))
-    assert found["tail"] == {"details": 40}
-    assert sum(len(block["calls"]) for name, block in found.items() if name.startswith("details-")) == 40
-    assert len(found["rows"]["time"]) == len(analysis.calls)
-    assert sum(len(block) for name, block in found.items() if name.startswith("heads-")) == len(analysis.calls)
-    monkeypatch.setattr(page_module, "MAX_DETAIL_BYTES", 1)
-    assert blocks(page_of(analysis))["tail"] == {"details": 0}
-
-
-def test_numbers_beyond_what_javascript_holds_keep_their_digits() -> None:
-    assert exact({"a": [2**53 - 1, 2**53, -(2**64), True, None]}) == {
-        "a": [2**53 - 1, {"$int": str(2**53)}, {"$int": str(-(2**64))}, True, None]
-    }
 
 
 _JSON = st.recursive(

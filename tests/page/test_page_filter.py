@@ -1,7 +1,5 @@
 """The filter language in the page: on every call of sample captures it passes what the command's passes, and refuses the same."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,8 +1,6 @@
 """Sample captures by arrays, in batches and in groups, and frame by frame, segment by segment and event by event: the same
 records, to the byte."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """What the pipeline does between the layers: the ends of blocks, a capture while it is read, and the packets of calls."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -57,7 +55,7 @@ class _Dissector:
 
 
 def read(blocks: Iterable[Any], since_ns: int | None = None, **options: Any) -> list[Any]:
-    return list(segments_module.segments_of(blocks, _Dissector(since_ns), **options))  # type: ignore[arg-type]
+    return list(segments_module.segments_of(blocks, _Dissector(since_ns), **options))
 
 
 def test_problems_of_files_pass_and_all_frames_are_counted() -> None:
@@ -145,12 +143,12 @@ class _Given:
         self.stream = Stream(
             self._events(events),
             lambda since: open_since,
-            lambda before: [f"open before {before}"],  # type: ignore[list-item]
-            self.calls,  # type: ignore[arg-type]
-            self.collected,  # type: ignore[arg-type]
+            lambda before: [f"open before {before}"],
+            self.calls,
+            self.collected,
             self.facts,
-            None,  # type: ignore[arg-type]
-            None,  # type: ignore[arg-type]
+            None,
+            None,
             Limits(order_time=2),
             notes=[NOTE],
             **options,

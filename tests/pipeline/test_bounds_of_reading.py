@@ -1,7 +1,5 @@
 """The numbers that bound what is read of a case, a result or a capture, and where each comes from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -112,7 +110,7 @@ def test_a_message_comes_with_its_framing_where_that_was_captured(before: bytes,
 
 def test_of_a_case_there_are_no_packets(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_bytes(b"{}")
-    found = module.packets_of([tmp_path], None, None)  # type: ignore[arg-type]
+    found = module.packets_of([tmp_path], None, None)
     assert found.lacking == "a case does not hold captured packets"
 
 
@@ -140,11 +138,11 @@ def test_messages_are_followed_only_where_calls_came_over_smb(monkeypatch: pytes
         followed.clear()
         calls = [SimpleNamespace(frames=frames, smb=one) for frames, one in (((1,), None), ((2,), smb), ((), None))]
         analysis: Any = SimpleNamespace(calls=Stated(calls), capture=CaptureInfo())
-        found = module.packets_of(["a"], analysis, None)  # type: ignore[arg-type]
+        found = module.packets_of(["a"], analysis, None)
         assert found.lacking == "it is beyond the first 256 MiB of packets with calls"
         assert followed == expected
         followed.clear()
-        module.packets_of(["a"], analysis, None, numbers=[1])  # type: ignore[arg-type]
+        module.packets_of(["a"], analysis, None, numbers=[1])
         assert followed == []
 
 

@@ -1,7 +1,5 @@
 """Which frames a slice is made of, message by message."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -68,7 +66,7 @@ def smb1_requests_differ_by_process_and_multiplex_id(needed, other):
 def test_smb1_transactions_go_on_in_messages_of_both_sides() -> None:
     """[MS-CIFS] 2.2.4.34: a secondary request belongs to the first, and so does every response."""
     both = [(0, smb1(0x25, b"")), (0, smb1(0x26, b"")), (1, smb1(0x25, b"", response=True))]
-    sent: list[tuple[Direction, bytes]] = [*both, (1, smb1(0x25, b"", response=True)), (0, smb1(0x25, b""))]  # type: ignore[list-item]
+    sent: list[tuple[Direction, bytes]] = [*both, (1, smb1(0x25, b"", response=True)), (0, smb1(0x25, b""))]
     assert frames_for(2, *sent) == {1, 2, 3, 4}
 
 
@@ -178,9 +176,9 @@ def setups_of_connections_that_share_a_session_are_taken(connection, session):
 def test_setups_of_smb1_are_taken(command: int) -> None:
     """NEGOTIATE, SESSION_SETUP_ANDX, TREE_CONNECT_ANDX, NT_CREATE_ANDX and OPEN_ANDX ([MS-CIFS] section 2.2.2.1)."""
     sent = [(SETUP, 11, 0, smb1(command, b"")), (SETUP, 12, 1, smb1(command, b"", response=True))]
-    assert taken(needs_of(), [], sent) == {2, 11, 12}  # type: ignore[arg-type]
+    assert taken(needs_of(), [], sent) == {2, 11, 12}
     sent = [(SETUP, 11, 0, smb1(0x2E, b"")), (SETUP, 12, 1, smb1(0x2E, b"", response=True))]
-    assert taken(needs_of(), [], sent) == {2}  # type: ignore[arg-type]
+    assert taken(needs_of(), [], sent) == {2}
 
 
 def test_a_slice_is_read_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +200,7 @@ def test_of_another_channel_of_a_session_its_beginning_and_end_are_taken() -> No
     sent = [a_frame(20, OTHER, SERVER, SYN), a_frame(21, OTHER, SERVER), a_frame(22, SERVER, OTHER, FIN | ACK)]
     for session, expected in ((0x1D, {2, 9, 20, 22}), (0x99, {2})):
         messages = [(SAME_HOSTS, 9, 0, of_session(1, 1, session))]
-        assert taken(needs_of(), sent, messages) == expected  # type: ignore[arg-type]
+        assert taken(needs_of(), sent, messages) == expected
 
 
 # ------------------------------------------------------------------------------------------- what is needed of a call
@@ -227,13 +225,13 @@ def test_of_a_call_are_needed_its_frames_ends_session_and_the_issue_of_its_ticke
     sessions = [SimpleNamespace(number=number, frames=(10 * number,)) for number in (6, 7)]
 
     def pdu(kind: int, channel: int, frame: int) -> Pdu:
-        return SimpleNamespace(ptype=kind, channel=SimpleNamespace(number=channel), frames=(frame,))  # type: ignore[return-value]
+        return SimpleNamespace(ptype=kind, channel=SimpleNamespace(number=channel), frames=(frame,))
 
     binding = (Ptype.BIND, Ptype.BIND_ACK, Ptype.BIND_NAK, Ptype.ALTER_CONTEXT, Ptype.ALTER_CONTEXT_RESP, Ptype.AUTH3)
     pdus = [pdu(kind, 3, 200 + kind) for kind in Ptype] + [pdu(Ptype.BIND, 5, 300), pdu(Ptype.BIND, 4, 301)]
     analysis: Any = SimpleNamespace(sessions=sessions, pdus=pdus)
     bound: Any = {7: [SimpleNamespace(client=Endpoint("10.9.0.2", 5), server=Endpoint("10.9.0.1", 445))]}
-    assert _Needs.needs_of(analysis, [(1, one), (2, other)], bound) == _Needs(  # type: ignore[list-item]
+    assert _Needs.needs_of(analysis, [(1, one), (2, other)], bound) == _Needs(
         frames={5, 6, 8, 90, 91, 92, 70, 301, *(200 + kind for kind in binding)},
         ends={
             *(frozenset((client, SERVER)) for client in (CLIENT, OTHER)),

@@ -1,7 +1,5 @@
 """A case is the analysis it was saved of: every view prints the same, NumPy reads its columns, nothing secret is in it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -459,15 +457,6 @@ def test_stubs_lie_in_their_pdus(tmp_path: Path) -> None:
             found += 1
             assert "damaged" in refusal(written(tmp_path / "x.pcq", {**entries, LOG: bytes(log)}))
     assert found
-
-
-def test_a_mistake_of_a_view_is_not_blamed_on_the_case(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lines(view: Timeline, width: int | None) -> Iterator[str]:
-        raise KeyError("nothing of the kind")
-
-    monkeypatch.setattr(Timeline, "lines", lines)
-    for source in (KEPT, PCQ):
-        assert isinstance(run("timeline", source).exception, KeyError)
 
 
 def test_a_case_goes_to_a_device_and_through_a_pipe(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """The container of a case: one form, read at places, and not one bit of it other than it was written."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -35,7 +33,7 @@ KEPT = Path(__file__).parent / "case-8.pcq"
 def made(path: Path, **entries: bytes) -> dict[str, EntryReader]:
     stated = [measured(name, [data]) for name, data in entries.items()]
     with path.open("wb") as out:
-        write(out, b"{}", [(one, lambda one=one: [entries[one.name]]) for one in stated])  # type: ignore[misc]
+        write(out, b"{}", [(one, lambda one=one: [entries[one.name]]) for one in stated])
     return Container(path).entries(stated)
 
 
@@ -102,7 +100,7 @@ def test_a_part_of_an_entry_is_read_alone(data: bytes, piece: int, part: int, pa
         patch.setattr(module, "PART", part)
         patch.setattr(module, "_HELD", 1)
         patch.setattr(module, "_HELD_PARTS", 2)
-        reader = EntryReader(File(), 2, measured("x", [data]))  # type: ignore[arg-type]
+        reader = EntryReader(File(), 2, measured("x", [data]))
         assert reader.read(0, len(data)) == data
         for position, length in parts:
             if 0 <= position <= position + length <= len(data):
@@ -118,7 +116,7 @@ def test_whoever_reads_here_and_there_reads_little(tmp_path: Path) -> None:
     reader = made(path, log=data)["log"]
     read: list[int] = []
     whole = reader._file.read
-    reader._file.read = lambda place, length: read.append(length) or whole(place, length)  # type: ignore[method-assign]
+    reader._file.read = lambda place, length: read.append(length) or whole(place, length)
     places = [(piece << 20) + 300 * at for at in range(1000) for piece in range(8)]
     assert all(reader.read(place, 300) == data[place : place + 300] for place in places)
     # Each piece twice as a whole, then its first 300,000 bytes in parts.
@@ -204,7 +202,7 @@ def read_whole(analysis: Analysis) -> None:
     of_calls = analysis.calls, analysis.calls.states, shared.contexts, shared.smbs, shared.handles
     names = "problems sessions bounds pdus features marks logons flow_links catalogs name_tables"
     for values in (*of_calls, *(getattr(analysis, name) for name in names.split())):
-        list(values)  # type: ignore[call-overload]
+        list(values)
 
 
 def test_cases_that_are_cut_or_go_on_are_refused(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """What a capture may have without end is counted beyond a limit, not listed."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.core.events import Problem
@@ -14,7 +12,7 @@ from analyzer.results.records.record_types import Endpoint
 def test_problems_beyond_the_limit_are_counted_by_kind() -> None:
     collected = EventCollector(Limits(problems=2))
     for kind in ("gap", "malformed", "gap", "malformed", "malformed"):
-        collected.take_event(Problem(kind, "smb", (1,), "something"))  # type: ignore[arg-type]
+        collected.take_event(Problem(kind, "smb", (1,), "something"))
     assert [problem.kind for problem in collected.problems] == ["gap", "malformed"]
     assert [problem.text for problem in collected.unlisted()] == [
         "1 more problems of kind gap were met than are listed",

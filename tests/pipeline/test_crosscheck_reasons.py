@@ -1,7 +1,5 @@
 """What the crosscheck makes of what tshark may show: given here, not asked for, so that no tshark is needed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -185,7 +183,7 @@ def test_a_pdu_of_several_segments_is_paired_by_any_of_its_frames(analysis: Anal
 
     def pairs(found: dict[tuple[int, int], tuple[int, ...]], *pair: int) -> tuple[int, int]:
         given = {(call.call_id, *pair)}
-        same, different = module._compare_pairs([call], given, found, {call.channel}, set(), module._Theirs())  # type: ignore[arg-type]
+        same, different = module._compare_pairs([call], given, found, {call.channel}, set(), module._Theirs())
         return same, len(different)
 
     assert pairs(shown_in, late, later) == (1, 0)

@@ -1,7 +1,5 @@
 """What a crosscheck prints of its result, whole, for people and for programs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from analyzer.pipeline.tshark_crosscheck import CrosscheckResult, PairingDifference, PduDifference, SeenPdu

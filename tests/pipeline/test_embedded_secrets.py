@@ -1,7 +1,5 @@
 """Secrets that a capture carries itself: used where they can be, and stated where not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from analyzer.capture.capture_reader import CaptureReader

@@ -1,7 +1,5 @@
 """How many functions one sealed answer goes through, so that no second way grows beside the one there is."""
 
-from __future__ import annotations
-
 from tools.count_calls import calls_of_answer, read_up_to
 
 

@@ -1,7 +1,5 @@
 """Every limit, when it is reached, is a problem of kind `limit` that names what was given up; the analysis goes on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

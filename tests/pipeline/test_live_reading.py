@@ -1,7 +1,5 @@
 """A capture that is printed while it is read is the same as one that is printed then, but for names that are reported later."""
 
-from __future__ import annotations
-
 import io
 import json
 import subprocess
@@ -15,7 +13,6 @@ import pytest
 from analyzer.auth.keyring import Keyring
 from analyzer.capture import capture_reader as reader_module
 from analyzer.capture import decompression
-from analyzer.capture import pcap as pcap_module
 from analyzer.capture.capture_reader import CaptureReader
 from analyzer.core.events import BlockEnds
 from analyzer.core.limits import Limits
@@ -32,7 +29,6 @@ from tests.build.capture import pcap
 from tests.collect.sets import keyring_of
 from tests.commands.test_all_commands import CAPTURES, CLEAR, PCQ, SECRETS, run
 from tests.commands.test_all_commands import records as lines
-from tests.interfaces.resolution.test_unbound_calls import without_beginning
 from tests.truth import handful
 
 FILES = [*(capture.path for capture in handful()), CAPTURES / "n_v1_reordered.pcap"]
@@ -116,29 +112,6 @@ def test_a_call_comes_before_the_rest_is_read_and_names_come_once_they_are_repor
     assert named[-1] is not None
 
 
-@pytest.mark.usefixtures("_always_drained")
-def test_calls_without_a_bind_are_recognised(tmp_path: Path) -> None:
-    name = "pcq_smbd_scapy_impacket_smb311_norpcauth_allowed.pcap"
-    bound = max(frame for bound in analyze([CAPTURES / name]).bounds for frame in bound.frames)
-    path = tmp_path / "cut.pcap"
-    path.write_bytes(without_beginning(name, bound + 12))
-    before, now = of_kind("call", whole(path)), of_kind("call", streamed(path))
-    assert {call["interface"]["recognised"] for call in before} == {True}
-    assert [without_names(call) for call in now] == [without_names(call) for call in before]
-
-
-@pytest.mark.usefixtures("_always_drained")
-def test_names_of_a_file_are_there_from_the_first_call_on(tmp_path: Path) -> None:
-    names = tmp_path / "names.json"
-    options = (PCQ, "--secrets", SECRETS)
-    assert run("export-metadata", *options, "-o", names).exit_code == 0
-    printed = lines(run("timeline", *options, "--metadata", names, "--format", "jsonl", "--names-from", "now").stdout)
-    calls = [call for call in printed if call["record"] == "call" and call["counterset"] is not None]
-    before = lines(run("timeline", *options, "--format", "jsonl").stdout)
-    stated = [call for call in before if call["record"] == "call" and call["counterset"] is not None]
-    assert [call["counterset"] for call in calls] == [call["counterset"] for call in stated]
-
-
 # ------------------------------------------------------------------------------------------------ how far it is read
 
 
@@ -175,23 +148,6 @@ def test_no_more_is_read_than_the_first_calls_need() -> None:
     assert end > 11 << 20
 
 
-def test_blocks_are_small_at_first_and_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    read_on = pcap_module.PcapFile._records
-
-    def noted(self: Any, *arguments: Any) -> Any:
-        for block in read_on(self, *arguments):
-            asked.append(self.block_bytes)
-            yield block
-
-    monkeypatch.setattr(pcap_module.PcapFile, "_records", noted)
-    for _ in stream([io.BytesIO(followed_by_others(6))]):
-        pass
-    sizes = sorted(set(asked))
-    assert sizes[0] == 64 * 1024
-    assert sizes[-1] == 1024 * 1024
-
-
 COMMAND = (sys.executable, "-m", "analyzer", "timeline", "-", "--format", "jsonl", "--names-from", "now")
 
 
@@ -199,7 +155,6 @@ def test_what_comes_through_a_pipe_is_printed_before_the_rest_is_sent() -> None:
     data = CLEAR.read_bytes()
     half = len(data) // 2
     process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert process.stdin is not None
     assert process.stdout is not None
     with process:
         process.stdin.write(data[:half])
@@ -216,8 +171,6 @@ def test_what_comes_through_a_pipe_is_printed_before_the_rest_is_sent() -> None:
 
 def test_a_reader_that_goes_away_ends_the_reading() -> None:
     process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stdin is not None
-    assert process.stdout is not None
     junk = followed_by_others(1)[len(CLEAR.read_bytes()) :]
     with process:
         process.stdin.write(CLEAR.read_bytes())
@@ -227,9 +180,8 @@ def test_a_reader_that_goes_away_ends_the_reading() -> None:
         with pytest.raises(BrokenPipeError):
             # It would be read on for ever.
             process.stdin.writelines(junk for _ in range(1000))
-        assert process.stderr is not None
         assert process.stderr.read() == b""
-        process.stdin.raw.close()  # type: ignore[attr-defined]
+        process.stdin.raw.close()
     assert process.returncode == 0
 
 

@@ -1,7 +1,5 @@
 """Layers say since when something waits in them for what is still to come."""
 
-from __future__ import annotations
-
 from analyzer.auth.keyring import Keyring
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.transport.channel.channels import ChannelBatch

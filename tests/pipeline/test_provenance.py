@@ -1,7 +1,5 @@
 """Which captures a result says it was made from, in every form that results have, and how that is compared with files."""
 
-from __future__ import annotations
-
 import random
 from contextlib import suppress
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """A capture that is read up to a bound gives what the same capture gives that ends there."""
 
-from __future__ import annotations
-
 import gzip
 import struct
 from collections.abc import Sequence
@@ -23,7 +21,6 @@ from tests import truth
 from tests.commands.test_all_commands import CAPTURES, CLEAR
 
 SEALED = next(one for one in truth.captures() if one.file == "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap")
-OTHER = CAPTURES / "n_v1_midstream.pcap"
 FIRST = 1_795_213_816_196_339_000
 
 
@@ -71,7 +68,7 @@ def test_bounded_is_as_if_it_ended_there(
 @pytest.mark.parametrize("count", [1, 30, 100, 101, 10_000])
 def test_frames_are_counted_over_all_files_in_the_order_of_time(tmp_path: Path, count: int) -> None:
     packed = tmp_path / "other.pcap.gz"
-    packed.write_bytes(gzip.compress(OTHER.read_bytes()))
+    packed.write_bytes(gzip.compress((CAPTURES / "n_v1_midstream.pcap").read_bytes()))
     reader = CaptureReader([CLEAR, packed], bound=ReadBound(count))
     got = [item.frame(at) for item in reader if isinstance(item, FrameBlock) for at in range(len(item))]
     assert got == frames_of(CLEAR, packed)[:count]

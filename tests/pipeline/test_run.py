@@ -1,7 +1,5 @@
 """How layers are chained and what is passed on to them: who waits, who fails, what is read once more."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -183,7 +181,7 @@ def _batches() -> Any:
 def test_files_are_hashed_only_where_that_is_asked_for() -> None:
     for hashing, names in ((False, []), (True, [str(CLEAR)])):
         options = {"hashing": True} if hashing else {}
-        segments, facts = segments_module.own_segments([str(CLEAR)], None, DEFAULTS, **options)  # type: ignore[arg-type]
+        segments, facts = segments_module.own_segments([str(CLEAR)], None, DEFAULTS, **options)
         events = list(segments)
         assert [digest.name for digest in facts().digests] == names
         assert not any(isinstance(event, BlockEnds) for event in events)

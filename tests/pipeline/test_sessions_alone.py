@@ -1,7 +1,5 @@
 """Sessions are the same where the calls that they carry are not read."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.auth.keyring import Keyring
@@ -30,7 +28,7 @@ def test_the_command_reads_calls_where_it_needs_them(
 
     def noted(*args: object, in_sessions: InSessions = "all", **options: object) -> object:
         asked.append(in_sessions)
-        return analyze(*args, in_sessions=in_sessions, **options)  # type: ignore[arg-type]
+        return analyze(*args, in_sessions=in_sessions, **options)
 
     monkeypatch.setattr("analyzer.pipeline.run.analyze", noted)
     capture = handful()[0]

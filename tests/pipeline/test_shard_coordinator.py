@@ -1,7 +1,5 @@
 """Several processes that share a capture: the same result as one, whatever is in it, and a sentence where one of them ends."""
 
-from __future__ import annotations
-
 import io
 import pickle
 from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +32,6 @@ from tests.commands.test_all_commands import here
 from tests.truth import handful
 
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.suffix in (".pcap", ".pcapng"))
-SEALED = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
 _Sent = TypeVar("_Sent")
 CLIENTS = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy_2clients.pcap"
 
@@ -248,7 +245,7 @@ def test_large_captures_of_several_hosts_are_shared(
 
     seen = shard_coordinator.preview(groups, share, has_keys=True, always=False)
     assert (seen.pays, seen.by_connection) == (pays, by_connection)
-    assert len(list(seen.then(groups))) == 1000  # type: ignore[arg-type]
+    assert len(list(seen.then(groups))) == 1000
 
 
 # ------------------------------------------------------------------------------------------------ processes

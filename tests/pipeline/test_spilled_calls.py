@@ -44,7 +44,7 @@ def test_the_report_is_the_same_in_small_parts(monkeypatch: pytest.MonkeyPatch) 
     make = Pdus.__init__
 
     def noted(self: Pdus, *given: object) -> None:
-        make(self, *given)  # type: ignore[arg-type]
+        make(self, *given)
         joined.append(isinstance(self.whole, StoredBytes))
 
     monkeypatch.setattr(Pdus, "__init__", noted)

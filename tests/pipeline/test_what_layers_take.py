@@ -1,7 +1,5 @@
 """What a layer says that it takes is all that it looks at: everything else would pass it unchanged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -5,8 +5,6 @@ buffers are those of `tests.build`, its requests are taken apart by the analyzer
 part in it but the SMB below the pipe.
 """
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -425,7 +423,6 @@ class Association:
         if kind in (rpc.BIND, rpc.ALTER):
             self._bind(pdu, call_id, acceptor, pdu[len(pdu) - auth_length :])
         elif kind == rpc.AUTH3:
-            assert acceptor is not None
             acceptor.answer(pdu[-auth_length:])
         elif kind == rpc.REQUEST:
             body = pdu[24:]
@@ -532,7 +529,7 @@ class Server:
         """Starts the file server; its port."""
         from impacket.smbserver import SMBSERVER, SimpleSMBServer
 
-        class AtOnce(SMBSERVER):  # type: ignore[misc]
+        class AtOnce(SMBSERVER):
             """Sends what it has at once, or every answer waits for an acknowledgement."""
 
             def get_request(self) -> Any:

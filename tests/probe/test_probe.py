@@ -1,8 +1,6 @@
 """The probe against a model server on the loopback interface: every trigger that a client can bring about is brought about, and the
 audit of what was captured judges all of them."""
 
-from __future__ import annotations
-
 import json
 import signal
 import socket
@@ -164,7 +162,6 @@ def probing(port: int, folder: Path, *words: str) -> subprocess.Popen[str]:
 
 def test_a_server_that_says_nothing_is_reported_call_by_call(mute: int, tmp_path: Path) -> None:
     with probing(mute, tmp_path, "--timeout", "0.1") as started:
-        assert started.stderr is not None
         said = started.stderr.read().splitlines()
     assert started.returncode == 1  # no call was sent
     assert "step 1 of 15, countersets; 0 calls so far" in said
@@ -181,7 +178,6 @@ def test_what_was_captured_is_whole_when_a_signal_ends_the_run(number: signal.Si
     before = signal.signal(number, signal.SIG_DFL)
     with probing(server.port, tmp_path, *account, "--interval", "60") as started:
         signal.signal(number, before)
-        assert started.stderr is not None
         assert any(line.startswith("step 15 of 15") for line in started.stderr)
         started.send_signal(number)
         said = started.stderr.read()

@@ -1,7 +1,5 @@
 """What the probe records is what TCP would have carried, byte by byte as another implementation writes it."""
 
-from __future__ import annotations
-
 import threading
 from itertools import pairwise
 from pathlib import Path

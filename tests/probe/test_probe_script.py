@@ -1,7 +1,5 @@
 """What the probe sends, call by call, and what it makes of what comes back: nothing else may go to a server."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from hashlib import sha256
 from itertools import groupby
@@ -64,7 +62,7 @@ class Recording(Rehearsal):
             self.calls.append(f"context {context}, opnum {opnum}, {len(stub)} {sha256(stub).hexdigest()[:12]}")
             return original(context, opnum, stub)
 
-        association.call = call  # type: ignore[method-assign]
+        association.call = call
         return association
 
 
@@ -336,7 +334,7 @@ def test_an_answer_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(dcerpc_client, "_MOST_ANSWER", 1000)
     piece = response(bytes(500), flags=0)
     association, stream = bound()
-    stream.receive = lambda: piece  # type: ignore[method-assign]
+    stream.receive = lambda: piece
     found = association.call(0, 6, b"")
     assert found.lost == "the answer is longer than any can be"
     # As much as that and one piece more is an answer still.

@@ -1,7 +1,5 @@
 """What the probe sends where messages are protected, and what it takes of answers, beside the PDUs of another builder."""
 
-from __future__ import annotations
-
 from struct import pack
 from typing import Any
 
@@ -157,7 +155,7 @@ def test_an_error_without_words_is_its_kind() -> None:
     def send(data: bytes) -> None:
         raise TimeoutError
 
-    stream.send = send  # type: ignore[method-assign]
+    stream.send = send
     assert association.call(0, 3, b"") == Reply(lost="TimeoutError", opnum=3)
 
 

@@ -4,8 +4,6 @@
 and triggers, and all failures. `PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from hashlib import sha256
@@ -60,8 +58,8 @@ class Refusing(Rehearsal):
             is_winreg = contexts[context].interface[0].startswith("338cd001")
             return self._wrong(opnum + (WINREG if is_winreg else 0), answer) if self._wrong is not None else answer
 
-        association.bind = bind  # type: ignore[method-assign]
-        association.call = answered  # type: ignore[method-assign]
+        association.bind = bind
+        association.call = answered
         return association
 
 

@@ -1,7 +1,5 @@
 """Pyright, the type checker of editors: `complaints(script)`, fetched by npm at the version locked beside this file."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """What a catalog knows after each answer, and how a metadata file fills it: whole states, each difference alone."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -451,6 +449,5 @@ def test_a_call_takes_from_its_last_frame_to_the_first_of_its_answer() -> None:
     dropped = replace(call, request=replace(call.request, frames_of_dropped=(2, 9, 30)))
     assert dropped.frames == (2, 9, 30)
     side = dropped.request
-    assert side is not None
     assert (side.first_frame, side.last_frame, side.frame_range) == (2, 30, (2, 30))
     assert replace(side, frames_of_dropped=(), pdus=()).frame_range == (0, 0)

@@ -3,8 +3,6 @@
 One test for all of them: a number that changes shows here, whatever else it does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from analyzer.core.wire_numbers import WireNumbers

@@ -1,7 +1,5 @@
 """Records as rows of a table: whatever their types allow comes back, and other programs read it."""
 
-from __future__ import annotations
-
 import io
 from enum import Enum
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """What methods return: the table of methods against scapy-rpc, names against impacket, and what tshark reads of public captures."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections import Counter, defaultdict

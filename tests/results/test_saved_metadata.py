@@ -1,7 +1,5 @@
 """Metadata that one capture reported fills the gaps of another, says so, and changes nothing the other says."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,9 +14,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.events import Event, Problem
 from analyzer.core.output.json import dumps
 from analyzer.interfaces.call_contents.sample_records import sample_records
-from analyzer.pipeline import loaded_metadata
 from analyzer.pipeline.loaded_metadata import load_metadata
-from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import Analysis
 from analyzer.results.reported_names.counter_name_tables import NameTables
 from analyzer.results.reported_names.counterset_catalog import Catalog, Catalogs
@@ -184,19 +180,3 @@ def test_what_a_capture_reported_comes_back(capture: truth.Capture, tmp_path: Pa
         ip: described(server.catalog) for ip, server in read.servers.items()
     }
     assert metadata_of(catalogs, tables, "x").servers == {}
-
-
-@pytest.mark.parametrize("room", [0, -1])
-def test_a_metadata_file_has_a_size_that_it_may_have_exactly(
-    room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    analysis = analyze([truth.CAPTURES / "v1_samba_impacket_smb311_noauth.pcap"])
-    path = tmp_path / "x.json"
-    path.write_bytes(dumps(metadata_record(analysis.catalogs, analysis.name_tables)))
-    size = path.stat().st_size + room
-    monkeypatch.setattr(loaded_metadata, "MAX_FILE_BYTES", size)
-    if room == 0:
-        assert load_metadata(path).servers
-    else:
-        with pytest.raises(InputError, match=rf"x\.json is larger than any metadata file \({size} bytes\)$"):
-            load_metadata(path)

@@ -1,7 +1,5 @@
 """An analysis as bytes and back, what is damaged in it, the captured packets beside it, and where a layer's bytes were captured."""
 
-from __future__ import annotations
-
 import re
 from array import array
 from collections.abc import Callable, Mapping, Sequence
@@ -252,12 +250,12 @@ def test_fields_end_where_they_end_and_have_leaves() -> None:
 
 def looked_at(analysis: Analysis) -> None:
     for sequence in (analysis.problems, analysis.sessions, analysis.bounds, analysis.calls, analysis.features):
-        list(sequence)  # type: ignore[call-overload]
+        list(sequence)
     list(analysis.catalogs)
     list(analysis.name_tables.all())
     shared = analysis.calls.table.shared
     for values in (shared.contexts, shared.smbs, shared.handles):
-        list(values)  # type: ignore[call-overload]
+        list(values)
 
 
 # ------------------------------------------------------------------------------------------------------------ damage
@@ -299,7 +297,6 @@ def changed_call(**changes: Any) -> Analysis:
 
 
 def changed_params(change: dict[str, Any]) -> Analysis:
-    assert POLL.request is not None
     params = {key: value for key, value in {**POLL.request.params, **change}.items() if value is not None}
     return changed_request(POLL, params=params)
 
@@ -338,12 +335,12 @@ CASES: dict[str, Callable[[], Analysis]] = {
     "no calls": lambda: damaged(some_analysis([])),
     "of the first no state is known": lambda: damaged(viewed(), {"view": (-1, 0, 0)}),
     **{
-        f"the last has state {wrong}": lambda wrong=wrong: damaged(viewed(), {"view": (0, 0, wrong)})  # type: ignore[misc]
+        f"the last has state {wrong}": lambda wrong=wrong: damaged(viewed(), {"view": (0, 0, wrong)})
         for wrong in (-2, 1)
     },
     "call ids in another order": lambda: damaged(viewed(), {"call_id": (7, 9, 8)}),
     **{
-        f"{name} is {wrong}": lambda name=name, wrong=wrong: damaged(viewed(), {name: (wrong,) * 3})  # type: ignore[misc]
+        f"{name} is {wrong}": lambda name=name, wrong=wrong: damaged(viewed(), {name: (wrong,) * 3})
         for name, wrong in (COLUMNS | {"request_buffer_kind": 99}).items()
     },
     "the last has another context": lambda: damaged(viewed(), {"context": (0, 0, 1)}),
@@ -400,11 +397,11 @@ CASES: dict[str, Callable[[], Analysis]] = {
     "a call of no version": lambda: changed_call(interface=InterfaceFacts(HANDLE, "one", None, False)),
     "a client without an address": lambda: changed_call(client=replace(polls(1)[0].client, ip="nowhere")),
     **{
-        f"port {port}": lambda port=port: changed_call(server=replace(polls(1)[0].server, port=port))  # type: ignore[misc]
+        f"port {port}": lambda port=port: changed_call(server=replace(polls(1)[0].server, port=port))
         for port in (-1, 1 << 16)
     },
     **{
-        f"session {text!r}": lambda text=text: changed_call(smb=replace(polls(1)[0].smb, session_id=text))  # type: ignore[misc, type-var]
+        f"session {text!r}": lambda text=text: changed_call(smb=replace(polls(1)[0].smb, session_id=text))
         for text in ("0x1g", "", "-0x1", "0x10000000000000000")
     },
     **{
@@ -413,7 +410,7 @@ CASES: dict[str, Callable[[], Analysis]] = {
         if dump(given_lost())[0].tables[name].rows
     },
     **{
-        f"{name} has no rows": lambda name=name: damaged(viewed(), **{name: []})  # type: ignore[misc]
+        f"{name} has no rows": lambda name=name: damaged(viewed(), **{name: []})
         for name in ("contexts", "smbs", "texts", "steps", "views", "held")
     },
     "counters of a counterset": with_counters,

@@ -1,7 +1,5 @@
 """Words for numbers and names: services, accounts, registry values, query handles."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The comparison of a probed server with the model finds what was made different, says so by field, and names nobody."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The table of docs/testing.md: a run of some cells renews the rows that it has all cells of, and leaves the others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Microsoft's validator of SARIF files: `complaints(*paths)`, fetched by npm at the version locked beside this file."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

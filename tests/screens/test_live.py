@@ -1,7 +1,5 @@
 """The page of a capture that grows: who gets it, and what of the capture it is made of."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import closing

@@ -19,8 +19,6 @@ the other end. Behind `!` stands what is odd:
 `PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes what comes out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

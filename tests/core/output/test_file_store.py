@@ -1,7 +1,5 @@
 """Files below a path of this machine or a URL: the same names, bytes and errors on either."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """Files appear whole or not at all, never in the place of what is read, and of another only when asked for."""
 
-from __future__ import annotations
-
 import os
 import signal
 import stat
@@ -123,7 +121,6 @@ def test_a_pipe_is_written_to_as_it_is(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE) as reader:
         write_document(b"through", Destination(tmp_path / "pipe"))
-        assert reader.stdout is not None
         assert reader.stdout.read() == b"through"
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 

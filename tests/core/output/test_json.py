@@ -1,7 +1,5 @@
 """JSON text of records: the usual way and that for what UTF-8 cannot hold give the same."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

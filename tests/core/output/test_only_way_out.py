@@ -1,7 +1,5 @@
 """Nothing but `analyzer/core/output` opens a file for writing, or writes to a standard stream."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

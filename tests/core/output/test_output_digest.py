@@ -1,7 +1,5 @@
 """A digest that stands in what it is of."""
 
-from __future__ import annotations
-
 import io
 from hashlib import sha256
 from itertools import pairwise

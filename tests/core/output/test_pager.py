@@ -1,7 +1,5 @@
 """Text on a terminal goes through a pager, as git's does; nothing else does."""
 
-from __future__ import annotations
-
 import os
 import pty
 import subprocess

@@ -1,7 +1,5 @@
 """What comes from a capture does nothing where it is shown, and says the same as before."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

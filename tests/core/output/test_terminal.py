@@ -1,7 +1,5 @@
 """What a terminal is shown, in this process: colours, the terminal, the line that says how far reading has come."""
 
-from __future__ import annotations
-
 import io
 import os
 import select
@@ -309,7 +307,7 @@ def test_ctrl_c_is_for_the_pager_while_it_shows_what_is_left(
 
 def test_text_is_with_the_pager_once_it_was_flushed() -> None:
     there = io.BytesIO()
-    stream = _PagerInput(io.BufferedWriter(there), encoding="utf-8")  # type: ignore[type-var]
+    stream = _PagerInput(io.BufferedWriter(there), encoding="utf-8")
     assert stream.write("tw\u00f6") == 3
     stream.flush()
     assert there.getvalue() == "tw\u00f6".encode()

@@ -1,7 +1,5 @@
 """What several tests of buffers watch."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Random well-formed buffers, as models and as the bytes the builders make of them."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from tests.build.buffers import (

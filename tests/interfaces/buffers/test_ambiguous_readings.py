@@ -1,7 +1,5 @@
 """Which of two readings a table of strings has: what its bytes prove, and the Windows SDK where they prove neither."""
 
-from __future__ import annotations
-
 import re
 from itertools import chain, product
 from struct import pack

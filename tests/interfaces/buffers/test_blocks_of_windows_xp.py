@@ -1,7 +1,5 @@
 """Two blocks that a Windows XP machine sent in 2012, from the public corpus."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -35,7 +33,6 @@ def read(path: Path) -> tuple[bytes, WinPerf]:
     assert rows.problem is None
     assert rows.system_name == "NONE-B91CFA7B93"
     assert rows.perf_freq == 3_579_545  # the ACPI timer
-    assert rows.system_time is not None
     assert (rows.system_time.year, rows.system_time.month, rows.system_time.day) == (2012, 3, 16)
     return data, rows
 

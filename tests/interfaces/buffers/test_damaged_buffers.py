@@ -1,7 +1,5 @@
 """Damaged and hostile buffers: a located error or a value from inside; never a crash, a hang, or memory out of proportion."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path

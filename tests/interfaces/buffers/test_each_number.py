@@ -1,7 +1,5 @@
 """Each number of a buffer changed in turn: what is read by columns is what the compiled parser reads, whatever the number says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from struct import pack, unpack_from
 

@@ -1,7 +1,5 @@
 """Fields beside their bytes: every leaf's bytes encode its value, and names, spellings and meanings are the specification's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
@@ -26,7 +24,7 @@ def encodes(leaf: Field, orders: tuple[str, ...] = ("little", "big")) -> bool:
     raw, value = leaf.raw, leaf.value
     if isinstance(value, int):
         signed = leaf.type in NUMBER and NUMBER[leaf.type][1]
-        return any(int.from_bytes(raw, order, signed=signed) == value for order in orders)  # type: ignore[arg-type]
+        return any(int.from_bytes(raw, order, signed=signed) == value for order in orders)
     assert isinstance(value, str)
     if leaf.type.endswith((".guid", ".uuid")):
         return UUID(value) in (UUID(bytes_le=raw), UUID(bytes=raw))
@@ -116,7 +114,7 @@ def value_stubs(order: Order) -> dict[str, Field]:
     question = question.null().null().pointer(2).uint(8).pointer(3).uint(0)
     found = {}
     for side, stub in (("response", answer.uint(0xEA)), ("request", question)):
-        kind = StubKind("winreg", 17, side, big_endian=order == "big")  # type: ignore[arg-type]
+        kind = StubKind("winreg", 17, side, big_endian=order == "big")
         mapped = map_fields(kind, stub.data, status_name=lambda code: f"code {code:#x}")
         assert (mapped.problem, mapped.notes) == (None, ())
         found[f"winreg 17 {side}"] = mapped.root

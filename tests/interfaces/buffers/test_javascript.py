@@ -3,8 +3,6 @@
 Each vector is read with the parameters that our readings find, and by its description without parameters.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Which kind a buffer may be: each mark at both of its limits, and how sure it makes."""
 
-from __future__ import annotations
-
 from struct import pack
 from uuid import UUID
 

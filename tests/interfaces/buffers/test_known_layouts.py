@@ -1,7 +1,5 @@
 """What may differ between buffers of a known layout is read anew in each of them, also where a buffer is damaged."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """The descriptions themselves: complete in their references, and compiled into exactly what is committed."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

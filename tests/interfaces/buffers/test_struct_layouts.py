@@ -1,7 +1,5 @@
 """Layouts come from the descriptions in ksy/, and from nowhere else: no other module has `struct` formats of our buffers."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

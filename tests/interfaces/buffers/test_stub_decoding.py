@@ -1,7 +1,5 @@
 """Stubs of PerflibV2 and winreg in every representation, whole, cut and changed: what is read at once is what the parser reads."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from struct import pack, unpack_from

@@ -1,7 +1,5 @@
 """Texts of trees are made once: what is kept of them, for how long, and how the text of a long buffer is cut."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -131,6 +129,12 @@ def test_the_text_of_a_block_of_the_first_version_is_made_once_for_a_layout(
     assert len(made) == 1
 
 
+def test_a_number_of_more_than_64_bits_has_no_text() -> None:
+    """A definition that is damaged can state one."""
+    item = PerfObject(5, (Counter(1, 0x10000, 16),), (Instance("a", -1, (0, 0), (1 << 100,)),))
+    assert TreeTexts().tree("winperf", winperf([item])) is None
+
+
 def test_a_block_that_is_too_long_to_be_known_again_has_no_form(
     calls: Callable[[str], list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,24 +204,4 @@ def test_only_the_text_of_a_long_buffer_is_made_in_pieces(monkeypatch: pytest.Mo
     for most, in_pieces in ((len(data), False), (len(data) - 1, True)):
         monkeypatch.setattr(tree_texts, "_LONG", most)
         tree = TreeTexts().tree("perf-data", data)
-        assert tree is not None
         assert isinstance(tree.text, Pieces) == in_pieces
-
-
-@pytest.mark.parametrize(
-    "blocks",
-    [
-        [grid(2, [8]), grid(3, [8])],
-        [grid(2, [8]), Block(0, status=5)],
-        [Block(0, status=5), Block(1, values=((eight(1),),)), Block(0, status=6)],
-        [Block(1, values=((wide("text!"),),)), Block(0, status=5), Block(1, values=((eight(1),),))],
-        [
-            Block(4),
-            Block(6, ids=(1, 2)),
-            Block(6, ids=(1,), instances=(("a", 1), ("b", 2)), values=((eight(1),), (b"1234",))),
-        ],
-        [Block(2, ids=(7, 8, 9), values=((b"1234", eight(1), wide("abcd")),))],
-    ],
-)
-def test_values_are_filled_in_where_they_have_a_place(blocks: list[Block]) -> None:
-    assert_ready(TreeTexts(), "perf-data", perf_data(blocks))

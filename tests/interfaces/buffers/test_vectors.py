@@ -1,7 +1,5 @@
 """The byte-exact vectors: every structure of MS-PCQ and winperf.h with what it says, and buffers that have to be refused."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Which way performance data is read: sound buffers by arrays, and just outside each limit by what is slower, with one result."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from struct import pack
 from typing import Any
@@ -119,7 +117,6 @@ def with_name(name: str) -> bytes:
 SHAPE, ARRAYS = {"_number_shape": 1}, {"_in_arrays": 1}
 BY_SIZE, BY_SEARCH = {"_instances_by_size": 1, "_aligned_values": 1}, {"_instances_by_search": 1, "_aligned_values": 1}
 PACKED = {"_instances_by_size": 1, "_packed_values": 1}
-NAMED = (ARRAYS | SHAPE | BY_SEARCH, 40)
 FAKE = pack("<II", 8, 16)
 ODD = [
     # One value that is text, among many that are numbers; instances of two shapes; no counters, and instances all the same.
@@ -235,7 +232,6 @@ def test_a_long_buffer_is_not_kept_for_comparison(monkeypatch: pytest.MonkeyPatc
     for most, has_places in ((len(data), True), (len(data) - 1, False)):
         monkeypatch.setattr(perf_data_layout, "MAX_BYTES", most)
         read = read_perf_data(data)
-        assert read is not None
         assert (read.layout.places is not None) == has_places
 
 
@@ -251,7 +247,6 @@ def test_a_long_buffer_is_not_kept_for_comparison(monkeypatch: pytest.MonkeyPatc
 )
 def test_the_bits_of_a_word_that_a_value_has(blocks: list[Block], expected: list[int] | None) -> None:
     read = read_perf_data(perf_data(blocks))
-    assert read is not None
     masks = read.layout.masks
     assert (masks.tolist() if masks is not None else None) == expected
 
@@ -260,7 +255,6 @@ def test_places_are_the_words_in_which_values_stand() -> None:
     for count in (1, 50):
         data = perf_data([ONE, ERROR, Block(2, ids=(1, 2), values=((b"1234", eight(7)),)), grid(2, 2)] * count)
         read = read_perf_data(data)
-        assert read is not None
         assert read.layout.places is not None
         held = read.layout.data_sizes
         words = np.frombuffer(data, "<u8")[read.layout.places]
@@ -276,13 +270,10 @@ def test_an_answer_of_a_known_layout_is_only_compared(monkeypatch: pytest.Monkey
     first = reader.read(perf_data(blocks, (1, 2, 3)))
     monkeypatch.setattr(perf_data_layout, "read_perf_data", lambda _data: None)
     again = reader.read(perf_data(blocks, (4, 5, 6)))
-    assert first is not None
-    assert again is not None
     assert again.layout is first.layout
     assert (again.perf_time_stamp, again.perf_time_100ns, again.perf_freq) == (4, 5, 6)
     changed = perf_data([Block(1, values=((eight(77),),)), *blocks[1:]])
     read = reader.read(changed)
-    assert read is not None
     assert read.values[0] == 77
     # An error has no value: another status is another layout.
     assert reader.read(perf_data([ONE, grid(2, 2), Block(0, status=1)])) is None
@@ -291,7 +282,6 @@ def test_an_answer_of_a_known_layout_is_only_compared(monkeypatch: pytest.Monkey
 def test_a_grid_of_no_instances_has_the_sizes_of_numbers() -> None:
     data = perf_data([Block(4), Block(6, ids=(1, 2, 3))])
     read = read_perf_data(data)
-    assert read is not None
     grids = [part for part in read.layout.parts if isinstance(part, Grid)]
     assert [(part.block, part.block_type, part.counter_ids) for part in grids] == [(0, 4, None), (1, 6, (1, 2, 3))]
     assert [(part.shape.data_sizes, part.shape.sizes) for part in grids] == [((8,), (16,)), ((8,) * 3, (16,) * 3)]

@@ -1,7 +1,5 @@
 """One PERF_DATA_BLOCK with something of everything (winperf.h): its tree, its rows and its fields, as they were put in."""
 
-from __future__ import annotations
-
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -313,7 +311,6 @@ def test_a_number_of_instances_that_nothing_stands_for_is_damage() -> None:
     data = bytearray(winperf([metadata(PROCESSOR), MEMORY]))
     data[HEADER + 40 : HEADER + 44] = (-4).to_bytes(4, "little", signed=True)
     read = winperf_rows(bytes(data))
-    assert read.problem is not None
     assert (read.problem.field, read.problem.start) == ("objects[0].body.num_instances", HEADER + 40)
     assert [item.name_index for item in read.objects] == [4]
     assert read_winperf(bytes(data)) is None
@@ -371,7 +368,6 @@ def test_every_damaged_object_is_reported() -> None:
     data[first[0] + 4 : first[0] + 8] = bytes(4)
     data[last[0] + 32 : last[0] + 36] = b"\xff\xff\xff\xff"
     for read in (winperf_rows(bytes(data)), decode_buffer("winperf", bytes(data)), map_fields("winperf", bytes(data))):
-        assert read.problem is not None
         assert read.problem.field == "objects[0].body.definition_length"
         (note,) = [note for note in read.notes if note.startswith("damaged as well: ")]
         assert "objects[2].body.counters[" in note
@@ -399,6 +395,5 @@ def test_an_object_that_does_not_tell_its_length_ends_the_block() -> None:
     data = bytearray(winperf([MEMORY, PROCESSOR]))
     data[HEADER : HEADER + 4] = (8).to_bytes(4, "little")
     read = winperf_rows(bytes(data))
-    assert read.problem is not None
     assert read.problem.field == "objects[0].total_byte_length"
     assert not read.objects

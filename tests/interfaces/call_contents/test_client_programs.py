@@ -1,7 +1,5 @@
 """Marks of programs: learnt from captures of the programs themselves, and recognized in other captures of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What machines are called: each name once, in the order it was stated, with what stated it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Which values come in chunks, and how long what is known of a layout is kept (what chunks say: tests/screens/formats)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

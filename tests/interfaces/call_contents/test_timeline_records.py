@@ -1,7 +1,5 @@
 """The records of `timeline`: what is decoded once, what a summary counts, and which problems belong to the calls that are shown."""
 
-from __future__ import annotations
-
 from collections import Counter
 from hashlib import sha256
 from typing import Any, Literal
@@ -138,7 +136,6 @@ def test_a_long_stub_has_the_hash_and_length_of_its_bytes(monkeypatch: pytest.Mo
     monkeypatch.setattr(call_records, "_LONG", 7)
     assert call_record(call, analysis).response == whole
     stub = response(call).stub
-    assert whole is not None
     assert not isinstance(stub, Missing)
     assert (whole.stub_length, whole.stub_sha256) == (len(stub), sha256(stub.data).hexdigest())
 
@@ -153,7 +150,6 @@ def test_of_a_missing_stub_the_reason_is_stated_in_place_of_length_and_hash(
 ) -> None:
     analysis = analysis_of(Calls().exchange(opnum, None, stub, reason="no key"))
     made = call_record(analysis.calls[0], analysis).response
-    assert made is not None
     assert (made.stub_length, made.stub_sha256, made.why_missing) == (None, None, why)
 
 
@@ -174,21 +170,16 @@ def test_buffers_are_json_text_where_that_was_asked_for() -> None:
     analysis = polls(SOUND)
     for for_json, kinds in ((True, (Raw, Pieces)), (False, (dict,))):
         (record,) = [one for one in timeline_records(analysis, for_json=for_json) if isinstance(one, CallRecord)]
-        assert record.response is not None
         assert isinstance(record.response.buffer, kinds)
     (plain,) = [one for one in timeline_records(analysis) if isinstance(one, CallRecord)]
-    assert plain.response is not None
     assert isinstance(plain.response.buffer, dict)
     one = CallRecords(analysis).record(analysis.calls[0])
-    assert one.response is not None
     assert isinstance(one.response.buffer, dict)
 
 
 def test_what_is_wrong_with_a_buffer_is_beside_it() -> None:
     analysis = polls(SOUND, DAMAGED)
     sound, damaged = (call_record(call, analysis).response for call in analysis.calls)
-    assert sound is not None
-    assert damaged is not None
     assert sound.buffer_problem is UNSET
     assert "block" in str(damaged.buffer_problem)
 
@@ -205,7 +196,7 @@ def test_the_last_record_counts_problems_and_the_calls_shown() -> None:
 
 def test_a_summary_leaves_out_what_was_not_there() -> None:
     tally = {("complete", "PerflibV2", "a"): 2, ("sealed", "PerflibV2", "a"): 1, ("complete", "winreg", "b"): 0}
-    made = summary_record(tally, 4, Counter(gap=2, sealed=0), 1, None)  # type: ignore[arg-type]
+    made = summary_record(tally, 4, Counter(gap=2, sealed=0), 1, None)
     assert (made.calls, made.calls_by_state) == (3, {"complete": 2, "sealed": 1})
     assert made.calls_by_method == {"PerflibV2.a": 3}
     assert (made.problems, made.problems_by_kind, made.sessions) == (2, {"gap": 2}, 4)
@@ -299,8 +290,6 @@ def test_a_call_without_an_answer_is_sound_and_has_no_buffer() -> None:
     assert decoded_buffer(None) is None
     answer = response(polls(SOUND).calls[0])
     decoded = decoded_buffer(answer)
-    assert decoded is not None
-    assert decoded.tree is not None
     assert decoded.tree["total_size"] == len(SOUND)
     assert decoded_buffer(replace(answer, buffer_kind=None)) is None
     assert decoded_buffer(replace(answer, buffer_span=None)) is None
@@ -311,7 +300,6 @@ def test_fields_of_a_stub_are_read_in_its_transfer_syntax(ndr64: bool) -> None:
     make = Calls(ndr64=ndr64)
     analysis = analysis_of(make.open_query())
     made = stub_fields(analysis.calls[0], "request")
-    assert made is not None
     assert [leaf.value for leaf in made.root.leaves() if isinstance(leaf.value, str)] == [MACHINE]
     assert made.problem is None
 
@@ -335,7 +323,6 @@ def test_the_key_and_the_value_of_a_registry_call_are_named() -> None:
     assert alone.registry == RegistryFacts(None, "Owner", "REG_DWORD", 1)
     assert names.registry == RegistryFacts(f"HKLM\\{tables}", None, None, None)
     # A value that is no performance data is a buffer of no kind.
-    assert asked.response is not None
     assert (asked.response.buffer_kind, asked.response.buffer) == (None, None)
     assert (performance.registry, other.registry) == (None, None)
 
@@ -427,5 +414,4 @@ def test_guids_are_in_the_byte_order_of_the_call(big_endian: bool) -> None:
     make = Calls(big_endian=big_endian)
     analysis = analysis_of(make.enumerate_sets(make.stub().uuid(COUNTERSET).data))
     made = call_record(analysis.calls[0], analysis).response
-    assert made is not None
     assert made.buffer == {"guids": [COUNTERSET]}

@@ -9,8 +9,6 @@ the call in front of it.
 `PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes what is said.
 """
 
-from __future__ import annotations
-
 import re
 from itertools import groupby
 from pathlib import Path
@@ -47,7 +45,6 @@ def views(*events: Event) -> list[QueryView | None]:
 
 
 def ids(view: QueryView | None) -> dict[int, int]:
-    assert view is not None
     return {block: known.counter_id for block, known in view.blocks.items()}
 
 
@@ -145,7 +142,7 @@ def changed(call: Exchange, odd: str) -> Exchange:
 def known_at(view: QueryView | None) -> str:
     if view is None:
         return "nothing"
-    number, blocks, held, source, unknown = facts(view)  # type: ignore[misc]
+    number, blocks, held, source, unknown = facts(view)
     return f"handle {number}, blocks {blocks}, held {held}, by {source}{f' ({unknown})' if unknown else ''}"
 
 

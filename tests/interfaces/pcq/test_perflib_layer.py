@@ -1,8 +1,6 @@
 """PerflibLayer: every method in every representation, every way a call can fall short, and what calls teach; `perflib_layer.txt`
 has what is said of each call and what is known of the counterset then, and each name is a promise."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from struct import pack
@@ -54,7 +52,7 @@ def counterset_info(*counters: tuple[int, int], guid: str = COUNTERSET, instance
 
 MAKE = Calls()
 QUERY = MAKE.stub().handle(HANDLE)
-ASKED = MAKE.counter_data(DATA).request.stub.data  # type: ignore[union-attr]
+ASKED = MAKE.counter_data(DATA).request.stub.data
 IDS = identifier(COUNTERSET, counter=1, name="a")
 PADDED = MAKE.stub().handle(HANDLE).uint(5).conformant(b"abcde").uint(1).data + b"\xaa\xaa"
 ENGLISH = [
@@ -149,7 +147,6 @@ def said_of(exchanges: list[Exchange]) -> Iterator[str]:
         yield f"{guid} {catalog.label(guid)!r} of {names}, help {entry.help!r} of {helps}, {what}, instances {entry.instances}"
         for number, counter in entry.counters.items():
             found = catalog.names(guid, number)
-            assert found is not None
             yield f"  counter {number} {counter.label!r} by {found.source}, type {counter.type}, help {counter.help!r}"
             yield from (f"  {line}" for line in told(NamesFacts.from_names(found)))
 

@@ -1,7 +1,5 @@
 """Values of data answers: all block types, text and numbers, bound to counters and instances as far as the capture states."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from struct import pack

@@ -55,7 +55,7 @@ def known_of(words: str) -> Iterator[str]:
         more = ""
         match name:
             case "use":
-                channel, handle, _, other = re.fullmatch(r"(\d+)/(\w)(@(other))?", value).groups()  # type: ignore[union-attr]
+                channel, handle, _, other = re.fullmatch(r"(\d+)/(\w)(@(other))?", value).groups()
                 at = (OTHER if other else SERVER, int(channel), handle)
             case "max":
                 book.MAX_QUERIES = int(value)
@@ -133,7 +133,6 @@ def test_what_was_held_stays_as_it_was_when_more_is_added() -> None:
         query.validated([identifier(counter), identifier(counter)], add=True)
     assert [[one.counter_id for one in view.held or ()] for view in views] == [[], [0], [0, 1]]
     last = views[-1]
-    assert last.held is not None
     assert (last.held[-1], last.held[0:1], len(last.held)) == (identifier(1), (identifier(0),), 2)
     assert last.held == (identifier(0), identifier(1))
     with pytest.raises(IndexError):

@@ -1,7 +1,5 @@
 """Pseudonyms: as many of each kind as there are, none shared, and nothing that only resembles an address taken for one."""
 
-from __future__ import annotations
-
 from ipaddress import ip_address
 from string import ascii_lowercase
 

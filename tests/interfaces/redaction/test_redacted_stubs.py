@@ -1,7 +1,5 @@
 """Values of the registry without names: numbers and the vocabulary of counters stay, texts become pseudonyms, bytes zeros."""
 
-from __future__ import annotations
-
 import io
 
 import pytest
@@ -13,10 +11,11 @@ from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.redaction.redacted_stubs import redacted_buffer, redacted_call
 from analyzer.pipeline.run import analyze
 from analyzer.results.calls.call import Call
-from tests.build.buffers import identifier, name_table, string_table, wide
+from tests.build.buffers import identifier, instance_header, name_table, string_table, wide
 from tests.build.calls import COUNTERSET, HANDLE, Calls, winreg
 from tests.interfaces.resolution.test_unbound_calls import nameless, without_beginning
-from tests.interfaces.svcctl.test_service_layer import calls_of
+from tests.interfaces.svcctl.test_service_layer import CREATE, calls_of
+from tests.interfaces.svcctl.test_service_layer import HANDLE as SERVICE
 from tests.truth import CAPTURES
 
 REG_SZ, REG_EXPAND_SZ, REG_BINARY, REG_DWORD, REG_DWORD_BIG_ENDIAN, REG_LINK, REG_MULTI_SZ, REG_QWORD = (
@@ -121,6 +120,10 @@ def test_names_of_counters_stay_and_names_of_instances_do_not() -> None:
     assert redacted_buffer("string", wide("Processor Time\0"), names) == wide("Processor Time\0")
     # What lies behind the name is none.
     assert redacted_buffer("string", wide("Processor Time\0") + b"alice!", names) == wide("Processor Time\0") + bytes(6)
+    junk = "secret".encode("utf-16-le")
+    made = redacted_buffer("instances", instance_header("bob", 7) + junk, names)
+    assert made.startswith(instance_header(names.name("bob"), 7))
+    assert junk not in made
     table = string_table([(1, "alice"), (2, "bob")], from_start=True)
     assert redacted_buffer("string-table", table, names) == table
     made = redacted_buffer("identifiers", identifier(COUNTERSET, name="alice"), names)
@@ -157,3 +160,16 @@ def test_of_a_call_that_is_not_decoded_the_status_stays() -> None:
         "request": bytes(5),
         "response": bytes(3) + STATUS_ACCESS_DENIED,
     }
+
+
+def test_services_get_pseudonyms_and_keep_their_status() -> None:
+    (call,), _ = calls_of((12, CREATE, "00000000" + SERVICE + "31040000"))
+    names = Pseudonyms(b"k")
+    stubs = redacted_call(call, names)
+    asked = decode_stub("svcctl", 12, "request", stubs["request"]).params
+    assert asked["lpServiceName"].rstrip("\0") == names.name("PSEXESVC") != "PSEXESVC"
+    assert decode_stub("svcctl", 12, "response", stubs["response"]).status == call.status == 0x431
+    for name in ("PSEXESVC", "PsExec", "LocalSystem"):
+        assert name.encode("utf-16-le") not in stubs["request"]
+    # Dependencies and the password are bytes of which nothing is known.
+    assert bytes.fromhex("deadbeef") not in stubs["request"]

@@ -1,7 +1,5 @@
 """The layer of `--redact`: events in, the same without names out, and of PDUs only what names nobody."""
 
-from __future__ import annotations
-
 from array import array
 
 import pytest
@@ -92,7 +90,7 @@ def test_a_stub_in_pieces_is_the_redacted_stub_in_pieces(joined: bool) -> None:
     assert [len(piece.pdu) for piece in made.pdus] == lengths
     assert [piece.pdu.data[:24] for piece in made.pdus] == [head] * 3
     assert b"".join(piece.pdu.data[24:] for piece in made.pdus) == side_of(whole.request).pdus[0].pdu.data[24:]
-    assert decode_stub("svcctl", 12, "request", made.stub.data).params["dwStartType"] == 3  # type: ignore[union-attr]
+    assert decode_stub("svcctl", 12, "request", made.stub.data).params["dwStartType"] == 3
 
 
 def test_of_pieces_that_were_decrypted_in_part_the_others_stay_sealed_or_in_clear() -> None:

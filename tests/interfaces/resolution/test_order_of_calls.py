@@ -1,7 +1,5 @@
 """What only the whole capture states: the order of calls, whose keys opened what, and the names of machines."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from analyzer.interfaces.calls_from_exchanges import plain_call

@@ -1,7 +1,5 @@
 """Calls without their bind are distinguished by what they carry, and only where that is certain."""
 
-from __future__ import annotations
-
 import io
 import struct
 from collections.abc import Callable, Iterator
@@ -158,7 +156,6 @@ def exchanges(words: str) -> Iterator[Exchange]:
             made = keys.exchange(int(name.removeprefix("opnum")), b"what it asks", b"and is told")
         for mark in marks:
             if mark.startswith("+"):
-                assert made.response is not None
                 stub = made.response.stub
                 assert isinstance(stub, TracedBytes)
                 made = make.exchange(6, make.stub().handle(HANDLE).uint(4096), stub.data + bytes(int(mark)))

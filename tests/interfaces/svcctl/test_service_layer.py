@@ -1,7 +1,5 @@
 """Calls of the service control manager: stubs of another implementation (scapy-rpc), by hand after [MS-SCMR], and real ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

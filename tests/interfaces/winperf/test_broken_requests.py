@@ -1,7 +1,5 @@
 """Requests of the registry that break off: what stands before the damage is shown, searched and counted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -17,12 +15,10 @@ from analyzer.screens.viewmodel.call_summary_words import answer_words, request_
 from tests.build.buffers import Ndr
 from tests.build.calls import Calls, analysis_of, winreg
 
-CAPTURE = Path(__file__).parent / "captures" / "nmap_smb_enum_processes.pcap"
-
 
 @pytest.fixture(scope="module")
 def nmap() -> Analysis:
-    return analyze([str(CAPTURE)])
+    return analyze([str(Path(__file__).parent / "captures" / "nmap_smb_enum_processes.pcap")])
 
 
 def test_a_read_whose_array_does_not_decode_shows_its_value_name(nmap: Analysis) -> None:
@@ -31,7 +27,6 @@ def test_a_read_whose_array_does_not_decode_shows_its_value_name(nmap: Analysis)
     assert call.handle == "k1"
     assert request_words(call, nmap) == 'lpValueName "Counter 009", lpType 0 (16 of 100 bytes not decoded)'
     record = call_record(call, nmap)
-    assert record.request is not None
     assert record.request.params == {
         "hKey": {"attributes": 1, "uuid": "fd4b44db-b946-4087-8d0c-83f9ba1aaa11"},
         "lpValueName": "Counter 009",

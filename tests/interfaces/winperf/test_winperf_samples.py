@@ -1,7 +1,5 @@
 """Values of performance blocks: bases bound to what they belong to, parents resolved, the same in either byte order."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.interfaces.call_contents.sample_records import sample_records

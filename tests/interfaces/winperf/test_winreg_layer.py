@@ -1,8 +1,6 @@
 """WinregLayer: reads of performance values, the tries they take, the keys they use, and what their data is; `winreg_layer.txt`
 has what is said of the calls of each case, and each name is a promise."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -23,7 +21,7 @@ BLOCK = winperf([PerfObject(238, (Counter(6, 0x20510500, 8),), (Instance("0", -1
 MORE_DATA = 234
 MAKE = winreg()
 OPENED, READ, CLOSED = MAKE.open_key(), MAKE.query_value("Global", BLOCK), MAKE.close_key()
-ASKED = READ.request.stub.data  # type: ignore[union-attr]
+ASKED = READ.request.stub.data
 THIRD, NOBODY = "00000000-0000-0000-0000-000000000003", "00000000-0000-0000-0000-000000000000"
 TABLE = name_table([("1", "2"), ("2", "System")])
 
@@ -289,7 +287,6 @@ def test_what_a_query_sends_as_data_is_no_value() -> None:
     make = winreg()
     asked = value_stub(make.stub().handle(HANDLE).unicode_string("Global"), 0, BLOCK, 4096, 4096, len(BLOCK))
     (read,) = read_all(make.exchange(17, asked, None))
-    assert read.request is not None
     assert read.request.params["lpValueName"] == "Global"
     assert read.request.buffer is None
     (unanswered,) = read_all(winreg().exchange(17, b"", None))
@@ -303,7 +300,6 @@ def test_names_and_text_are_no_samples() -> None:
         make.query_value("Counter 009", name_table([("2", "System")])),
         make.query_value("Global", BLOCK),
     )
-    assert table.response is not None
     assert table.response.buffer_kind == "name-table"
     assert list(winperf_samples(table, NameTable())) == []
     assert [sample.raw for sample in winperf_samples(read, NameTable())] == [5]

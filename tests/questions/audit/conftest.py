@@ -1,7 +1,5 @@
 """Writes what is said of the examples anew where that is asked for."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.questions.audit import examples

@@ -1,7 +1,5 @@
 """A conversation in which nothing is wrong: every method, every form of answer, and two PERF_DATA_BLOCKs over [MS-RRP]."""
 
-from __future__ import annotations
-
 from struct import pack
 from uuid import UUID
 

@@ -8,8 +8,6 @@ purpose:
     PCQ_WRITE_EVIDENCE=1 python -m pytest tests/questions/audit -n 0 && git diff tests/questions/audit/examples.txt
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Events of the whole lifetime of a channel: its bind, and its end."""
 
-from __future__ import annotations
-
 from analyzer.core.events import Event
 from analyzer.results.connection import Bound, Channel
 from analyzer.transport.channel.channels import ChannelClosed

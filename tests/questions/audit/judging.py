@@ -1,7 +1,5 @@
 """Shows traffic made by builders to one rule, and returns what the audit says of it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import groupby

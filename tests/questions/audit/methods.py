@@ -1,7 +1,5 @@
 """Stubs of every PerflibV2 method, for rules that judge the same thing of several."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec.structs import replace
@@ -10,7 +8,6 @@ from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import Ndr
 from tests.build.calls import COUNTERSET, HANDLE, MACHINE, NO_HANDLE, Calls
 
-SIZED = (0, 1, 2, 5, 6)
 NAMING = (0, 1, 2, 3)
 
 

@@ -1,7 +1,5 @@
 """Calls by which a server describes its countersets, for rules that need to know them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from struct import pack
 from uuid import UUID

@@ -1,7 +1,5 @@
 """Baselines: what of an entry has to be there, what may be absent, and what is no baseline."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Calls that are alike are judged together, and nobody can tell."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest
@@ -47,7 +45,7 @@ def data(values: Sequence[int], clocks: tuple[int, int, int] = (5, TIME_100NS, 1
     """A data answer of one instance."""
     sizes = (4, 8, 8)
     held = tuple(value.to_bytes(size, "little") for value, size in zip(values, sizes, strict=True))
-    block = Block(**{"kind": 6, "ids": tuple(TYPES), "instances": (("a", 0),), "values": (held,), **changes})  # type: ignore[arg-type]
+    block = Block(**{"kind": 6, "ids": tuple(TYPES), "instances": (("a", 0),), "values": (held,), **changes})
     return perf_data([block], clocks)
 
 
@@ -122,7 +120,7 @@ def test_blocks_of_winperf_of_one_layout_are_alike_unless_their_frequency_may_be
 
     calls = winreg()
     reads = [(1, 10), (2, 10), (2, 11), (2, 0), (2, 1 << 40), (2, 10, "b")]
-    events = [calls.open_key(), *(calls.query_value("230", block(*read)) for read in reads)]  # type: ignore[arg-type]
+    events = [calls.open_key(), *(calls.query_value("230", block(*read)) for read in reads)]
     first, second, *others = [likeness_of(call) for call in Evidence(analysis_of(*events)).calls()][1:]
     assert first == second
     assert first is not None
@@ -143,7 +141,7 @@ def asked(*events: Event, of_each: bool = False) -> list[int]:
     """The calls that a rule is asked about."""
     numbers: list[int] = []
 
-    def check(call):  # type: ignore[no-untyped-def]
+    def check(call):
         numbers.append(call.number)
         return [passed("PCQ-6-R03")]
 
@@ -151,7 +149,7 @@ def asked(*events: Event, of_each: bool = False) -> list[int]:
     rule = Rule("TEST1", "a-test", Level.STUBS, Severity.ERROR, call=look)
     audit = Audit(analysis_of(*events), rules=[rule])
     list(audit.findings())
-    assert audit.coverage["PCQ-6-R03"].counts[Outcome.PASSED] == sum(event.opnum == 6 for event in events)  # type: ignore[attr-defined]
+    assert audit.coverage["PCQ-6-R03"].counts[Outcome.PASSED] == sum(event.opnum == 6 for event in events)
     return numbers
 
 
@@ -176,7 +174,7 @@ def test_a_rule_about_layouts_is_asked_about_one_of_the_calls_that_are_alike() -
     ],
     ids=["status-of-block", "instance", "status", "size", "damaged", "sealed", "secured", "ndr64"],
 )
-def test_calls_that_a_rule_may_tell_apart_are_not_alike(other) -> None:  # type: ignore[no-untyped-def]
+def test_calls_that_a_rule_may_tell_apart_are_not_alike(other) -> None:
     calls = Calls()
     first, second = Evidence(analysis_of(calls.counter_data(data((1, 1, 1))), other(calls))).calls()
     assert likeness_of(first) != likeness_of(second)

@@ -4,8 +4,6 @@
 judged otherwise than in the sound conversation, how often, how and why.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -97,7 +95,7 @@ def said(events: list[Event]) -> tuple[list[str], dict[str, str]]:
 
 
 def around(calls: list[Exchange]) -> list[Event]:
-    return [replace(bound(), offered=("ndr",)), *calls, closed()]  # type: ignore[call-arg]
+    return [replace(bound(), offered=("ndr",)), *calls, closed()]
 
 
 @cache

@@ -1,7 +1,5 @@
 """A request is judged by the client's bytes: whatever it was answered, what is said of it is the same."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import sys

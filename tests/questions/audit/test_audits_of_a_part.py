@@ -1,7 +1,5 @@
 """An audit of a part: what is wrong with the handles, associations and hosts of a call stays when the call is selected."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -106,7 +104,7 @@ def part_of(analysis: Analysis, *numbers: int) -> Analysis:
 
 def test_what_is_wrong_with_a_bind_is_of_each_of_its_calls() -> None:
     calls = Calls()
-    other: Any = replace(bound(), version=(2, 0))  # type: ignore[call-arg]
+    other: Any = replace(bound(), version=(2, 0))
     assert isinstance(other, Bound)
     analysis = analysis_of(other, calls.open_query(), calls.enumerate_sets(b""))
     for numbers in ((1,), (2,), (1, 2)):

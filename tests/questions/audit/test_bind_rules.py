@@ -1,7 +1,5 @@
 """Rules about where PerflibV2 is found and how it is bound."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 from uuid import UUID
@@ -140,10 +138,7 @@ def of_binds() -> Iterator[Case]:
     yield "PCQ115", "a bind without features", "not-exercised", reported(Conversation().bound())
 
 
-CASES = [*of_binds()]
-
-
-@pytest.mark.parametrize("case", CASES, ids=by_name)
+@pytest.mark.parametrize("case", [*of_binds()], ids=by_name)
 def test_where_and_how_the_interface_is_bound(case: Case) -> None:
     holds(case)
 

@@ -6,8 +6,6 @@ judge is broken by it too: a counterset registered under another id makes a late
 fails the test: whoever adds to the full_conversation has to say what may not be done to it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -143,7 +141,6 @@ def _leaves() -> dict[str, Leaf]:
     by_id = {event.call_id: number for number, event in enumerate(conversation()) if isinstance(event, Exchange)}
     for call in Evidence(analysis_of(*conversation())).calls():
         for side in (call.request, call.response):
-            assert side is not None
             assert side.stub_fields is not None
             for path, field in _ends(side.stub_fields):
                 key = f"{call.opnum}.{side.name}{path}"
@@ -170,7 +167,6 @@ def _mutated(leaf: Leaf, change: Change) -> tuple[Event, ...] | None:
     event = conversation()[leaf.event]
     assert isinstance(event, Exchange)
     message = event.request if leaf.side == "request" else event.response
-    assert message is not None
     stub = bytes(message.stub.data)
     raw = stub[leaf.start : leaf.stop]
     changed = change(raw)
@@ -224,7 +220,6 @@ def test_a_stub_of_another_length_is_reported(change: int) -> None:
             continue
         for side, code in (("request", "PCQ201"), ("response", "PCQ202")):
             message = event.request if side == "request" else event.response
-            assert message is not None
             stub = bytes(message.stub.data)
             stub = stub[:change] if change < 0 else stub + bytes(change)
             moved = replace(event, **{side: with_stub(message, message.stub.replaced(stub, "mutated"))})

@@ -5,8 +5,6 @@ changes that lead to it, with their places. What is read in spite of flaws, `rea
 write them anew.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from struct import pack, pack_into

@@ -1,7 +1,5 @@
 """Rules about query handles: who gives them out, how long they live, whose query each is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -183,9 +181,6 @@ def of_their_order() -> Iterator[Case]:
     yield "PCQ720", "a sealed addition may have added it here too", "inconclusive", made
 
 
-CASES = [*of_opening(), *of_whose_they_are(), *of_closing(), *of_their_order()]
-
-
-@pytest.mark.parametrize("case", CASES, ids=by_name)
+@pytest.mark.parametrize("case", [*of_opening(), *of_whose_they_are(), *of_closing(), *of_their_order()], ids=by_name)
 def test_handles(case: Case) -> None:
     holds(case)

@@ -108,10 +108,7 @@ def of_fields() -> Iterator[Case]:
     yield "PCQ430", "status and index may change", "pass", [asked(TWO, with_(with_(TWO, 16, 0x106A), 32, 4))]
 
 
-ALONE = [*of_fields()]
-
-
-@pytest.mark.parametrize("case", ALONE, ids=by_name)
+@pytest.mark.parametrize("case", [*of_fields()], ids=by_name)
 def test_identifiers(case):
     holds(case)
 
@@ -335,9 +332,6 @@ def of_sizes() -> Iterator[Case]:
     yield "PCQ562", "a Win32 code", "pass", queries((64, 5))
 
 
-TOGETHER = [*of_blocks(), *of_lists(), *of_instances(), *of_statuses(), *of_sizes()]
-
-
-@pytest.mark.parametrize("case", TOGETHER, ids=by_name)
+@pytest.mark.parametrize("case", [*of_blocks(), *of_lists(), *of_instances(), *of_statuses(), *of_sizes()], ids=by_name)
 def test_what_is_said_of_counters_agrees(case):
     holds(case)

@@ -1,7 +1,5 @@
 """Rules about what servers describe and list: each field broken in an answer that is well-formed otherwise."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from struct import pack

@@ -5,8 +5,6 @@ and what was expected, and what was seen after each change of a word that leads 
 anew.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -129,7 +127,6 @@ def case(buffer: str) -> tuple[Analysis, Call, bytes]:
     make, number, name = BUFFERS[buffer]
     call = replace(make().calls[number - 1], number=1)
     side = call.request if name == "request" else call.response
-    assert side is not None
     return make(), call, side.buffer_data
 
 

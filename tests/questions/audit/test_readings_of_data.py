@@ -5,8 +5,6 @@ ids, rows and values (data/size of each) unless they are as they were made, what
 bytes, what was expected and what was seen. Answers of which the same is read stand together.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations, groupby

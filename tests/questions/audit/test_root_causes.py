@@ -22,7 +22,6 @@ def audited(*numbers: int) -> Audit:
     for number in numbers:
         event = events[number]
         assert isinstance(event, Exchange)
-        assert event.request is not None
         stub = b"\0\0\2\0" + bytes(event.request.stub.data)
         moved = with_stub(event.request, event.request.stub.replaced(stub, "mutated"))
         events[number] = replace(event, request=moved)
@@ -34,7 +33,6 @@ def test_a_referent_before_a_handle_is_one_finding_that_counts_the_others(number
     audit = audited(number)
     (finding,) = audit.findings()
     assert (finding.rule.code, finding.call) == ("PCQ203", number)
-    assert finding.place is not None
     assert (finding.place.start, finding.place.stop) == (0, 4)
     assert finding.follow >= 2
     assert audit.found == {Outcome.FAILED: 1}

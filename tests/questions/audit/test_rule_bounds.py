@@ -1,7 +1,5 @@
 """Bounds and branches inside of rules: each side of each comparison of sizes, codes, clocks, orders of bytes and handles."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from struct import pack
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The examples cover every rule, and what is said otherwise is noticed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The numbers that rules compare with: codes by the names impacket has for them, sizes and offsets as the documents have them."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What becomes of a judgement: by profile, severity and side a finding or a count; and which rules and requirements are asked."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 
@@ -332,7 +330,6 @@ def test_a_counter_added_twice_may_be_held_twice() -> None:
     ]
     knowledge = known(*calls, make.validate(one))
     handle = analysis_of(*calls).calls[1].query
-    assert handle is not None
     doubled = [number for number in range(1, 9) if knowledge.is_doubled(handle.number, number)]
     assert doubled == [6, 7, 8]
     assert not knowledge.is_doubled(handle.number + 1, 9)

@@ -1,7 +1,5 @@
 """What the comments of the Windows SDK's perflib.h describe is as Windows writes it: the profile `windows` warns of none of it."""
 
-from __future__ import annotations
-
 from struct import pack
 
 from analyzer.core.events import Event

@@ -1,7 +1,5 @@
 """Rules about what protects calls: levels, services, security trailers, impersonation, rights."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from struct import pack
 from typing import Any
@@ -131,10 +129,7 @@ def of_impersonation() -> Iterator[Case]:
     yield "PCQ130", "below privacy 5 has another meaning", "not-exercised", [answered(0, status=5)]
 
 
-CASES = [*of_levels(), *of_services(), *of_impersonation()]
-
-
-@pytest.mark.parametrize("case", CASES, ids=by_name)
+@pytest.mark.parametrize("case", [*of_levels(), *of_services(), *of_impersonation()], ids=by_name)
 def test_what_protects_calls(case: Case) -> None:
     holds(case)
 

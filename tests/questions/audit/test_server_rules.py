@@ -1,7 +1,5 @@
 """Rules about what servers say of their countersets: whether they list, describe and refuse them alike."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from struct import pack
 from typing import Any
@@ -146,10 +144,7 @@ def of_errors() -> Iterator[Case]:
         yield "PCQ718", f"success without any handle, opnum {opnum}", "pass", [call(opnum)]
 
 
-CASES = [*of_descriptions(), *of_errors()]
-
-
-@pytest.mark.parametrize("case", CASES, ids=by_name)
+@pytest.mark.parametrize("case", [*of_descriptions(), *of_errors()], ids=by_name)
 def test_what_servers_say_of_their_countersets(case: Case) -> None:
     holds(case)
 

@@ -1,7 +1,5 @@
 """The captures that ship break what their manifest lists and explains, and nothing else."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.questions.audit.audit_engine import Audit

@@ -1,7 +1,5 @@
 """Every number of a data answer changed by itself: it is the one flaw, where it stands, with what it should be."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from struct import pack_into, unpack_from
 

@@ -1,7 +1,5 @@
 """Rules about stubs and parameters, and about faults and return values of those that are not as they should be."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from struct import pack

@@ -1,8 +1,6 @@
 """Every requirement has a trigger, and is judged only where that occurred: a conversation that provokes nothing proves nothing
 about errors."""
 
-from __future__ import annotations
-
 import sys
 from functools import cache
 

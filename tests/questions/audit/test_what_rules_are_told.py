@@ -1,7 +1,5 @@
 """What decides whether a call is judged, and what a rule is told of it: plans, checks, numbers of stubs, texts and paths."""
 
-from __future__ import annotations
-
 from collections import Counter
 from struct import pack
 from types import SimpleNamespace
@@ -392,7 +390,6 @@ def test_places_of_calls_that_are_alike_are_shared() -> None:
     found = first.find(at)
     again = second.find(at)
     assert found is not None
-    assert again is not None
     assert (again.start, again.stop, again.source.origin(0, 1)[0].frame) == (4, 8, 7)
     lost = At("request", "pdu[9]")
     assert first.find(lost) is second.find(lost) is None

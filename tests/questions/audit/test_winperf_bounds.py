@@ -1,7 +1,5 @@
 """Bounds inside of the rules about PERF_DATA_BLOCK, on both sides: lengths, counts and clocks just possible, and just not."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import UTC, datetime
 from struct import pack

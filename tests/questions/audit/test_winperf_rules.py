@@ -1,7 +1,5 @@
 """The rules about PERF_DATA_BLOCK: what is sound, damaged, cut or of another system; `sweeps` has each word of a block changed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from struct import pack
 from typing import Literal
@@ -73,8 +71,6 @@ def test_a_field_of_the_head_is_found_without_the_objects() -> None:
         (header,) = verdict("PCQ820", patched(OBJECT, u4(1 << 20))).findings
         assert len(asked) == 1
     for finding, name in ((clock, "perf_freq"), (header, "total_byte_length")):
-        assert finding.place is not None
-        assert finding.place.field is not None
         assert finding.place.field.name == name
 
 
@@ -132,10 +128,7 @@ def of_blocks() -> Iterator[Case]:
     yield "PCQ850", "such a block before the last", "warn", reads(patched(FIRST + INSTANCE_LENGTH, u4(16)))
 
 
-CASES = [*of_blocks()]
-
-
-@pytest.mark.parametrize("case", CASES, ids=by_name)
+@pytest.mark.parametrize("case", [*of_blocks()], ids=by_name)
 def test_blocks_of_winperf(case: Case) -> None:
     holds(case)
 

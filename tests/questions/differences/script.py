@@ -1,7 +1,5 @@
 """A conversation with everything in it, made anew for each test, and what becomes of it when something is changed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from struct import pack
 from typing import NamedTuple
@@ -178,7 +176,6 @@ def _leaves(root: Field) -> Iterator[tuple[Field, str]]:
 def with_bytes(exchange: Exchange, side: SideName, start: int, data: bytes) -> Exchange:
     """The exchange with other bytes from a place of a stub on."""
     message = exchange.request if side == "request" else exchange.response
-    assert message is not None
     stub = message.stub
     assert isinstance(stub, TracedBytes)
     changed = stub.data[:start] + data + stub.data[start + len(data) :]

@@ -1,7 +1,5 @@
 """A baseline and what is new, and two moments of a capture."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path

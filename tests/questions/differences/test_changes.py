@@ -4,8 +4,6 @@
 told of a field is checked besides: one pair of calls differs, in that field, or the field is one that differs by its nature.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -41,7 +39,6 @@ from tests.questions.differences.script import (
 )
 from tests.written import is_as_written
 
-TEXT = Path(__file__).parent / "changes.txt"
 CLOCKS = {"perf_time_stamp", "perf_time_100ns", "perf_time"}
 _DIGITS = re.compile(r"\[\d+\]")
 
@@ -80,7 +77,7 @@ def at_eight(*given: Exchange) -> list[Exchange]:
 
 
 def besides(**ends: Endpoint) -> list[Exchange]:
-    return [*everything(), *(replace(one, channel=replace(REGISTRY, number=7, **ends)) for one in registry())]  # type: ignore[arg-type]
+    return [*everything(), *(replace(one, channel=replace(REGISTRY, number=7, **ends)) for one in registry())]
 
 
 HANDLE, MORE = "12345678-9b1d-4f3c-8a55-0d2b7c9e1f10", ("System", "lsass", "calc")
@@ -186,7 +183,7 @@ def test_what_is_told_of_each_change_is_what_was_read_through() -> None:
     assert len(HAPPENED) > 25
     for name, one in fields().items():
         _is_told_of_this_call_and_no_other(name, one)
-    is_as_written(TEXT, "".join(map(text, [*fields(), *HAPPENED])))
+    is_as_written(Path(__file__).parent / "changes.txt", "".join(map(text, [*fields(), *HAPPENED])))
 
 
 def _is_volatile(one: Leaf) -> bool:

@@ -1,7 +1,5 @@
 """Films of machines: what a poll of known processes shows at random moments, and where its bytes are."""
 
-from __future__ import annotations
-
 import random
 from functools import cache
 
@@ -97,7 +95,6 @@ def test_the_bytes_of_a_cell_are_those_of_its_value() -> None:
     column = next(at for at, one in enumerate(film.columns) if one.names[0] == "Working Set")
     for poll in random.Random(5).sample(range(POLLS), 20):
         side = analysis.calls[film.calls[poll] - 1].response
-        assert side is not None
         assert side.buffer is not None
         frame, at = film.frame(poll)
         layout = sum(first <= at for first in frame.layouts) - 1

@@ -1,7 +1,5 @@
 """Which calls are shown: by interface, handle, session and filter, and the last of them; numbers and problems stay."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A second opinion on what operators mean: the same questions, asked of tshark in its own words, pick the same frames."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

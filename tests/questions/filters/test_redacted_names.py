@@ -1,7 +1,5 @@
 """Selections by names, asked of an analysis that holds pseudonyms."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.core.errors import InputError

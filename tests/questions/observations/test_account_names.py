@@ -1,7 +1,5 @@
 """Which accounts and groups calls of samr and lsarpc are about: as their requests name them, or the calls that opened them."""
 
-from __future__ import annotations
-
 import pytest
 from impacket.dcerpc.v5 import lsat, samr
 

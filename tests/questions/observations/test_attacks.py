@@ -1,7 +1,5 @@
 """What looks like an attack, and what does not: of each attack observations that do, and those that nearly do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is observed of files over SMB: each file once, with what became of it."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from analyzer.questions.observations.file_observations import _MOST_PROGRAMS

@@ -1,7 +1,5 @@
 """What holds of every account, of kept and of public captures: all of it is shown by calls or frames, and counts once."""
 
-from __future__ import annotations
-
 import functools
 from collections import Counter
 from pathlib import Path

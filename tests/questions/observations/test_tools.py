@@ -6,8 +6,6 @@ to list sessions, and to log on as six accounts that it does not know. nmap 7.93
 lets it in without a name.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -5,8 +5,6 @@ n-th exchange of `Calls` has the frames 2n - 1 and 2n, a millisecond apart, and 
 session as its frame and time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from struct import pack

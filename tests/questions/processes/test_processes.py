@@ -1,7 +1,5 @@
 """Processes of machines: when they were there, what their counters say, and what is odd about them."""
 
-from __future__ import annotations
-
 import random
 import string
 from collections.abc import Sequence
@@ -37,7 +35,6 @@ from tests.build.calls import COUNTERSET, Calls, altered, analysis_of, winreg
 from tests.questions.statistics.test_who_looked_at_what import ANY, PROCESS_ID, process_set, processes
 from tests.written import is_as_written, told
 
-TEXT = Path(__file__).parent / "processes.txt"
 PROCESS, PID, PARENT, ELAPSED, CPU, MEMORY = 230, 784, 1410, 684, 6, 180
 COUNTERS = (
     Counter(PID, 0x10000, 4),
@@ -158,7 +155,7 @@ def text(promise: str, found: list[ProcessRecord]) -> str:
 
 def test_all_processes_are_in_one_text() -> None:
     """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
-    is_as_written(TEXT, "".join(text(*case) for case in cases().items()))
+    is_as_written(Path(__file__).parent / "processes.txt", "".join(text(*case) for case in cases().items()))
 
 
 @pytest.mark.parametrize("is_described", [False, True])

@@ -5,8 +5,6 @@ Nothing here looks at the bits of a type. A reading is a dictionary: `x` and `ba
 missing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any

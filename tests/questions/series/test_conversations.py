@@ -3,8 +3,6 @@
 `conversations.json` holds the records, gone through by hand; a value that all of them share stands once in its column.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -272,7 +270,7 @@ def test_a_selection_gives_what_all_have(conversation: Analysis) -> None:
             points(
                 conversation,
                 Chosen(
-                    lambda series, is_it=(path, instance, aggregate): (  # type: ignore[misc]
+                    lambda series, is_it=(path, instance, aggregate): (
                         (series.path, series.instance, series.aggregate) == is_it
                     )
                 ),

@@ -1,7 +1,5 @@
 """Counter paths: wildcards, case, every name a series goes by, machines by name, and near misses."""
 
-from __future__ import annotations
-
 from fnmatch import fnmatchcase
 
 import pytest

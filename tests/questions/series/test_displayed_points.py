@@ -1,7 +1,5 @@
 """Readings become series: what makes a pair, what breaks one, where base, clock and multiplier are taken from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -350,10 +348,10 @@ def test_all_readings_are_in_one_text() -> None:
 def test_damaged_answers_give_values_or_reasons(junk: bytes, at: int, is_winperf: bool) -> None:
     if is_winperf:
         reader = Reader().read(process(("a", 1, 0), ("a", 2, 3)))
-        data = bytearray(reader.events[1].response.stub.data)  # type: ignore[union-attr]
+        data = bytearray(reader.events[1].response.stub.data)
         at %= len(data)
         data[at : at + len(junk)] = junk
-        event = reader.make.exchange(17, reader.events[1].request.stub.data, bytes(data))  # type: ignore[union-attr]
+        event = reader.make.exchange(17, reader.events[1].request.stub.data, bytes(data))
         found = list(points(analysis_of(*reader.events, event)))
     else:
         watch = Watch((Info(5, BULK), Info(6, AVERAGE, base=7), Info(7, AVERAGE_BASE))).open(whole())

@@ -4,8 +4,6 @@ Nothing of the analyzer is used for it: raw values, clocks, counter types and wh
 truth files, the formulas from `recomputed.py`. Pairs are made by the handle and by what the server recorded of it.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections import Counter

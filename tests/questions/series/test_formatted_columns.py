@@ -1,7 +1,5 @@
 """Formatted values by column are those of the formulas: every vector, any two readings, every type, batches of any size."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -75,9 +73,9 @@ def check(kind: int, older: Reading | None, newer: Reading, *, signed: bool = Fa
 
 @pytest.mark.parametrize("vector", VECTORS["vectors"], ids=lambda vector: vector["id"])
 def test_every_vector(vector: dict[str, object]) -> None:
-    newer = _reading(vector["sample1"])  # type: ignore[arg-type]
+    newer = _reading(vector["sample1"])
     assert newer is not None
-    check(int(str(vector["type_hex"]), 16), _reading(vector["sample0"]), newer)  # type: ignore[arg-type]
+    check(int(str(vector["type_hex"]), 16), _reading(vector["sample0"]), newer)
 
 
 @settings(max_examples=300)
@@ -221,7 +219,6 @@ def test_pairs_that_differ_from_the_usual_in_one_thing(kind: int, signed: bool) 
 def test_a_first_reading_is_known_as_such_in_columns() -> None:
     for kind in TYPES:
         formula = formula_of(kind)
-        assert formula is not None
         found = format_columns(kind, columns_of(OLDER), columns_of(NEWER), np.zeros(1, np.bool_))
         assert (WHYS[found.why[0]] is Why.FIRST_SAMPLE) == formula.delta
         nothing = format_columns(kind, columns_of(OLDER), columns_of(replace(NEWER, raw=None)), np.zeros(1, np.bool_))

@@ -3,8 +3,6 @@
 `formula_vectors.json` was computed apart from this program, from the published formulas.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from fractions import Fraction
@@ -83,7 +81,6 @@ def test_every_vector_exactly(vector: dict[str, Any]) -> None:
         assert scaled(formatted.value, vector["DefaultScale"]) == _fraction(vector["scaled"])
     if vector.get("display") and formatted.value is not None:
         formula = formula_of(counter_type)
-        assert formula is not None
         assert shown(formatted.value, is_hex=formula.is_hex) == vector["display"]
 
 
@@ -202,7 +199,6 @@ def test_the_document_lists_every_type_as_it_is_computed() -> None:
     expected = []
     for kind, name in TYPES.items():
         formula = formula_of(kind)
-        assert formula is not None
         readings = "–" if formula.kind == "base" else str(formula.samples)
         expected.append([name, f"{kind:#010x}", widths[kind & 0x300], readings, formula.words, formula.unit])
     assert rows == expected

@@ -1,7 +1,5 @@
 """What distinguishes instances, and which answers prove that one is gone: each part of both definitions on its own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from msgspec.structs import replace

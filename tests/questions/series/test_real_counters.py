@@ -1,7 +1,5 @@
 """Displayed values of a real Windows XP, from the public capture that has its performance data."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.interfaces.call_contents.machine_names import machine_names

@@ -1,7 +1,5 @@
 """What is said of who called is the same wherever it is said: of calls, logons, sums and hosts, in every capture that lies here."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from functools import partial

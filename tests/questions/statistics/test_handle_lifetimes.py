@@ -1,7 +1,5 @@
 """Handle lifetimes: every call on a handle, what it held then, and what should not have been."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from struct import pack
@@ -47,7 +45,7 @@ def bound(channel: int = CHANNEL.number, group: int | None = None, *, joins: boo
 
 
 def lost(*frames: int, kind: str = "gap") -> Problem:
-    return Problem(kind, "tcp", frames, "lost")  # type: ignore[arg-type]
+    return Problem(kind, "tcp", frames, "lost")
 
 
 def of_calls() -> Iterator[tuple[str, list[Event]]]:

@@ -1,7 +1,5 @@
 """Who took part, by address, and which machine an address is, and when: by what both ends state of themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -169,7 +167,7 @@ def test_keys_are_counted_for_what_they_were_tried_on() -> None:
         # Of a session that is not encrypted, a key can decrypt nothing.
         replace(smb_session(6), decryption=Decryption.NOT_SEALED),
     ]
-    analysis = analysis_of(*levels, *sessions)  # type: ignore[arg-type]
+    analysis = analysis_of(*levels, *sessions)
     assert list(decrypted_by_account(replace(analysis, secrets_given=True))) == [
         Decrypted("user1", "SMB sessions", 1, 2),
         Decrypted("LAB\\one", "RPC security contexts", 1, 2),

@@ -1,7 +1,5 @@
 """The process list of a real Windows XP, as an intruder's client read it, from the public capture of that."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.core.times import iso_time

@@ -5,8 +5,6 @@ first client is asked in frame 2n - 1, its eighth and later ones four frames lat
 others at 201. So every count, time and frame below can be counted off `conversation`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from struct import pack

@@ -1,7 +1,5 @@
 """Numbers about a capture: response times, polls, identities, errors."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
@@ -90,7 +88,6 @@ def test_frames_of_some_calls_are_those_of_these_calls() -> None:
 
 
 def slow(exchange: Exchange, by_ms: int) -> Exchange:
-    assert exchange.response is not None
     at = exchange.response.first_time_ns + by_ms * MS
     return replace(exchange, response=replace(exchange.response, first_time_ns=at, last_time_ns=at))
 

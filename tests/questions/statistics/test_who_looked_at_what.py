@@ -1,7 +1,5 @@
 """Who looked at what, and which processes were to be seen."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from struct import pack

@@ -1,7 +1,5 @@
 """The browser on a few calls: what each key, each choice and each late answer of a thread leads to."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from importlib.util import find_spec
@@ -105,7 +103,7 @@ def test_a_bar_shows_how_far_reading_has_come_where_that_is_known(size: int, tot
     assert Browser(lambda progress: few(), "x")._bytes_to_read == 0
 
     async def run() -> None:
-        app._read = lambda: None  # type: ignore[method-assign]
+        app._read = lambda: None
         async with app.run_test() as pilot:
             await pilot.pause()
             bar = app.query_one(ProgressBar)
@@ -292,7 +290,7 @@ def test_a_filter_that_was_replaced_changes_nothing(monkeypatch: pytest.MonkeyPa
     app = module.Browser(lambda progress: few(), "x")
     app.analysis = few()
     told: list[Any] = []
-    app.call_from_thread = lambda function, found: told.append((function, found))  # type: ignore[method-assign,assignment]
+    app.call_from_thread = lambda function, found: told.append((function, found))
 
     monkeypatch.setattr(module, "_AT_ONCE", 4)
     for cancelled, expected in ((True, []), (False, [(app._pass, [2, 4, 6])])):
@@ -373,12 +371,14 @@ def a_finding_leads_to_its_call_and_its_bytes(**chosen):
     return stubs.told
 
 
-def test_a_call_that_is_chosen_leads_to_its_tree_and_a_series_nowhere() -> None:
+def test_a_call_that_is_chosen_leads_to_its_tree_a_tab_to_its_layer_and_a_series_nowhere() -> None:
     stubs = Stubs()
     stubs.tree.focus = stubs.noted("tree")
     for pane in (SeriesList(id="series"), CallList(id="calls")):
         stubs.app.on_lines_chosen(SimpleNamespace(lines=pane))
-    assert stubs.told == [("tree",)]
+    stubs.tree.to_layer = stubs.noted("layer")
+    stubs.app.on_layer_tabs_picked(SimpleNamespace(layer="request.stub"))
+    assert stubs.told == [("tree",), ("layer", "request.stub")]
 
 
 def test_a_line_that_became_current_is_looked_at() -> None:
@@ -418,7 +418,6 @@ def test_packets_are_read_once_more_behind_the_calls() -> None:
 
     opened(act, packets=packets)
     (one,) = given
-    assert one.packets is not None
     assert one.packets.lacking == "they are being read"
 
 

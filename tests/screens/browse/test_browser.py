@@ -1,7 +1,5 @@
 """The terminal browser, driven by Textual's pilot."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from importlib.util import find_spec
@@ -27,7 +25,7 @@ if find_spec("textual") is not None:
     from analyzer.screens.browse import app as module
     from analyzer.screens.browse.app import Browser, FieldSuggester
     from analyzer.screens.browse.host_pane import CounterList, RowList, TableList
-    from analyzer.screens.browse.panes import Bytes, CallList, FindingList, LayerTabs, Lines, SeriesList, Tree
+    from analyzer.screens.browse.panes import Bytes, CallList, Lines, Tree
 
 pytestmark = pytest.mark.needs("textual")
 
@@ -119,23 +117,6 @@ def test_a_filter_is_that_of_the_command_and_completes_fields() -> None:
     browsed(analysis, act)
 
 
-def test_a_finding_leads_to_its_bytes_and_series_have_their_course() -> None:
-    async def act(app: Browser, pilot: Pilot[None]) -> None:
-        await pilot.press("2")
-        await settled(app, pilot)
-        assert "Memory V2 model\\Available Bytes" in text(app.query_one(SeriesList))
-        assert "▁" in text(app.query_one(SeriesList))
-        await pilot.press("3")
-        await settled(app, pilot)
-        assert "PCQ210 #139" in text(app.query_one(FindingList))
-        await pilot.press("enter")
-        await settled(app, pilot)
-        assert app.query_one(CallList).number == 139
-        assert words(app, "#layer").startswith("request.stub: bytes 52 to 56 of 64")
-
-    browsed(analysis_named(THREE[0]), act)
-
-
 def test_the_host_steps_through_its_moments_and_leads_to_bytes() -> None:
     machine, make = Machine(5, changes=1), winreg()
     events = [make.open_key(), make.query_value("Counter 009", name_table(NAMES))]
@@ -182,28 +163,6 @@ def test_the_host_steps_through_its_moments_and_leads_to_bytes() -> None:
             await pilot.pause(0.05)
 
     browsed(analysis_of(*events), act)
-
-
-def test_a_call_has_its_layers_as_tabs() -> None:
-    async def act(app: Browser, pilot: Pilot[None]) -> None:
-        assert words(app, "#tabs-of-layers").splitlines() == [
-            "request   frame tcp smb pdu sealed stub",
-            "response  frame tcp smb pdu sealed stub",
-        ]
-        await pilot.press("enter", "l", "l")
-        await settled(app, pilot)
-        assert words(app, "#layer").startswith("request.tcp1: bytes 0 to 204 of 204")
-        await pilot.press("L")
-        await settled(app, pilot)
-        assert words(app, "#layer").startswith("request.frame1: bytes 0 to 270 of 270")
-        await pilot.click(LayerTabs, offset=(21, 1))
-        await settled(app, pilot)
-        shown = app.query_one(Bytes).of_layer
-        assert shown is not None
-        assert shown.id == "response.smb1"
-        assert "SMB message" in app.query_one(Tree).shown[app.query_one(Tree).current].text.plain
-
-    browsed(analysis_named(THREE[0]), act)
 
 
 def test_a_capture_that_is_gone_when_its_packets_are_wanted() -> None:
@@ -265,7 +224,6 @@ def test_a_call_that_is_passed_by_is_not_taken_apart(monkeypatch: pytest.MonkeyP
         going_on.set()
         await settled(app, pilot)
         view = app.query_one(Tree).view
-        assert view is not None
         assert view.row.number == 29
         assert len(taken) < 28
 

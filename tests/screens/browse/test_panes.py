@@ -1,7 +1,5 @@
 """The panes of the browser by themselves: lines of any number, and what each pane writes in one."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from importlib.util import find_spec
@@ -262,7 +260,7 @@ def node(name: str, start: int, length: int, *children: Node, value: Any = None)
 
 def layer(id: str, kind: str, tree: Node | None = None, data: bytes = bytes(8), **more: Any) -> LayerBytes:
     given: dict[str, Any] = {"title": f"the {kind}", "runs": (Run(0, 8, 3, 0, 0, 8),), "steps": ()}
-    return LayerBytes(id=id, kind=kind, data=data, tree=tree, **{**given, **more})  # type: ignore[arg-type]
+    return LayerBytes(id=id, kind=kind, data=data, tree=tree, **{**given, **more})
 
 
 FIELDS = node(
@@ -271,7 +269,7 @@ FIELDS = node(
 
 
 def side(name: str, *layers: LayerBytes, **more: Any) -> SideView:
-    return SideView(name=name, layers=layers, **{"missing": None, "buffer_kind": None, **more})  # type: ignore[arg-type]
+    return SideView(name=name, layers=layers, **{"missing": None, "buffer_kind": None, **more})
 
 
 def view(*sides: SideView, facts: tuple[Fact, ...] = ()) -> CallView:
@@ -479,7 +477,7 @@ def test_layers_are_tabs_in_a_line_for_each_side() -> None:
 def test_bytes_stand_sixteen_in_a_line(size: int, span: tuple[int, int], count: int, current: int) -> None:
     pane = Bytes(id="bytes")
     shown: list[tuple[int, int]] = []
-    pane.show = lambda count, current=0: shown.append((count, current))  # type: ignore[method-assign,misc]
+    pane.show = lambda count, current=0: shown.append((count, current))
     one = layer("request.stub", "stub", data=bytes(size))
     pane.look_at(one, span)
     assert (shown, pane.of_layer, pane.span, pane.marks_current) == ([(count, current)], one, span, False)
@@ -541,4 +539,4 @@ def test_a_course_has_as_many_cells_as_stand_before_its_value() -> None:
 
 
 def test_without_a_call_no_layer_is_looked_at() -> None:
-    assert _first(SimpleNamespace(view=None)) is None  # type: ignore[arg-type]
+    assert _first(SimpleNamespace(view=None)) is None

@@ -4,8 +4,6 @@
 before it is committed. They are of the version of Textual in constraints.txt.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable
@@ -26,7 +24,6 @@ if find_spec("textual") is not None:
     from analyzer.screens.browse.app import Browser
 
 pytestmark = pytest.mark.needs("textual")
-SNAPSHOTS = Path(__file__).parent / "snapshots"
 # Of the 16 colours of every terminal, with what a terminal does without colours.
 _STYLE = re.compile(
     r"(?:(?:not )?(?:bold|dim|reverse|underline|italic)|none|default|black|red|green|yellow|blue|magenta|cyan|white"
@@ -82,7 +79,7 @@ def test_the_screen_is_as_it_was_looked_at(
         for key in keys:
             await pilot.press(key)
             await settled(app, pilot)
-        path, found = SNAPSHOTS / f"{name}.txt", drawn(app)
+        path, found = Path(__file__).parent / "snapshots" / f"{name}.txt", drawn(app)
         if os.environ.get("PCQ_SNAPSHOTS") == "write":
             path.parent.mkdir(exist_ok=True)
             path.write_text(found, encoding="utf-8")

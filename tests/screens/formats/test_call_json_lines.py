@@ -1,7 +1,5 @@
 """The lines of a timeline are the same, whether one process makes them or several."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

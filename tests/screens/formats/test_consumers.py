@@ -1,7 +1,5 @@
 """`--format timesketch`, `ecs` and `zeek`: what the consumers' own code and schema say of it, and that nothing is lost."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from functools import cache
 from ipaddress import ip_address

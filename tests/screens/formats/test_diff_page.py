@@ -1,7 +1,5 @@
 """The page of `diff`: all that differs is in it, nothing of a capture is markup, and it loads nothing."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64encode
 from functools import cache

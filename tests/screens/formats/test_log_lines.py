@@ -1,7 +1,5 @@
 """Whole lines of `--format zeek`, `ecs` and `timesketch`, of entries written by hand."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Blocks of pcapng files as draft-ietf-opsawg-pcapng lays them out, byte by byte."""
 
-from __future__ import annotations
-
 from io import BytesIO
 from struct import pack
 

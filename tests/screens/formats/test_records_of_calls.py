@@ -1,7 +1,5 @@
 """Calls as records: what is stated of an answer alone, which are picked by their interface, GUIDs of either order of bytes."""
 
-from __future__ import annotations
-
 from analyzer.interfaces.call_contents.call_records import timeline_records
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.screens.views.timeline import Timeline

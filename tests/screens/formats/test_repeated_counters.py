@@ -1,7 +1,5 @@
 """A counter that was asked for twice comes twice in each answer: the second reading is marked wherever readings are shown."""
 
-from __future__ import annotations
-
 import polars as pl
 from polars.testing import assert_frame_equal
 

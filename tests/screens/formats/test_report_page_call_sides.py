@@ -1,7 +1,5 @@
 """Sides of calls for the page: by a template that was met before, a side says what it says when it is taken apart."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -92,7 +90,6 @@ def test_a_side_with_other_bytes_says_what_these_say(tmp_path: Path) -> None:
     starts = {}
     for number, _ in places:
         frame = packets.frame(number)
-        assert frame is not None
         starts[number] = data.index(frame.data)
     sides, compared = PageSides(packets), 0
     sides_of_all(analysis.calls, sides)

@@ -1,7 +1,5 @@
 """Samples written in chunks are those of the records, byte by byte and row by row."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 
@@ -179,7 +177,7 @@ def test_any_answers(
     exchanges = described(make) if draw.draw(st.booleans()) else []
     for (blocks, _), count in answers:
         exchanges += polls(make, blocks, count)
-    exchanges += [keys.open_key(), keys.query_value("Global", winperf(v1)), keys.query_value("Global", winperf(v1))]  # type: ignore[arg-type]
+    exchanges += [keys.open_key(), keys.query_value("Global", winperf(v1)), keys.query_value("Global", winperf(v1))]
     assert_same(analysis_of(*exchanges))
 
 

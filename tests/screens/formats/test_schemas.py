@@ -1,7 +1,5 @@
 """What is published of the records: schemas and tables of keys are those of the types, and every record keeps to them."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from typing import Any

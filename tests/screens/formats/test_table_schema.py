@@ -1,9 +1,8 @@
 """Tables of records: columns and types are those of the record type, on any capture, so that tables go together."""
 
-from __future__ import annotations
-
 from fnmatch import fnmatch
 from functools import cache
+from io import BytesIO
 from itertools import chain
 from typing import Any
 
@@ -29,7 +28,7 @@ from analyzer.screens.formats.table_schema import (
     table_of_records,
     table_schema,
 )
-from analyzer.screens.formats.table_writer import kinds_of, table_of
+from analyzer.screens.formats.table_writer import kinds_of, structs_of_json, table_of
 from analyzer.screens.views.audit import AuditView
 from analyzer.screens.views.counters import Counters
 from analyzer.screens.views.handles import Handles
@@ -44,7 +43,6 @@ from tests.analyses import analysis_of_file
 from tests.build.calls import Calls, analysis_of
 
 RECORDS = list(dict.fromkeys(chain.from_iterable(COMMANDS.values())))
-NAMES = ("pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap", "v1_samba_impacket_smb311_ntlm_privacy.pcap")
 
 
 # Columns that are the same in every sample capture, and what would differ there.
@@ -233,3 +231,23 @@ def test_numbers_that_a_column_cannot_hold_are_null_there(
 
 def test_texts_that_have_no_utf_8_are_kept_as_escapes() -> None:
     assert [storable(text) for text in ("Grüße", "a\ud800b", "", None)] == ["Grüße", "a\\ud800b", "", None]
+
+
+@pytest.mark.parametrize(
+    ("texts", "values"),
+    [
+        ([None, None], [None, None]),
+        (["{}", None], [None, None]),
+        (['{"a": 1}', None, '{"b": {"c": "x"}}'], [{"a": 1, "b": None}, None, {"a": None, "b": {"c": "x"}}]),
+        (['{"a": 1}', '{"a": "x"}'], [{"a": "1"}, {"a": "x"}]),
+        (['{"a": {"b": 1}}', '{"a": [2]}'], [{"a": '{"b":1}'}, {"a": "[2]"}]),
+        (['{"a": 18446744073709551615}', '{"a": 1}'], [{"a": 2**64 - 1}, {"a": 1}]),
+        (['{"a": null}', '{"a": null}'], [{"a": None}, {"a": None}]),
+    ],
+    ids=["none", "empty", "other fields", "other types", "other shapes", "large", "null"],
+)
+def test_parameters_of_all_methods_are_one_struct(texts: list[str | None], values: list[object]) -> None:
+    found = structs_of_json(pl.Series("params", texts, dtype=pl.String))
+    assert found.dtype.base_type() == (pl.Struct if any(values) else pl.Null)
+    found.to_frame().write_parquet(BytesIO())
+    assert found.to_list() == values

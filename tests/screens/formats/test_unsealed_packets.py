@@ -3,8 +3,6 @@
 The bytes of each packet are taken apart by scapy and by the layouts of the documents, not by what wrote them.
 """
 
-from __future__ import annotations
-
 import struct
 from io import BytesIO
 from pathlib import Path
@@ -317,7 +315,6 @@ def test_bytes_that_a_pdu_lacks_are_a_hole(over_tcp: bool) -> None:
     """The lengths are those of the whole message, and the next begins behind it (RFC 9293 section 3.4)."""
     make = Calls(channel=TCP_CHANNEL if over_tcp else CHANNEL)
     first, then = make.exchange(3, b"abcdefgh", None, state="partial"), make.exchange(4, b"more", None)
-    assert first.request is not None
     fragment = first.request.pdus[0]
     cut = Fragment(fragment.pdu[:-5], fragment.stub_start, fragment.stub_stop - 5, Missing.NOT_CAPTURED)
     packets = made(replace(first, request=replace(first.request, pdus=(cut,))), then)

@@ -4,8 +4,6 @@ They stand in `tests/screens/formats/forms/`, which `tests/written.py` says how 
 the pages of text (`tests/screens/views/test_whole_views.py`), and a client that reads counters of many types.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from base64 import b64encode
@@ -247,7 +245,6 @@ def test_a_page_says_what_it_is_and_lets_nothing_else_in() -> None:
         digest = b64encode(sha256(inner.encode()).digest()).decode()
         assert f"{tag}-src 'sha256-{digest}'" in policy[1]
     head = re.search(r'id="head">([^<]*)</script>', text)
-    assert head is not None
     stated = json.loads(head[1])
     assert (stated["title"], stated["heads"], stated["details"], stated["profile"]) == ("<b>&", 500, 50, "windows")
     assert stated["base"] == "190000000"

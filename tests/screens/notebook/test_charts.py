@@ -1,7 +1,5 @@
 """Charts of tables written down by hand: which rows are drawn, on which scales, under which titles."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -23,7 +21,7 @@ BEGAN = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
 def plots(**tables: Any) -> Any:
-    return Plots(SimpleNamespace(**tables))  # type: ignore[arg-type]
+    return Plots(SimpleNamespace(**tables))
 
 
 def values_of(drawn: dict[str, Any]) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """`analyze`, `open`, `iter_calls`, `save`: what is handed on of their arguments, and in which forms these may come."""
 
-from __future__ import annotations
-
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -20,6 +20,7 @@ from analyzer.screens.notebook import notebook_capture as module
 from analyzer.screens.notebook.notebook_capture import SECRETS_VARIABLE, Capture, _interval_ns, _keyring, _pseudonyms
 from tests import truth
 from tests.build.calls import analysis_of
+from tests.commands.test_all_commands import HEAVY
 from tests.screens.views.test_whole_views import broken, sound
 
 # The smallest of the sample captures.
@@ -139,7 +140,7 @@ def test_calls_come_one_by_one_from_any_source(tmp_path: Path, monkeypatch: pyte
     assert expected
     case = whole.save(tmp_path / "x.pcq")
     for given in (SMALL, str(SMALL), [SMALL], (str(SMALL),), case, [case]):
-        assert [call["number"] for call in pcq.iter_calls(given)] == expected  # type: ignore[arg-type]
+        assert [call["number"] for call in pcq.iter_calls(given)] == expected
     asked: list[Any] = []
 
     class Reading:
@@ -205,7 +206,10 @@ def test_an_audit_is_under_the_profile_of_windows_unless_it_is_said() -> None:
 
 @pytest.mark.parametrize(
     ("ask", "words"),
-    [(lambda cap: cap.series("\\nothing"), "nothing is no counter"), (lambda cap: cap.call(0), "there is no call 0")],
+    [
+        (lambda cap: cap.series("\\nothing"), "nothing is no counter"),
+        *((lambda cap, at=at: cap.call(at), f"there is no call {at}") for at in (0, -1, len(sound().calls) + 1)),
+    ],
 )
 def test_what_means_nothing_is_an_error(ask: Callable[[Capture], object], words: str) -> None:
     with pytest.raises(InputError, match=words):
@@ -223,3 +227,14 @@ def test_a_wide_table_has_a_column_for_each_path_and_the_values_of_counters() ->
         first = long.filter(pl.col("path") == path).group_by("time", maintain_order=True).first()
         found = wide.select("time", pl.col(path).alias("found")).join(first, on="time", how="inner")
         assert found["found"].to_list() == found["value"].to_list()
+
+
+def test_only_what_is_asked_for_is_imported() -> None:
+    code = "import sys, analyzer; print(*sys.modules); print(*sorted(analyzer.__all__)); analyzer.nothing"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
+    loaded, names = (line.split() for line in done.stdout.splitlines())
+    assert not HEAVY & set(loaded)
+    assert names == [
+        *("Capture", "InputError", "Keyring", "__version__", "analyze", "diff", "iter_calls", "open", "write_baseline")
+    ]
+    assert done.stderr.endswith("AttributeError: module 'analyzer' has no attribute 'nothing'\n")

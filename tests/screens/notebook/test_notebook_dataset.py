@@ -3,8 +3,6 @@
 polars asks for tables that are made in threads of its own; here they are made where they are asked for.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -407,7 +405,7 @@ def a_question_means_nothing_where_it_does_in_no_conversation(answers):
         return answers[at]
 
     try:
-        return list(_asked([(f"c{at}", at) for at in range(len(answers))], ask))  # type: ignore[misc]
+        return list(_asked([(f"c{at}", at) for at in range(len(answers))], ask))
     except InputError as error:
         return str(error)
 

@@ -1,7 +1,5 @@
 """HTML of layers, captures and findings, at and beyond the limits of what is shown of them."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -28,8 +26,6 @@ from analyzer.screens.notebook.notebook_html import (
 from tests.build.calls import analysis_of, smb_session
 from tests.screens.views.test_whole_views import broken, sessions
 from tests.written import is_as_written
-
-TEXT = Path(__file__).parent / "shown" / "html.txt"
 
 
 def field(number: int, value: Any = None, *children: Node, meaning: str | None = None) -> Node:
@@ -114,7 +110,7 @@ def lines_of(name: str, html: str) -> str:
 
 def test_all_that_is_shown_is_in_one_text() -> None:
     """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
-    is_as_written(TEXT, "".join(lines_of(*case) for case in cases().items()))
+    is_as_written(Path(__file__).parent / "shown" / "html.txt", "".join(lines_of(*case) for case in cases().items()))
 
 
 @pytest.mark.parametrize(("logons", "more"), [(12, []), (14, ["2 more lines"])])

@@ -3,8 +3,6 @@
 HTML and charts stand in `tests/screens/notebook/shown/`, which `tests/written.py` says how to write anew.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable
@@ -123,7 +121,6 @@ def test_a_part_of_a_part_is_of_both_and_says_so() -> None:
     assert numbers(part) == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13]
     smaller = part.filter("status == 0")
     assert numbers(smaller) == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert smaller.analysis.part is not None
     assert smaller.analysis.part.words == "handle q1, filter status == 0"
     assert [one.number for one in smaller.analysis.shown_sessions] == [0]
     assert whole.between() is whole

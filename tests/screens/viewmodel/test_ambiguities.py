@@ -1,7 +1,5 @@
 """Which reading of an ambiguity of the specification a buffer of Windows shows (docs/readings.md)."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.screens.viewmodel.pdh_comparison import _of_data, _of_strings

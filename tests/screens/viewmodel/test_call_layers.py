@@ -1,7 +1,5 @@
 """The view model of a call: layers with their trees, ranges and frames; rows; what each display is made from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -55,7 +53,6 @@ def analysis_of_pieces(path: Path, pieces: list[tuple[int, bytes]], port: int = 
 
 def leaves(view: CallView, id: str) -> list[Node]:
     tree = layer(view, id).tree
-    assert tree is not None
     return list(tree.leaves())
 
 
@@ -72,10 +69,8 @@ def test_the_request_of_a_faulted_call_has_its_fields() -> None:
     make = Calls()
     view = call_view(analysis_of(make.faulted(6, make.stub().handle(HANDLE).uint(4096), 0x1C00001A)), 1)
     tree = layer(view, "request.stub").tree
-    assert tree is not None
     assert ("dwInSize", 4096) in [(leaf.spelling, leaf.value) for leaf in tree.leaves()]
     pdu = layer(view, "response.pdu1").tree
-    assert pdu is not None
     assert "nca_s_fault_context_mismatch" in [leaf.meaning for leaf in pdu.leaves()]
     assert layer(view, "response.stub").tree is None
     assert view.row.outcome == "failed"
@@ -85,7 +80,6 @@ def test_the_answer_of_validate_counters_has_its_fields() -> None:
     asked = identifier(COUNTERSET)
     view = call_view(analysis_of(Calls().validate(asked)), 1)
     tree = layer(view, "response.stub").tree
-    assert tree is not None
     assert ("(return value)", 0) in [(leaf.spelling, leaf.value) for leaf in tree.leaves()]
     leaves_cover(tree, len(layer(view, "response.stub").data))
 

@@ -1,7 +1,5 @@
 """What a call asked and was answered, in words."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.interfaces.buffers.winperf_layout import WINPERF

@@ -1,12 +1,11 @@
 """`show`, the page, the terminal browser and the notebook show the same fields, values and byte ranges of a call."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from msgspec.structs import astuple
 
 import analyzer as pcq
 from analyzer.core.printable_text import printable, shortened
@@ -118,8 +117,10 @@ def test_every_display_shows_the_same_of_each_call(file: str) -> None:
 
 
 @pytest.mark.needs("textual")
-def test_the_pdus_of_page_and_browser_are_those_of_the_view_model() -> None:
-    analysis = analysis_named(THREE[1])
+@pytest.mark.parametrize("file", THREE)
+def test_layers_of_page_and_browser_are_those_of_the_view_model(file: str) -> None:
+    """Their fields, their bytes, and where these were captured."""
+    analysis, blocks = analysis_named(file), blocks_named(file)
 
     def fields(node: Node) -> Iterator[Field]:
         yield node.name, node.start, node.length, node.value, node.meaning
@@ -127,10 +128,13 @@ def test_the_pdus_of_page_and_browser_are_those_of_the_view_model() -> None:
             yield from fields(child)
 
     for number in range(1, len(analysis.calls) + 1):
-        sides = call_view(analysis, number).sides
-        wanted = {one.id: list(fields(one.tree)) for side in sides for one in side.layers if one.tree is not None}
-        assert of_the_page(THREE[1], number) == wanted
+        there = [one for side in call_view(analysis, number).sides for one in side.layers]
+        wanted = {one.id: list(fields(one.tree)) for one in there if one.tree is not None}
+        on_page = list(layers(blocks, number, DETAILS_IN_BLOCK))
+        assert of_the_page(file, number) == wanted
         assert of_the_browser(analysis, number) == wanted
+        assert [(layer["id"], data) for layer, data in on_page] == [(one.id, one.data) for one in there]
+        assert [layer["runs"] for layer, _ in on_page] == [[*map(astuple, one.runs)] for one in there]
 
 
 @pytest.mark.needs("polars")

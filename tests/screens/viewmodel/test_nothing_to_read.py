@@ -1,7 +1,5 @@
 """What is stated of captures without a performance call, and what counts as not read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What every display shows of an account first: each number of it is a sum over observations."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import get_args
 

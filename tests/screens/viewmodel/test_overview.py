@@ -1,7 +1,5 @@
 """What a display begins with."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.questions.processes.process_records import ProcessTable, process_records

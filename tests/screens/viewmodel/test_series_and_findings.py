@@ -1,7 +1,5 @@
 """Series and findings as displays lay them out: the same as the records of `counters` and `audit`."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.questions.audit.audit_engine import Audit, Profile

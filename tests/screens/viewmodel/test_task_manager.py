@@ -1,7 +1,5 @@
 """A machine at a moment: each cell is what `counters` states of that call, and names are those of counter paths."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Trees by their form: what a display reads from the bytes is what a tree of these bytes says, whatever was met before."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from functools import cache, partial
 from typing import Any
@@ -163,7 +161,7 @@ def test_forms_are_forgotten_when_they_are_too_many(monkeypatch: pytest.MonkeyPa
     for number in range(3_000):
         data = number.to_bytes(40, "big")
         made = Form(Node("a", "a", "text", 0, 40, data.hex(), None, ""))
-        assert forms.form("text", data, lambda made=made: made) is made  # type: ignore[misc]
+        assert forms.form("text", data, lambda made=made: made) is made
         assert forms.held <= 100_000
 
 
@@ -215,5 +213,5 @@ def test_numbers_with_a_sign_are_read_by_a_form(order: Order) -> None:
     for clock in (5, -1, -(1 << 60)):
         item = PerfObject(230, (Counter(784, 0x00010000, 4),), (Instance("a", -1, (0, 0), (clock & 0xFF,)),))
         data = winperf([item], order, clocks=(clock, 10_000_000, 133_541_156_967_890_000))
-        form = forms.form("winperf", data, lambda data=data: _form(map_fields("winperf", data)))  # type: ignore[misc]
+        form = forms.form("winperf", data, lambda data=data: _form(map_fields("winperf", data)))
         assert shown(form, data) == said(_form(map_fields("winperf", data)))

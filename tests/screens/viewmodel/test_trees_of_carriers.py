@@ -4,8 +4,6 @@ What is taken apart is put together here field by field; the trees stand in `tes
 Lines that the tree before it has as well are counted there, not repeated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from struct import pack

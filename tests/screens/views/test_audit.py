@@ -1,7 +1,5 @@
 """`audit` as text: groups of findings, where each is, what lacks, and the totals; the matrix of several captures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -48,7 +46,7 @@ def view(*findings: Finding, coverage: dict[str, Coverage] | None = None, **fact
     )
     for name, value in facts.items():
         setattr(audit, name, value)
-    return AuditView(audit)  # type: ignore[arg-type]
+    return AuditView(audit)
 
 
 def found(*findings: Finding, width: int | None = None) -> list[str]:

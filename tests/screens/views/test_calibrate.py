@@ -1,7 +1,5 @@
 """The kit for Windows: its script against functions of our own making, and what `calibrate` makes of the folder it writes."""
 
-from __future__ import annotations
-
 import ctypes
 import importlib.util
 import json
@@ -224,8 +222,6 @@ class Pretender:
 
 def _module(path: Path) -> Any:
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -276,7 +272,6 @@ def test_the_script_for_powershell_parses_and_calls_the_same_functions() -> None
 
     text = SCRIPT.with_suffix(".ps1").read_text(encoding="utf-8")
     inside = re.search(r"@'\n(.*?)\n'@", text, re.DOTALL)
-    assert inside is not None
     for language, source in ((tree_sitter_powershell, text), (tree_sitter_c_sharp, inside[1])):
         tree = tree_sitter.Parser(tree_sitter.Language(language.language())).parse(source.encode())
         assert not tree.root_node.has_error

@@ -1,7 +1,5 @@
 """Displayed values for people: one line a series, courses that stay short, and numbers that fit their column."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -156,11 +154,11 @@ def series(kind: int | None = BULK, **options: object) -> Series:
     ends = {"server": Endpoint("10.0.0.1", 445), "client": Endpoint("10.0.0.2", 49152)}
     names = {"objects": ("Memory", "4"), "counters": ("Pages/sec", "40"), "instance": None, "handle": "q1"}
     facts = {"number": 1, "source": "perflib-v2", "counter_type": kind, "unit": "/s", "scale": 0, "attributes": 0}
-    return Series(**{**ends, **names, **facts, **options})  # type: ignore[arg-type]
+    return Series(**{**ends, **names, **facts, **options})
 
 
 def line_of(values: list[float | None], **options: object) -> _SeriesLine:
-    line = _SeriesLine(series(**options))  # type: ignore[arg-type]
+    line = _SeriesLine(series(**options))
     line._add(values, [(7 + at) * 1_000_000 for at in range(len(values))])
     return line
 

@@ -1,7 +1,5 @@
 """Random bytes spliced into good calls: every report still comes out, and says only what it can."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """`decode`: hex dumps of every make, kinds guessed and named, damage located."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

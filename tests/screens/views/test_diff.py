@@ -1,7 +1,5 @@
 """The text of `diff` on a terminal of 80 columns, for pairs of captures."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from itertools import pairwise

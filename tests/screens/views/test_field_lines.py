@@ -1,7 +1,5 @@
 """Fields beside their bytes: columns, folding and what is cut; and bytes without fields as a dump."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

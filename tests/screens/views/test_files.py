@@ -1,7 +1,5 @@
 """Files as text: what is said of opens to which nothing was done."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from analyzer.results.records.capture_records import FileRecord, FoundFiles

@@ -1,7 +1,5 @@
 """The timeline at scale: names in the line, repetition in one line, header and footer bounded."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 from rich.text import Text
 

@@ -1,7 +1,5 @@
 """Handles as text: what is said of the times between reads of a registry value."""
 
-from __future__ import annotations
-
 from analyzer.screens.views.handles import Handles
 from tests.build.calls import altered, analysis_of, winreg
 

@@ -1,7 +1,5 @@
 """Processes as text: what is left out where a terminal is narrow."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.screens.views.processes import Processes

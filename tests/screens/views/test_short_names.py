@@ -1,7 +1,5 @@
 """Short names of who talks to whom: how they are made, kept apart and counted; and which calls are runs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,8 +21,6 @@ from tests.build.buffers import identifier, perf_data, winperf
 from tests.build.calls import COUNTERSET, Calls, analysis_of, winreg
 from tests.written import is_as_written
 
-TEXT = Path(__file__).parent / "texts" / "legends.txt"
-
 
 def call(
     user: str | None = "LAB\\perfmon",
@@ -44,7 +40,7 @@ def made(calls: Sequence[Any], names: dict[str, tuple[str, ...]] | None = None) 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(timeline_text, "machine_names", lambda analysis: names or {})
         held = SimpleNamespace(contexts_of=lambda numbers: [(calls[number - 1], 1) for number in numbers])
-        found = Legend(SimpleNamespace(calls=held), range(1, len(calls) + 1))  # type: ignore[arg-type]
+        found = Legend(SimpleNamespace(calls=held), range(1, len(calls) + 1))
     return found, list(found.lines())
 
 
@@ -83,7 +79,7 @@ def told(name: str) -> str:
 
 def test_all_legends_are_in_one_text() -> None:
     """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
-    is_as_written(TEXT, "".join(map(told, CALLS)))
+    is_as_written(Path(__file__).parent / "texts" / "legends.txt", "".join(map(told, CALLS)))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """`show` of what is no call. Its fields and bytes are held in `tests/page/test_page_data.py`, layer by layer."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.core.errors import InputError

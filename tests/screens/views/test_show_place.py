@@ -1,7 +1,5 @@
 """`show --field`: rows of bytes around a place, cut where the part ends or the place is long, and what is no place."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`stats` as records and as text, on every capture."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -32,8 +30,6 @@ from tests.records import record_of
 from tests.written import Tables, held, is_as_written
 
 TABLES = Tables()
-
-TEXT = Path(__file__).parent / "texts" / "stats.txt"
 
 
 @TABLES.of(
@@ -151,7 +147,7 @@ def test_all_lines_are_in_one_text() -> None:
     """`PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes it."""
     found = chain(of_errors(), of_activities(), of_images())
     told = (f"{name}\n" + "".join(f"  {style or 'plain'}: {line}\n" for line, style in lines) for name, lines in found)
-    is_as_written(TEXT, "".join(told))
+    is_as_written(Path(__file__).parent / "texts" / "stats.txt", "".join(told))
 
 
 test_durations_and_lists_are_as_they_were_read_through = held(__file__, TABLES)

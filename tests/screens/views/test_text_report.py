@@ -1,7 +1,5 @@
 """The text reports: what people read, and that nothing on the wire can disturb it."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter as Counts
 from collections.abc import Iterable, Iterator, Sequence
@@ -62,7 +60,7 @@ def plain(lines: Iterable[str]) -> list[str]:
 
 
 def timeline(analysis: Analysis, width: int | None = None, **options: bool | str) -> list[str]:
-    return plain(Timeline(analysis, **options).lines(width))  # type: ignore[arg-type]
+    return plain(Timeline(analysis, **options).lines(width))
 
 
 @pytest.fixture(scope="module")
@@ -297,7 +295,7 @@ def of_reads() -> Iterator[tuple[str, Iterable[str]]]:
 def of_lines() -> Iterator[tuple[str, Iterable[str]]]:
     analysis = analysis_of(Calls().open_query())
     for number, given in ((1, {}), (123456, {"time": "now", "ends": "a → b"}), (12, {"time": "now", "ends": ""})):
-        yield f"call {number} with {given}", call_lines(number, analysis.calls[0], analysis, None, **given)  # type: ignore[arg-type]
+        yield f"call {number} with {given}", call_lines(number, analysis.calls[0], analysis, None, **given)
     yield "a line folds", call_lines(1, analysis.calls[0], analysis, 36, time="now", ends="a → b")
     # The median; from a tenth of it on, also the least and the most.
     for times in (

@@ -1,7 +1,5 @@
 """`triage` as text: a file with one more of everything than is listed, and the totals over all files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -163,7 +161,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch, found: dict[str, Triaged]) -> Tri
     def analysed(file: str) -> Analysis:
         if file == "lost":
             raise InputError("lost: no such file")
-        return Read(file)  # type: ignore[return-value]
+        return Read(file)
 
     monkeypatch.setattr(triage, "triage", lambda analysis, file, nothing: found[file])
     monkeypatch.setattr(triage, "nothing_found", lambda analysis: None)
@@ -203,9 +201,9 @@ def test_files_are_read_at_once_where_that_is_asked_for(monkeypatch: pytest.Monk
 
 
 def test_one_file_has_no_totals(monkeypatch: pytest.MonkeyPatch) -> None:
-    only = Triage((), lambda file: None, ("x*: no file",))  # type: ignore[arg-type, return-value]
+    only = Triage((), lambda file: None, ("x*: no file",))
     assert list(only.lines(None)) == ["[yellow]x*: no file[/]"]
-    assert Triage(("a", "-"), lambda file: None).inputs() == ("a",)  # type: ignore[arg-type, return-value]
+    assert Triage(("a", "-"), lambda file: None).inputs() == ("a",)
 
 
 @pytest.mark.parametrize(("count", "listed"), [(10, 10), (11, 10)])

@@ -7,8 +7,6 @@ At full width every view has a page. At 72 columns those have one that show some
 one of each kind. Of all others the narrow lines, joined, are those of the page.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path

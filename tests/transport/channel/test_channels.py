@@ -1,7 +1,5 @@
 """Channels of DCERPC on TCP (C706 section 12.6): which bytes go where, and where a PDU may begin."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.core.events import Event

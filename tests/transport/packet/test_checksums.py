@@ -1,7 +1,5 @@
 """A wrong TCP checksum is noted and costs nothing; what a network card will fill in later is not wrong."""
 
-from __future__ import annotations
-
 import random
 import struct
 

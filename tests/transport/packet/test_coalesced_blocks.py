@@ -1,7 +1,5 @@
 """Few frames of a block wait for those of the next, and are the same segments then."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
@@ -41,7 +39,7 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     made = dissector_module.columns_of
 
     def counted(*given: object) -> object:
-        columns = made(*given)  # type: ignore[arg-type]
+        columns = made(*given)
         found.append(len(columns))
         return columns
 

@@ -10,8 +10,6 @@ Bytes with the same outcomes share a line. `22.. as ethernet 14..`: from byte 22
 Whatever is left is read right, and slowly; what is dismissed must be what the plain reader finds nothing in.
 """
 
-from __future__ import annotations
-
 import re
 from itertools import groupby
 from pathlib import Path
@@ -206,7 +204,6 @@ def test_what_the_block_says_of_changed_frames_is_what_each_says_alone(name: str
             if isinstance(item, Found):
                 assert (item.src[1], item.dst[1]) == ports
             else:
-                assert item.ends is not None
                 assert (item.ends[0][1], item.ends[1][1]) == ports
 
 

@@ -1,7 +1,5 @@
 """Frames by the pair of hosts they passed between: which are kept, whose they are, and whether any has data."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from ipaddress import ip_address
 

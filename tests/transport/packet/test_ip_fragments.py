@@ -1,7 +1,5 @@
 """Fragments in any order become the datagram they were, within bounds, and what is missing is stated."""
 
-from __future__ import annotations
-
 import random
 import re
 from itertools import count, groupby

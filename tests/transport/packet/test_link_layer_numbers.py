@@ -1,7 +1,5 @@
 """Each link layer, first byte and bound as its document has it: readers and tables whole, one value beside each bound."""
 
-from __future__ import annotations
-
 from ipaddress import ip_address
 from struct import pack, unpack
 

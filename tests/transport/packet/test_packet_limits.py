@@ -1,7 +1,5 @@
 """Limits of the layer: each number with its source, and what happens on both sides of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.core.events import Problem

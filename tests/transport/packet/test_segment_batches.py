@@ -1,7 +1,5 @@
 """What a batch says of its segments together is what they say one by one."""
 
-from __future__ import annotations
-
 import random
 from itertools import groupby, pairwise
 
@@ -74,7 +72,7 @@ def spoken(seed: int) -> list[bytes]:
             segments.append(talk.send(src, begin + chance.randbytes(chance.choice([16, 40, 1300]))))
             if chance.random() < 0.3:
                 segments.append(talk.ack(dst))
-    return [frame_of(chance, segment, spoil=False) for segment in segments]  # type: ignore[misc]
+    return [frame_of(chance, segment, spoil=False) for segment in segments]
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -1,7 +1,5 @@
 """Segments of a block in the order in which TCP delivers them, and the runs they make: by hand, each bound from both sides."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

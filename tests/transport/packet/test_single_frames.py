@@ -11,8 +11,6 @@ wire; below it, by offset, what becomes of the frame when bits of the byte there
 for each of the eight; `22.. as ethernet 14..`: from byte 22 on it is as in that frame from byte 14 on).
 """
 
-from __future__ import annotations
-
 from itertools import groupby
 from pathlib import Path
 

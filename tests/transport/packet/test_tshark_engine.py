@@ -1,7 +1,5 @@
 """The second engine must find what our own layers find: the same segments with the same addresses of their bytes."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 from collections.abc import Iterable
@@ -22,10 +20,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.transport.packet.block_dissector import Dissector
 from analyzer.transport.packet.segment import Segment, SegmentBatch, UdpPayload
 from analyzer.transport.packet.tshark_engine import TsharkEngine, find_tshark
-from analyzer.transport.tcp.reassembler import Reassembler
-from analyzer.transport.tcp.stream_events import StreamBatch
 from tests.build.capture import T0, pcap
-from tests.build.chain import through
 
 pytestmark = pytest.mark.needs("tshark")
 
@@ -225,7 +220,7 @@ def test_a_missing_file_and_a_missing_tshark_are_one_sentence_each(tmp_path: Pat
 def test_stopping_early_leaves_nothing_running() -> None:
     found = iter(TsharkEngine(CAPTURES / "n_v1_reordered.pcap"))
     assert isinstance(next(found), SegmentBatch)
-    found.close()  # type: ignore[attr-defined]
+    found.close()
 
 
 def test_works_where_an_event_loop_runs_already() -> None:
@@ -233,16 +228,6 @@ def test_works_where_an_event_loop_runs_already() -> None:
         return len(segments(list(TsharkEngine(CAPTURES / "n_v1_midstream.pcap"))))
 
     assert asyncio.run(cell()) > 50
-
-
-def test_the_same_streams_come_out_of_both_engines() -> None:
-    def streams(events: Iterable[Event]) -> list[tuple[int, int, bytes]]:
-        out = through([Reassembler()], events)
-        batches = [part for found in out if isinstance(found, StreamBatch) for part in found]
-        return [(part.direction, part.offset, part.data.data) for part in batches]
-
-    name = "n_v1_reordered.pcap"
-    assert streams(read(name)[0]) == streams(own(CAPTURES / name)[0])
 
 
 @pytest.mark.needs("pyshark")

@@ -1,7 +1,5 @@
 """The second engine without tshark: what is asked of it, what is made of its words, and how files take turns."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os
@@ -371,7 +369,7 @@ def test_files_take_turns_by_time(
 def test_a_thread_hands_over_in_batches_and_stops_when_nobody_listens() -> None:
     assert (_BATCH, _BATCHES_AHEAD) == (64, 8)
     for count in (0, 1, 63, 64, 65, 200):
-        assert list(tshark_engine.in_thread(lambda count=count: iter(range(count)))) == list(range(count))  # type: ignore[misc]
+        assert list(tshark_engine.in_thread(lambda count=count: iter(range(count)))) == list(range(count))
     made, ended = [0], threading.Event()
 
     def endless() -> Iterator[int]:
@@ -384,7 +382,7 @@ def test_a_thread_hands_over_in_batches_and_stops_when_nobody_listens() -> None:
 
     items = tshark_engine.in_thread(endless)
     assert [next(items) for _ in range(3)] == [1, 2, 3]
-    items.close()  # type: ignore[attr-defined]
+    items.close()
     assert ended.is_set()
     # What was made: what was handed over, what waited, and the batch in between.
     assert made[0] <= (_BATCHES_AHEAD + 2) * _BATCH
@@ -444,6 +442,6 @@ def test_so_many_incomplete_datagrams_are_followed_and_others_counted(monkeypatc
     datagrams = tshark_engine._Datagrams()
     fragment = {"ip.src": "10.0.0.1", "ip.dst": "10.0.0.2", "ip.proto": "6", "ip.flags": "0x1", "ip.frag_offset": "8"}
     for number in range(1, 9):
-        assert datagrams.note(None, {**fragment, "ip.id": str(number)}, number, 1000 * number)  # type: ignore[arg-type]
+        assert datagrams.note(None, {**fragment, "ip.id": str(number)}, number, 1000 * number)
     lost = list(datagrams.lost())
     assert [(one.kind, one.frame, one.more) for one in lost] == [("gap", 1, 4), *(("gap", at, 0) for at in (6, 7, 8))]

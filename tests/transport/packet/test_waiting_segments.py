@@ -1,7 +1,5 @@
 """Segments wait for what may be ours of their flow; flows that never send such give nothing."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

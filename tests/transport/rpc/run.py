@@ -1,7 +1,5 @@
 """Runs the RPC layer over channel events and sorts what it emits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 
@@ -48,6 +46,5 @@ def pdus(events: Conversation | Iterable[Event]) -> list[Pdu]:
 
 def stub(message: Side | None) -> bytes:
     """The stub's bytes, which must be there."""
-    assert message is not None
     assert isinstance(message.stub, TracedBytes), message.stub
     return message.stub.data

@@ -1,7 +1,5 @@
 """Handles belong to an association group, whichever of its connections a call comes over (C706; [MS-RPCE] section 3.3.1.5.3)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from analyzer.auth.keyring import Keyring, UserKey

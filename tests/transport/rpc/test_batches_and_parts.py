@@ -4,8 +4,6 @@ Each capture is read up to its streams; these are cut and joined anew, some are 
 part by part, in batches of both directions, and span by span.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Iterator
 from functools import cache

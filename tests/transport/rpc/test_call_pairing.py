@@ -1,7 +1,5 @@
 """Requests and responses become calls: pairing, fragments, faults, and what is stated of calls that are not whole."""
 
-from __future__ import annotations
-
 import struct
 from itertools import pairwise
 
@@ -229,11 +227,10 @@ def test_a_method_that_is_not_decoded_ends_in_its_return_value(big: bool, value:
     def decode(*given: object, **named: object) -> None:
         raise AssertionError
 
-    side, decoded = decoded_side(call.response, call, "response", (), decode)  # type: ignore[type-var]
+    side, decoded = decoded_side(call.response, call, "response", (), decode)
     assert decoded is None
-    assert side is not None
     assert side.params.get("ReturnValue") == value
-    asked, _ = decoded_side(call.request, call, "request", (), decode)  # type: ignore[type-var]
+    asked, _ = decoded_side(call.request, call, "request", (), decode)
     assert asked is call.request
 
 

@@ -9,8 +9,6 @@ bytes that are changed. `bind$1.key` begins a handshake with that key, `ack$2` a
 `PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes them.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

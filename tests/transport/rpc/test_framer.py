@@ -1,7 +1,5 @@
 """The framer and the parsers of headers on their own: what each byte of a header decides, and what is stated of a loss."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec
@@ -215,7 +213,6 @@ def test_a_security_trailer_lies_before_the_auth_value_at_the_end(big: bool) -> 
     data = pdu(0, bytes(12), big=big, auth=Auth(b"value", 6, 9, 0x01020304), pad=3)
     header = read_header(data)
     trailer = find_sec_trailer(header, b"??" + data, 24, 2)
-    assert trailer is not None
     assert (trailer.auth_type, trailer.level, trailer.pad_length, trailer.context_id) == (9, 6, 3, 0x01020304)
     assert (trailer.start, trailer.stop, data[trailer.value]) == (28, 41, b"value")
     assert find_sec_trailer(header, data, 28) is not None

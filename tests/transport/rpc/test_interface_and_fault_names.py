@@ -1,13 +1,10 @@
 """Names of interfaces, methods, faults and Win32 codes."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
 import pytest
 
-from analyzer.core.error_code_names import win32_name
 from analyzer.transport.rpc.fault_names import bind_nak_reason, bind_result_reason, fault_name, fault_numbers
 from analyzer.transport.rpc.interface_names import PERFLIB_V2, WINREG, interface_name, interface_names, method_name
 
@@ -135,23 +132,3 @@ def test_reasons_of_refused_binds_have_their_words(reason, text):
 def test_reasons_of_refused_contexts_have_their_words(result, reason, text):
     """C706 12.6.3.1, p_cont_def_result_t and p_provider_reason_t; 3 is of [MS-RPCE] 2.2.2.4."""
     assert bind_result_reason(result, reason) == text
-
-
-@pytest.mark.parametrize(
-    ("code", "name"),
-    [
-        (0, "ERROR_SUCCESS"),
-        (8, "ERROR_NOT_ENOUGH_MEMORY"),
-        (234, "ERROR_MORE_DATA"),
-        (0xB7, "ERROR_ALREADY_EXISTS"),
-        (0x5AA, "ERROR_NO_SYSTEM_RESOURCES"),
-        (1815, "ERROR_RESOURCE_LANG_NOT_FOUND"),
-        (4200, "ERROR_WMI_GUID_NOT_FOUND"),
-        (4201, "ERROR_WMI_INSTANCE_NOT_FOUND"),
-        (4202, "ERROR_WMI_ITEMID_NOT_FOUND"),
-        (0x1073, "ERROR_WMI_INVALID_REGINFO"),
-        (0xDEADBEEF, None),
-    ],
-)
-def test_win32_codes_have_names(code, name):
-    assert win32_name(code) == name

@@ -1,7 +1,5 @@
 """What is kept of PDUs: the stub, whole or in part, is what the fragments hold, wherever it lies."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 
 from hypothesis import given
@@ -26,7 +24,6 @@ def through_store(pdus: Fragments) -> Fragments:
     calls = CallTable(memory=0)
     calls.append(replace(call, request=replace(call.request, pdus=pdus)))
     side = calls[0].request
-    assert side is not None
     return side.pdus
 
 

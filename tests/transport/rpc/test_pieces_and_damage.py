@@ -1,7 +1,5 @@
 """Properties of the layer: pieces do not matter, bytes keep their address, damage gives events and nothing else."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -127,7 +125,6 @@ def test_random_bytes_spliced_in_give_events_and_nothing_else(which, at, removed
         assert isinstance(stated, (Exchange, Pdu, Bound, ClientMarks, Logon, Problem))
         if isinstance(stated, Exchange):
             side = stated.request or stated.response
-            assert side is not None
             assert side.first_time_ns > 0
             assert (stated.state == "complete") or stated.reason
     opened = {

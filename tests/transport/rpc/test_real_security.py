@@ -1,7 +1,5 @@
 """The same conversations through `auth`: NTLM, NTLM in SPNEGO and Kerberos, made by the tests' own peers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest

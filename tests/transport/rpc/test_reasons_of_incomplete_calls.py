@@ -1,7 +1,5 @@
 """What is said of calls that are not whole: every reason, the one that matters most first; and the numbers of PDUs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

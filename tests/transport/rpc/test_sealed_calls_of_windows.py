@@ -1,7 +1,5 @@
 """Public captures: Windows' own sealed calls come out whole."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,7 +31,6 @@ KRB_KEY = bytes.fromhex("85abb9b61dc2fa49d4cc04317bbd108f8f79df28239155ed7b144c5
 
 
 def _length(message: Side | None) -> int:
-    assert message is not None
     assert isinstance(message.stub, TracedBytes)
     return len(message.stub)
 

@@ -1,7 +1,5 @@
 """Security contexts: every protected PDU passes its own in order; what stays closed says why; nothing unproven is shown."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The verification trailer is found, judged against its call and taken off the stub."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.transport.rpc.exchange import SIGNATURE

@@ -1,7 +1,5 @@
 """Runs the layers up to SMB over the events of connections, and says what they say."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 from zlib import crc32

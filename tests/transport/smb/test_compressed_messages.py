@@ -1,7 +1,5 @@
 """Decompression against the examples of [MS-XCA] section 3, and against compressors of the tests' own."""
 
-from __future__ import annotations
-
 import struct
 from contextlib import suppress
 

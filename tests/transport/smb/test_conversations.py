@@ -7,8 +7,6 @@ that follow, `lose<` all of the server until `keep<`; the capture begins at `mid
 `PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes them.
 """
 
-from __future__ import annotations
-
 import re
 import struct
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Durable opens that are opened again over another connection, and requests that are sent again ([MS-SMB2] 3.2.4.4, 3.3.5.2.10,
 3.3.5.9.6 to 3.3.5.9.12)."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable
 

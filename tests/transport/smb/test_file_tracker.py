@@ -1,7 +1,5 @@
 """Files over SMB: what conversations do to files, and what of their content passed."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable
 from hashlib import sha256
@@ -165,7 +163,6 @@ def test_bytes_that_were_not_captured_are_missing() -> None:
     talk = share_of(WRITTEN)
     at = sum(len(data) for direction, data in talk.sent[:-1] if direction == 0) - 50
     (one,) = found(with_hole(stream(talk.sent), 0, at, at + 10))
-    assert one.written is not None
     assert (one.written.ranges, one.written.sha256, one.written.is_whole) == (((0, 154), (164, 204)), None, False)
 
 
@@ -204,7 +201,6 @@ def test_related_operations_of_a_compound_mean_the_file_that_it_opens() -> None:
     apart = [*talk.sent, (0, framed(compound(*asked))), *((1, framed(one)) for one in answered)]
     for sent in (together, apart):
         (one,) = found(stream(sent))
-        assert one.written is not None
         assert (one.name, one.written.sha256, one.closed) == ("a.exe", digest(MZ), True)
 
 
@@ -216,7 +212,6 @@ def test_files_of_an_encrypted_session_are_read_with_its_key() -> None:
     key = Keyring.build(smb_session_keys=[f"{SESSION_ID:x},{SESSION_KEY.hex()}"])
     assert found(stream(talk.sent)) == []
     (one,) = found(stream(talk.sent), key)
-    assert one.written is not None
     assert one.written.sha256 == digest(MZ)
 
 
@@ -279,7 +274,6 @@ def test_a_digest_is_of_one_range_whatever_the_order(made: tuple[bytes, list[tup
     for start, stop in parts:
         content.add(start, data[start:stop], is_new=True)
     passed = content.passed(len(data))
-    assert passed is not None
     assert {at for part in parts for at in range(*part)} == {at for part in passed.ranges for at in range(*part)}
     if len(passed.ranges) == 1:
         start, stop = passed.ranges[0]
@@ -298,7 +292,6 @@ def test_too_much_out_of_order_has_no_digest_and_holds_no_memory(monkeypatch: py
     content.add(1, b"x", is_new=False)
     content.add(2, b"y", is_new=False)
     passed = content.passed(22)
-    assert passed is not None
     assert (passed.ranges, passed.sha256, waiting.bytes) == (((0, 3), (4, 22)), None, 0)
 
 

@@ -1,8 +1,6 @@
 """What a logon claimed and what the server granted: guests, null sessions, refusals ([MS-SMB2] section 2.2.6, [MS-CIFS] section
 2.2.4.53.2)."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 
@@ -43,12 +41,11 @@ from tests.build.smb import (
 from tests.screens.formats.test_log_lines import document_of
 from tests.transport.smb.run import run, session_of
 
-CAPTURES = Path(__file__).parent / "captures"
 MALLORY = "LAB\\mallory"
 
 
 def read(name: str, *keyring: Keyring) -> Analysis:
-    return analyze([str(CAPTURES / f"{name}.pcap")], *keyring)
+    return analyze([str(Path(__file__).parent / "captures" / f"{name}.pcap")], *keyring)
 
 
 @pytest.mark.parametrize("name", ["guest_smb21", "guest_smb1"])

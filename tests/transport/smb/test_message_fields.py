@@ -1,8 +1,6 @@
 """Messages in which every field has a value of its own, so that none is read in another's place ([MS-SMB2] section 2.2, [MS-CIFS]
 section 2.2.4), and the whole records of the sessions that they make."""
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Iterator
@@ -376,7 +374,7 @@ def memory_after(sent: Sent) -> list[int]:
     connection = SmbConnection(SharedState(Keyring()), Connection(0, CLIENT, SERVER, True))
     found = []
     for event in stream(sent, closed=False):
-        connection.feed(event)  # type: ignore[arg-type]
+        connection.feed(event)
         found.append(connection.memory)
     return found
 

@@ -1,7 +1,5 @@
 """Public captures: published keys open what they should, and what Windows compressed comes out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

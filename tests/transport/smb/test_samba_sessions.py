@@ -1,7 +1,5 @@
 """Sessions of several connections and logons that are renewed, as Samba's smbtorture does them with smbd."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 """Who is served when a session is renewed by another user, and what is lost of it: what smbd did, as it told the server behind the
 pipe, and no account is ever named that it may not have been."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -20,7 +18,6 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.security import ANONYMOUS_LOGON, UNKNOWN_USER
 from tests.build.capture import pcap, read
 
-CAPTURES = Path(__file__).parent / "captures"
 GAMES, NEWS = UserKey("games", None, nt_hash("Passw0rd!")), UserKey("news", None, nt_hash("Passw0rd!2"))
 BOTH = Keyring([GAMES, NEWS])
 PERFMON, SECOND = "LAB\\perfmon", "LAB\\second"
@@ -41,7 +38,7 @@ KEYS = {
 
 
 def path_of(name: str) -> Path:
-    return CAPTURES / f"{name}.pcap"
+    return Path(__file__).parent / "captures" / f"{name}.pcap"
 
 
 def part_of(name: str, folder: Path, keeps: Callable[[int], bool], keyring: Keyring | None = None) -> Analysis:

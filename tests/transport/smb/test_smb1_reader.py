@@ -1,8 +1,6 @@
 """SMB1 conversations written here: pipes by TRANSACTION, READ and WRITE, chains, names, and identities of both kinds of setup;
 `smb1_reader.txt` has what is said of them, and each name is a promise."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -348,7 +346,7 @@ SENT: dict[str, Sent] = {
     "a call is a pipe for its transaction alone": calls([2, 1]),
 }
 CASES: dict[str, Callable[[], list[Event]]] = {
-    **{name: lambda sent=sent: run(stream(sent)) for name, sent in SENT.items()},  # type: ignore[misc]
+    **{name: lambda sent=sent: run(stream(sent)) for name, sent in SENT.items()},
     "mid-stream pipes show by their data": lambda: run(stream(tell([], WRITTEN, READING, WAS_READ), MIDDLE)),
     "a hole in a write is a gap of its length": holed,
     "requests without answers are bounded and it is reported once": lambda: run(
@@ -356,7 +354,7 @@ CASES: dict[str, Callable[[], list[Event]]] = {
     ),
     **{
         f"who asks is the client where the port is {server.port}, of the last {last}": (
-            lambda last=last, server=server: turned(last, server)  # type: ignore[misc]
+            lambda last=last, server=server: turned(last, server)
         )
         for server in (SERVER, Endpoint(SERVER.ip, 4450))
         for last in (1, 2)

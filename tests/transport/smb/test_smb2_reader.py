@@ -1,8 +1,6 @@
 """SMB2 and SMB3 conversations written here, and what the layer says of them: `smb2_reader.txt` has it, and each name is a
 promise."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -86,11 +84,10 @@ def usual(dialect: int = 0x0311, cipher: int | None = None, **more: Any) -> Talk
 def of_account(legs: auth.NtlmConversation = LEGS[0], connection: Connection | None = None, **options: bool) -> Talk:
     """A session that a password opens."""
     more = {} if connection is None else {"connection": connection}
-    return Talk(cipher=GCM_128, session_key=legs.session_key, **more).begin(legs.tokens, **options)  # type: ignore[arg-type]
+    return Talk(cipher=GCM_128, session_key=legs.session_key, **more).begin(legs.tokens, **options)
 
 
 def ends_of(talk: Talk) -> tuple[bytes, bytes]:
-    assert talk.keys is not None
     return talk.keys.client_to_server, talk.keys.server_to_client
 
 
@@ -353,7 +350,7 @@ CASES: dict[str, Callable[[], list[Event]]] = {
         related(*ASKING, [(READ, READ_IT, read_response(SAY)), TRANSACTING], **NOTHING)
     ),
     **{
-        f"of {count} requests 4 may wait, and the oldest are forgotten": lambda count=count: heard(  # type: ignore[misc]
+        f"of {count} requests 4 may wait, and the oldest are forgotten": lambda count=count: heard(
             waiting(count), requests=4
         )
         for count in (4, 5, 7)
@@ -361,9 +358,7 @@ CASES: dict[str, Callable[[], list[Event]]] = {
     "other FSCTLs are not data": lambda: heard(other_fsctl()),
     **{
         f"encryption {cipher} of {dialect:#06x} opens with the session key": lambda dialect=dialect, cipher=cipher: (
-            sealed(  # type: ignore[misc]
-                dialect, cipher
-            )
+            sealed(dialect, cipher)
         )
         for dialect, cipher in [(0x0300, 1), (0x0302, 1), (0x0311, 1), (0x0311, 2), (0x0311, 3), (0x0311, 4)]
     },
@@ -385,9 +380,7 @@ CASES: dict[str, Callable[[], list[Event]]] = {
     ),
     **{
         f"signatures of {dialect:#06x} by {signing} are checked where a key allows": lambda one=(dialect, signing): (
-            heard(  # type: ignore[misc]
-                with_signature(*one), keyring=WITH_KEY
-            )
+            heard(with_signature(*one), keyring=WITH_KEY)
         )
         for dialect, signing in [(0x0202, None), (0x0300, None), (0x0311, None), (0x0311, 2), (0x0311, 0)]
     },
@@ -414,7 +407,7 @@ CASES: dict[str, Callable[[], list[Event]]] = {
     ),
     "clients that share a session number are two where no setup binds them": alike_clients,
     **{
-        f"a damaged message costs only itself: {name}": lambda message=message: heard(  # type: ignore[misc]
+        f"a damaged message costs only itself: {name}": lambda message=message: heard(
             with_raw(usual(), (1 if message[16] & 1 and message[:4] == b"\xfeSMB" else 0, message)).write(SAY)
         )
         for name, message in DAMAGED.items()

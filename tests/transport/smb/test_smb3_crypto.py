@@ -4,8 +4,6 @@
 blog, 26 May 2017), appendix "Key derivation examples": a 3.0 session, and a 3.1.1 session message by message.
 """
 
-from __future__ import annotations
-
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -117,18 +115,15 @@ WINDOWS_TALK = (
 
 def test_keys_of_a_3_0_session() -> None:
     keys = derive_keys(0x0300, bytes.fromhex("7CD451825D0450D235424E44BA6E78CC"), None, AES_128_CCM)
-    assert keys is not None
     assert keys.signing_key == bytes.fromhex("0B7E9C5CAC36C0F6EA9AB275298CEDCE")
     assert keys.client_to_server == bytes.fromhex("FAD27796665B313EBB578F388632B4F7")
     assert keys.server_to_client == bytes.fromhex("B0F0427F7CEB416D1D9DCC0CD4F99447")
     second = derive_keys(0x0302, bytes.fromhex("4E01A2B313BCF660CC250BEF021AEDE6"), None, AES_128_CCM)
-    assert second is not None
     assert second.signing_key == bytes.fromhex("BA1A17DBBFEC349BCA105563D598952F")
 
 
 def test_keys_of_a_3_1_1_session() -> None:
     keys = derive_keys(0x0311, bytes.fromhex(WINDOWS_KEY), WINDOWS_HASH, AES_128_GCM)
-    assert keys is not None
     assert keys.signing_key == bytes.fromhex("73FE7A9A77BEF0BDE49C650D8CCB5F76")
     assert keys.client_to_server == bytes.fromhex("629BCBC54422A0F572B97F45989B6073")
     assert keys.server_to_client == bytes.fromhex("E2AF0DCEFAC68DA71A0DFBD0D1350D74")
@@ -138,7 +133,7 @@ def test_keys_of_a_3_1_1_session() -> None:
 def test_a_windows_session_setup_hashes_and_verifies() -> None:
     sent = [(1 if way else 0, build.framed(bytes.fromhex(message))) for way, message in WINDOWS_TALK]
     keyring = Keyring.build(smb_session_keys=[f"1900000000100000,{WINDOWS_KEY}"])
-    events, _ = Recognition().feed(list(build.stream(sent)))  # type: ignore[arg-type]
+    events, _ = Recognition().feed(list(build.stream(sent)))
     events = through(to_channels(keyring), events)
     (session,) = (event for event in events if isinstance(event, SmbSession))
     assert session.session_id == 0x100000000019
@@ -155,7 +150,6 @@ def test_256_bit_ciphers_use_the_whole_session_key() -> None:
     long_key = bytes(range(32))
     keys = derive_keys(0x0311, long_key, WINDOWS_HASH, AES_256_GCM)
     expected = build.keys_of(0x0311, long_key, WINDOWS_HASH, AES_256_GCM)
-    assert keys is not None
     assert keys.client_to_server == expected.client_to_server
     assert keys.server_to_client == expected.server_to_client
     assert keys.signing_key == expected.signing == build.keys_of(0x0311, long_key[:16], WINDOWS_HASH, None).signing
@@ -194,6 +188,5 @@ def test_signatures_of_all_kinds() -> None:
 
 def test_keys_do_not_show() -> None:
     keys = derive_keys(0x0300, build.SESSION_KEY, None, AES_128_CCM)
-    assert keys is not None
     assert build.SESSION_KEY.hex() not in repr(keys)
     assert (keys.signing_key or b"").hex() not in repr(keys)

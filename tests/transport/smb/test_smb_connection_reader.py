@@ -1,7 +1,5 @@
 """What a connection is, recognised from its first bytes, and the framing below SMB."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

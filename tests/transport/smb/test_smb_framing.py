@@ -1,7 +1,5 @@
 """The framing below SMB on its own: each bound of the headers, what a hole costs, and what is said of bytes passed over."""
 
-from __future__ import annotations
-
 import pytest
 
 from analyzer.core.events import Problem

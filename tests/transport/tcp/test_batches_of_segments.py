@@ -1,7 +1,5 @@
 """Batches of segments against batches of one: each segment on its own gives the same events."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Iterator, Sequence
 

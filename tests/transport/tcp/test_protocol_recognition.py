@@ -1,7 +1,5 @@
 """What a connection carries, by its first bytes: each bound of the formats from both sides, and what is held meanwhile."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 

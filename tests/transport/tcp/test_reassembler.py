@@ -1,7 +1,5 @@
 """One scenario a test: what the network or the capture did, and what must come out of it."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem

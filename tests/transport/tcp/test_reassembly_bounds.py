@@ -1,7 +1,5 @@
 """Each bound of reassembly from both sides: how long it waits, how far numbers may lie, how much is compared and held."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest

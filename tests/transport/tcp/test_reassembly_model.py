@@ -1,7 +1,5 @@
 """Reassembly against a slow model: per direction a dictionary from position to the first captured byte, nothing else."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace

@@ -13,8 +13,6 @@ follows was captured, `held_stream=9` a limit, `idle_ns=9` a time. `|` stands fo
 ends with the capture is not said, but that one does not end. `PCQ_WRITE_PAGES=1 pytest -n 0 THIS_FILE` writes what comes out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
@@ -94,7 +92,6 @@ class Captured:
                 talk.wait(int(value))
             case "t":
                 time = re.fullmatch(r"(\d+)(\w+)([+-]\d+)?", value)
-                assert time is not None
                 self.time_ns = int(time[1]) * NS[time[2]] + int(time[3] or 0)
             case "talk":
                 self._goes_on(*map(int, value.split(",")))
