@@ -114,12 +114,12 @@ def of_pairs(analysis: Analysis) -> Iterator[tuple[str, CrosscheckResult]]:
     names_answer = shown(at, layer(asked, **{"dcerpc.response_in": [str(to), "4000"]}))
     ask = shown(at, layer(asked))
     for kind in (Ptype.RESPONSE, Ptype.FAULT):
-        ended = replace(answered, ptype=kind.value)
+        ended = replace(answered, ptype=kind)
         names_request = shown(to, layer(ended, **{"dcerpc.request_in": str(at)}))
         nothing, both = shown(to, layer(ended, **{"dcerpc.request_in": []})), [asked, ended]
-        yield f"the request names the {kind.name}", pair(names_answer, nothing, pdus=both)
-        yield f"the {kind.name} names the request", pair(ask, names_request, pdus=both)
-        yield f"request and {kind.name} name each other", pair(names_answer, names_request, pdus=both)
+        yield f"the request names the {Ptype.names[kind]}", pair(names_answer, nothing, pdus=both)
+        yield f"the {Ptype.names[kind]} names the request", pair(ask, names_request, pdus=both)
+        yield f"request and {Ptype.names[kind]} name each other", pair(names_answer, names_request, pdus=both)
     alone_theirs = shown(at, layer(asked, **{"dcerpc.response_in": "4000"}))
     yield "a pair of tshark's alone", pair(alone_theirs, pdus=[asked], calls=[])
     answer = shown(to, layer(answered))

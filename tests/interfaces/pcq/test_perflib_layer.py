@@ -18,7 +18,7 @@ from analyzer.interfaces.pcq.perflib_layer import Loss, PerflibLayer, identifier
 from analyzer.interfaces.pcq.perflib_samples import perflib_samples
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.query_state import Identifier
-from analyzer.results.methods.perflib import BUFFER_KIND_OF_CODE, RequestCode
+from analyzer.results.methods.perflib import BUFFER_KIND_OF_CODE
 from analyzer.results.records.sample import NamesFacts
 from analyzer.results.reported_names.counterset_catalog import Catalog
 from analyzer.transport.channel.channels import ChannelGap
@@ -211,7 +211,7 @@ def test_what_is_reported_again_is_as_if_learnt_again(
     answers = draw.draw(st.lists(st.sampled_from(answers), min_size=2, max_size=16))
     make, catalog = Calls(), Catalog()
     for code, lcid, data in answers:
-        catalog.learn(COUNTERSET, code, lcid, decode_buffer(BUFFER_KIND_OF_CODE[RequestCode(code)], data).tree)
+        catalog.learn(COUNTERSET, code, lcid, decode_buffer(BUFFER_KIND_OF_CODE[code], data).tree)
     layer = _learnt(*[make.registration(code, data, lcid=lcid) for code, lcid, data in answers])
     assert _stated(layer.learner.catalogs.catalog_of(CHANNEL.server)) == _stated(catalog)
 
