@@ -36,38 +36,30 @@ class Presentation(Struct, frozen=True):
         return self.transfer is not None and self.transfer.uuid == NDR64
 
 
-class Presentations:
-    """The presentation contexts of one association.
+class Presentations(dict[int, Presentation | None]):
+    """The presentation contexts of one association by their ids. None: the id stands for several interfaces.
 
     `header_signing`: whether the bind offers to sign headers, None if it was not captured. `has_loss`: something else of the
     association may be missing. `used` are the ids of calls that the server carried out.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.header_signing: bool | None = None
         self.has_loss = False
         self.used: set[int] = set()
-        # None: the id stands for several interfaces.
-        self._by_id: dict[int, Presentation | None] = {}
         self._accepted: dict[int, Presentation] = {}
         # Those that were accepted under the id of another interface.
         self._displaced: list[Presentation] = []
-
-    def __len__(self) -> int:
-        return len(self._by_id)
-
-    def get(self, context_id: int) -> Presentation | None:
-        """Returns the presentation context of that id, None if no bind offers it, or if several interfaces have it."""
-        return self._by_id.get(context_id)
 
     def offer(self, offers: Iterable[Offer]) -> None:
         """Notes the presentation contexts that one bind or alter_context offers."""
         own: dict[int, Syntax] = {}
         for offer in offers:
             if not is_features(offer):
-                self._by_id.setdefault(offer.context_id, Presentation(offer.abstract, only_transfer(offer)))
+                self.setdefault(offer.context_id, Presentation(offer.abstract, only_transfer(offer)))
                 if own.setdefault(offer.context_id, offer.abstract) != offer.abstract:
-                    self._by_id[offer.context_id] = None
+                    self[offer.context_id] = None
 
     def accept(self, offer: Offer, transfer: Syntax) -> str | None:
         """Notes that the server accepted a presentation context with this transfer syntax. Returns what is wrong with that."""
@@ -77,11 +69,11 @@ class Presentations:
         new = Presentation(offer.abstract, transfer if wrong is None else only_transfer(offer))
         former = self._accepted.get(at)
         if former is None or former.abstract == new.abstract:
-            self._accepted[at] = self._by_id[at] = new
+            self._accepted[at] = self[at] = new
             return wrong
         self._displaced.append(new)
         if at not in self.used:
-            self._by_id[at] = None
+            self[at] = None
         return f"p_cont_id: presentation context {at} is accepted for a second interface"
 
     def of_call(self, asked: int, answered: int | None) -> tuple[Presentation | None, str | None]:
@@ -104,7 +96,7 @@ class Presentations:
     def _only(self) -> Presentation | None:
         """The only presentation context that a call can belong to whose context id was not accepted."""
         others = self._displaced or set(self._accepted.values())
-        is_sure = self.header_signing is not None and not self.has_loss and None not in self._by_id.values()
+        is_sure = self.header_signing is not None and not self.has_loss and None not in self.values()
         return next(iter(others)) if is_sure and len(others) == 1 else None
 
 
