@@ -323,14 +323,11 @@ def load(facts: CaseFacts, entries: Mapping[str, Readable]) -> Analysis:
             raise ValueError("a hop limit or an address of the link layer that cannot be")
         check_place(one)
 
-    def check_logon(one: SmbSession | Logon) -> None:
+    def check_session(one: SmbSession | Logon) -> None:
         _check_ends(one)
         check_place(one)
-
-    def check_session(one: SmbSession) -> None:
-        check_logon(one)
-        check_frames(one.undecrypted_frames, len(facts.files))
-        check_frames(one.wrong_signature_frames, len(facts.files))
+        if isinstance(one, SmbSession):
+            check_frames((*one.undecrypted_frames, *one.wrong_signature_frames), len(facts.files))
 
     log, count = entries[LOG], facts.tables[CALLS].rows
     if not 0 <= count * _FEWEST_BYTES <= max(log.size, _FREE_BYTES):
@@ -352,7 +349,7 @@ def load(facts: CaseFacts, entries: Mapping[str, Readable]) -> Analysis:
         calls=OrderedCalls(table, range(count), SavedViews(table, len(states)), states),
         problems=rows("problems", Problem, check_place),
         sessions=rows("sessions", SmbSession, check_session),
-        logons=rows("logons", Logon, check_logon),
+        logons=rows("logons", Logon, check_session),
         flow_links=rows("flow_links", FlowLink, check_link),
         bounds=rows("binds", Bound, check_place),
         pdus=rows("pdus", Pdu, check_place),

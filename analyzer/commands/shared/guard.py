@@ -251,7 +251,7 @@ def _supervised(arguments: Sequence[str]) -> int:
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if code - 128 in _ENDING:  # the second signal
         return code
-    if len(handed) > 1:
+    if code == -signal.SIGKILL and len(handed) > 1:
         return 128 + handed[-1]
     if code >= _OURS:
         return code - _OURS
