@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
+from analyzer.core.errors import InputError
 from analyzer.pipeline.run import analyze
 from analyzer.pipeline.tshark_crosscheck import CrosscheckResult, crosscheck
 from analyzer.results.analysis import Analysis
@@ -90,3 +91,10 @@ def test_a_wrong_pair_is_reported_with_the_frames_of_both() -> None:
     assert different.request == first.request.frames
     assert different.tshark_request in first.request.frames
     assert f"call {first.call_id}: ours" in result.to_text()
+
+
+def test_a_file_tshark_cannot_open_is_an_input_error(tmp_path: Path) -> None:
+    path = tmp_path / "novel.txt"
+    path.write_text("It was a dark and stormy night.")
+    with pytest.raises(InputError, match="isn't a capture file"):
+        crosscheck(path, [], [], [])
