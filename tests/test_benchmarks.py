@@ -27,8 +27,8 @@ _ROWS = {
     "files": (1, 3, 2.15),
     "sealed-files": (1, 3, 1),
     "calls": (0.5, 1.5, 12),
-    "tiny": (0.05, 0.15, 75),
-    "handles": (0.1, 0.2, 76.4),
+    "tiny": (0.05, 0.15, 75.5),
+    "handles": (0.1, 0.2, 77),
     "blocks": (0.05, 0.15, 62.6),
     "winperf": (0.3, 0.6, 11.9),
     "watched": (0.3, 0.6, 17.7),
@@ -40,14 +40,14 @@ _ROWS = {
 # The same for a packet of `tiny`, by command.
 _COMMANDS = {
     "sessions": 23.1,
-    "hosts": 38.6,
+    "hosts": 38.8,
     "handles": 87.2,
     "stats": 89.3,
     "samples": 102,
     "counters": 102,
     "audit": 143,
     "triage": 98.8,
-    "save": 66.7,
+    "save": 67,
     "report": 341,
 }
 
