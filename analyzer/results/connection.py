@@ -110,8 +110,9 @@ class SmbSession(Event, frozen=True):
     `decrypted_messages` count its SMB3 transforms. `decryption` and `reason` state what came of the keys. `hosts` are names the
     ends gave themselves (NetBIOS session names, tree paths): (address, name, where it was stated). `refused` is the status with
     which the server refused the logon, else None. `binds`: its setup has SMB2_SESSION_FLAG_BINDING ([MS-SMB2] section 2.2.5), and
-    the session that it asks for was not met. `undecrypted_frames` carried the first messages that stayed encrypted. Of
-    `wrong_signatures` messages the signature does not fit a key that fitted before; `wrong_signature_frames` carried the first.
+    the session that it asks for was not met. `undecrypted_frames` carried the first messages that stayed encrypted.
+    `wrong_signatures` counts messages whose signature does not fit a key that fitted before; `wrong_signature_frames` carried the
+    first.
     """
 
     number: int
