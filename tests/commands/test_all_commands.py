@@ -158,7 +158,8 @@ def test_readers_of_buffers_are_loaded_with_the_first_buffer() -> None:
     assert "analyzer.interfaces.buffers.stub_decoding" in loaded
     readers = {"buffer_trees", "compiled_stubs", "perf_data_layout", "struct_layouts", "tree_texts"}
     assert not loaded & {f"analyzer.interfaces.buffers.{name}" for name in readers}
-    assert not loaded & {"json", "kaitaistruct", "orjson"}
+    # Where coverage is measured, it loads json itself.
+    assert not loaded & ({"json", "kaitaistruct", "orjson"} - ({"json"} if "coverage" in loaded else set()))
     assert len([name for name in loaded if name.startswith("analyzer.")]) <= 178
 
 
