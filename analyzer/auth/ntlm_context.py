@@ -56,8 +56,7 @@ _MADE_AT_ONCE = 1024 * 1024
 # Keystream that may be made ahead without asking the budget: twice what a PDU can have (its length has 16 bits).
 _FREE_AHEAD = 128 * 1024
 _HEADER_LEN, _TRAILER_LEN = 24, 8
-# Plain numbers: members of an enumeration are slower to find and to compare.
-_PKT, _PRIVACY = int(AuthLevel.PKT), int(AuthLevel.PRIVACY)
+_PKT, _PRIVACY = AuthLevel.PKT, AuthLevel.PRIVACY
 
 
 class _Keystream:

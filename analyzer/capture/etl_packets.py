@@ -58,9 +58,9 @@ _MOST_ITEMS = 32
 # Link types of packets that become no frame: unknown first bytes, missing events.
 NO_LINK, LACKING = 0xFFFF, 0xFFFE
 _LINKS = {
-    PACKET_TYPES["ethernet"]: int(LinkType.ETHERNET),
-    PACKET_TYPES["wifi"]: int(LinkType.IEEE802_11),
-    PACKET_TYPES["ip"]: int(LinkType.RAW),
+    PACKET_TYPES["ethernet"]: LinkType.ETHERNET,
+    PACKET_TYPES["wifi"]: LinkType.IEEE802_11,
+    PACKET_TYPES["ip"]: LinkType.RAW,
 }
 _OUT = tuple(DIRECTION_TAGS[name] for name in ("out", "tx", "egress"))
 _IN = tuple(DIRECTION_TAGS[name] for name in ("in", "rx", "ingress"))

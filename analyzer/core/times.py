@@ -20,8 +20,8 @@ UNITS_NS = {
     "d": 86_400 * NS_PER_S,
 }
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TIME = r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?)?"
-_DURATION = r"(\d{1,12}(?:\.\d{1,9})?)\s*(ns|us|µs|ms|s|min|m|h|d)?"
+_TIME = r"(?i)(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?)?"
+_DURATION = r"(?i)(\d{1,12}(?:\.\d{1,9})?)\s*(ns|us|µs|ms|s|min|m|h|d)?"
 
 
 def zone_of(name: str) -> tzinfo | None:
@@ -116,7 +116,7 @@ def filetime_ns(filetime: int) -> int:
 
 def parse_time(text: str) -> int | None:
     """Parses an ISO 8601 time (default: UTC) to nanoseconds since 1970, None if the text is no time."""
-    match = re.fullmatch(_TIME, text, flags=re.IGNORECASE)
+    match = re.fullmatch(_TIME, text)
     if match is None:
         return None
     *numbers, fraction, zone = match.groups()
@@ -134,7 +134,7 @@ def parse_time(text: str) -> int | None:
 
 def parse_duration(text: str) -> int | None:
     """Parses a duration (`5s`, `500ms`, `1.5m`, `2h`, `1d`, or seconds) to nanoseconds, None if the text is no duration."""
-    match = re.fullmatch(_DURATION, text.strip(), flags=re.IGNORECASE)
+    match = re.fullmatch(_DURATION, text.strip())
     if match is None:
         return None
     # The micro sign and the Greek letter are one letter in any case, and both are typed.

@@ -10,7 +10,7 @@ from msgspec import Struct
 from analyzer.core.times import UNITS_NS, parse_duration, parse_time
 from analyzer.results.analysis import CaptureFacts
 
-_OF_DAY = r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?Z?"
+_OF_DAY = r"(?i)(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?Z?"
 _DAY_NS = UNITS_NS["d"]
 
 
@@ -31,7 +31,7 @@ class TimeBound(Struct, frozen=True):
         text = text.strip()
         if (absolute := parse_time(text)) is not None:
             return cls(text, "absolute", absolute)
-        if (match := re.fullmatch(_OF_DAY, text, flags=re.IGNORECASE)) is not None:
+        if (match := re.fullmatch(_OF_DAY, text)) is not None:
             hour, minute, second = int(match[1]), int(match[2]), int(match[3] or 0)
             if hour < 24 and minute < 60 and second < 60:
                 fraction = int((match[4] or "0").ljust(9, "0"))

@@ -179,7 +179,7 @@ _KINDS: dict[int, EventKind] = {
 }
 # The columns of a call: the numbers of its method, context, state, status, fault and view.
 _Stated = tuple[int, int, int, int, int, int]
-_ON_A_HANDLE = {*map(int, _KINDS), int(Opnum.VALIDATE_COUNTERS)}
+_ON_A_HANDLE = {*_KINDS, Opnum.VALIDATE_COUNTERS}
 
 
 @once_for_each

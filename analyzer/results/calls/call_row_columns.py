@@ -229,6 +229,11 @@ class SharedValues(Struct, frozen=True, eq=False):
     handles: Sequence[tuple[Endpoint, str]]
 
 
+def rare_of(data: bytes) -> RareOfCall:
+    """Returns the rare facts of a call from their bytes in the log."""
+    return msgpack.decode(data, type=RareOfCall)
+
+
 PARAMS_DECODER = msgpack.Decoder(dict[str, Any])
 NO_RARE = (None,) * len(RareOfCall.__struct_fields__)
 NOTHING_RARE, NOTHING_RARE_OF_SIDE = RareOfCall(), RareOfSide()

@@ -57,6 +57,7 @@ from analyzer.results.calls.call_row_columns import (
     SharedValues,
     context_of,
     flags_of,
+    rare_of,
     trailer_of,
 )
 from analyzer.results.calls.held_calls import HeldCall, HeldCalls
@@ -96,7 +97,7 @@ def tally_of(call: Call) -> Tally:
 # In the column `handle`: the call has no handle, and following needs only that it was made.
 NO_HANDLE = -2
 # The method of polls, as a plain number.
-_POLL = int(Opnum.QUERY_COUNTER_DATA)
+_POLL = Opnum.QUERY_COUNTER_DATA
 # The columns that state where what few calls have lies, and how long it is.
 _RARE_AT = itemgetter(*map(list(FORMATS).index, ("place", "rare", "request_params", "response_params")))
 # Methods of PerflibV2 that name no query handle.
@@ -398,7 +399,7 @@ class CallTable:
     def rare(self, at: int) -> RareOfCall:
         """Returns rare facts about the call at a position of the table, without those of its sides."""
         place, length, *params = _RARE_AT(self._columns.row(at))
-        return msgpack.decode(self.log.read(place + sum(params), length), type=RareOfCall) if length else NOTHING_RARE
+        return rare_of(self.log.read(place + sum(params), length)) if length else NOTHING_RARE
 
     def frames(self, at: int) -> tuple[int, ...]:
         """Returns the frame ids of the call at a position of the table, like `Call.frames`."""
@@ -424,7 +425,7 @@ class CallTable:
         middle = asked[PARAMS_AT]
         end = middle + answered[PARAMS_AT]
         data = self.log.read(place, end + rare_length)
-        rare = msgpack.decode(data[end:], type=RareOfCall) if rare_length else NOTHING_RARE
+        rare = rare_of(data[end:]) if rare_length else NOTHING_RARE
         request = self._side(asked, first_time, begin_time, data[:middle], rare.request)
         response = self._side(answered, end_time, last_time, data[middle:end], rare.response)
         return Call(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import Struct, msgpack
+from msgspec import Struct
 
 from analyzer.core.absence import Missing
 from analyzer.core.byte_origins import PACKED_EXTENT, PackedOrigins
@@ -28,6 +28,7 @@ from analyzer.results.calls.call_row_columns import (
     RareOfCall,
     RareOfSide,
     latencies_in,
+    rare_of,
     trailer_of,
 )
 from analyzer.results.calls.pdus import clear_stubs, ends_in
@@ -163,7 +164,7 @@ class HeldCalls:
             end = middle + response[_PARAMS]
             places.append(place)
             middles.append(middle)
-            rares.append(msgpack.decode(data[end : end + rare], type=RareOfCall) if rare else NOTHING_RARE)
+            rares.append(rare_of(data[end : end + rare]) if rare else NOTHING_RARE)
         asked = self._sides(requests, places, [few.request for few in rares])
         answered = self._sides(responses, middles, [few.response for few in rares])
         made = list[HeldCall | None]()

@@ -29,6 +29,7 @@ from analyzer.results.calls.call_row_columns import (
     RareOfCall,
     RareOfSide,
     SharedValues,
+    rare_of,
 )
 from analyzer.results.calls.call_table import CallTable
 from analyzer.results.connection import Bound, Channel, FeaturesOffered, LateLogon, Logon, SmbSession, logon_key
@@ -170,7 +171,7 @@ class CallMerger:
         found = {}
         for at in np.flatnonzero(rows["rare"]).tolist():
             part, end = parts[origins[at]], int(ends[at])
-            rare = msgpack.decode(part.bytes(end - int(rows["rare"][at]), end), type=RareOfCall)
+            rare = rare_of(part.bytes(end - int(rows["rare"][at]), end))
             if rare.read is not None or any(side is not None and side.apart for side in (rare.request, rare.response)):
                 found[at] = rare
         return found

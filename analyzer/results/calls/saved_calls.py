@@ -12,7 +12,6 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-from msgspec import msgpack
 
 from analyzer.core.byte_origins import PackedOrigins, only_frame, packed_length
 from analyzer.core.caches import cached_property
@@ -37,6 +36,7 @@ from analyzer.results.calls.call_row_columns import (
     PdusRow,
     RareOfCall,
     RareOfSide,
+    rare_of,
 )
 from analyzer.results.calls.call_table import CallTable, Tally, together
 from analyzer.results.calls.held_calls import HeldCall
@@ -153,7 +153,7 @@ class SavedCalls(CallTable):
             middle = request[PARAMS_AT]
             end = middle + response[PARAMS_AT]
             data = self.log.read(place, end + rare)
-            few = msgpack.decode(data[end:], type=RareOfCall) if rare else NOTHING_RARE
+            few = rare_of(data[end:]) if rare else NOTHING_RARE
             if response[0] >= 0:
                 is_decoded = fault < 0 and end > middle
                 self._check_side("response", response, few.response, data[middle:end], wanted if is_decoded else -1)

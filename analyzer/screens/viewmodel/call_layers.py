@@ -396,7 +396,7 @@ def _big(_: bytes) -> str:
 
 
 _WORDS: dict[str, Callable[[int], str | None]] = {
-    "PTYPE": lambda value: Ptype.label(value),
+    "PTYPE": Ptype.label,
     "pfc_flags": bits(_FLAGS),
     "auth_type": one_of(_AUTH_TYPES),
     "auth_level": level_name,

@@ -45,9 +45,6 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------------------------------------- frames in common shapes
 
 
-# -------------------------------------------------------------------------------------------------- common frame shapes
-
-
 def _table(size: int, members: Iterable[int]) -> Bools:
     table = np.zeros(size, np.bool_)
     table[[*members]] = True

@@ -60,9 +60,8 @@ from analyzer.transport.rpc.security_table import Security, SecurityTable
 _MAX_OFFERS = 16
 # Memory of an association without calls, and of what it may have besides, as measured.
 _COST, _PRESENTATION_COST, _SECURITY_COST = 6000, 400, 4000
-# Plain numbers: members of an enumeration are slower to find and to compare.
-_REQUEST, _RESPONSE, _FAULT = int(Ptype.REQUEST), int(Ptype.RESPONSE), int(Ptype.FAULT)
-_BINDS = frozenset({int(Ptype.BIND), int(Ptype.BIND_ACK)})
+_REQUEST, _RESPONSE, _FAULT = Ptype.REQUEST, Ptype.RESPONSE, Ptype.FAULT
+_BINDS = frozenset({Ptype.BIND, Ptype.BIND_ACK})
 
 
 class _Offered(Struct, frozen=True):

@@ -208,8 +208,7 @@ def _logged(
 _CALL_COST, _FRAGMENT_COST = 2000, 400
 # Responses seen before their request (frames swapped by the capture) wait for it; more than a handful is no swap.
 _MAX_EARLY = 16
-# Plain numbers: members of an enumeration are slower to compare.
-_FAULT = int(Ptype.FAULT)
+_FAULT = Ptype.FAULT
 
 
 class SideState(Enum):

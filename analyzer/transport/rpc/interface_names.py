@@ -112,7 +112,7 @@ _NAMES = {
     "50abc2a4-574d-40b3-9d66-ee4fd5fba076": "DnsServer",
 }
 
-_REGISTERED = r"^register_(?:dcerpc|com)_interface\((?P<body>.*?)^\)"
+_REGISTERED = r"(?ms)^register_(?:dcerpc|com)_interface\((?P<body>.*?)^\)"
 _ARGUMENT = r"\b(name|version|opnums)=\"?([^\",\n]+)\"?|UUID\(\"([0-9A-Fa-f-]{36})\"\)"
 _OPERATION = r"\b(\d+): DceRpcOp\(\s*(\w+?)_Request\b"
 
@@ -148,7 +148,7 @@ def _foreign(uuid: str) -> tuple[_Foreign, ...]:
         if uuid not in lowered:
             continue
         text = path.read_text("utf-8")
-        for match in re.finditer(_REGISTERED, text, flags=re.MULTILINE | re.DOTALL):
+        for match in re.finditer(_REGISTERED, text):
             stated: dict[str, str] = {}
             for key, value, stated_uuid in re.findall(_ARGUMENT, match["body"]):
                 stated["uuid" if stated_uuid else key] = stated_uuid.lower() or value
@@ -181,7 +181,7 @@ def interface_names() -> frozenset[str]:
     """Returns all names of DCERPC interfaces that `interface_name` may return."""
     names = set(_NAMES.values())
     for path, _ in _sources():
-        for match in re.finditer(_REGISTERED, path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL):
+        for match in re.finditer(_REGISTERED, path.read_text("utf-8")):
             names |= {value for key, value, _ in re.findall(_ARGUMENT, match["body"]) if key == "name"}
     return frozenset(names)
 

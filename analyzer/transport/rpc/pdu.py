@@ -51,8 +51,7 @@ class Ptype(metaclass=WireNumbers):
 CLIENT_PTYPES = frozenset(
     {Ptype.REQUEST, Ptype.BIND, Ptype.ALTER_CONTEXT, Ptype.AUTH3, Ptype.CO_CANCEL, Ptype.ORPHANED}
 )
-# Plain numbers: members of an enumeration are slower to compare.
-_REQUEST, _RESPONSE = int(Ptype.REQUEST), int(Ptype.RESPONSE)
+_REQUEST, _RESPONSE = Ptype.REQUEST, Ptype.RESPONSE
 _KNOWN_PTYPES = frozenset(Ptype)
 _SHORTEST = {Ptype.REQUEST: 24, Ptype.RESPONSE: 24, Ptype.FAULT: 24, Ptype.BIND: 28, Ptype.BIND_ACK: 26}
 
@@ -250,7 +249,7 @@ def _read_offer(cur: Cursor, *, is_damaged: bool) -> Offer:
 def parse_damaged_bind(header: PduHeader, data: bytes, trailer: SecTrailer | None) -> Bind | None:
     """Parses a bind or alter_context PDU that is cut, or in which one number is wrong. Returns None for other PDUs, and if no offer
     is whole."""
-    if header.ptype not in (int(Ptype.BIND), int(Ptype.ALTER_CONTEXT)):
+    if header.ptype not in (Ptype.BIND, Ptype.ALTER_CONTEXT):
         return None
     # If a token stands where its length says, it is the number of offers that is wrong.
     is_trailer = trailer is not None and is_first_token(data[trailer.value])
@@ -321,7 +320,7 @@ def parse_call_head(header: PduHeader, data: bytes, at: int = 0, stop: int | Non
 def head_of_damaged(header: PduHeader, data: bytes) -> CallHead | None:
     """Returns the head of a request, response or fault that violates its specification: the fields that identify its call stand
     before the damage. None for other PDUs, and where the fields are not whole."""
-    if header.ptype not in (_REQUEST, _RESPONSE, int(Ptype.FAULT)) or len(data) < RESPONSE_LEN:
+    if header.ptype not in (_REQUEST, _RESPONSE, Ptype.FAULT) or len(data) < RESPONSE_LEN:
         return None
     opnum = int.from_bytes(data[22:24], header.order) if header.ptype == _REQUEST else None
     return CallHead(0, int.from_bytes(data[20:22], header.order), len(data), opnum)

@@ -31,8 +31,7 @@ _MECHANISMS = {
     AuthType.NETLOGON: "netlogon",
     AuthType.DEFAULT: "default",
 }
-# A plain number: members of an enumeration are slower to find and to compare.
-_PRIVACY = int(AuthLevel.PRIVACY)
+_PRIVACY = AuthLevel.PRIVACY
 # A sealed association may span thousands of frames; a report is served by the first of them.
 _MAX_FRAMES = 64
 

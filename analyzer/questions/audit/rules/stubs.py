@@ -53,7 +53,7 @@ def opnum_out_of_range_answered(call: CallEvidence) -> Iterator[Judgement]:
 
     Silent: where the answer was not captured.
     """
-    if call.opnum in tuple(Opnum):
+    if call.opnum in Opnum:
         return
     expected, seen = "fault nca_s_op_rng_error (0x1c010002)", f"opnum {call.opnum}"
     # nca_s_op_rng_error, RPC_S_PROCNUM_OUT_OF_RANGE; and a refusal that comes before the method is looked for.
