@@ -42,7 +42,7 @@ from analyzer.interfaces.buffers.value_rows import (
     winperf_rows,
 )
 from analyzer.interfaces.buffers.winperf_layout import WinperfReader, read_winperf
-from analyzer.interfaces.call_contents.sample_chunks import sample_chunks
+from analyzer.interfaces.call_contents.raw_samples import sample_chunks
 from analyzer.pipeline.run import analyze
 from analyzer.screens.formats.table_writer import sample_tables, write_pieces
 from analyzer.transport.channel.channels import Channels, TcpChannels

@@ -34,7 +34,7 @@ def paths(directory: Path) -> dict[str, Callable[[], object]]:
     from analyzer.interfaces.buffers.perf_data_layout import PerfDataReader
     from analyzer.interfaces.buffers.tree_texts import TreeTexts
     from analyzer.interfaces.buffers.value_rows import perf_data_columns
-    from analyzer.interfaces.call_contents.sample_chunks import sample_chunks
+    from analyzer.interfaces.call_contents.raw_samples import sample_chunks
     from analyzer.pipeline.run import analyze
     from analyzer.screens.formats.sample_json_lines import sample_json_lines
     from benchmarks import inside, traffic

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analyzer.auth import der, kerberos, keytab, ntlm, secrets, spnego
+from analyzer.auth import der, kerberos, key_files, ntlm, secrets, spnego
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.token_handshake import begin
 from analyzer.capture.capture_reader import CaptureReader
@@ -257,7 +257,7 @@ def _handshake(data: bytes) -> None:
 
 def _keytab(data: bytes) -> None:
     with contextlib.suppress(DecodeError):
-        keytab.parse_keytab(data)
+        key_files.parse_keytab(data)
 
 
 def _secrets(data: bytes) -> None:

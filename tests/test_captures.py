@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from analyzer.auth.keyring import Keyring
 from analyzer.core.output.json import dumps
 from analyzer.interfaces.call_contents.call_records import timeline_records
-from analyzer.interfaces.call_contents.sample_records import sample_records
+from analyzer.interfaces.call_contents.raw_samples import sample_records
 from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.observations.triage_records import triage

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from analyzer.interfaces.buffers.value_rows import winperf_rows
-from analyzer.interfaces.call_contents.sample_records import sample_records
+from analyzer.interfaces.call_contents.raw_samples import sample_records
 from analyzer.pipeline.run import analyze
 from analyzer.results.methods.winreg import ERROR_MORE_DATA
 from tests.corpus import CORPUS, DIFFERENT, OTHER_FORMATS, expected

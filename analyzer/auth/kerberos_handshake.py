@@ -26,8 +26,8 @@ from analyzer.auth.kerberos import (
     parse_message,
     string_to_key,
 )
+from analyzer.auth.key_files import KerberosKey, etype_name
 from analyzer.auth.keyring import Keyring
-from analyzer.auth.keytab import KerberosKey, etype_name
 from analyzer.auth.security_types import SearchBudget, SecurityContext, Sender
 from analyzer.core.errors import DecodeError
 from analyzer.results.security import Decryption, Identity

@@ -14,7 +14,7 @@ from warnings import warn
 from analyzer.core.printable_text import Discreet
 
 if TYPE_CHECKING:
-    from analyzer.auth.keytab import KerberosKey
+    from analyzer.auth.key_files import KerberosKey
 
 
 class UserKey(Discreet, frozen=True):

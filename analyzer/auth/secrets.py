@@ -13,8 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from analyzer.auth.key_files import KerberosKey, is_keytab, parse_keytab
 from analyzer.auth.keyring import Keyring, SmbKeys, UserKey
-from analyzer.auth.keytab import KerberosKey, is_keytab, parse_keytab
 from analyzer.auth.ntlm import nt_hash
 from analyzer.core.errors import DecodeError, InputError
 

@@ -24,10 +24,9 @@ from msgspec.structs import replace
 
 from analyzer.capture.decompression import ByteStream, DecompressorLimitError, DecompressorMemory, Peeked, open_stream
 from analyzer.capture.file_digest import HashedFile
-from analyzer.capture.first_bytes import foreign_capture, looks_like
+from analyzer.capture.first_bytes import foreign_capture, looks_like, refuse_special, special_file
 from analyzer.capture.frame_blocks import Clock, FrameBlock, PlacedBlock
 from analyzer.capture.pcap import PcapFile, is_pcap
-from analyzer.capture.special_files import refuse_special, special_file
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id

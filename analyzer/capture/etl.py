@@ -27,8 +27,7 @@ from analyzer.capture.etl_buffers import (
     log_file_of,
 )
 from analyzer.capture.etl_packets import LACKING, NO_LINK, ROW, PacketEvents, Rows, chosen, together
-from analyzer.capture.frame_blocks import FrameBlock, heads_of
-from analyzer.capture.linktypes import LinkType
+from analyzer.capture.frame_blocks import FrameBlock, LinkType, heads_of
 from analyzer.capture.pcap import MAX_FRAME_BYTES
 from analyzer.capture.record_walk import words_of
 from analyzer.core.byte_log import Log, Readable

@@ -31,8 +31,7 @@ from analyzer.capture.etl_buffers import (
     Events,
     Int64s,
 )
-from analyzer.capture.frame_blocks import Heads, rows_at
-from analyzer.capture.linktypes import LinkType
+from analyzer.capture.frame_blocks import Heads, LinkType, rows_at
 from analyzer.core.limits import Limits
 from analyzer.results.records.capture_records import TraceInterface
 

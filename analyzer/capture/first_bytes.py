@@ -1,13 +1,18 @@
-"""Recognises files by their first bytes: pcap and pcapng with their byte order, and what else a file looks like, for the user."""
+"""Recognises files before they are read: by their first bytes (pcap and pcapng with their byte order, and what else a file looks
+like, for the user), and special files by their paths.
+"""
 
 from __future__ import annotations
 
+import stat
 from codecs import getincrementaldecoder
 from pathlib import Path
 from struct import unpack_from
 from typing import Literal
 
-# ---------------------------------------------------------------------------------------------------------- pcap magics
+from analyzer.core.errors import InputError
+
+# ------------------------------------------------------------------------------------------------- pcap magics
 
 
 Order = Literal["<", ">"]
@@ -34,7 +39,7 @@ def section_order(head: bytes | bytearray, at: int = 0) -> Order | None:
     return "<" if magics[0] == SECTION_MAGIC else ">" if magics[1] == SECTION_MAGIC else None
 
 
-# -------------------------------------------------------------------------------------------------------- foreign files
+# ----------------------------------------------------------------------------------------------- foreign files
 
 
 # Capture formats of other programs, which Wireshark opens.
@@ -129,3 +134,32 @@ def looks_like(head: bytes) -> str:
     except UnicodeDecodeError:
         return "no format we know"
     return "text" if b"\0" not in head else "no format we know"
+
+
+# ----------------------------------------------------------------------------------------------------------- special files
+
+
+# Files that a shell or a parent opened before the program began (process substitution). Their bytes will come.
+_DESCRIPTORS = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+_KINDS = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def special_file(path: str | Path) -> str | None:
+    """Names the special file that a path leads to: `a named pipe`, `a socket` or `a device`. None for a file, a directory, or
+    nothing. The path is not opened."""
+    try:
+        mode = Path(path).stat().st_mode
+    except (OSError, ValueError):
+        return None
+    return _KINDS.get(stat.S_IFMT(mode))
+
+
+def refuse_special(path: str | Path) -> None:
+    """Raises `InputError` if a capture path leads to a pipe, socket or device, where names may have come out of a directory."""
+    if (kind := special_file(path)) is not None and not str(path).startswith(_DESCRIPTORS):
+        raise InputError(f"{path}: this is {kind}, which is not read.")

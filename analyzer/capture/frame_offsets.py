@@ -12,9 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from analyzer.capture.first_bytes import MICRO, NANO, Order, pcap_order, section_order
+from analyzer.capture.first_bytes import MICRO, NANO, Order, pcap_order, section_order, special_file
 from analyzer.capture.pcapng import NUMBERED
-from analyzer.capture.special_files import special_file
 
 _FIRST, _FILE_HEADER, _RECORD_HEADER = 12, 24, 16
 # pcapng blocks that carry a frame, and how many bytes of each stand before it: Enhanced, Simple and the old Packet Block.

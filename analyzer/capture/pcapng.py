@@ -18,8 +18,7 @@ from msgspec import Struct
 
 from analyzer.capture.decompression import ByteStream, read_on
 from analyzer.capture.first_bytes import SECTION_HEADER, Order, section_order
-from analyzer.capture.frame_blocks import FrameBlock, heads_of, rows_at
-from analyzer.capture.linktypes import link_type_of
+from analyzer.capture.frame_blocks import FrameBlock, heads_of, link_type_of, rows_at
 from analyzer.capture.record_walk import Chain, IntArray, SpeculativeScan, Walk, first_right, walk_plain, words_of
 from analyzer.core.events import Problem
 from analyzer.core.frame_ids import frame_id

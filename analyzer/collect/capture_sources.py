@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 from msgspec import Struct
 
-from analyzer.capture.special_files import refuse_special
+from analyzer.capture.first_bytes import refuse_special
 from analyzer.core.errors import InputError
 from analyzer.core.output.file_store import file_system
 from analyzer.core.printable_text import path_of_text, text_of_path, without_raw_bytes

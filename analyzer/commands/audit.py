@@ -14,8 +14,8 @@ from analyzer.commands.shared.capture_reading import CaptureReading
 from analyzer.commands.shared.command_function import command
 from analyzer.commands.shared.completion import complete_rule
 from analyzer.commands.shared.exit_codes import EXIT_DONE, EXIT_FILES, EXIT_NOTHING, exit_of
+from analyzer.commands.shared.options import CallSelection
 from analyzer.commands.shared.result_writing import Writing
-from analyzer.commands.shared.selection_options import CallSelection
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import Destination, say, write_document
 

@@ -10,9 +10,8 @@ from analyzer.commands.shared.capture_reading import CaptureReading
 from analyzer.commands.shared.command_function import command
 from analyzer.commands.shared.completion import complete_counter
 from analyzer.commands.shared.exit_codes import EXIT_DONE, EXIT_NOTHING, exit_of
-from analyzer.commands.shared.options import Files, OutputFormat, Strict
+from analyzer.commands.shared.options import CounterSelection, Files, OutputFormat, Strict, checked, later
 from analyzer.commands.shared.result_writing import Writing
-from analyzer.commands.shared.selection_options import CounterSelection, checked, later
 from analyzer.core.output.gate import say
 
 CounterPaths = Annotated[

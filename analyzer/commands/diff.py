@@ -11,9 +11,8 @@ import typer
 from analyzer.commands.shared.capture_reading import CaptureReading
 from analyzer.commands.shared.command_function import command
 from analyzer.commands.shared.exit_codes import EXIT_DONE, EXIT_FILES, EXIT_NOTHING, exit_of
-from analyzer.commands.shared.options import Files
+from analyzer.commands.shared.options import At, CallSelection, Files
 from analyzer.commands.shared.result_writing import Writing
-from analyzer.commands.shared.selection_options import At, CallSelection
 from analyzer.core.output.gate import Destination, say, write_document
 
 if TYPE_CHECKING:

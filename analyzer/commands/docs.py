@@ -13,8 +13,7 @@ import typer.main
 
 from analyzer.commands.shared.all_commands import DESCRIPTION, EXIT_CODES, command_line
 from analyzer.commands.shared.command_function import command
-from analyzer.commands.shared.completion import complete_page
-from analyzer.commands.shared.doc_pages import LIMITS, MADE, MANUAL, pages
+from analyzer.commands.shared.completion import LIMITS, MADE, MANUAL, complete_page, pages
 from analyzer.commands.shared.help import ABOUT
 from analyzer.commands.shared.options import OutputFormat
 from analyzer.commands.shared.result_writing import Writing

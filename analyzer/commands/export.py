@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 from msgspec.structs import replace
 
-from analyzer.capture.special_files import special_file
+from analyzer.capture.first_bytes import special_file
 from analyzer.commands.shared.capture_reading import CaptureReading
 from analyzer.commands.shared.command_function import command
 from analyzer.commands.shared.exit_codes import EXIT_NOTHING, exit_of
-from analyzer.commands.shared.options import Files, force_option
+from analyzer.commands.shared.options import CallSelection, Files, Head, Tail, force_option
 from analyzer.commands.shared.result_writing import destination_of
-from analyzer.commands.shared.selection_options import CallSelection, Head, Tail
 from analyzer.core.output.gate import STANDARD_OUTPUT, Destination, say
 from analyzer.core.printable_text import counted
 
@@ -119,7 +118,7 @@ def _write_frames(
         raise typer.BadParameter(why, param_hint="--frames")
     reading.refuse_redaction("frames are written as they were captured; write --pcapng instead")
     reading.refuse_cases(files, "frames are those of a capture")
-    from analyzer.pipeline.pcapng_conversion import convert
+    from analyzer.pipeline.capture_slicing import convert
 
     destination = destination_of(path, files, reading, force=force, private=False)
     with destination.opened() as out:

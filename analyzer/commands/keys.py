@@ -37,7 +37,7 @@ def nt_hash_of(
     password: Annotated[str, typer.Option("--password", help="The password; - asks for it.")] = "-",
 ) -> None:
     """The NT hash of a password ([MS-NLMP] section 3.3.1), for --nt-hash and other tools."""
-    from analyzer.auth.keys_for_other_tools import nt_hash
+    from analyzer.auth.ntlm import nt_hash
 
     given = asked_password(None) if password == "-" else password
     say(WARNING)
@@ -56,7 +56,7 @@ def wireshark(
 
     RPC sealed by NTLM is opened by Wireshark with NT hashes from a keytab: --keytab-output writes one from the users given.
     """
-    from analyzer.auth.keys_for_other_tools import ntlm_keytab, seskey_line
+    from analyzer.auth.key_files import ntlm_keytab, seskey_line
     from analyzer.core.output.terminal import watching
     from analyzer.pipeline.run import smb_session_keys
     from analyzer.pipeline.segment_sources import sources_of
@@ -99,7 +99,7 @@ def keytab_of(
     salt: Annotated[str | None, typer.Option("--salt", help="The salt, where it is not the principal's own.")] = None,
 ) -> None:
     """A keytab from a password, salted by the principal (RFC 4120 section 4)."""
-    from analyzer.auth.keys_for_other_tools import DEFAULT_ETYPES, keys_from_password, split_principal, write_keytab
+    from analyzer.auth.key_files import DEFAULT_ETYPES, keys_from_password, split_principal, write_keytab
 
     if writing.path is None:
         raise typer.BadParameter("a keytab needs a file to write, or - for a pipe", param_hint="-o")

@@ -9,9 +9,8 @@ import typer
 from analyzer.commands.shared.capture_reading import CaptureReading
 from analyzer.commands.shared.command_function import command
 from analyzer.commands.shared.exit_codes import exit_of
-from analyzer.commands.shared.options import Files, OutputEntryFormat, OutputFormat
+from analyzer.commands.shared.options import CallSelection, Files, OutputEntryFormat, OutputFormat
 from analyzer.commands.shared.result_writing import Writing
-from analyzer.commands.shared.selection_options import CallSelection
 
 if TYPE_CHECKING:
     from analyzer.pipeline.run import InSessions

@@ -7,9 +7,8 @@ import typer
 from analyzer.commands.shared.capture_reading import CaptureReading
 from analyzer.commands.shared.command_function import command
 from analyzer.commands.shared.exit_codes import exit_of
-from analyzer.commands.shared.options import Files, OutputFormat, Strict
+from analyzer.commands.shared.options import CallSelection, Files, OutputFormat, Strict
 from analyzer.commands.shared.result_writing import Writing
-from analyzer.commands.shared.selection_options import CallSelection
 
 
 @command

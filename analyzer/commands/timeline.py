@@ -10,9 +10,19 @@ from msgspec.structs import replace
 from analyzer.commands.shared.capture_reading import CaptureReading
 from analyzer.commands.shared.command_function import command
 from analyzer.commands.shared.exit_codes import EXIT_DONE, exit_of
-from analyzer.commands.shared.options import EntryFormat, Files, NamesFromOption, OutputEntryFormat, Strict
+from analyzer.commands.shared.options import (
+    CallSelection,
+    EntryFormat,
+    Files,
+    Head,
+    NamesFromOption,
+    OutputEntryFormat,
+    Strict,
+    Tail,
+    Time,
+    TimeColumn,
+)
 from analyzer.commands.shared.result_writing import Writing
-from analyzer.commands.shared.selection_options import CallSelection, Head, Tail, Time, TimeColumn
 from analyzer.core.output.gate import is_terminal
 
 if TYPE_CHECKING:

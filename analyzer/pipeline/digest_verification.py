@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from analyzer.capture.file_digest import digest_of
-from analyzer.capture.special_files import refuse_special
+from analyzer.capture.first_bytes import refuse_special
 from analyzer.core.errors import InputError
 from analyzer.core.output.output_digest import DIGITS, digest_within
 from analyzer.pipeline.case import check_case

@@ -12,7 +12,7 @@ import numpy as np
 
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.capture_reader import CaptureReader, Source
-from analyzer.capture.special_files import special_file
+from analyzer.capture.first_bytes import special_file
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.limits import DEFAULTS, Limits

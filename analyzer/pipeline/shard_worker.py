@@ -46,12 +46,10 @@ from analyzer.results.reported_names.counter_name_tables import table_language
 from analyzer.transport.channel.channels import ChannelClosed, Channels, TcpChannels
 from analyzer.transport.rpc.exchange import Exchange
 from analyzer.transport.rpc.rpc_layer import RpcLayer
-from analyzer.transport.smb.durable_opens import DurableKey, DurableOpens
-from analyzer.transport.smb.sessions_by_id import KnownSessions
 from analyzer.transport.smb.smb_connection_state import ConnectionState
 from analyzer.transport.smb.smb_layer import SmbLayer
-from analyzer.transport.smb.smb_session import Session
-from analyzer.transport.smb.trees_and_opens import Open
+from analyzer.transport.smb.smb_session import KnownSessions, Session
+from analyzer.transport.smb.trees_and_opens import DurableKey, DurableOpens, Open
 from analyzer.transport.tcp.stream_events import Connection, Gap, Recognised, StreamBatch, StreamClosed
 
 if TYPE_CHECKING:

@@ -13,9 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.auth.kerberos import default_salt
+from analyzer.auth.key_files import (
+    KerberosKey,
+    keys_from_password,
+    ntlm_keytab,
+    parse_keytab,
+    seskey_line,
+    split_principal,
+    write_keytab,
+)
 from analyzer.auth.keyring import Keyring, SmbKeys, UserKey
-from analyzer.auth.keys_for_other_tools import keys_from_password, ntlm_keytab, seskey_line, split_principal
-from analyzer.auth.keytab import KerberosKey, parse_keytab, write_keytab
 from analyzer.auth.ntlm import nt_hash
 from analyzer.auth.secrets import _LONG_KEY, document_of, embedded_keyring, parse_seskey_line
 from analyzer.core.errors import InputError

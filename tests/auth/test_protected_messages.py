@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from analyzer.auth import ntlm_context
 from analyzer.auth.hmac_key import Hmac
+from analyzer.auth.key_files import KerberosKey
 from analyzer.auth.keyring import Keyring
-from analyzer.auth.keytab import KerberosKey
 from analyzer.auth.ntlm_context import _Keystream
 from analyzer.auth.security_types import SearchBudget
 from analyzer.auth.token_handshake import begin

@@ -11,8 +11,8 @@ from analyzer.auth.kdc_replies import KdcLayer, TicketIssued
 from analyzer.auth.kerberos import Key, parse_kdc_reply, parse_message
 from analyzer.auth.kerberos_context import KerberosContext
 from analyzer.auth.kerberos_handshake import salts
+from analyzer.auth.key_files import KerberosKey
 from analyzer.auth.keyring import Keyring, SmbKeys, UserKey
-from analyzer.auth.keytab import KerberosKey
 from analyzer.auth.ntlm import nt_hash
 from analyzer.auth.secrets import document_of, embedded_keyring, parse_seskey_line
 from analyzer.auth.security_types import BYTES_A_TRY, KEYSTREAM_A_BYTE, Handshake, SearchBudget

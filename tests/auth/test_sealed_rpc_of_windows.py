@@ -10,8 +10,8 @@ import pytest
 from scapy.layers.inet import TCP
 from scapy.utils import rdpcap
 
+from analyzer.auth.key_files import KerberosKey
 from analyzer.auth.keyring import Keyring
-from analyzer.auth.keytab import KerberosKey
 from analyzer.auth.security_types import Handshake, SecurityContext
 from analyzer.auth.token_handshake import begin
 from analyzer.results.security import Decryption

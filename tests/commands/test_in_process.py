@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from analyzer.commands.shared import selection_options
+from analyzer.commands.shared import options
 from tests.commands.test_all_commands import run
 
 
@@ -14,8 +14,8 @@ def test_fields_are_listed_as_wide_as_the_terminal(
 ) -> None:
     """A terminal that is too narrow for a column of meanings still gets 30 characters of each."""
     whole = run("timeline", "--list-fields").stdout.splitlines()
-    monkeypatch.setattr(selection_options, "is_terminal", lambda: True)
-    monkeypatch.setattr(selection_options, "get_terminal_size", lambda: SimpleNamespace(columns=columns))
+    monkeypatch.setattr(options, "is_terminal", lambda: True)
+    monkeypatch.setattr(options, "get_terminal_size", lambda: SimpleNamespace(columns=columns))
     shown = run("timeline", "--list-fields").stdout.splitlines()[:-1]
     indent = next(line.index("number of the call") for line in whole if "number of the call" in line)
     # Words are parted where a line ends.

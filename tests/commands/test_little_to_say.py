@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analyzer.auth.keytab import parse_keytab
+from analyzer.auth.key_files import parse_keytab
 from analyzer.collect.collect_run import Done
 from analyzer.collect.dataset_manifest import Manifest, SkippedEntry, TableEntry
 from analyzer.commands.collect import _report

@@ -14,7 +14,7 @@ from analyzer.core.output.standard_json import document
 from analyzer.interfaces.call_contents.call_records import CallRecords
 from analyzer.questions.filters import binder
 from analyzer.questions.filters.filter import CallFilter
-from analyzer.questions.filters.filter_vocabulary import vocabulary
+from analyzer.questions.filters.filterable_fields import vocabulary
 from analyzer.questions.filters.grammar import FilterError
 from analyzer.screens.formats.report_page import record_blocks
 from tests.page import THREE, analysis_named, built

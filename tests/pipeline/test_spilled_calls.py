@@ -5,10 +5,10 @@ import pytest
 from analyzer.auth.keyring import Keyring
 from analyzer.core.traced_bytes import StoredBytes
 from analyzer.interfaces.buffers import tree_texts
-from analyzer.interfaces.call_contents import call_records, sample_chunks
+from analyzer.interfaces.call_contents import call_records, raw_samples
 from analyzer.interfaces.call_contents.call_records import timeline_records
-from analyzer.interfaces.call_contents.sample_records import sample_records
-from analyzer.interfaces.pcq import handle_following
+from analyzer.interfaces.call_contents.raw_samples import sample_records
+from analyzer.interfaces.pcq import query_handles
 from analyzer.pipeline.run import analyze
 from analyzer.results.calls import call_table, held_calls
 from analyzer.results.calls.pdus import Pdus
@@ -52,11 +52,11 @@ def test_the_report_is_the_same_in_small_parts(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(call_table, "MEMORY_BYTES", 0)
     monkeypatch.setattr(call_table, "_WRITTEN_AT_ONCE", 500)
     monkeypatch.setattr(call_table, "_READ_AT_ONCE", 50)
-    monkeypatch.setattr(handle_following, "_AT_ONCE", 3)
+    monkeypatch.setattr(query_handles, "_AT_ONCE", 3)
     monkeypatch.setattr(call_records, "_LONG", 10)
     monkeypatch.setattr(held_calls, "_STRETCH", 300)
     monkeypatch.setattr(held_calls, "_BLOCK", 7)
     monkeypatch.setattr(tree_texts, "_LONG", 10)
-    monkeypatch.setattr(sample_chunks._Chunks, "MAX_COLUMNS", 2)
+    monkeypatch.setattr(raw_samples._Chunks, "MAX_COLUMNS", 2)
     assert written() == whole
     assert any(joined)

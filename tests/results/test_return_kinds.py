@@ -14,12 +14,12 @@ from analyzer.core.frame_ids import number_of
 from analyzer.interfaces.call_contents.call_records import call_record
 from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.pipeline.run import analyze
-from analyzer.questions.filters.fields_as_columns import CallColumns
+from analyzer.questions.filters.field_values import CallColumns
 from analyzer.questions.filters.filterable_fields import call_fields
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.questions.statistics.summary import error_stats
 from analyzer.results.methods.return_kinds import _RETURNS, ReturnKind, _by_opnum, return_kind, stated_kind
-from analyzer.transport.rpc.interface_names import method_name
+from analyzer.transport.rpc.names_of_interfaces_and_faults import method_name
 from tests.build.calls import Calls, analysis_of
 from tests.corpus import CORPUS, expected
 from tests.written import IS_WRITING, as_json, is_as_written

@@ -13,7 +13,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.core.events import Event, Problem
 from analyzer.core.output.json import dumps
-from analyzer.interfaces.call_contents.sample_records import sample_records
+from analyzer.interfaces.call_contents.raw_samples import sample_records
 from analyzer.pipeline.loaded_metadata import load_metadata
 from analyzer.results.analysis import Analysis
 from analyzer.results.reported_names.counter_name_tables import NameTables

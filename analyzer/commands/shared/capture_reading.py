@@ -32,12 +32,12 @@ from analyzer.commands.shared.options import (
     Password,
     PasswordOf,
     ReadFrames,
+    ReadUntil,
     Redact,
     RedactKey,
     Secrets,
     SmbSessionKey,
 )
-from analyzer.commands.shared.selection_options import ReadUntil
 from analyzer.core.environment_variables import SECRETS_VARIABLE
 from analyzer.core.errors import InputError
 from analyzer.core.output.gate import STANDARD_OUTPUT, say
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
     from analyzer.pipeline.live_reading import Stream
     from analyzer.pipeline.run import InSessions
-    from analyzer.questions.filters.time_bounds import TimeBound
+    from analyzer.questions.filters.selected_calls import TimeBound
     from analyzer.results.analysis import Analysis, FileDigest, Given
     from analyzer.results.reported_names.saved_metadata import Metadata
 

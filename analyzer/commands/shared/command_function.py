@@ -13,9 +13,8 @@ from msgspec.structs import replace
 
 from analyzer.commands.shared.capture_reading import CaptureReading, capture_reading, named_files
 from analyzer.commands.shared.exit_codes import ReadingFailedError
-from analyzer.commands.shared.options import ReadFiles
+from analyzer.commands.shared.options import SELECTIONS, CallSelection, ReadFiles, renamed
 from analyzer.commands.shared.result_writing import Writing, result_writing
-from analyzer.commands.shared.selection_options import SELECTIONS, CallSelection, renamed
 from analyzer.core.printable_text import without_raw_bytes
 
 if TYPE_CHECKING:

@@ -1,4 +1,6 @@
-"""Completes values of options in shells: rules, pages, interfaces, and what the captures on the command line hold."""
+"""Completes values of options in shells: rules, pages of the documentation, interfaces, and what the captures on the command line
+hold.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,33 @@ import typer
 
 if TYPE_CHECKING:
     from analyzer.results.analysis import Analysis
+
+
+# ------------------------------------------------------------------------------------------------------------------- pages
+
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+MANUAL, LIMITS = "man", "limits"
+# Names that are no page, with their titles.
+MADE = {MANUAL: "pcq-analyzer(1), for man -l -", LIMITS: "What bounds an analysis, and the option for it"}
+
+
+def pages() -> dict[str, Path]:
+    """Returns the pages of the documentation by name: those in the installed package, or those of the checkout."""
+    installed = _PACKAGE / "_docs"
+    if installed.is_dir():
+        found = list(installed.glob("*.md"))
+    else:
+        found = [
+            *(_PACKAGE.parent / "docs").glob("*.md"),
+            _PACKAGE.parent / "README.md",
+            _PACKAGE.parent / "CHANGELOG.md",
+        ]
+    return {path.stem.lower(): path for path in sorted(found)}
+
+
+# -------------------------------------------------------------------------------------------------------------- completion
+
 
 # Larger captures are not read for a completion: that would take too long.
 MOST_BYTES = 16 << 20
@@ -30,7 +59,6 @@ def complete_rule(incomplete: str) -> Iterator[tuple[str, str]]:
 
 def complete_page(incomplete: str) -> Iterator[tuple[str, str]]:
     """Completes pages of the documentation, and rules."""
-    from analyzer.commands.shared.doc_pages import MADE, pages
 
     yield from ((name, "") for name in (*pages(), *MADE) if name.startswith(incomplete))
     yield from complete_rule(incomplete) if incomplete else ()
@@ -38,7 +66,7 @@ def complete_page(incomplete: str) -> Iterator[tuple[str, str]]:
 
 def complete_interface(incomplete: str) -> list[str]:
     """Returns the names of interfaces that complete what was typed."""
-    from analyzer.transport.rpc.interface_names import interface_names
+    from analyzer.transport.rpc.names_of_interfaces_and_faults import interface_names
 
     return sorted(name for name in interface_names() if name.casefold().startswith(incomplete.casefold()))
 

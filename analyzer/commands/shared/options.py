@@ -1,16 +1,41 @@
-"""The options that several commands share: their names, values and help texts."""
+"""The options that several commands share: their names, values and help texts. Some select calls and samples: filters, with
+completion of their fields, and handles and sessions to follow.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from importlib import import_module
+from inspect import signature
+from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from shutil import get_terminal_size
+from textwrap import wrap
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from msgspec import Struct
+from msgspec.structs import replace
 
-from analyzer.commands.shared.help import KEYS, READING, WRITING
+from analyzer.commands.shared.completion import complete_account, complete_interface, complete_machine
+from analyzer.commands.shared.exit_codes import EXIT_USAGE, say_why
+from analyzer.commands.shared.help import KEYS, READING, SHOWN, WRITING
 from analyzer.core.environment_variables import SECRETS_VARIABLE
-from analyzer.core.output.gate import STANDARD_OUTPUT, is_terminal
+from analyzer.core.errors import InputError
+from analyzer.core.output.gate import STANDARD_OUTPUT, is_terminal, put
+
+if TYPE_CHECKING:
+    from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
+    from analyzer.questions.filters.call_selection import Selection
+    from analyzer.questions.filters.filter import SampleFilter
+    from analyzer.questions.filters.filterable_fields import FilterField
+    from analyzer.results.analysis import Analysis
+
+
+# ----------------------------------------------------------------------------------------------------------------- options
+
 
 # Options of one panel of --help.
 of_keys = partial(typer.Option, rich_help_panel=KEYS)
@@ -227,3 +252,307 @@ NamesFromOption = Annotated[
         "with the names known by then (text, jsonl).",
     ),
 ]
+
+
+# --------------------------------------------------------------------------------------------------------------- selection
+
+
+TimeColumn = Literal["absolute", "relative", "delta"]
+
+
+def checked(make: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Wraps the parser of a selection option, so that mistakes in the user's words are reported before any capture is read."""
+
+    def checked(text: str) -> Any:
+        try:
+            return make(text)
+        except InputError as error:
+            say_why(error)
+            raise typer.Exit(EXIT_USAGE) from None
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+
+    return checked
+
+
+def later(where: str, **given: Any) -> Callable[..., Any]:
+    """Returns a function that loads a parser of option values (`module:name`) when it is called; `given` goes to every call."""
+    module, name = where.split(":")
+    return lambda *values: attrgetter(name)(import_module(f"analyzer.{module}"))(*values, **given)
+
+
+_call_fields = later("questions.filters.filterable_fields:call_fields")
+_sample_fields = later("questions.filters.filterable_fields:sample_fields")
+_counter_fields = later("questions.filters.filterable_fields:counter_fields")
+_call_filter = later("questions.filters.filter:CallFilter")
+_sample_filter = later("questions.filters.filter:SampleFilter")
+_counter_filter = later("questions.filters.filter:SampleFilter", of_counters=True)
+_time = later("questions.filters.selected_calls:TimeBound.from_text")
+_machine = later("questions.filters.selected_calls:Party.from_text")
+
+
+def _completing(fields: Callable[[], Mapping[str, FilterField]]) -> Callable[[str], Iterator[tuple[str, str]]]:
+    """Returns a function that completes the last word of a filter with fields that begin like it."""
+
+    def complete(incomplete: str) -> Iterator[tuple[str, str]]:
+        last = re.search(r"[\w.]*$", incomplete)
+        assert last is not None
+        before = incomplete[: last.start()]
+        for field in fields().values():
+            if field.name.startswith(last[0]):
+                yield before + field.name, field.meaning
+
+    return complete
+
+
+def _listing(fields: Callable[[], Mapping[str, FilterField]]) -> Callable[[bool], None]:
+    """Returns a function that prints the fields which a filter can use, and ends the command."""
+
+    def print_fields(wanted: bool) -> None:
+        if not wanted:
+            return
+        from analyzer.results.records.record_types import Kind
+
+        # Fields of one side repeat those of either side.
+        shown = [field for field in fields().values() if not field.name.startswith(("request.", "response."))]
+        names, kinds = max(len(field.name) for field in shown), max(len(field.kind) for field in shown)
+        terminal = get_terminal_size().columns if is_terminal() else None
+
+        def field_line(name: str, kind: str, meaning: str) -> None:
+            line = f"{name:{names}}  {kind:{kinds}}  {meaning}"
+            indent = names + kinds + 4
+            lines = wrap(line, max(terminal, indent + 30), subsequent_indent=" " * indent) if terminal else [line]
+            put(*lines)
+
+        for field in shown:
+            words = [word for word in field.choices if word and word not in field.meaning]
+            field_line(field.name, field.kind, field.meaning + (f": {', '.join(field.choices)}" if words else ""))
+        field_line("buffer.NAME", Kind.ANY, "part of decoded lpData, by its key at any depth (buffer.instances.name)")
+        put("Fields marked (either side) take a prefix: request. or response.")
+        raise typer.Exit
+
+    return print_fields
+
+
+of_shown = partial(typer.Option, rich_help_panel=SHOWN)
+_LIST_HELP = "List the fields of a filter, and exit."
+
+
+def _filter_option(parse: Callable[[str], Any], fields: Callable[[], Mapping[str, FilterField]]) -> Any:
+    return of_shown(
+        "--filter",
+        "-Y",
+        metavar="EXPR",
+        help="Only what passes: 'opnum == 6 && status != 0'. A filter as in Wireshark; --list-fields names the fields.",
+        parser=checked(parse),
+        autocompletion=_completing(fields),
+    )
+
+
+def _list_option(fields: Callable[[], Mapping[str, FilterField]]) -> Any:
+    return of_shown("--list-fields", is_eager=True, callback=_listing(fields), help=_LIST_HELP)
+
+
+def _option(*names: str, parse: Callable[[str], Any], panel: str = SHOWN, **said: Any) -> Any:
+    return typer.Option(*names, parser=checked(parse), rich_help_panel=panel, **said)
+
+
+# `Any` is what a parser makes of the text: to name its type would mean to load it.
+CallFilterOption = Annotated[Any, _filter_option(_call_filter, _call_fields)]
+SampleFilterOption = Annotated[Any, _filter_option(_sample_filter, _sample_fields)]
+CounterFilterOption = Annotated[Any, _filter_option(_counter_filter, _counter_fields)]
+ListCallFields = Annotated[bool, _list_option(_call_fields)]
+ListSampleFields = Annotated[bool, _list_option(_sample_fields)]
+ListCounterFields = Annotated[bool, _list_option(_counter_fields)]
+Since = Annotated[
+    Any,
+    _option(
+        "--since",
+        metavar="TIME",
+        parse=_time,
+        help="Only calls from this time on: 13:50:16 or 90s. 2026-11-20T13:50:16Z is a moment, 13:50:16 a time of day (UTC); "
+        "90s and 5m count from the first frame.",
+    ),
+]
+Until = Annotated[
+    Any, _option("--until", metavar="TIME", parse=_time, help="Only calls until this time. Written as for --since.")
+]
+ReadUntil = Annotated[
+    Any,
+    _option(
+        "--read-until",
+        metavar="TIME",
+        parse=_time,
+        help="Read only up to this time: 13:50:16 or 90s. A moment (2026-11-20T13:50:16Z), a time of day (UTC), or a time after "
+        "the first frame.",
+        panel=READING,
+    ),
+]
+At = Annotated[
+    list[Any] | None,
+    _option(
+        "--at",
+        metavar="TIME",
+        parse=_time,
+        help="Compare two moments of one capture: give it twice. Each moment shows the last answers until then. Written as for "
+        "--since.",
+    ),
+]
+Server = Annotated[
+    list[Any] | None,
+    _option(
+        "--server",
+        metavar="HOST",
+        parse=_machine,
+        autocompletion=complete_machine,
+        help="Only calls to this machine: name, IP or network. Given more than once: to any of them.",
+    ),
+]
+Client = Annotated[
+    list[Any] | None,
+    _option(
+        "--client",
+        metavar="HOST",
+        parse=_machine,
+        autocompletion=complete_machine,
+        help="Only calls from this machine. Written as for --server.",
+    ),
+]
+User = Annotated[
+    list[Any] | None,
+    _option(
+        "--user",
+        metavar="NAME",
+        parse=later("questions.filters.selected_calls:Account"),
+        autocompletion=complete_account,
+        help=r"Only calls of this account (LAB\perfmon). Also perfmon, perfmon@REALM, anonymous or guest. "
+        "Calls of those who claimed to be this account are shown too.",
+    ),
+]
+Interface = Annotated[
+    list[str] | None,
+    _option(
+        "--interface",
+        metavar="NAME",
+        parse=later("questions.filters.call_selection:known_interface"),
+        autocompletion=complete_interface,
+        help="Only calls of this interface: PerflibV2, winreg. Or a UUID. Given more than once: of any of them.",
+    ),
+]
+FollowHandle = Annotated[
+    str | None,
+    _option(
+        "--follow-handle",
+        metavar="HANDLE",
+        parse=later("questions.filters.call_selection:handle_name"),
+        help="Only calls on this handle: q2 or its UUID. Also a registry key (k1) or a service (s1).",
+    ),
+]
+FollowSession = Annotated[
+    str | None,
+    _option(
+        "--follow-session",
+        metavar="SESSION",
+        parse=later("questions.filters.call_selection:session_name"),
+        help="Only calls of this SMB session: 0x1d. Or the number of a call in it. For a call over plain TCP: the calls of its "
+        "connection.",
+    ),
+]
+Tail = Annotated[int | None, of_shown("--tail", min=1, metavar="N", help="Only the last N calls.")]
+Head = Annotated[int | None, of_shown("--head", min=1, metavar="N", help="Only the first N calls.")]
+Time = Annotated[
+    TimeColumn,
+    typer.Option(
+        "--time",
+        metavar="CLOCK",
+        help="absolute, relative or delta (text). Time of day, seconds since the first frame, or since the call shown before.",
+    ),
+]
+
+
+class CallSelection(Struct, frozen=True):
+    """The calls that the selection options of a command choose."""
+
+    selection: Selection
+
+    def selected_analysis(self, analysis: Analysis) -> Analysis:
+        return self.selection.selected_analysis(analysis)
+
+    def finds(self, analysis: Analysis) -> Callable[[], bool]:
+        """Returns a function that tells whether the options select calls of some kind, and there are some."""
+        return lambda: self.selection.finds(analysis)
+
+
+class SampleSelection(Struct, frozen=True):
+    """The calls that the selection options of a command choose, with a `filter` of values."""
+
+    selection: Selection
+    filter: SampleFilter | None
+
+    def selected_analysis(self, analysis: Analysis) -> Analysis:
+        return self.selection.selected_analysis(analysis)
+
+
+class CounterSelection(SampleSelection, frozen=True):
+    """The calls that the selection options of a command choose, with a filter of formatted values."""
+
+
+def renamed(made: Any, names: Pseudonyms) -> Any:
+    """Replaces names in a selection of calls or samples by their pseudonyms; returns all else unchanged."""
+    if not isinstance(made, CallSelection | SampleSelection):
+        return made
+    from analyzer.questions.filters.selected_calls import RenamedFilter
+    from analyzer.questions.filters.selected_calls import renamed as by_pseudonyms
+
+    made = replace(made, selection=by_pseudonyms(made.selection, names))
+    if isinstance(made, SampleSelection) and made.filter is not None:
+        made = replace(made, filter=RenamedFilter(made.filter, names))
+    return made
+
+
+def call_selection(
+    since: Since = None,
+    until: Until = None,
+    call_filter: CallFilterOption = None,
+    interface: Interface = None,
+    server: Server = None,
+    client: Client = None,
+    user: User = None,
+    follow_handle: FollowHandle = None,
+    follow_session: FollowSession = None,
+    list_fields: ListCallFields = False,
+) -> CallSelection:
+    """Makes the call selection that the options of a command ask for."""
+    from analyzer.questions.filters.call_selection import Selection
+
+    interfaces, servers = tuple(interface or ()), tuple(server or ())
+    clients, users = tuple(client or ()), tuple(user or ())
+    handle, session = follow_handle, follow_session
+    return CallSelection(
+        Selection(interfaces, handle, session, call_filter, None, None, since, until, servers, clients, users)
+    )
+
+
+def _of_values(kind: type[SampleSelection], value_filter: Any, list_fields: Any) -> Callable[..., SampleSelection]:
+    """Returns the maker of a value command's selection: it takes the options of `call_selection`, with another filter."""
+
+    def made(*, call_filter: SampleFilter | None = None, **values: Any) -> SampleSelection:
+        return kind(call_selection(**values).selection, call_filter)
+
+    of_calls = signature(call_selection, eval_str=True)
+    own = {"call_filter": value_filter, "list_fields": list_fields}
+    made.__signature__ = of_calls.replace(  # type: ignore[attr-defined]
+        parameters=[
+            item.replace(annotation=own.get(item.name, item.annotation)) for item in of_calls.parameters.values()
+        ],
+        return_annotation=kind,
+    )
+    return made
+
+
+# The makers of selections, each made for the command that takes it.
+SELECTIONS: Mapping[Any, Callable[[], Callable[..., Any]]] = {
+    CallSelection: lambda: call_selection,
+    SampleSelection: lambda: _of_values(SampleSelection, SampleFilterOption, ListSampleFields),
+    CounterSelection: lambda: _of_values(CounterSelection, CounterFilterOption, ListCounterFields),
+}

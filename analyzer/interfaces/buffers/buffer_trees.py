@@ -10,22 +10,23 @@ from kaitaistruct import BytesIO, KaitaiStream
 from msgspec import Struct
 
 from analyzer.core.errors import DecodeError
-from analyzer.interfaces.buffers._compiled import Flavour, parser
 from analyzer.interfaces.buffers.ambiguous_readings import (
     check_strings,
     id_paddings,
     string_table_base,
     without_unpaired,
 )
-from analyzer.interfaces.buffers.compiled_values import (
+from analyzer.interfaces.buffers.compiled_parsers import (
     PARSER_ERRORS,
     Encoding,
+    Flavour,
     JsonValue,
     LazyError,
     TreeFiller,
     contained,
     damage_of,
     located,
+    parser,
     plain_value,
     unfinished_in,
 )

@@ -8,14 +8,16 @@ from typing import Any
 from kaitaistruct import BytesIO, KaitaiStream, KaitaiStruct
 
 from analyzer.core.errors import DecodeError
-from analyzer.interfaces.buffers._compiled import FieldSpec, parser, type_of
-from analyzer.interfaces.buffers.compiled_values import (
+from analyzer.interfaces.buffers.compiled_parsers import (
     PARSER_ERRORS,
     Encoding,
+    FieldSpec,
     JsonValue,
     guid_of,
     is_guid,
     located,
+    parser,
+    type_of,
     unfinished_in,
 )
 from analyzer.interfaces.buffers.stub_decoding import ArrayLayout, Interface, Side, StubDecode

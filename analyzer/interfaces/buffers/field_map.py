@@ -22,12 +22,11 @@ from msgspec.structs import replace
 from analyzer.core.errors import DecodeError
 from analyzer.core.printable_text import Discreet, guid_text
 from analyzer.core.times import filetime_ns, iso_time
-from analyzer.interfaces.buffers._compiled import FieldSpec, type_of
 from analyzer.interfaces.buffers.buffer_trees import ParsePlan, notes_on, parse_positions, plan_for
-from analyzer.interfaces.buffers.compiled_stubs import parse_stub
-from analyzer.interfaces.buffers.compiled_values import (
+from analyzer.interfaces.buffers.compiled_parsers import (
     PARSER_ERRORS,
     Encoding,
+    FieldSpec,
     JsonValue,
     LazyError,
     check_overlap,
@@ -38,9 +37,11 @@ from analyzer.interfaces.buffers.compiled_values import (
     on_demand,
     reading_of,
     scalar_of,
+    type_of,
     unfinished_in,
     winperf_value,
 )
+from analyzer.interfaces.buffers.compiled_stubs import parse_stub
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
 from analyzer.interfaces.buffers.struct_layouts import (
     CLOCK,

@@ -14,15 +14,15 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from analyzer.core.errors import DecodeError
-from analyzer.interfaces.buffers._compiled import type_of
 from analyzer.interfaces.buffers.buffer_trees import notes_on, parse_positions, plan_for
-from analyzer.interfaces.buffers.compiled_values import (
+from analyzer.interfaces.buffers.compiled_parsers import (
     PARSER_ERRORS,
     Encoding,
     LazyError,
     check_overlap,
     contained,
     damage_of,
+    type_of,
     winperf_value,
 )
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA

@@ -23,7 +23,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.core.caches import cached_property
-from analyzer.interfaces.buffers.compiled_values import TYPE_CLASS_MASK, TYPE_CLASS_TEXT, Encoding, winperf_value
+from analyzer.interfaces.buffers.compiled_parsers import TYPE_CLASS_MASK, TYPE_CLASS_TEXT, Encoding, winperf_value
 from analyzer.interfaces.buffers.known_layouts import KnownLayout, SameLayout
 from analyzer.interfaces.buffers.struct_layouts import (
     CLOCK,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from analyzer.interfaces.buffers._compiled import enum_names, types
+from analyzer.interfaces.buffers.compiled_parsers import enum_names, types
 
 
 def counter_type_name(kind: int) -> str | None:

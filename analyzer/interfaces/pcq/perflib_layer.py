@@ -123,7 +123,7 @@ class Loss(Struct, frozen=True):
 class PerflibLayer:
     """Decodes PerflibV2 exchanges, passes what they say of countersets to a learner, and notes lost requests.
 
-    What the calls say of query handles can only be known when all calls are there, in their order: see `pcq.handle_following`.
+    What the calls say of query handles can only be known when all calls are there, in their order: see `pcq.query_handles`.
     """
 
     takes: ClassVar[frozenset[type[Event]]] = frozenset({Exchange, ChannelGap})

@@ -1,4 +1,5 @@
-"""Query handles: the counters that each one holds, and the counter of each block in its data answers.
+"""Follows query handles through the calls of a capture: the counters that each one holds, and the counter of each block in its data
+answers.
 
 [MS-PCQ] section 3.1.1.1 keeps a list of counters with each handle; section 3.1.4.1.5 says which block of a data answer belongs
 to which of them (`Index`). If the capture has no such answer, the list is replayed: counters stand in the order in which they
@@ -19,24 +20,54 @@ and the next one, which may renumber the list. While only `followed`, a replay i
 
 A ValidateCounters that could not be read ends this knowledge. A lost request may have been a ValidateCounters: the knowledge is
 suspended until its answer shows that it was another method, or until QueryCounterInfo is answered again.
-`pcq.handle_following` puts the calls in order and passes them to the `QueryHandles` here.
+
+Calls may come some at a time (`add`), each time with the moment up to which the capture was read (`until`).
+
+Calls overlap in time: a data answer describes a handle at some moment between its request and its response. So the begin and the
+end of each call are put in order by time, and
+
+* ValidateCounters takes effect when its answer comes. A poll, an info or another ValidateCounters on the handle whose time
+  overlaps with it may have seen the handle before or after: nothing is concluded from it, and its blocks have no names.
+* ValidateCounters without a readable answer may have done anything to its handle from its request on. A sealed one may have done
+  so to all handles of its channel.
+* So may a call of which a signature does not fit, whatever it seems to be: others may have changed it. Nothing is concluded from
+  its answer.
+* A request that was lost (`Loss`) may have been a ValidateCounters on any handle of its channel. Clients count their calls,
+  so the next request on the channel states which numbers are missing. If the answers to all of these are there and none can
+  be one of ValidateCounters, nothing was changed.
+* An answer of QueryCounterInfo also explains earlier polls, back to the last change of the handle.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
+import numpy as np
 from msgspec import Struct, field
 
+from analyzer.core.array_functions import distinct
+from analyzer.core.events import Moment
+from analyzer.interfaces import buffers
+from analyzer.interfaces.pcq.perflib_layer import Loss, identifiers_of, may_answer_validate_counters
+from analyzer.results.calls.call import Call, handle_of
+from analyzer.results.calls.call_table import NO_HANDLE, CallTable, altered_rows
 from analyzer.results.calls.query_state import Held, Identifier, InOrder, QueryView
-from analyzer.results.methods.perflib import COUNTERS, COUNTERSET, ERROR, INSTANCES, SINGLE
+from analyzer.results.methods.perflib import COUNTERS, COUNTERSET, ERROR, INSTANCES, INTERFACE, SINGLE, Opnum
 from analyzer.results.records.record_types import Endpoint
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from analyzer.interfaces.buffers.struct_layouts import BlockTypes
+
+
+# ----------------------------------------------------------------------------------------------------------- query handles
+
 
 _Key = tuple[str, int, int, str | None]
 
@@ -335,3 +366,411 @@ def _fitting_types(identifier: Identifier) -> tuple[int, ...]:
     if identifier.instance and identifier.names_one_instance:
         return ERROR, one
     return ERROR, one, many
+
+
+# --------------------------------------------------------------------------------------------------------------- following
+
+
+# What is known of lost requests.
+_Verdict = Literal["harmless", "unknown"]
+# The epoch of a handle that nobody polled.
+_NO_POLLS = (-1, array("I"))
+
+
+class _Watch(Struct):
+    """A call under way: its query handle, and the handle's epoch when the call began."""
+
+    query: Query
+    epoch: int
+
+
+# The order of events at the same time.
+_END, _LOSS, _BEGIN, _END_AT_ONCE = range(4)
+
+
+# About so many calls are put in order at a time.
+_AT_ONCE = 1 << 16
+_Numbers: TypeAlias = "npt.NDArray[np.int64]"
+_Positions: TypeAlias = "npt.NDArray[np.int64] | npt.NDArray[np.uint32]"
+
+
+def _begin_moments(calls: CallTable, taken: _Positions) -> tuple[_Numbers, _Numbers]:
+    """Returns the times and frames at which the calls at these positions begin."""
+    return calls.column("begin_time")[taken], calls.column("begin_frame")[taken]
+
+
+def _end_moments(calls: CallTable, taken: _Positions) -> tuple[_Numbers, _Numbers, npt.NDArray[np.int8]]:
+    """Returns the times, frames and kinds of the ends of the calls at these positions. An answer that was captured before its
+    request ends together with it."""
+    begun, asked = _begin_moments(calls, taken)
+    ended, answered = calls.column("end_time")[taken], calls.column("end_frame")[taken]
+    later = (ended > begun) | ((ended == begun) & (answered > asked))
+    kinds = np.where(later, _END, _END_AT_ONCE).astype(np.int8)
+    return np.maximum(ended, begun), np.where(later, answered, asked), kinds
+
+
+def _end_times(calls: CallTable, taken: _Positions) -> _Numbers:
+    """Returns the times at which calls end (see `_end_moments`)."""
+    times: _Numbers = calls.column("end_time")[taken]
+    np.maximum(times, calls.column("begin_time")[taken], out=times)
+    return times
+
+
+def _is_before(times: _Numbers, frames: _Numbers, moment: Moment) -> npt.NDArray[np.bool_]:
+    """Returns which of these moments of calls are before another moment."""
+    found: npt.NDArray[np.bool_] = (times < moment[0]) | ((times == moment[0]) & (frames < moment[1]))
+    return found
+
+
+def _windows(bounds: _Numbers, times: _Numbers) -> npt.NDArray[np.uint32]:
+    """Returns for each time of a call how many of the time bounds are not after it."""
+    return np.searchsorted(bounds, times, side="right").astype(np.uint32)
+
+
+class Following:
+    """Follows the query handles of a capture from call to call. The place of a call counts from 0, in the order of the calls."""
+
+    def __init__(self, calls: CallTable, losses: list[Loss]) -> None:
+        """`losses` are lost requests on channels. They are removed from the list once they are handled."""
+        self._calls, self._losses = calls, losses
+        # The place of the first call that is there, and from it on: positions among the calls as they were taken, and positions
+        # of the states of their handles, -1 for none.
+        self._first = 0
+        self._order = array("I")
+        self.views = array("i")
+        self.states: list[QueryView] = []
+        # The places of calls that are still to begin, and of those that are still to end.
+        self._to_begin = self._to_end = np.empty(0, np.uint32)
+        self._book = QueryHandles()
+        # The state that was given out last for each handle, by number: the same one serves as long as nothing changes.
+        self._latest: dict[int, int] = {}
+        self._watches: dict[int, _Watch] = {}
+        # The places of calls of which a signature does not fit.
+        self._altered: set[int] = set()
+        # ValidateCounters under way, by the number of their handle.
+        self._changing: dict[int, int] = {}
+        # The polls of a handle since it last changed, by its number: the epoch they belong to, and their places.
+        self._polls: dict[int, tuple[int, array[int]]] = {}
+        self._counts = _Counts()
+        # The place of the call that was looked at last, and the call.
+        self._last: tuple[int, Call] | None = None
+
+    def add(self, order: Sequence[int]) -> None:
+        """Takes more calls in order, to follow their query handles; `order` has their positions in the table."""
+        calls, taken = self._calls, np.asarray(order, np.uint32)
+        begin = self._first + len(self._order)
+        places = np.arange(begin, begin + len(taken), dtype=np.uint32)
+        self._order.extend(order)
+        self.views.extend(array("i", [-1]) * len(taken))
+        is_perflib, is_asked = calls.is_of(INTERFACE)[taken], calls.column("request_side")[taken] >= 0
+        is_answered = calls.column("end_frame")[taken] >= 0
+        self._altered.update(places[altered_rows(calls)[taken] & is_perflib].tolist())
+        self._to_begin = np.concatenate([self._to_begin, places[is_perflib | is_asked]])
+        self._to_end = np.concatenate([self._to_end, places[is_perflib & is_answered]])
+        for place in places[~is_asked].tolist():
+            self._counts.take_answer(self._call(place))
+
+    def until(self, before: Moment | None) -> None:
+        """Follows the query handles from where they were followed last up to a moment (None: to the end)."""
+        for kind, at, handle, channel, call_id in chain.from_iterable(self._steps(before)):
+            if kind == _LOSS:
+                self._book.lost(at)
+                self._counts.lost(at)
+            elif kind == _BEGIN:
+                self._begins(at, handle, channel, call_id)
+            elif handle >= 0:
+                self._polled(at)
+            elif handle != NO_HANDLE:
+                self._ends(at)
+
+    @property
+    def settled(self) -> int:
+        """Returns the place of the first call under way, which is still to begin or to end; without one, that behind the last
+        call."""
+        waiting = [int(places.min()) for places in (self._to_begin, self._to_end) if len(places)]
+        return min(waiting, default=self._first + len(self._order))
+
+    def position(self, at: int) -> int:
+        """Returns the position in the table of the call at a place."""
+        return self._order[at - self._first]
+
+    def view(self, at: int) -> QueryView | None:
+        """Returns the state of the query handle of a call; None if it has none."""
+        view = self.views[at - self._first]
+        return self.states[view] if view >= 0 else None
+
+    def moved(self, first: int, calls: CallTable, order: Sequence[int]) -> None:
+        """Moves the followed query handles to another table of calls. Forgets the calls before the place `first`; `order` has the
+        positions of the others in the new table."""
+        views, states, known = array("i"), list[QueryView](), dict[int, int]()
+        for view in self.views[first - self._first :]:
+            if view >= 0 and view not in known:
+                known[view] = len(states)
+                states.append(self.states[view])
+            views.append(known.get(view, -1))
+        self._calls, self._first, self._order = calls, first, array("I", order)
+        self.views, self.states, self._latest, self._last = views, states, {}, None
+        polled = {
+            number: (epoch, array("I", [at for at in polls if at >= first]))
+            for number, (epoch, polls) in self._polls.items()
+        }
+        self._polls = {number: polls for number, polls in polled.items() if polls[1]}
+        self._altered = {at for at in self._altered if at >= first}
+
+    def _call(self, at: int) -> Call:
+        # Most calls end before another one begins.
+        last = self._last
+        if last is None or last[0] != at:
+            last = self._last = at, self._calls[self.position(at)]
+        return last[1]
+
+    def _steps(self, before: Moment | None) -> Iterator[Iterable[tuple[int, int, int, int, int]]]:
+        """Yields the steps in the life of query handles before a moment, in order, some thousand at a time. A step has a kind, the
+        place of the call (of a loss the channel), and the call's `handle` column, channel and call id."""
+        calls, order = self._calls, np.frombuffer(self._order, np.uint32)
+        begins, ends, losses = self._to_begin, self._to_end, list(self._losses)
+        if before is not None:
+            has_begun = _is_before(*_begin_moments(calls, order[begins - self._first]), before)
+            has_ended = _is_before(*_end_moments(calls, order[ends - self._first])[:2], before)
+            losses = [loss for loss in losses if loss.after < before]
+            self._losses[:] = [loss for loss in self._losses if loss.after >= before]
+            self._to_begin, self._to_end = begins[~has_begun], ends[~has_ended]
+            begins, ends = begins[has_begun], ends[has_ended]
+        else:
+            self._losses.clear()
+            self._to_begin = self._to_end = np.empty(0, np.uint32)
+        lost = np.array([(*loss.after, loss.channel) for loss in losses], np.int64).reshape(-1, 3)
+        # One window of time after the other: nothing as long as the capture is sorted, or held in memory.
+        bounds = distinct(calls.column("first_time")[order[_AT_ONCE::_AT_ONCE]])
+        begin_windows = _windows(bounds, calls.column("begin_time")[order[begins - self._first]])
+        end_windows = _windows(bounds, _end_times(calls, order[ends - self._first]))
+        lost_windows = _windows(bounds, lost[:, 0])
+        columns = calls.column("handle"), calls.by_context("channel"), calls.column("call_id")
+        for window in range(len(bounds) + 1):
+            begun, ended = begins[begin_windows == window], ends[end_windows == window]
+            lost_now = lost[lost_windows == window]
+            times, frames = _begin_moments(calls, order[begun - self._first])
+            later_times, later_frames, kinds = _end_moments(calls, order[ended - self._first])
+            kinds = np.concatenate(
+                [np.full(len(begun), _BEGIN, np.int8), kinds, np.full(len(lost_now), _LOSS, np.int8)]
+            )
+            places = np.concatenate([begun, ended, lost_now[:, 2]])
+            times = np.concatenate([times, later_times, lost_now[:, 0]])
+            frames = np.concatenate([frames, later_frames, lost_now[:, 1]])
+            steps = np.lexsort((places, kinds, frames, times))
+            for first in range(0, len(steps), 4096):
+                some = steps[first : first + 4096]
+                is_of_call = kinds[some] != _LOSS
+                stated = np.zeros((len(columns), len(some)), np.int64)
+                stated[:, is_of_call] = [column[order[places[some][is_of_call] - self._first]] for column in columns]
+                yield zip(kinds[some].tolist(), places[some].tolist(), *stated.tolist(), strict=True)
+
+    def _is(self, at: int, view: QueryView) -> None:
+        """Notes the state of the query handle that a call saw."""
+        latest = self._latest.get(view.number)
+        if latest is None or self.states[latest] is not view:
+            latest = self._latest[view.number] = len(self.states)
+            self.states.append(view)
+        self.views[at - self._first] = latest
+
+    # A call begins
+
+    def _begins(self, at: int, handle: int, channel: int, call_id: int) -> None:
+        if at in self._altered:
+            self._book.doubt(channel, ALTERED)
+        if handle >= 0 or handle == NO_HANDLE:
+            # Only this is needed of an answered poll, or of a call without a handle.
+            if (verdict := self._counts.seen(channel, call_id)) is not None:
+                self._judged(channel, verdict)
+            if handle == NO_HANDLE:
+                return
+            server, name = self._calls.shared.handles[handle]
+            query = self._book.query_of(server, channel, name)
+            self._watches[at] = _Watch(query, query.epoch)
+            return
+        call = self._call(at)
+        if call.request is not None and (verdict := self._counts.seen(channel, call_id)) is not None:
+            self._judged(channel, verdict)
+        if not call.is_perflib:
+            return
+        opnum = call.opnum
+        asked = handle_of(call.request, "hQuery") or handle_of(call.request, "phQuery")
+        if asked is None:
+            self._begins_unnamed(call)
+            return
+        query = self._book.query_of(call.server, call.channel, asked)
+        if opnum == Opnum.VALIDATE_COUNTERS:
+            self._is(at, query.view())
+            if call.state != "complete" or call.fault is not None or at in self._altered:
+                # A call that ended in a fault should change nothing, but [MS-PCQ] does not say at which point it failed.
+                query.forget(ALTERED if at in self._altered else UNREAD)
+                return
+            query.changed()
+            self._changing[query.number] = self._changing.get(query.number, 0) + 1
+        elif opnum != Opnum.QUERY_COUNTER_DATA or call.response is None:
+            self._is(at, query.view())
+        self._watches[at] = _Watch(query, query.epoch)
+
+    def _judged(self, channel: int, verdict: _Verdict) -> None:
+        """Settles the lost requests of a channel by the verdict that a later request allows: do they change a query handle?"""
+        if verdict == "harmless":
+            self._book.found(channel)
+        else:
+            self._book.doubt(channel)
+
+    def _begins_unnamed(self, call: Call) -> None:
+        """Notes the begin of a call that names no query handle or was not read: it may have changed a handle of its channel."""
+        channel, opnum = call.channel, call.opnum
+        is_unknown = opnum is None and (call.request is not None or may_answer_validate_counters(call))
+        if is_unknown or opnum == Opnum.VALIDATE_COUNTERS:
+            self._book.doubt(channel)
+
+    # A call ends
+
+    def _ends(self, at: int) -> None:
+        call = self._call(at)
+        assert call.is_perflib
+        opnum = call.opnum
+        succeeded, is_sound = call.state == "complete" and call.status == 0, at not in self._altered
+        if opnum == Opnum.OPEN_QUERY_HANDLE and succeeded:
+            if (given := handle_of(call.response, "phQuery")) is not None:
+                given_out = self._book.opened if is_sound else self._book.query_of
+                query = given_out(call.server, call.channel, given)
+                if not is_sound:
+                    query.forget(ALTERED)
+                self._is(at, query.view())
+            return
+        succeeded &= is_sound
+        if (watch := self._watches.pop(at, None)) is None:
+            return
+        query = watch.query
+        query.sync()
+        if opnum == Opnum.VALIDATE_COUNTERS:
+            self._validated(call, watch, succeeded=succeeded)
+        elif opnum == Opnum.CLOSE_QUERY_HANDLE and succeeded:
+            query.closed()
+        elif opnum == Opnum.QUERY_COUNTER_INFO and succeeded:
+            self._informed(call, watch)
+
+    def _is_alone(self, watch: _Watch) -> bool:
+        """Whether no other call changed the query handle while this call was under way."""
+        return watch.query.epoch == watch.epoch and not self._changing.get(watch.query.number)
+
+    def _validated(self, call: Call, watch: _Watch, *, succeeded: bool) -> None:
+        query = watch.query
+        self._changing[query.number] -= 1
+        is_alone = self._is_alone(watch)
+        identifiers = identifiers_of(call.response) if succeeded else ()
+        if identifiers is None:
+            query.forget(UNREAD)
+            return
+        assert call.request is not None
+        if succeeded:
+            query.validated(identifiers, add=call.request.params.get("dwAdd") != 0)
+            if not is_alone:
+                query.unorder(TOGETHER)
+
+    def _informed(self, call: Call, watch: _Watch) -> None:
+        query = watch.query
+        identifiers = identifiers_of(call.response)
+        if identifiers is None:
+            query.forget(UNREAD)
+        elif self._is_alone(watch):
+            query.informed(identifiers)
+            for earlier in self._since(query):
+                if self.states[self.views[earlier - self._first]].id_source != "index":
+                    self._is(earlier, query.view())
+
+    def _polled(self, at: int) -> None:
+        """Settles which counters a query handle held when a poll of it was answered."""
+        if (watch := self._watches.pop(at, None)) is None:
+            return
+        query = watch.query
+        if query.happened.count != query.looked:
+            query.sync()
+        view = query.shown or query.view()
+        if query.epoch != watch.epoch or (self._changing and not self._is_alone(watch)):
+            self._is(at, QueryView(view.handle, view.number, {}, None, unknown=TOGETHER))
+            return
+        epoch, polls = self._polls.get(query.number, _NO_POLLS)
+        if epoch != query.epoch:
+            polls = self._since(query)
+        polls.append(at)
+        # By the list that QueryCounterInfo gave, nothing is at stake.
+        if query.by_index is not None or not query.is_at_stake:
+            self._is(at, view)
+        elif (answer := _shape(self._call(at))) is not None and query.contradicted(answer):
+            # The same list was polled before, and is no more certain for that.
+            for earlier in polls:
+                self._is(earlier, query.view())
+        else:
+            self._is(at, query.view())
+
+    def _since(self, query: Query) -> array[int]:
+        """Returns the places of the polls since the query handle last changed."""
+        known = self._polls.get(query.number)
+        if known is None or known[0] != query.epoch:
+            known = self._polls[query.number] = (query.epoch, array("I"))
+        return known[1]
+
+
+class _Counts:
+    """Counts the lost calls of each channel, by the call ids that clients give."""
+
+    def __init__(self) -> None:
+        self._last: dict[int, int] = {}
+        # Channels that lost something; those whose next request is still to come.
+        self._lossy: set[int] = set()
+        self._waiting: set[int] = set()
+        # Channels whose numbers do not grow call by call prove nothing.
+        self._useless: set[int] = set()
+        # Answers whose request was lost, and whether they can be those of ValidateCounters.
+        self._answers: dict[tuple[int, int], bool] = {}
+
+    def take_answer(self, call: Call) -> None:
+        """Takes the answer of a call whose request was lost."""
+        place = call.channel, call.call_id
+        self._answers[place] = _may_have_changed(call) or place in self._answers
+
+    def lost(self, channel: int) -> None:
+        self._lossy.add(channel)
+        self._waiting.add(channel)
+
+    def seen(self, channel: int, call_id: int) -> _Verdict | None:
+        """Takes a channel's next request. Returns what is known of the requests lost before it, None if none was lost."""
+        last = self._last.get(channel)
+        self._last[channel] = call_id
+        if last is not None and last >= call_id:
+            self._useless.add(channel)
+        if channel not in self._lossy:
+            return None
+        is_first = channel in self._waiting
+        self._waiting.discard(channel)
+        if last is None or channel in self._useless:
+            return "unknown" if is_first else None
+        missing = range(last + 1, call_id)
+        # A client that skips more numbers than there are answers does not count by one.
+        if len(missing) > len(self._answers) or any(self._answers.get((channel, one), True) for one in missing):
+            return "unknown"
+        return "harmless" if is_first else None
+
+
+def _may_have_changed(call: Call) -> bool:
+    """Whether an answer whose request was lost may be one of ValidateCounters."""
+    return call.interface.uuid in (None, INTERFACE) and may_answer_validate_counters(call)
+
+
+_BEGINNING = 256
+
+
+def _shape(call: Call) -> BlockTypes | None:
+    """Returns the block types of the data answer to a poll, None if there is none."""
+    side = call.response
+    assert side is not None
+    if side.buffer is None or call.status != 0:
+        return None
+    # Where a few blocks are all there are, the beginning describes them; a long answer is not read from the spill file for that.
+    beginning = buffers.block_types(side.buffer.part(0, _BEGINNING))
+    if beginning is None or len(beginning.types) == beginning.promised:
+        return beginning
+    return buffers.block_types(side.buffer.data)

@@ -6,8 +6,8 @@ earlier calls, once everything that concerns query handles before its end was fo
 too long: that call keeps its number, and comes when it ends. A call that began before a call with a number, and was not known to be
 open, gets the next number: it is `late`. That happens if frames are not in the order of their times.
 
-Calls without a captured bind are recognised by the calls of their context so far (`unbound_calls`): from the first one that proves
-the interface, as long as none contradicts it. Names are learnt from calls in the order in which the stream yields them.
+Calls without a captured bind are recognised by the calls of their context so far (`whole_capture_resolution`): from the first one
+that proves the interface, as long as none contradicts it. Names are learnt from calls in the order in which the stream yields them.
 
 Waiting calls are packed like those of a whole capture. From time to time they move to a new log, and the old one is dropped.
 """
@@ -22,17 +22,17 @@ import numpy as np
 
 from analyzer.core.events import Moment, Problem
 from analyzer.core.printable_text import counted
-from analyzer.interfaces.pcq.handle_following import Following
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner, Loss
-from analyzer.interfaces.resolution.unbound_calls import (
+from analyzer.interfaces.pcq.query_handles import Following
+from analyzer.interfaces.resolution.whole_capture_resolution import (
     NAMES,
     ContextGuess,
     ContextReadings,
+    call_order,
     frames_noted,
     note_of,
     recognised,
 )
-from analyzer.interfaces.resolution.whole_capture_resolution import call_order
 from analyzer.interfaces.winperf.winreg_layer import KeyFollower
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.call_table import CallTable, Tally, tally_of

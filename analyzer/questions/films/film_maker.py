@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from analyzer.core.array_functions import distinct
 from analyzer.core.caches import Kept
-from analyzer.interfaces.buffers.compiled_values import TYPE_CLASS_MASK, TYPE_CLASS_TEXT
+from analyzer.interfaces.buffers.compiled_parsers import TYPE_CLASS_MASK, TYPE_CLASS_TEXT
 from analyzer.interfaces.buffers.perf_data_layout import PERF_DATA
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
 from analyzer.questions.films.film import (

@@ -5,6 +5,10 @@ Wireshark's rules apply to fields without a value, or with several (docs/filters
 * a comparison is false if the field has no value,
 * `==`, `<`, `contains` and others are true if any value satisfies them, `!=` if all values do,
 * `any` and `all` before a comparison, and `===` (all equal) and `!==` (any differs), state it explicitly.
+
+Regular expressions (`matches`) take time linear in the text, so that no pattern can make them hang. The engine is that of the Rust
+crate `regex`, which polars, our library for tables, has built in. Case is ignored, like in Wireshark, unless the pattern says
+`(?-i)`.
 """
 
 from __future__ import annotations
@@ -17,10 +21,20 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any
 
+import polars as pl
+
 from analyzer.core.times import UNITS_NS, parse_time
 from analyzer.questions.filters.bound_expression import Asked, Expression, Joined, Resolve
-from analyzer.questions.filters.filter_vocabulary import buffer_names, named_methods, numbers_of, with_article
-from analyzer.questions.filters.filterable_fields import NUMBERS, TEXTS, FilterField, buffer_field
+from analyzer.questions.filters.filterable_fields import (
+    NUMBERS,
+    TEXTS,
+    FilterField,
+    buffer_field,
+    buffer_names,
+    named_methods,
+    numbers_of,
+    with_article,
+)
 from analyzer.questions.filters.grammar import (
     And,
     Compare,
@@ -41,6 +55,53 @@ from analyzer.questions.filters.grammar import (
     Xor,
 )
 from analyzer.results.records.record_types import Kind
+
+# ----------------------------------------------------------------------------------------------------- regular expressions
+
+
+# Values repeat: a capture has few users, methods and names.
+_REMEMBERED = 4096
+
+
+class PatternError(ValueError):
+    """The error for a text that is no regular expression; `str()` says why."""
+
+
+class Pattern:
+    def __init__(self, pattern: str) -> None:
+        self._pattern = "(?i)" + _storable(pattern)
+        self._known: dict[str, bool] = {}
+        try:
+            self.found_in("")
+        except pl.exceptions.ComputeError as error:
+            raise PatternError(_reason(str(error))) from None
+
+    def found_in(self, text: str) -> bool:
+        """Whether the regular expression occurs anywhere in the text."""
+        known = self._known.get(text)
+        if known is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            known = bool(pl.Series([_storable(text)]).str.contains(self._pattern)[0])
+            self._known[text] = known
+        return known
+
+
+def _storable(text: str) -> str:
+    """Returns text for the regular-expression engine. A lone surrogate has no UTF-8 form and becomes an escape."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _reason(message: str) -> str:
+    """Returns why the engine refused a regular expression, without the drawing around the message."""
+    for line in message.splitlines():
+        if line.startswith("error: "):
+            return line.removeprefix("error: ")
+    return message.partition("\n")[0].removeprefix("regex error: ")
+
+
+# ------------------------------------------------------------------------------------------------------------------ binder
+
 
 _Values = Callable[[Resolve], Sequence[Any]]
 _Test = Callable[[Any], bool]
@@ -431,7 +492,6 @@ class _Binder:
 
     def _pattern(self, literal: Operand) -> _Test:
         assert not isinstance(literal, Function)
-        from analyzer.questions.filters.regular_expressions import Pattern, PatternError
 
         if len(literal.text) > MAX_PATTERN:
             sentence = f"a pattern may have {MAX_PATTERN:,} characters, this one has {len(literal.text):,}"
@@ -443,7 +503,7 @@ class _Binder:
         return lambda value: isinstance(value, str) and pattern.found_in(value)
 
 
-# ---------------------------------------------------------------------------------------------------- helpers
+# ------------------------------------------------------------------------------------------- helpers
 
 
 def near_names(name: str, names: Iterable[str]) -> list[str]:

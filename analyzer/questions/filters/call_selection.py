@@ -17,12 +17,11 @@ from analyzer.core.errors import InputError
 from analyzer.results.analysis import Analysis, Part, Selected
 from analyzer.results.calls.call import Call
 from analyzer.results.connection import SmbSession
-from analyzer.transport.rpc.interface_names import interface_names
+from analyzer.transport.rpc.names_of_interfaces_and_faults import interface_names
 
 if TYPE_CHECKING:
     from analyzer.questions.filters.filter import CallFilter
-    from analyzer.questions.filters.machines_and_accounts import Account, Party
-    from analyzer.questions.filters.time_bounds import TimeBound
+    from analyzer.questions.filters.selected_calls import Account, Party, TimeBound
 
 
 # Fields that are known once the whole capture is read, by their paths.
@@ -52,7 +51,7 @@ class Selection(Struct, frozen=True):
         shown = Selected(analysis.calls, range(1, len(analysis.calls) + 1))
         if replace(self, head=None, tail=None) == EVERYTHING:
             return shown
-        from analyzer.questions.filters.fields_as_columns import CallColumns  # as a rule everything is shown
+        from analyzer.questions.filters.field_values import CallColumns  # as a rule everything is shown
         from analyzer.questions.filters.selected_calls import expression_of
 
         numbers = np.array(shown.numbers)
@@ -61,7 +60,7 @@ class Selection(Struct, frozen=True):
     def test(self, analysis: Analysis) -> Callable[[Call], bool]:
         """Returns the test whether a call is selected, before `head` and `tail`. See `needs_all` for what it needs."""
         from analyzer.interfaces.call_contents.call_records import CallRecords
-        from analyzer.questions.filters.fields_of_records import LookedAt
+        from analyzer.questions.filters.field_values import LookedAt
         from analyzer.questions.filters.selected_calls import expression_of
 
         wanted, records = expression_of(self, analysis), CallRecords(analysis)

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from analyzer.interfaces.call_contents.call_records import CallRecords
-from analyzer.interfaces.call_contents.sample_records import sample_records
+from analyzer.interfaces.call_contents.raw_samples import sample_records
 from analyzer.questions.filters.binder import bind
 from analyzer.questions.filters.bound_expression import Expression, Joined
-from analyzer.questions.filters.fields_as_columns import CallColumns
-from analyzer.questions.filters.fields_of_records import LookedAt, of_record, of_sample
+from analyzer.questions.filters.field_values import CallColumns, LookedAt, of_record, of_sample
 from analyzer.questions.filters.filterable_fields import FilterField, call_fields, counter_fields, sample_fields
 from analyzer.questions.filters.grammar import parse
 from analyzer.results.analysis import Analysis, Selected

@@ -1,11 +1,12 @@
-"""The fields that a filter may name, taken from the record types (`results/calls/call.py`, `results/records/sample.py`).
+"""The fields that a filter may name, taken from the record types (`results/calls/call.py`, `results/records/sample.py`), and its
+other words: fields of decoded buffers, methods, and named numbers.
 
 A field's name is its path in the record, its meaning is the record's own `doc`, and its kind follows from its type and unit. This
 module adds three things: short names for frequent questions (`_SHORT`), names without a side for fields of both sides, and the
 parameters of stubs, which a record keeps by the spelling of the IDL.
 
 Names and evaluation share only `FilterField`. `binder.py` settles names and types with `name`, `kind` and `choices`. Code that
-evaluates a filter (`fields_as_columns.py`, by columns; the page of `report`, by its script) needs only `paths` and `kind`. The
+evaluates a filter (`field_values.py`, by columns; the page of `report`, by its script) needs only `paths` and `kind`. The
 values of a field are those of all its paths, in that order, with lists opened and nulls left out. A `GROUP` gives true if it
 contains anything. Times and durations are in nanoseconds, and `smb.session_id` is a number.
 """
@@ -21,9 +22,75 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from msgspec import Meta, Raw, Struct, UnsetType
 from msgspec.structs import replace
 
+from analyzer.core.error_code_names import hresult_numbers, nt_status_numbers, win32_numbers
+from analyzer.core.times import UNITS_NS
+from analyzer.questions.filters.grammar import tables
 from analyzer.results.calls.call import CallRecord
+from analyzer.results.methods.perflib import RequestCode
 from analyzer.results.records.record_types import INSTANT, Kind
 from analyzer.results.records.sample import CounterRecord, SampleRecord
+from analyzer.transport.rpc.names_of_interfaces_and_faults import PERFLIB_V2_METHODS, fault_numbers
+
+# -------------------------------------------------------------------------------------------------------------- vocabulary
+
+
+NAMED = (Kind.STATUS, Kind.FAULT, Kind.REQUEST_CODE, Kind.COUNTER_TYPE)
+
+
+def numbers_of(kind: Kind) -> Mapping[str, int]:
+    """Returns the named numbers of a kind that filters can name, by name in capitals; empty for a kind without names."""
+    match kind:
+        case Kind.STATUS:
+            return hresult_numbers() | nt_status_numbers() | win32_numbers()
+        case Kind.FAULT:
+            return fault_numbers()
+        case Kind.REQUEST_CODE:
+            return {name: code for code, name in RequestCode.names.items()}
+        case Kind.COUNTER_TYPE:
+            from analyzer.interfaces.buffers.wire_value_names import counter_type_numbers
+
+            return counter_type_numbers()
+    return {}
+
+
+def buffer_names() -> frozenset[str]:
+    """The keys of decoded buffers that filters can name, at any depth."""
+    from analyzer.interfaces.buffers.wire_value_names import buffer_field_names
+
+    return buffer_field_names()
+
+
+def named_methods() -> Mapping[str, str]:
+    """Returns the methods of PerflibV2 that filters can name, by their names in small letters without the interface's."""
+    return {name.removeprefix("PerflibV2").lower(): name for name in PERFLIB_V2_METHODS}
+
+
+def with_article(kind: Kind) -> str:
+    """Returns the kind of a filter's values in the words of messages: `a number`, `text`, `in seconds`."""
+    if kind in (Kind.TEXT, Kind.SECONDS, Kind.FLAG, Kind.ANY):
+        return {Kind.SECONDS: "in seconds"}.get(kind, str(kind))
+    return f"an {kind}" if str(kind)[0] in "aeiou" else f"a {kind}"
+
+
+def vocabulary() -> dict[str, Any]:
+    """Returns the whole vocabulary of filters for the script of the page, which reads filters itself. It has the fields of calls
+    with kind, paths, choices and meaning, and the grammar."""
+    return {
+        "fields": [
+            [field.name, field.kind.name, list(field.paths), list(field.choices), field.meaning]
+            for field in call_fields().values()
+        ],
+        "buffers": sorted(buffer_names()),
+        "methods": list(PERFLIB_V2_METHODS),
+        "numbers": {kind.name: numbers_of(kind) for kind in NAMED},
+        "kinds": {kind.name: with_article(kind) for kind in Kind},
+        "units": UNITS_NS,
+        "grammar": tables(),
+    }
+
+
+# ------------------------------------------------------------------------------------------------------------------ fields
+
 
 NUMBERS = frozenset({Kind.NUMBER, Kind.STATUS, Kind.FAULT, Kind.REQUEST_CODE, Kind.COUNTER_TYPE})
 TEXTS = frozenset({Kind.TEXT, Kind.CHOICE, Kind.METHOD, Kind.INTERFACE, Kind.NAME, Kind.HANDLE, Kind.GUID})

@@ -1,21 +1,222 @@
-"""What a selection asks of calls: its time, machines, users, interface, handle, session and filter as one expression."""
+"""What a selection asks of calls: its time, machines, users, interface, handle, session and filter as one expression.
+
+Options have bounds of time, machines and accounts as text. A redacted analysis holds only pseudonyms, so they replace the names in
+a user's filter and selection.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
 from analyzer.core.printable_text import counted
+from analyzer.core.times import UNITS_NS, parse_duration, parse_time
+from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.questions.filters.bound_expression import Asked, Expression, Joined
+from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filterable_fields import FilterField, call_fields
-from analyzer.questions.filters.machines_and_accounts import Parties
-from analyzer.results.analysis import Analysis
+from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.connection import SmbSession
 from analyzer.results.records.record_types import Kind
 
-if TYPE_CHECKING:
-    from analyzer.questions.filters.call_selection import Selection
+# ---------------------------------------------------------------------------------------------------------- bounds of time
+
+
+_OF_DAY = r"(?i)(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?Z?"
+_DAY_NS = UNITS_NS["d"]
+
+
+class TimeBound(Struct, frozen=True):
+    """A moment as a user wrote it in an option. `ns` counts from 1970 (`absolute`), from midnight of a day in UTC (`of-day`), or
+    from the first frame of the capture (`relative`)."""
+
+    text: str
+    kind: Literal["absolute", "of-day", "relative"]
+    ns: int
+
+    def __str__(self) -> str:
+        return self.text
+
+    @classmethod
+    def from_text(cls, text: str) -> TimeBound:
+        """The moment that an option states; raises `ValueError` for what is no time."""
+        text = text.strip()
+        if (absolute := parse_time(text)) is not None:
+            return cls(text, "absolute", absolute)
+        if (match := re.fullmatch(_OF_DAY, text)) is not None:
+            hour, minute, second = int(match[1]), int(match[2]), int(match[3] or 0)
+            if hour < 24 and minute < 60 and second < 60:
+                fraction = int((match[4] or "0").ljust(9, "0"))
+                return cls(text, "of-day", (hour * 3600 + minute * 60 + second) * UNITS_NS["s"] + fraction)
+        if (duration := parse_duration(text.removeprefix("+"))) is not None:
+            return cls(text, "relative", duration)
+        raise ValueError(
+            f"{text} is no time: write 2026-11-20T13:50:16Z or 13:50:16 (UTC), or 90s, 5m, 2h after the first frame"
+        )
+
+    def at(self, facts: CaptureFacts) -> int:
+        """Returns the moment of an option as a time in this capture. A time of day is on the day of the first frame. If the capture
+        began later that day and lasts until then, it is on the next day."""
+        first, last = facts.first_time_ns, facts.last_time_ns
+        if self.kind == "absolute" or first is None:
+            return self.ns
+        if last is None:
+            return self.after(first)
+        if self.kind == "relative":
+            return first + self.ns
+        moment = first // _DAY_NS * _DAY_NS + self.ns
+        return moment + _DAY_NS if moment < first and moment + _DAY_NS <= last else moment
+
+    def after(self, first_ns: int) -> int:
+        """Returns the moment of an option as a time in a capture of which only the time of the first frame is known."""
+        if self.kind == "absolute":
+            return self.ns
+        if self.kind == "relative":
+            return first_ns + self.ns
+        moment = first_ns // _DAY_NS * _DAY_NS + self.ns
+        return moment if moment >= first_ns else moment + _DAY_NS
+
+
+# --------------------------------------------------------------------------------------------------- machines and accounts
+
+
+ANONYMOUS = "anonymous"
+
+
+class Party(Struct, frozen=True):
+    """A machine that a user wrote in an option, or all machines of a network. `text` is an address, a network, or a name that the
+    traffic states."""
+
+    text: str
+    network: IPv4Network | IPv6Network | None
+
+    def __str__(self) -> str:
+        return self.text
+
+    @classmethod
+    def from_text(cls, text: str) -> Party:
+        """Returns the machine that an option names. Raises `ValueError` for text that can be no machine."""
+        try:
+            return cls(text, ip_network(text.strip("[]"), strict=False))
+        except ValueError:
+            pass
+        if "/" in text or not text.strip("\\. ") or text.replace(".", "").isdigit() or "::" in text:
+            raise ValueError(
+                f"{text} is no machine: write an address (10.0.0.5), a network (10.0.0.0/8) or a name that `hosts` shows"
+            )
+        return cls(text, None)
+
+    def is_at(self, ip: str, names: Sequence[str]) -> bool:
+        """Whether the machine of an option has this address or one of these names, whole or up to the first dot."""
+        if self.network is not None:
+            try:
+                return ip_address(ip) in self.network
+            except ValueError:
+                return False
+        wanted = self.text.strip("\\").casefold()
+        return any(wanted in (name.casefold(), name.partition(".")[0].casefold()) for name in names)
+
+
+class Parties(Struct, frozen=True):
+    """Any of several machines that a user wrote in options; each address is looked up once."""
+
+    wanted: tuple[Party, ...]
+    names: Mapping[str, Sequence[str]]
+    known: dict[str, bool]
+
+    @classmethod
+    def of_machines(cls, wanted: tuple[Party, ...], names: Mapping[str, Sequence[str]]) -> Parties:
+        return cls(wanted, names, {})
+
+    def has(self, ip: str) -> bool:
+        found = self.known.get(ip)
+        if found is None:
+            names = self.names.get(ip, ())
+            found = self.known[ip] = any(one.is_at(ip, names) for one in self.wanted)
+        return found
+
+
+class Account(Struct, frozen=True):
+    """One account as a user wrote it: `DOMAIN\\\\name`, `name@REALM`, `name` of whichever domain, or `anonymous`."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def is_of(self, account: str | None, *, anonymous: bool) -> bool:
+        if anonymous:
+            return self.text.casefold() == ANONYMOUS or _same(self.text, account)
+        return _same(self.text, account)
+
+
+def _same(wanted: str, account: str | None) -> bool:
+    if account is None:
+        return False
+    one, other = wanted.casefold(), account.casefold()
+    if "\\" in one or "@" in one:
+        return one == other
+    domain, _, name = other.rpartition("\\")
+    return one == (name if domain else name.partition("@")[0])
+
+
+# --------------------------------------------------------------------------------------------------- pseudonyms in filters
+
+
+class RenamedFilter:
+    """A filter with pseudonyms in place of the user's names. It is made on first use, because only then all names are known."""
+
+    def __init__(self, original: Any, names: Pseudonyms) -> None:
+        self._original, self._names = original, names
+        self._made: Any = None
+
+    def _renamed(self) -> Any:
+        if self._made is None:
+            self._made = self._original.again(self._names.filter(str(self._original)))
+        return self._made
+
+    @property
+    def fields(self) -> Any:
+        """Returns the fields that the renamed filter asks for; these have no pseudonyms."""
+        return self._original.fields
+
+    def __str__(self) -> str:
+        return str(self._renamed())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._renamed(), name)
+
+
+def renamed(selection: Selection, names: Pseudonyms) -> Selection:
+    """The selection of calls with pseudonyms in place of the user's names. Raises `InputError` for networks: pseudonyms of
+    neighbours are no neighbours."""
+    return replace(
+        selection,
+        servers=tuple(_machine(machine, names) for machine in selection.servers),
+        clients=tuple(_machine(machine, names) for machine in selection.clients),
+        users=tuple(
+            user if user.text.casefold() == ANONYMOUS else Account(names.name(user.text)) for user in selection.users
+        ),
+        filter=RenamedFilter(selection.filter, names) if selection.filter is not None else None,
+    )
+
+
+def _machine(machine: Party, names: Pseudonyms) -> Party:
+    if machine.network is not None and machine.network.num_addresses > 1:
+        raise InputError(
+            f"{machine} is a network, which has no pseudonym", hint="With --redact, name single addresses."
+        )
+    return Party.from_text(names.address(machine.text.strip("[]")))
+
+
+# -------------------------------------------------------------------------------------------------------------- expression
+
 
 # The channel and session of a call, as the analysis counts them.
 _CHANNEL = FilterField("channel", Kind.NUMBER, "number of the channel", ("channel",))

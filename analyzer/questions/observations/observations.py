@@ -25,7 +25,7 @@ from analyzer.questions.observations.file_observations import file_drafts
 from analyzer.questions.observations.known_attacks import note_attacks
 from analyzer.questions.observations.logon_observations import logon_drafts
 from analyzer.questions.observations.observation_making import Draft, Scene, listed, who_in
-from analyzer.questions.processes.odd_processes import MARK_WORDS
+from analyzer.questions.processes.process_records import MARK_WORDS
 from analyzer.results.records.observation import SEVERITIES, Observation, ObservationKind
 from analyzer.results.records.statistics import Who
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from analyzer.core.errors import InputError
 from analyzer.core.times import NS_PER_S, parse_duration
-from analyzer.interfaces.call_contents.sample_records import sample_keys
+from analyzer.interfaces.call_contents.raw_samples import sample_keys
 from analyzer.questions.series.counter_paths import PathSelection
 from analyzer.questions.series.displayed_points import Point, Series
 from analyzer.questions.series.formulas import formula_of, scaled, shown, type_name

@@ -29,7 +29,7 @@ from analyzer.interfaces.call_contents.machine_names import machine_names
 from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.differences.machine_matching import peers_of
 from analyzer.questions.films.film_maker import FilmMaker
-from analyzer.questions.filters.fields_as_columns import CallColumns
+from analyzer.questions.filters.field_values import CallColumns
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.filters.filterable_fields import call_fields
 from analyzer.results.analysis import Analysis

@@ -30,7 +30,7 @@ from analyzer.core.output.standard_json import document
 from analyzer.interfaces.call_contents.call_records import CallRecords
 from analyzer.questions.films.film import Film, Films, deflated, moments
 from analyzer.questions.films.film_maker import FilmMaker
-from analyzer.questions.filters.filter_vocabulary import vocabulary
+from analyzer.questions.filters.filterable_fields import vocabulary
 from analyzer.questions.processes.process_records import ProcessValues, may_state_parents
 from analyzer.results.analysis import Analysis, EvidenceRecord
 from analyzer.results.calls.call import Call

@@ -15,7 +15,7 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from analyzer.core.output.json import dumps, line
-from analyzer.interfaces.call_contents.sample_chunks import ChunkPart, SampleChunk, Values
+from analyzer.interfaces.call_contents.raw_samples import ChunkPart, SampleChunk, Values
 from analyzer.results.records.sample import SampleRecord
 
 # JSON escapes every control character, so that this stands for nothing else.

@@ -20,8 +20,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.output.json import dumps, json_ready
 from analyzer.core.output.safe_cells import safe_cells
 from analyzer.interfaces.call_contents.call_records import CallRecords, problem_record, shown_problems
-from analyzer.interfaces.call_contents.sample_chunks import ChunkPart, SampleChunk
-from analyzer.interfaces.call_contents.sample_records import sample_keys
+from analyzer.interfaces.call_contents.raw_samples import ChunkPart, SampleChunk, sample_keys
 from analyzer.interfaces.call_contents.session_records import logon_record
 from analyzer.questions.series.formatted_columns import FLAGS, WHYS
 from analyzer.questions.series.formulas import scaled, type_name

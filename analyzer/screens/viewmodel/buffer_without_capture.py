@@ -16,7 +16,7 @@ from analyzer.interfaces.buffers.field_map import map_fields
 from analyzer.interfaces.buffers.kind_guess import Guess, guess_kind
 from analyzer.interfaces.buffers.value_rows import perf_data_rows, winperf_rows
 from analyzer.interfaces.call_contents.call_field_maps import status_name
-from analyzer.interfaces.call_contents.sample_records import sample_record
+from analyzer.interfaces.call_contents.raw_samples import sample_record
 from analyzer.interfaces.pcq.perflib_samples import samples_of as perflib_samples_of
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.redaction.redacted_stubs import redacted_buffer

@@ -33,7 +33,7 @@ from analyzer.screens.viewmodel.layer_fields import (
     raw,
     runs_of,
 )
-from analyzer.transport.rpc.fault_names import fault_name
+from analyzer.transport.rpc.names_of_interfaces_and_faults import fault_name
 from analyzer.transport.rpc.pdu import (
     FAULT_LEN,
     HEADER_LEN,

@@ -13,7 +13,7 @@ from ipaddress import ip_address
 
 from msgspec.structs import replace
 
-from analyzer.capture.linktypes import LinkType
+from analyzer.capture.frame_blocks import LinkType
 from analyzer.core.byte_origins import FrameExtent
 from analyzer.core.error_code_names import nt_status_name
 from analyzer.core.errors import TruncatedError

@@ -10,8 +10,7 @@ from analyzer.interfaces.call_contents.call_records import all_problems
 from analyzer.interfaces.call_contents.damaged_buffers import Damages
 from analyzer.questions.observations.observation_making import Scene
 from analyzer.questions.observations.observations import observations
-from analyzer.questions.processes.odd_processes import MARK_WORDS
-from analyzer.questions.processes.process_records import ProcessTable, ProcessValues
+from analyzer.questions.processes.process_records import MARK_WORDS, ProcessTable, ProcessValues
 from analyzer.questions.statistics.hosts import host_records
 from analyzer.questions.statistics.summary import identity_stats, method_stats, totals_of
 from analyzer.results.analysis import Analysis

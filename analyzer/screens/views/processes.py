@@ -10,8 +10,7 @@ from rich.cells import cell_len
 
 from analyzer.core.printable_text import shortened
 from analyzer.core.times import shown_second
-from analyzer.questions.processes.odd_processes import MARK_WORDS
-from analyzer.questions.processes.process_records import process_records
+from analyzer.questions.processes.process_records import MARK_WORDS, process_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.process import ProcessRecord
 from analyzer.screens.viewmodel.call_summary_words import parent_words

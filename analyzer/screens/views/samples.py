@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from analyzer.core.times import NS_PER_S
-from analyzer.interfaces.call_contents.sample_records import sample_records
+from analyzer.interfaces.call_contents.raw_samples import sample_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.sample import SampleRecord
 from analyzer.screens.views.view_type import OfSamples
 
 if TYPE_CHECKING:
-    from analyzer.interfaces.call_contents.sample_chunks import SampleChunk
+    from analyzer.interfaces.call_contents.raw_samples import SampleChunk
     from analyzer.questions.filters.filter import SampleFilter
 
 
@@ -54,7 +54,7 @@ class Samples(Struct, OfSamples, frozen=True):
 
     def chunks(self) -> Iterator[SampleChunk | SampleRecord]:
         """Yields the raw samples: as chunks if those of an answer are columns (`sample_chunks`), else as records."""
-        from analyzer.interfaces.call_contents.sample_chunks import sample_chunks
+        from analyzer.interfaces.call_contents.raw_samples import sample_chunks
 
         return sample_chunks(self.analysis) if self.filter is None else self.filter.records(self.analysis)
 

@@ -9,7 +9,7 @@ from analyzer.results.analysis import Analysis
 from analyzer.results.records.record_types import Record
 
 if TYPE_CHECKING:
-    from analyzer.interfaces.call_contents.sample_chunks import SampleChunk
+    from analyzer.interfaces.call_contents.raw_samples import SampleChunk
     from analyzer.questions.filters.call_selection import Selection
     from analyzer.results.records.sample import SampleRecord
 

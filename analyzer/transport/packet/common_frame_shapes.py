@@ -21,8 +21,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
-from analyzer.capture.frame_blocks import HEAD_BEFORE, HEAD_LEN, FrameBlock
-from analyzer.capture.linktypes import LinkType
+from analyzer.capture.frame_blocks import HEAD_BEFORE, HEAD_LEN, FrameBlock, LinkType
 from analyzer.transport.packet import link_layers
 from analyzer.transport.packet.flow_candidates import KERBEROS_PORT, PORTS, SMB_SIGNATURE_LEN
 from analyzer.transport.packet.frame_dissector import (

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct, field
 
-from analyzer.capture.linktypes import LinkType
+from analyzer.capture.frame_blocks import LinkType
 from analyzer.core.events import Problem, ProblemKind
 from analyzer.core.printable_text import counted
 

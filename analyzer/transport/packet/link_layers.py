@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from analyzer.capture.linktypes import LinkType, link_type_of
+from analyzer.capture.frame_blocks import LinkType, link_type_of
 from analyzer.core.errors import TruncatedError
 
 IPV4, IPV6 = 0x0800, 0x86DD

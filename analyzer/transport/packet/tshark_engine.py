@@ -29,9 +29,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.capture.capture_reader import CaptureInfo, expand, none_readable, unreadable
-from analyzer.capture.first_bytes import is_event_trace
+from analyzer.capture.first_bytes import is_event_trace, special_file
 from analyzer.capture.frame_blocks import Clock
-from analyzer.capture.special_files import special_file
 from analyzer.core.errors import InputError
 from analyzer.core.events import ClockSetBack, Event, Problem
 from analyzer.core.frame_ids import frame_id

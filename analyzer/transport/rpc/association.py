@@ -1,7 +1,7 @@
 """Follows one DCERPC association: makes calls and presentation contexts of the bytes and gaps of a channel (C706 chapters 9 and 12;
 [MS-RPCE] 3.3).
 
-Framing (`pdu_framing`) finds the PDUs of each direction. `_PDU_TYPES` names for each PDU type what takes it: fragments of calls go
+Framing (`pdu`) finds the PDUs of each direction. `_PDU_TYPES` names for each PDU type what takes it: fragments of calls go
 to the call table (`call_pairing`), after their security context has unsealed or checked them. Binds and their answers tell what the
 presentation contexts are (`presentations`).
 """
@@ -29,7 +29,7 @@ from analyzer.transport.channel.channels import ChannelBatch, ChannelGap
 from analyzer.transport.rpc.call_pairing import CallPairing, FragmentPart, PendingCall, SideState
 from analyzer.transport.rpc.client_marks_in_rpc import MarkNotes
 from analyzer.transport.rpc.exchange import ExchangeMaker, Selection, numbers
-from analyzer.transport.rpc.fault_names import bind_nak_reason, bind_result_reason, fault_name
+from analyzer.transport.rpc.names_of_interfaces_and_faults import bind_nak_reason, bind_result_reason, fault_name
 from analyzer.transport.rpc.pdu import (
     CLIENT_PTYPES,
     FIRST_FRAG,
@@ -39,9 +39,13 @@ from analyzer.transport.rpc.pdu import (
     Bind,
     BindAck,
     CallHead,
+    CutPdu,
+    Framer,
+    LostPdus,
     Offer,
     PduHeader,
     Ptype,
+    RawPdu,
     SecTrailer,
     Syntax,
     find_sec_trailer,
@@ -53,7 +57,6 @@ from analyzer.transport.rpc.pdu import (
     parse_damaged_bind,
     syntax_name,
 )
-from analyzer.transport.rpc.pdu_framing import CutPdu, Framer, LostPdus, RawPdu
 from analyzer.transport.rpc.presentations import Presentations, is_features
 from analyzer.transport.rpc.security_table import Security, SecurityTable
 

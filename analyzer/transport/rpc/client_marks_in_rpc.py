@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
-from analyzer.auth.client_marks_in_tokens import token_marks
+from analyzer.auth.token_handshake import token_marks
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event
 from analyzer.core.traced_bytes import TracedBytes
@@ -18,8 +18,10 @@ from analyzer.transport.rpc.pdu import (
     HEADER_LEN,
     Bind,
     CallHead,
+    Framer,
     PduHeader,
     Ptype,
+    RawPdu,
     SecTrailer,
     find_sec_trailer,
     head_of_damaged,
@@ -28,7 +30,6 @@ from analyzer.transport.rpc.pdu import (
     parse_call_head,
     syntax_name,
 )
-from analyzer.transport.rpc.pdu_framing import Framer, RawPdu
 
 _MOST_CONTEXTS, _MOST_FRAMES = 8, 8
 # Two requests show how a client counts, three in which order it calls.

@@ -26,13 +26,6 @@ from analyzer.core.events import Problem
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.transport.channel.channels import SmbInfo
 from analyzer.transport.smb.channel_emitter import Emitter
-from analyzer.transport.smb.durable_opens import (
-    SentAlready,
-    SentData,
-    grants_durability,
-    may_be_sent_again,
-    reopened_file_id,
-)
 from analyzer.transport.smb.encrypted_messages import decrypted_message
 from analyzer.transport.smb.smb2_header import (
     CANCEL,
@@ -71,7 +64,17 @@ from analyzer.transport.smb.smb3_crypto import TRANSFORM_LEN
 from analyzer.transport.smb.smb_connection_state import ConnectionState, SharedState
 from analyzer.transport.smb.smb_framing import LostMessages, Message
 from analyzer.transport.smb.smb_session import Session, remember_info
-from analyzer.transport.smb.trees_and_opens import Open, OpenKind, pipe_name, whole_file_id
+from analyzer.transport.smb.trees_and_opens import (
+    Open,
+    OpenKind,
+    SentAlready,
+    SentData,
+    grants_durability,
+    may_be_sent_again,
+    pipe_name,
+    reopened_file_id,
+    whole_file_id,
+)
 from analyzer.transport.tcp.protocol_recognition import looks_like_dcerpc
 from analyzer.transport.tcp.stream_events import Direction
 

@@ -18,10 +18,9 @@ from analyzer.results.connection import ClientMarks
 from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.channel.channels import Channels
 from analyzer.transport.smb.channel_emitter import Emitter
-from analyzer.transport.smb.durable_opens import DurableOpens
-from analyzer.transport.smb.sessions_by_id import KnownSessions
 from analyzer.transport.smb.smb_framing import Message
-from analyzer.transport.smb.smb_session import MAX_FRAMES, MAX_NAMES, Session, SessionLogon
+from analyzer.transport.smb.smb_session import MAX_FRAMES, MAX_NAMES, KnownSessions, Session, SessionLogon
+from analyzer.transport.smb.trees_and_opens import DurableOpens
 from analyzer.transport.tcp.stream_events import Connection, Direction
 
 # Called with (session id, session key); for `keys`, which prints them, and for nothing else.

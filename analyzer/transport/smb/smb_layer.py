@@ -20,12 +20,12 @@ from analyzer.core.times import earliest
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.transport.channel.channels import Channels
 from analyzer.transport.smb.channel_emitter import Emitter
-from analyzer.transport.smb.durable_opens import DurableOpens
-from analyzer.transport.smb.sessions_by_id import KnownSessions
 from analyzer.transport.smb.smb2_reader import ENCRYPTED, PLAIN, Smb2Reader, Transforms
 from analyzer.transport.smb.smb2_session_setup import SETUP_COST
 from analyzer.transport.smb.smb_connection_state import ConnectionState, KeyLog, MessageLog, SharedState
 from analyzer.transport.smb.smb_framing import Framed, Framing, LostMessages, Message, NetbiosNames
+from analyzer.transport.smb.smb_session import KnownSessions
+from analyzer.transport.smb.trees_and_opens import DurableOpens
 from analyzer.transport.tcp.protocol_recognition import COMPRESSION_MAGIC, SMB1_MAGIC, SMB2_MAGIC, TRANSFORM_MAGIC
 from analyzer.transport.tcp.stream_events import Connection, Direction, Gap, Recognised, StreamBatch, StreamClosed
 

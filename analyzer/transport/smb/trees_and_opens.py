@@ -1,4 +1,4 @@
-"""Trees and opens of SMB sessions, and which opens are pipes that carry DCERPC.
+"""Trees and opens of SMB sessions: which opens are pipes that carry DCERPC, and which outlive their connection.
 
 A tree ([MS-SMB2] section 3.3.1.9) of a session, by its TreeId:
 
@@ -12,22 +12,49 @@ An open ([MS-SMB2] section 3.3.1.10), by its FileId; its kind (`Open.kind`: pipe
     -            a READ, WRITE or IOCTL that names it                   OPEN: unknown, the CREATE was not captured
     OPEN         its first data: they begin like DCERPC, or not         OPEN: a pipe with a channel, or a file
     OPEN         CLOSE response, the same id again, its tree's or its   closed: `ChannelClosed` where it had a channel; one that is
-                 session's end, more than `Limits.opens`                durable may outlive tree and session (`durable_opens`)
+                 session's end, more than `Limits.opens`                durable may outlive tree and session (see below)
+
+Durable opens outlive their connection, and requests are sent again. A client whose connection was lost opens a durable or
+persistent handle again over another one, and names it by its FileId ([MS-SMB2] sections 3.2.4.4, 3.3.5.9.7 and 3.3.5.9.12). This is
+the same open, under another FileId of another session. The client also sends again what was not answered, with
+SMB2_FLAGS_REPLAY_OPERATION. The server answers a CREATE that it granted already with the same FileId (3.3.5.9.10). A WRITE or IOCTL
+that is sent again counts once (3.3.5.2.10).
+
+[MS-SMB2] section 3.3.5.9.6 grants durability with a batch oplock or a lease that caches handles, 3.3.5.9.10 also on a share that is
+continuously available. A named pipe has none of these. We still read it if a server grants it.
+
+    state     input                                                     next state
+    -         CREATE response with DHnQ or DH2Q                          DURABLE, with its session
+    DURABLE   the end of its session or of its tree                      KEPT: without a session, its channel stays open
+    DURABLE   CREATE response to DHnC or DH2C with its FileId            DURABLE, with the session that asked
+    KEPT      the same                                                   DURABLE, with the session that asked
+    DURABLE   CLOSE response, the same id again, more than allowed       closed
+    KEPT      more than `Limits.opens` kept, the capture ends            closed, the oldest first
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from analyzer.core.byte_cursor import Cursor
+from analyzer.core.byte_origins import Source
+from analyzer.core.events import Event
 from analyzer.results.connection import Channel
-from analyzer.transport.smb.durable_opens import DurableKey, SentAlready
+from analyzer.transport.channel.channels import ChannelClosed
+from analyzer.transport.smb.smb_framing import Message
 from analyzer.transport.tcp.protocol_recognition import looks_like_dcerpc
 
 if TYPE_CHECKING:
-    from analyzer.transport.smb.smb_session import SessionLogon
+    from analyzer.transport.smb.channel_emitter import Emitter
+    from analyzer.transport.smb.smb_session import Session, SessionLogon
+
+
+# --------------------------------------------------------------------------------------------------------- trees and opens
+
 
 # So much of its data decides what an open of unknown kind is.
 LOOKED_AT = 16
@@ -113,3 +140,159 @@ class Open(Struct):
     durable: DurableKey | None = None
     sent: SentAlready | None = None
     logon: SessionLogon | None = None
+
+
+# ----------------------------------------------------------------------------------------------------------- durable opens
+
+
+# The server, by its GUID or its address, and the FileId that it gave.
+DurableKey = tuple[str, bytes]
+
+
+# So many of what a client sent last over a pipe are compared with what it sends again.
+_MOST_SENT = 16
+_MAX_CONTEXTS = 32
+_PLACE_LEN, _CONTEXT_LEN, _FILE_ID_LEN = 8, 16, 16
+_DURABLE = (b"DHn", b"DH2")
+
+
+class SentData(Struct):
+    """The data that an SMB request carried to a pipe: a digest, and where it was captured. `is_answered`: an answer to it carried
+    data."""
+
+    digest: int
+    source: Source
+    start: int
+    stop: int
+    is_answered: bool = False
+
+    @property
+    def frames(self) -> tuple[int, ...]:
+        """The frames that carried the SMB request."""
+        return self.source.frames(self.start, self.stop)
+
+    def is_first_answer(self) -> bool:
+        """Notes an answer to data that an SMB request sent to a pipe. Returns whether it is the first answer with data."""
+        is_first, self.is_answered = not self.is_answered, True
+        return is_first
+
+
+class SentAlready:
+    """The data that a client sent last over one SMB pipe, to recognise data that is sent again."""
+
+    __slots__ = ("_sent",)
+
+    def __init__(self) -> None:
+        self._sent: deque[SentData] = deque(maxlen=_MOST_SENT)
+
+    def note(self, message: Message, span: tuple[int, int], *, is_replay: bool) -> tuple[SentData | None, bool]:
+        """Notes the data that an SMB message carries to a pipe, and returns it and whether it was sent before. None if it is not
+        whole."""
+        start, stop = message.start + span[0], message.start + span[1]
+        if stop > message.stop:
+            return None, False
+        data = message.data
+        digest = hash(data.part(start, stop))
+        if is_replay:
+            for sent in self._sent:
+                if sent.digest == digest and sent.stop - sent.start == stop - start:
+                    return sent, True
+        made = SentData(digest, data.source, data.start + start, data.start + stop)
+        self._sent.append(made)
+        return made, False
+
+
+class DurableOpens:
+    """The durable opens of all SMB sessions, by their server and the FileId with which a client opens them again."""
+
+    def __init__(self) -> None:
+        self._owners: dict[DurableKey, Session] = {}
+        self._kept: dict[DurableKey, Open] = {}
+
+    def granted(self, session: Session, file_id: bytes, opened: Open) -> None:
+        """Notes that the server grants a durable open: the client may open it again after a lost connection."""
+        if opened.kind != "file":
+            opened.durable = self.key_of(session, file_id)
+            self._owners[opened.durable] = session
+
+    def closed(self, key: DurableKey) -> None:
+        """Notes that a durable open was closed."""
+        self._owners.pop(key, None)
+
+    def lost(self, session: Session, file_id: bytes, out: Emitter) -> None:
+        """Ends a durable or other open whose tree or session is over. A durable pipe is kept for a client that opens it again."""
+        opened = session.opens[file_id]
+        if opened.durable is None or opened.channel is None:
+            session.close(file_id, out)
+            return
+        session.detach(file_id)
+        self.closed(opened.durable)
+        if len(self._kept) >= session.state.shared.limits.opens:
+            gone = self._kept.pop(next(iter(self._kept)))
+            if gone.channel is not None:
+                out.append(ChannelClosed(gone.channel))
+        self._kept[opened.durable] = opened
+
+    def take_open(self, session: Session, file_id: bytes) -> Open | None:
+        """Takes the durable open that a session opens again from its owner. Returns None if its grant was not captured."""
+        key = self.key_of(session, file_id)
+        owner = self._owners.pop(key, None)
+        return owner.detach(file_id) if owner is not None else self._kept.pop(key, None)
+
+    @staticmethod
+    def key_of(session: Session, file_id: bytes) -> DurableKey:
+        """Returns the key of a durable open that a session has, or opens again."""
+        return session.state.server_guid or session.server.ip, file_id
+
+    def finish(self) -> list[Event]:
+        """Closes all durable opens that are kept, at the end of the capture."""
+        closed: list[Event] = [ChannelClosed(one.channel) for one in self._kept.values() if one.channel is not None]
+        self._kept.clear()
+        return closed
+
+
+def may_be_sent_again(session: Session, opened: Open) -> bool:
+    """Whether a client may send data over an SMB pipe again: over another connection of the session, or after it opened the pipe
+    again. Capabilities do not tell: smbd binds connections of clients that announce no multichannel."""
+    return opened.kind == "pipe" and (
+        opened.sent is not None or opened.durable is not None or len(session.connections) > 1
+    )
+
+
+def reopened_file_id(cur: Cursor) -> bytes | None:
+    """Returns the FileId of the durable open that a CREATE request opens again (contexts DHnC, DH2C), None if it asks for a new
+    open ([MS-SMB2] sections 2.2.13.2.4 and 2.2.13.2.12). The cursor stands at CreateContextsOffset."""
+    found = _contexts(cur)
+    value = found.get(b"DHnC") or found.get(b"DH2C") or b""
+    return value[:_FILE_ID_LEN] if len(value) >= _FILE_ID_LEN else None
+
+
+def grants_durability(cur: Cursor) -> bool:
+    """Whether the create contexts of a CREATE response make the open durable or persistent ([MS-SMB2] sections 2.2.14.2.3 and
+    2.2.14.2.12). The cursor stands at CreateContextsOffset."""
+    found = _contexts(cur)
+    return b"DHnQ" in found or b"DH2Q" in found
+
+
+def _contexts(fixed: Cursor) -> dict[bytes, bytes]:
+    """Returns the create contexts in an SMB2 message by name ([MS-SMB2] section 2.2.13.2), as far as they were captured."""
+    found: dict[bytes, bytes] = {}
+    if fixed.left < _PLACE_LEN:
+        return found
+    data, start, length = fixed.data, fixed.u32("create.ofs_contexts"), fixed.u32("create.len_contexts")
+    stop = min(start + length, len(data))
+    if length < _CONTEXT_LEN or not any(data.find(name, start, stop) >= 0 for name in _DURABLE):
+        return found
+    for _ in range(_MAX_CONTEXTS):
+        if stop - start < _CONTEXT_LEN:
+            break
+        cur = Cursor(data, start, stop)
+        step, name_at, name_len = cur.u32("context.next"), cur.u16("context.ofs_name"), cur.u16("context.len_name")
+        cur.skip("context.reserved", 2)
+        data_at, data_len = cur.u16("context.ofs_data"), cur.u32("context.len_data")
+        name = data[start + name_at : min(start + name_at + name_len, stop)]
+        found[name] = data[start + data_at : min(start + data_at + data_len, stop)]
+        if step < _CONTEXT_LEN:
+            break
+        start += step
+    return found

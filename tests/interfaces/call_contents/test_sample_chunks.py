@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from analyzer.interfaces.call_contents import sample_chunks as module
+from analyzer.interfaces.call_contents import raw_samples as module
 from analyzer.interfaces.call_contents.answers_with_names import Bindings
-from analyzer.interfaces.call_contents.sample_chunks import SampleChunk, sample_chunks
-from analyzer.interfaces.call_contents.sample_records import sample_records
+from analyzer.interfaces.call_contents.raw_samples import SampleChunk, sample_chunks, sample_records
 from analyzer.results.analysis import Analysis
 from tests.build.buffers import Block, Counter, Instance, PerfObject, perf_data, winperf
 from tests.build.calls import HANDLE, Calls, analysis_of, winreg

@@ -19,9 +19,9 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event
 from analyzer.interfaces.calls_from_exchanges import plain_call
-from analyzer.interfaces.pcq import handle_following as follow_module
-from analyzer.interfaces.pcq.handle_following import Following
+from analyzer.interfaces.pcq import query_handles as follow_module
 from analyzer.interfaces.pcq.perflib_layer import PerflibLayer
+from analyzer.interfaces.pcq.query_handles import Following
 from analyzer.results.calls.call import Call, Side
 from analyzer.results.calls.call_table import CallTable
 from analyzer.results.calls.query_state import QueryView

@@ -6,7 +6,7 @@ from struct import pack
 
 import pytest
 
-from analyzer.interfaces.call_contents.sample_records import sample_records
+from analyzer.interfaces.call_contents.raw_samples import sample_records
 from analyzer.interfaces.pcq.perflib_samples import is_text, perflib_samples
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import Block, identifier, instance_header, perf_data, string_table, wide

@@ -14,10 +14,10 @@ from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.interfaces.call_contents.call_records import call_record
-from analyzer.interfaces.call_contents.sample_records import sample_records
+from analyzer.interfaces.call_contents.raw_samples import sample_records
 from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.interfaces.pcq.perflib_layer import CatalogLearner
-from analyzer.interfaces.resolution.unbound_calls import (
+from analyzer.interfaces.resolution.whole_capture_resolution import (
     ContextReadings,
     frames_noted,
     interface_carried,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analyzer.interfaces.call_contents.sample_records import sample_records
+from analyzer.interfaces.call_contents.raw_samples import sample_records
 from tests.build.buffers import Counter, Instance, Order, PerfObject, name_table, winperf
 from tests.build.calls import analysis_of, winreg
 from tests.records import Record, plains

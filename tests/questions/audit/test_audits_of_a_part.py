@@ -10,8 +10,7 @@ from analyzer.commands.audit import FailOn, _Contract
 from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter
-from analyzer.questions.filters.machines_and_accounts import Account, Party
-from analyzer.questions.filters.time_bounds import TimeBound
+from analyzer.questions.filters.selected_calls import Account, Party, TimeBound
 from analyzer.results.analysis import Analysis
 from analyzer.results.connection import Bound
 from analyzer.transport.rpc.exchange import Exchange

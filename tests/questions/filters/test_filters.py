@@ -14,15 +14,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from analyzer.interfaces import buffers
-from analyzer.interfaces.buffers._compiled import types
+from analyzer.interfaces.buffers.compiled_parsers import types
 from analyzer.interfaces.call_contents.call_records import CallRecords, call_record
-from analyzer.interfaces.call_contents.sample_records import sample_records
+from analyzer.interfaces.call_contents.raw_samples import sample_records
 from analyzer.pipeline.run import analyze
 from analyzer.questions.filters.call_selection import Selection
-from analyzer.questions.filters.fields_as_columns import CallColumns
-from analyzer.questions.filters.fields_of_records import LookedAt, of_record
+from analyzer.questions.filters.field_values import CallColumns, LookedAt, of_record
 from analyzer.questions.filters.filter import CallFilter, SampleFilter
-from analyzer.questions.filters.filter_vocabulary import vocabulary
 from analyzer.questions.filters.filterable_fields import (
     _OF_ITS_CALL,
     _SHORT,
@@ -30,6 +28,7 @@ from analyzer.questions.filters.filterable_fields import (
     call_fields,
     counter_fields,
     sample_fields,
+    vocabulary,
 )
 from analyzer.questions.filters.grammar import (
     And,

@@ -6,8 +6,7 @@ from analyzer.core.errors import InputError
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.questions.filters.call_selection import Selection
 from analyzer.questions.filters.filter import CallFilter, SampleFilter
-from analyzer.questions.filters.machines_and_accounts import Account, Party
-from analyzer.questions.filters.redacted_names import RenamedFilter, renamed
+from analyzer.questions.filters.selected_calls import Account, Party, RenamedFilter, renamed
 from tests.questions.filters.test_call_selection import conversation
 
 

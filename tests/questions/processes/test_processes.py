@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.questions.processes.odd_processes import name_marks, parent_marks
-from analyzer.questions.processes.process_records import process_records, process_table
+from analyzer.questions.processes.process_records import name_marks, parent_marks, process_records, process_table
 from analyzer.questions.series.displayed_points import Key, Series
 from analyzer.questions.series.reading_batches import readings
 from analyzer.questions.series.values_by_layout import Registry, State

@@ -3,8 +3,7 @@
 import polars as pl
 from polars.testing import assert_frame_equal
 
-from analyzer.interfaces.call_contents.sample_chunks import SampleChunk, sample_chunks
-from analyzer.interfaces.call_contents.sample_records import sample_records
+from analyzer.interfaces.call_contents.raw_samples import SampleChunk, sample_chunks, sample_records
 from analyzer.questions.series.reading_batches import points
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.sample import SampleRecord

@@ -13,8 +13,7 @@ from polars.testing import assert_frame_equal
 from analyzer.core.output.gate import Destination
 from analyzer.core.output.json import dumps
 from analyzer.core.output.safe_cells import safe_cells
-from analyzer.interfaces.call_contents.sample_chunks import SampleChunk, sample_chunks
-from analyzer.interfaces.call_contents.sample_records import sample_records
+from analyzer.interfaces.call_contents.raw_samples import SampleChunk, sample_chunks, sample_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.records.sample import SampleRecord

@@ -9,7 +9,7 @@ from rich.text import Text
 from analyzer.core.events import Event
 from analyzer.core.output.json import dumps
 from analyzer.interfaces.call_contents.call_records import timeline_records
-from analyzer.interfaces.call_contents.sample_records import sample_records
+from analyzer.interfaces.call_contents.raw_samples import sample_records
 from analyzer.results.analysis import Analysis
 from analyzer.screens.formats.table_writer import calls_table, problems_table, table_of
 from analyzer.screens.views.handles import Handles

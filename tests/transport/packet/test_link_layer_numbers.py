@@ -5,7 +5,7 @@ from struct import pack, unpack
 
 import pytest
 
-from analyzer.capture.linktypes import LinkType, link_type_of
+from analyzer.capture.frame_blocks import LinkType, link_type_of
 from analyzer.core.events import Problem
 from analyzer.transport.packet import link_layers
 from analyzer.transport.packet.block_dissector import Dissector

@@ -5,8 +5,17 @@ import sys
 
 import pytest
 
-from analyzer.transport.rpc.fault_names import bind_nak_reason, bind_result_reason, fault_name, fault_numbers
-from analyzer.transport.rpc.interface_names import PERFLIB_V2, WINREG, interface_name, interface_names, method_name
+from analyzer.transport.rpc.names_of_interfaces_and_faults import (
+    PERFLIB_V2,
+    WINREG,
+    bind_nak_reason,
+    bind_result_reason,
+    fault_name,
+    fault_numbers,
+    interface_name,
+    interface_names,
+    method_name,
+)
 
 SAMR = "12345778-1234-abcd-ef00-0123456789ac"
 
@@ -62,7 +71,7 @@ def test_the_names_that_may_be_asked_for_are_those_that_are_given():
 def test_names_are_found_without_loading_scapy():
     code = f"""
 import sys
-from analyzer.transport.rpc.interface_names import method_name
+from analyzer.transport.rpc.names_of_interfaces_and_faults import method_name
 assert method_name("{SAMR}", 1)
 print("scapy" in sys.modules, "msrpcs" in sys.modules)
 """

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import pytest
 
+from analyzer.auth.key_files import KerberosKey
 from analyzer.auth.keyring import Keyring
-from analyzer.auth.keytab import KerberosKey
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event
 from analyzer.results.security import Decryption

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from analyzer.core.absence import Missing
-from analyzer.interfaces.resolution.unbound_calls import interface_carried
+from analyzer.interfaces.resolution.whole_capture_resolution import interface_carried
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.rule_registry import Level, of_capture, rule
 from analyzer.questions.audit.rule_verdicts import (
