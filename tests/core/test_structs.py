@@ -139,7 +139,6 @@ CHANGING = """
     transport.packet.tunnels: Inner
     transport.rpc.call_pairing: CallSide PendingCall
     transport.smb.files.file_opens: FileOpen
-    transport.smb.durable_opens: SentData
     transport.smb.smb1_reader: Smb1Request
     transport.smb.files.smb1_files: _Smb1FileRequest
     transport.smb.smb1_message: Smb1Block
@@ -149,7 +148,7 @@ CHANGING = """
     transport.smb.smb2_session_setup: Smb2Setup
     transport.smb.smb_connection_state: ConnectionState ProblemTally SharedState
     transport.smb.smb_session: Undecrypted
-    transport.smb.trees_and_opens: ConnectedTree Open
+    transport.smb.trees_and_opens: ConnectedTree Open SentData
     transport.tcp.stream_ordering_and_gaps: _Delivered
 """
 
@@ -192,7 +191,7 @@ BY_IDENTITY = """
     interfaces.buffers.winperf_layout: WinperfLayout WinperfParts
     interfaces.buffers.known_layouts: KnownLayout _Known
     interfaces.call_contents.answers_with_names: Binding
-    interfaces.call_contents.sample_chunks: ChunkPart SampleChunk
+    interfaces.call_contents.raw_samples: ChunkPart SampleChunk
     questions.audit.findings: FindingPattern
     questions.audit.rule_plans: Plan
     questions.audit.rule_registry: Rule
@@ -208,12 +207,11 @@ BY_IDENTITY = """
     results.records.display_records: Form
     screens.formats.report_page_call_sides: Template
     screens.formats.table_writer: _Entries
-    transport.packet.segment_runs: Batches Runs _Parted
+    transport.packet.segment_runs: Batches Runs _Parted _Side
     transport.packet.segment_columns: Payloads SegmentColumns
     transport.packet.block_dissector: DissectedBlock
     transport.packet.common_frame_shapes: TcpFrames
     transport.packet.ip_fragments: Datagram
-    transport.packet.segment_reordering: _Side
     transport.packet.segment: SegmentBatch
     transport.packet.host_pair_sorter: ChosenFrames
     transport.tcp.stream_ordering_and_gaps: _Delivered

@@ -17,7 +17,14 @@ from msgspec import Struct
 from analyzer.capture.frame_blocks import Frame, FrameBlock, rows_at
 from analyzer.core.array_functions import distinct
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.transport.packet.block_dissector import DissectedBlock, Dissector
+from analyzer.transport.packet.block_dissector import (
+    NO_FLOWS,
+    DissectedBlock,
+    Dissector,
+    Hashes,
+    flow_hash,
+    flow_hashes,
+)
 from analyzer.transport.packet.common_frame_shapes import TcpFrames
 from analyzer.transport.packet.flow_candidates import KERBEROS_PORT, End, FlowKey, flow_key, is_by_port
 from analyzer.transport.packet.frame_dissector import (
@@ -35,7 +42,6 @@ from analyzer.transport.packet.ip_fragments import FragmentKey
 from analyzer.transport.packet.segment import UdpPayload
 from analyzer.transport.packet.segment_columns import payloads_of
 from analyzer.transport.packet.tunnels import IntArray
-from analyzer.transport.packet.waiting_segments import NO_FLOWS, Hashes, flow_hash, flow_hashes
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
-from analyzer.auth.token_handshake import token_marks
+from analyzer.auth.client_marks_in_tokens import token_marks
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event
 from analyzer.core.traced_bytes import TracedBytes

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from analyzer.auth.client_marks_in_tokens import token_marks
 from analyzer.auth.security_types import Handshake
-from analyzer.auth.token_handshake import is_first_token, token_marks
+from analyzer.auth.token_handshake import is_first_token
 from analyzer.core.printable_text import guid_text
 from analyzer.results.security import Granted, Identity
 from analyzer.transport.smb.channel_emitter import Emitter

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from analyzer.auth.client_marks_in_tokens import token_marks
 from analyzer.auth.security_types import Handshake
-from analyzer.auth.token_handshake import is_first_token, token_marks
+from analyzer.auth.token_handshake import is_first_token
 from analyzer.core.byte_cursor import Cursor
 from analyzer.core.events import Problem
 from analyzer.core.printable_text import counted, guid_text

@@ -8,9 +8,11 @@ from analyzer.transport.packet import block_dissector as dissector_module
 from analyzer.transport.packet.block_dissector import (
     _MOST_ENDPOINTS,
     _MOST_OF_A_KIND,
+    FIRST_BYTES,
     FRAME_COST,
     LOOK_BEHIND_BYTES,
     Dissector,
+    may_be_ours,
 )
 from analyzer.transport.packet.common_frame_shapes import _MOST_TAGS, _MOST_TUNNELS, sort_out
 from analyzer.transport.packet.frame_dissector import MAX_DEPTH, MAX_EXTENSIONS, FrameDissector
@@ -26,7 +28,6 @@ from analyzer.transport.packet.ip_fragments import (
 from analyzer.transport.packet.segment import SegmentBatch
 from analyzer.transport.packet.segment_runs import BATCH_BYTES_BITS
 from analyzer.transport.packet.tunnels import _MOST_GTP_EXTENSIONS, HEADER_LEN, Views
-from analyzer.transport.packet.waiting_segments import FIRST_BYTES, may_be_ours
 from tests.build.packet import block, ethernet, extension, gtp_u, ipv4, ipv6, smb2, tcp
 
 

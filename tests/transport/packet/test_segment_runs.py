@@ -11,18 +11,21 @@ from analyzer.core.tcpip_encoding import ACK, FIN, PSH, RST, SYN
 from analyzer.transport.packet.common_frame_shapes import sort_out
 from analyzer.transport.packet.segment import FARTHEST_AHEAD
 from analyzer.transport.packet.segment_columns import SegmentColumns, columns_of
-from analyzer.transport.packet.segment_reordering import (
+from analyzer.transport.packet.segment_runs import (
     _MOST_BYTES,
     _MOST_NS,
     _MOST_SEGMENTS,
     _PART_OF_HELD,
     _SEGMENT_COST,
+    RUN_BYTES_BITS,
+    Runs,
     _signed,
     closed_places,
+    find_batches,
+    find_runs,
     most_waiting,
     waiting_order,
 )
-from analyzer.transport.packet.segment_runs import RUN_BYTES_BITS, Runs, find_batches, find_runs
 from analyzer.transport.packet.tunnels import Views
 from analyzer.transport.tcp.tcp_states import TcpTimeouts
 from tests.build.packet import CLIENT, CLIENT6, SERVER, SERVER6, T0, block, ethernet, ipv4, ipv6, smb2, tcp
