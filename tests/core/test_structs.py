@@ -95,8 +95,7 @@ CHANGING = """
     collect.dataset_manifest: Facts Manifest
     core.byte_origins: PackedOrigins
     interfaces.call_contents.client_programs: ClientConnection
-    interfaces.pcq.handle_following: _Watch
-    interfaces.pcq.query_handles: Happened Query _Channel _Use
+    interfaces.pcq.query_handles: Happened Query _Channel _Use _Watch
     pipeline.capture_slicing: _Exchange _Link _Needs
     probe.probe_recording: Captured
     probe.probe_script: Counterset Known Script
