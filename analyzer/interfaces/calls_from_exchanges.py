@@ -21,7 +21,7 @@ from analyzer.results.records.record_types import Endpoint
 from analyzer.results.security import UNKNOWN_USER, AuthInfo, AuthLevel, Decryption, Identity
 from analyzer.transport.channel.channels import SmbInfo
 from analyzer.transport.rpc.exchange import Exchange
-from analyzer.transport.rpc.names_of_interfaces_and_faults import interface_name, method_name
+from analyzer.transport.rpc.rpc_names import interface_name, method_name
 
 _STATUS_BYTES = 4
 # Identity and logon in force: not stated if they are those under which the pipe was opened.

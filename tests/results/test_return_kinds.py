@@ -19,7 +19,7 @@ from analyzer.questions.filters.filterable_fields import call_fields
 from analyzer.questions.statistics.shown_call_columns import ShownCalls
 from analyzer.questions.statistics.summary import error_stats
 from analyzer.results.methods.return_kinds import _RETURNS, ReturnKind, _by_opnum, return_kind, stated_kind
-from analyzer.transport.rpc.names_of_interfaces_and_faults import method_name
+from analyzer.transport.rpc.rpc_names import method_name
 from tests.build.calls import Calls, analysis_of
 from tests.corpus import CORPUS, expected
 from tests.written import IS_WRITING, as_json, is_as_written

@@ -66,7 +66,7 @@ def complete_page(incomplete: str) -> Iterator[tuple[str, str]]:
 
 def complete_interface(incomplete: str) -> list[str]:
     """Returns the names of interfaces that complete what was typed."""
-    from analyzer.transport.rpc.names_of_interfaces_and_faults import interface_names
+    from analyzer.transport.rpc.rpc_names import interface_names
 
     return sorted(name for name in interface_names() if name.casefold().startswith(incomplete.casefold()))
 

@@ -48,7 +48,7 @@ from analyzer.results.methods.return_kinds import status_name
 from analyzer.results.records.capture_records import SCHEMA, CaptureRecord, ProblemRecord, StreamRecord, SummaryRecord
 from analyzer.results.records.record_types import Endpoint, PlaceExtent, Record
 from analyzer.results.reported_names.counter_name_tables import value_in_words
-from analyzer.transport.rpc.names_of_interfaces_and_faults import fault_name
+from analyzer.transport.rpc.rpc_names import fault_name
 
 # --------------------------------------------------------------------------------------------------------- call records
 

@@ -10,7 +10,7 @@ from analyzer.results.records.capture_records import (
     LogonRecord,
     SessionRecord,
 )
-from analyzer.transport.rpc.names_of_interfaces_and_faults import bind_nak_reason, fault_name
+from analyzer.transport.rpc.rpc_names import bind_nak_reason, fault_name
 
 
 def session_record(session: SmbSession, facts: CaptureFacts, programs: ClientPrograms) -> SessionRecord:

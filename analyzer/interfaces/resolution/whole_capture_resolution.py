@@ -50,7 +50,7 @@ from analyzer.results.connection import LateLogon, logon_key
 from analyzer.results.methods import perflib as pcq
 from analyzer.results.methods import winreg
 from analyzer.results.security import UNKNOWN_USER
-from analyzer.transport.rpc.names_of_interfaces_and_faults import method_name
+from analyzer.transport.rpc.rpc_names import method_name
 
 # ---------------------------------------------------------------------------------------------------- calls without a bind
 

@@ -46,7 +46,7 @@ from analyzer.results.records.difference import (
     PropertyDifference,
     WhyNotCompared,
 )
-from analyzer.transport.rpc.names_of_interfaces_and_faults import fault_name
+from analyzer.transport.rpc.rpc_names import fault_name
 
 # ------------------------------------------------------------------------------------------------- call pair comparison
 

@@ -17,7 +17,7 @@ from analyzer.core.errors import InputError
 from analyzer.results.analysis import Analysis, Part, Selected
 from analyzer.results.calls.call import Call
 from analyzer.results.connection import SmbSession
-from analyzer.transport.rpc.names_of_interfaces_and_faults import interface_names
+from analyzer.transport.rpc.rpc_names import interface_names
 
 if TYPE_CHECKING:
     from analyzer.questions.filters.filter import CallFilter

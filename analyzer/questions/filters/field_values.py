@@ -28,7 +28,7 @@ from analyzer.results.methods import scmr, winreg
 from analyzer.results.methods.return_kinds import ReturnKind
 from analyzer.results.records.record_types import Kind, Record
 from analyzer.results.records.sample import CounterRecord, SampleRecord
-from analyzer.transport.rpc.names_of_interfaces_and_faults import fault_name
+from analyzer.transport.rpc.rpc_names import fault_name
 
 if TYPE_CHECKING:
     from analyzer.questions.filters.bound_expression import Mask, Numbers

@@ -29,7 +29,7 @@ from analyzer.results.calls.call import CallRecord
 from analyzer.results.methods.perflib import RequestCode
 from analyzer.results.records.record_types import INSTANT, Kind
 from analyzer.results.records.sample import CounterRecord, SampleRecord
-from analyzer.transport.rpc.names_of_interfaces_and_faults import PERFLIB_V2_METHODS, fault_numbers
+from analyzer.transport.rpc.rpc_names import PERFLIB_V2_METHODS, fault_numbers
 
 # -------------------------------------------------------------------------------------------------------------- vocabulary
 

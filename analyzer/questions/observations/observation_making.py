@@ -24,7 +24,7 @@ from analyzer.results.methods.return_kinds import ReturnKind
 from analyzer.results.next_command import next_command
 from analyzer.results.records.observation import Confidence, ObservationKind, Severity
 from analyzer.results.records.statistics import Who
-from analyzer.transport.rpc.names_of_interfaces_and_faults import fault_name
+from analyzer.transport.rpc.rpc_names import fault_name
 
 if TYPE_CHECKING:
     from analyzer.questions.statistics.shown_call_columns import Mask, Numbers

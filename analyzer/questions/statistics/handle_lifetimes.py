@@ -44,7 +44,7 @@ from analyzer.results.records.handle import (
 )
 from analyzer.results.records.record_types import Endpoint
 from analyzer.results.reported_names.counterset_catalog import Catalog
-from analyzer.transport.rpc.names_of_interfaces_and_faults import fault_name
+from analyzer.transport.rpc.rpc_names import fault_name
 
 if TYPE_CHECKING:
     from analyzer.questions.statistics.shown_call_columns import Numbers

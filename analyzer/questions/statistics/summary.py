@@ -40,7 +40,7 @@ from analyzer.results.records.statistics import (
     Spread,
 )
 from analyzer.results.reported_names.counter_name_tables import table_language, value_in_words
-from analyzer.transport.rpc.names_of_interfaces_and_faults import fault_name
+from analyzer.transport.rpc.rpc_names import fault_name
 
 # Before Python 3.12 `array` takes no parameter at run time, when a struct's fields are looked up.
 if TYPE_CHECKING:

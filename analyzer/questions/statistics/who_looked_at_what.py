@@ -52,7 +52,7 @@ from analyzer.results.reported_names.counter_name_tables import (
     value_in_words,
 )
 from analyzer.results.reported_names.counterset_catalog import Catalog
-from analyzer.transport.rpc.names_of_interfaces_and_faults import fault_name
+from analyzer.transport.rpc.rpc_names import fault_name
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -33,7 +33,6 @@ from analyzer.screens.viewmodel.layer_fields import (
     raw,
     runs_of,
 )
-from analyzer.transport.rpc.names_of_interfaces_and_faults import fault_name
 from analyzer.transport.rpc.pdu import (
     FAULT_LEN,
     HEADER_LEN,
@@ -43,6 +42,7 @@ from analyzer.transport.rpc.pdu import (
     Ptype,
     read_header,
 )
+from analyzer.transport.rpc.rpc_names import fault_name
 
 NOT_READ = "the captured packets were not read for it"
 

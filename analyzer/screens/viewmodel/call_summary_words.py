@@ -39,7 +39,7 @@ from analyzer.results.methods.scmr import (
 from analyzer.results.methods.winreg import ERROR_MORE_DATA, WinregOpnum
 from analyzer.results.reported_names.counter_name_tables import NameTable, table_language, value_in_words
 from analyzer.results.reported_names.counterset_catalog import Catalog
-from analyzer.transport.rpc.names_of_interfaces_and_faults import fault_name
+from analyzer.transport.rpc.rpc_names import fault_name
 
 if TYPE_CHECKING:
     from analyzer.questions.audit.requirement_catalog import Requirement

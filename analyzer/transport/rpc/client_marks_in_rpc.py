@@ -25,11 +25,10 @@ from analyzer.transport.rpc.pdu import (
     SecTrailer,
     find_sec_trailer,
     head_of_damaged,
-    is_feature_negotiation,
     parse_bind,
     parse_call_head,
-    syntax_name,
 )
+from analyzer.transport.rpc.rpc_names import is_feature_negotiation, syntax_name
 
 _MOST_CONTEXTS, _MOST_FRAMES = 8, 8
 # Two requests show how a client counts, three in which order it calls.

@@ -1,7 +1,5 @@
 """Splits one direction of a channel into DCERPC PDUs, and parses their fields (C706 chapter 12; [MS-RPCE] 2.2.2).
 
-Transfer syntaxes are named by UUID (C706 appendix I; [MS-RPCE] 2.2.4.12, 2.2.5, 3.3.1.5.3).
-
 What was lost between PDUs is stated. A direction is in sequence (the next byte begins a PDU, or continues the one that is held), or
 it seeks the next header:
 
@@ -342,26 +340,6 @@ def head_of_damaged(header: PduHeader, data: bytes) -> CallHead | None:
         return None
     opnum = int.from_bytes(data[22:24], header.order) if header.ptype == _REQUEST else None
     return CallHead(0, int.from_bytes(data[20:22], header.order), len(data), opnum)
-
-
-# ------------------------------------------------------------------------------------------- transfer syntaxes
-
-
-NDR = "8a885d04-1ceb-11c9-9fe8-08002b104860"
-NDR64 = "71710533-beba-4937-8319-b5dbef9ccc36"
-_FEATURES_PREFIX = "6cb71c2c-9812-4540-"
-
-_NAMES = {NDR: "ndr", NDR64: "ndr64"}
-
-
-def is_feature_negotiation(uuid: str) -> bool:
-    """Whether a transfer syntax UUID is a set of bind-time features instead. Its last 8 bytes are a bit mask."""
-    return uuid.startswith(_FEATURES_PREFIX)
-
-
-def syntax_name(uuid: str) -> str:
-    """Returns the name of a transfer syntax: `ndr`, `ndr64`, or the UUID itself."""
-    return _NAMES.get(uuid, uuid)
 
 
 # ----------------------------------------------------------------------------------------------------------------- framing

@@ -22,7 +22,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from analyzer.transport.rpc.pdu import NDR64, Offer, Syntax, is_feature_negotiation, syntax_name
+from analyzer.transport.rpc.pdu import Offer, Syntax
+from analyzer.transport.rpc.rpc_names import NDR64, is_feature_negotiation, syntax_name
 
 
 class Presentation(Struct, frozen=True):

@@ -33,7 +33,6 @@ from analyzer.transport.channel.channels import ChannelBatch, ChannelClosed, Cha
 from analyzer.transport.rpc.call_pairing import CallPairing, FragmentPart, PendingCall, SideState
 from analyzer.transport.rpc.client_marks_in_rpc import MarkNotes
 from analyzer.transport.rpc.exchange import ExchangeMaker, OpenCall, Selection, numbers
-from analyzer.transport.rpc.names_of_interfaces_and_faults import bind_nak_reason, bind_result_reason, fault_name
 from analyzer.transport.rpc.pdu import (
     CLIENT_PTYPES,
     FIRST_FRAG,
@@ -59,9 +58,9 @@ from analyzer.transport.rpc.pdu import (
     parse_bind_nak,
     parse_call_head,
     parse_damaged_bind,
-    syntax_name,
 )
 from analyzer.transport.rpc.presentations import Presentations, is_features
+from analyzer.transport.rpc.rpc_names import bind_nak_reason, bind_result_reason, fault_name, syntax_name
 from analyzer.transport.rpc.security_table import Security, SecurityTable
 
 # ------------------------------------------------------------------------------------------------------------- association

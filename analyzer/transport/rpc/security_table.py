@@ -19,8 +19,8 @@ from analyzer.core.frame_ids import number_of
 from analyzer.core.printable_text import counted
 from analyzer.results.connection import Channel, Logon
 from analyzer.results.security import AuthLevel, AuthType, Decryption, Identity, RefusedBy
-from analyzer.transport.rpc.names_of_interfaces_and_faults import NOT_AUTHENTICATED, fault_name
 from analyzer.transport.rpc.pdu import SecTrailer
+from analyzer.transport.rpc.rpc_names import NOT_AUTHENTICATED, fault_name
 
 _MECHANISMS = {
     AuthType.NONE: "none",

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from analyzer.transport.rpc.names_of_interfaces_and_faults import (
+from analyzer.transport.rpc.rpc_names import (
     PERFLIB_V2,
     WINREG,
     bind_nak_reason,
@@ -71,7 +71,7 @@ def test_the_names_that_may_be_asked_for_are_those_that_are_given():
 def test_names_are_found_without_loading_scapy():
     code = f"""
 import sys
-from analyzer.transport.rpc.names_of_interfaces_and_faults import method_name
+from analyzer.transport.rpc.rpc_names import method_name
 assert method_name("{SAMR}", 1)
 print("scapy" in sys.modules, "msrpcs" in sys.modules)
 """

@@ -12,8 +12,8 @@ from analyzer.core.traced_bytes import TracedBytes
 from analyzer.pipeline.run import analyze
 from analyzer.transport.channel.channels import ChannelGap
 from analyzer.transport.rpc import call_pairing as rpc_pdus
-from analyzer.transport.rpc import names_of_interfaces_and_faults
 from analyzer.transport.rpc import pdu as rpc_pdu
+from analyzer.transport.rpc import rpc_names
 from analyzer.transport.rpc.call_pairing import PduList
 from tests.build.capture import NANO, pcap, read
 from tests.build.rpc import (
@@ -161,9 +161,9 @@ register_dcerpc_interface(
 """
 ALPHA, BETA = "aaaaaaaa-0000-0000-0000-000000000001", "bbbbbbbb-0000-0000-0000-000000000002"
 CACHES = (
-    names_of_interfaces_and_faults._sources,
-    names_of_interfaces_and_faults._foreign,
-    names_of_interfaces_and_faults.interface_names,
+    rpc_names._sources,
+    rpc_names._foreign,
+    rpc_names.interface_names,
 )
 
 
@@ -171,9 +171,7 @@ CACHES = (
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A package like scapy-rpc, in which one file is no text."""
     spec = SimpleNamespace(submodule_search_locations=[str(tmp_path)])
-    monkeypatch.setattr(
-        names_of_interfaces_and_faults.importlib.util, "find_spec", lambda name: spec if name == "msrpcs" else None
-    )
+    monkeypatch.setattr(rpc_names.importlib.util, "find_spec", lambda name: spec if name == "msrpcs" else None)
     (tmp_path / "a.py").write_text(MODULE)
     (tmp_path / "b.py").write_bytes(b"\xff\xfe aaaaaaaa-0000-0000-0000-000000000001")
     (tmp_path / "c.py").write_text(MORE)
@@ -187,7 +185,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.mark.usefixtures("package")
 def test_names_are_read_out_of_the_package_by_uuid_and_version() -> None:
-    name, method = names_of_interfaces_and_faults.interface_name, names_of_interfaces_and_faults.method_name
+    name, method = rpc_names.interface_name, rpc_names.method_name
     assert [name(ALPHA), name(ALPHA.upper(), (1, 7)), name(ALPHA, (2, 0)), name(ALPHA, (9, 0))] == [
         "alpha",
         "alpha",
@@ -199,7 +197,7 @@ def test_names_are_read_out_of_the_package_by_uuid_and_version() -> None:
     assert (name(BETA), name(BETA, (1, 0)), method(BETA, 0)) == ("IBeta", "IBeta", None)
     assert name("cccccccc-0000-0000-0000-000000000003") is None
     assert method("cccccccc-0000-0000-0000-000000000003", 0) is None
-    found = names_of_interfaces_and_faults.interface_names()
+    found = rpc_names.interface_names()
     assert {"alpha", "alpha2", "IBeta", "later", "PerflibV2", "winreg"} <= found
     assert "never" not in found
 
@@ -207,13 +205,13 @@ def test_names_are_read_out_of_the_package_by_uuid_and_version() -> None:
 @pytest.mark.usefixtures("package")
 def test_without_the_package_our_own_names_are_all_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     for spec in (None, SimpleNamespace(submodule_search_locations=None)):
-        monkeypatch.setattr(names_of_interfaces_and_faults.importlib.util, "find_spec", lambda _, spec=spec: spec)
+        monkeypatch.setattr(rpc_names.importlib.util, "find_spec", lambda _, spec=spec: spec)
         for cache in CACHES:
             cache.cache_clear()
-        assert names_of_interfaces_and_faults.interface_name(ALPHA) is None
-        assert names_of_interfaces_and_faults.interface_name(names_of_interfaces_and_faults.WINREG) == "winreg"
-        assert names_of_interfaces_and_faults.method_name(names_of_interfaces_and_faults.WINREG, -1) is None
-        assert "alpha" not in names_of_interfaces_and_faults.interface_names()
+        assert rpc_names.interface_name(ALPHA) is None
+        assert rpc_names.interface_name(rpc_names.WINREG) == "winreg"
+        assert rpc_names.method_name(rpc_names.WINREG, -1) is None
+        assert "alpha" not in rpc_names.interface_names()
 
 
 # ---------------------------------------------------------------------------------------- captured, and yet not readable

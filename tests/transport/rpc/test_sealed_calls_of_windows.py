@@ -10,8 +10,8 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.results.calls.call import Side
 from analyzer.transport.rpc.exchange import Exchange
-from analyzer.transport.rpc.names_of_interfaces_and_faults import interface_name, method_name
 from analyzer.transport.rpc.rpc_layer import RpcLayer
+from analyzer.transport.rpc.rpc_names import interface_name, method_name
 from analyzer.transport.tcp.reassembler import Reassembler
 from tests.build.chain import segments, through, to_channels
 from tests.corpus import CORPUS

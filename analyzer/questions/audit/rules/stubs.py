@@ -31,7 +31,7 @@ from analyzer.questions.audit.stub_and_pdu_fields import (
 from analyzer.questions.audit.violation_places import At
 from analyzer.results.calls.call import StubProblem
 from analyzer.results.methods.perflib import ERROR_NOT_ENOUGH_MEMORY, Opnum
-from analyzer.transport.rpc.names_of_interfaces_and_faults import fault_name
+from analyzer.transport.rpc.rpc_names import fault_name
 
 
 @rule("PCQ120", Level.RPC, Severity.ERROR)

@@ -1,10 +1,12 @@
-"""Names DCERPC interfaces and methods, fault status codes, and the reasons of refused binds, in the spelling of the specifications.
+"""Names DCERPC interfaces and methods, transfer syntaxes, fault status codes, and the reasons of refused binds, in the spelling of
+the specifications.
 
 PerflibV2 ([MS-PCQ] section 3.1.4.1) and winreg ([MS-RRP] section 3.1.5, [MS-RSP] section 3.1.4) are built in. The methods of other
 Microsoft interfaces are looked up in the sources of scapy-rpc, as text. Importing them would load all of scapy and take over a
 second. Reading the one module that mentions the UUID takes milliseconds, and only when a foreign interface occurs.
 
-Faults are named by C706 appendix E and 12.6.3.1, and [MS-RPCE] 2.2.2.
+Transfer syntaxes are named by UUID (C706 appendix I; [MS-RPCE] 2.2.4.12, 2.2.5, 3.3.1.5.3). Faults are named by C706 appendix E and
+12.6.3.1, and [MS-RPCE] 2.2.2.
 """
 
 from __future__ import annotations
@@ -209,6 +211,26 @@ def method_name(uuid: str, opnum: int) -> str | None:
         return methods[opnum] if 0 <= opnum < len(methods) else None
     foreign = _pick(uuid, None)
     return foreign.methods.get(opnum) if foreign is not None else None
+
+
+# ------------------------------------------------------------------------------------------- transfer syntaxes
+
+
+NDR = "8a885d04-1ceb-11c9-9fe8-08002b104860"
+NDR64 = "71710533-beba-4937-8319-b5dbef9ccc36"
+_FEATURES_PREFIX = "6cb71c2c-9812-4540-"
+
+_SYNTAX_NAMES = {NDR: "ndr", NDR64: "ndr64"}
+
+
+def is_feature_negotiation(uuid: str) -> bool:
+    """Whether a transfer syntax UUID is a set of bind-time features instead. Its last 8 bytes are a bit mask."""
+    return uuid.startswith(_FEATURES_PREFIX)
+
+
+def syntax_name(uuid: str) -> str:
+    """Returns the name of a transfer syntax: `ndr`, `ndr64`, or the UUID itself."""
+    return _SYNTAX_NAMES.get(uuid, uuid)
 
 
 # ------------------------------------------------------------------------------------------------------------------ faults
