@@ -24,7 +24,7 @@ from analyzer.interfaces.call_contents.answers_with_names import block_of, numbe
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
 from analyzer.interfaces.winperf.winperf_samples import WinperfSample
 from analyzer.interfaces.winperf.winperf_samples import samples_of as winperf_samples_of
-from analyzer.questions.series.counter_choice import COMPANION_FIELDS, CounterChoice
+from analyzer.questions.series.counter_paths import COMPANION_FIELDS, CounterChoice
 from analyzer.questions.series.displayed_points import Key, Sample, Select, Series
 from analyzer.questions.series.formatted_columns import (
     BASE,

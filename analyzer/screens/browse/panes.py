@@ -34,7 +34,7 @@ from analyzer.results.records.display_records import (
     SideView,
 )
 from analyzer.screens.views.counters import Spark, compact
-from analyzer.screens.views.field_lines import node_words
+from analyzer.screens.views.show import node_words
 from analyzer.screens.views.text_report import OUTCOME_STYLES
 
 # ------------------------------------------------------------------------------------------------------------ line pane

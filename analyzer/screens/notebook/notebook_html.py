@@ -16,7 +16,7 @@ from analyzer.results.records.display_records import LayerBytes, Node
 from analyzer.screens.viewmodel.call_layers import call_view
 from analyzer.screens.viewmodel.observation_lines import account_lines
 from analyzer.screens.viewmodel.placed_findings import nothing_found
-from analyzer.screens.views.field_lines import placed_words
+from analyzer.screens.views.show import placed_words
 
 # The rest of larger layers and longer trees is only counted.
 _MOST_BYTES, _MOST_FIELDS, _MOST_LINES = 1024, 200, 12

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.screens.viewmodel.buffer_without_capture import LoneBuffer
-from analyzer.screens.views.field_lines import tree_lines
 from analyzer.screens.views.samples import counter_path, value_words
+from analyzer.screens.views.show import tree_lines
 from analyzer.screens.views.text_report import safe
 
 

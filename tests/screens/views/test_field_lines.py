@@ -9,17 +9,17 @@ import pytest
 from analyzer.results.analysis import CaptureFacts
 from analyzer.results.field_tree_records import FieldNode
 from analyzer.results.records.display_records import LayerBytes, Node, Run
-from analyzer.screens.views.field_lines import (
+from analyzer.screens.views.show import (
     _RAW_SHOWN,
     _RAW_SHOWN_NARROW,
     _TEXT_SHOWN,
     _WIDE,
     _hex,
+    _hex_lines,
     field_record,
     node_words,
     tree_lines,
 )
-from analyzer.screens.views.show import _hex_lines
 from tests.written import is_as_written
 
 TEXT = Path(__file__).parent / "texts" / "fields.txt"
