@@ -51,8 +51,8 @@ def _ntlm_marks(token: bytes, by: str) -> Iterator[str]:
 
 
 def _version(stated: str | None) -> str:
-    """Returns the version in an NTLM token as `none`, `0.0.0`, or major and minor. The build differs from machine to machine, so it
-    is no mark."""
+    """Returns the version in an NTLM token as a client's mark: `none`, `0.0.0`, or major and minor. The build differs from machine
+    to machine, so it is no mark."""
     if stated is None:
         return "none"
     major, _, rest = stated.partition(".")

@@ -30,8 +30,8 @@ _MAX_CONNECTIONS = 4096
 
 
 class Issued(Struct, frozen=True):
-    """The client (`name@REALM`) to which a ticket was issued. It has the encryption types of the ticket and of the reply's own
-    encrypted part, and the frames of the reply."""
+    """The client (`name@REALM`) to which a KDC's reply issued a ticket. It has the encryption types of the ticket and of the
+    reply's own encrypted part, and the frames of the reply."""
 
     client: str
     ticket_etype: int
@@ -50,7 +50,8 @@ class Tickets:
         return len(self._issued)
 
     def note(self, digest: bytes, issued: Issued) -> None:
-        """Notes an issued Kerberos ticket by the digest of its bytes. Above the limit, the ticket noted first is forgotten."""
+        """Notes a Kerberos ticket that a KDC's reply issues, by the digest of its bytes. Above the limit, the ticket noted first is
+        forgotten."""
         if digest not in self._issued and len(self._issued) >= self._most:
             del self._issued[next(iter(self._issued))]
         self._issued[digest] = issued

@@ -134,7 +134,8 @@ class ApReq(Discreet, frozen=True):
 
 
 class KdcReply(Discreet, frozen=True):
-    """The clear part of a Kerberos AS-REP or TGS-REP (RFC 4120 section 5.4.2): the client, and the ticket that was issued to it."""
+    """A Kerberos message of a KDC, AS-REP or TGS-REP (RFC 4120 section 5.4.2), in its clear part: the client, and the ticket that
+    was issued to it."""
 
     hidden = ("ticket_raw",)
     client: str
@@ -242,7 +243,7 @@ def _key(piece: Piece) -> Key:
 
 
 def parse_kdc_reply(message: bytes) -> KdcReply:
-    """Parses an AS-REP or TGS-REP of a KDC. Raises `DecodeError`."""
+    """Parses one Kerberos message of a KDC: AS-REP or TGS-REP. Raises `DecodeError`."""
     outer = read(message, 0, "krb5.kdc_rep")
     if outer.raw[:1] not in KDC_REPLIES:
         raise MalformedError(f"tag {outer.tag:#04x} is no AS-REP or TGS-REP", field="krb5.kdc_rep")

@@ -50,7 +50,8 @@ class _Parts(Struct):
 
 
 class _AesKeys:
-    """The AES keys derived from one Kerberos key and usage (RFC 3961 section 5.3, RFC 8009 section 5). They are made once."""
+    """The AES keys that a Kerberos context derives from one key and usage (RFC 3961 section 5.3, RFC 8009 section 5). They are made
+    once."""
 
     def __init__(self, engine: Any, usage: int) -> None:
         self._profile = engine.ep
@@ -71,7 +72,8 @@ class _AesKeys:
         return bytes(self._profile.derive(engine, constant, *extra))
 
     def decrypt(self, cipher: bytes) -> bytes:
-        """Decrypts a Kerberos message: AES in CBC mode with ciphertext stealing, its last two blocks swapped (RFC 3962 section 5).
+        """Decrypts a message under a Kerberos context: AES in CBC mode with ciphertext stealing, its last two blocks swapped (RFC
+        3962 section 5).
 
         `Profile.basic_decrypt` does the same a block at a time in Python; for message bodies that is a hundred times
         slower. Two blocks at least are there: the confounder, and the copy of the token's header.
@@ -83,7 +85,7 @@ class _AesKeys:
         return self._cbc(head + last + opened[rest:]) + stolen.to_bytes(rest, "big")
 
     def _cbc(self, cipher: bytes) -> bytes:
-        """Decrypts a Kerberos ciphertext by AES in CBC mode with an initial vector of zeros.
+        """Decrypts the ciphertext of a message under a Kerberos context by AES in CBC mode with an initial vector of zeros.
 
         Making a cipher context costs more than a short message. So one context goes on from message to message. It takes the last
         block of the message before as the initial vector, and that is undone in the first block.
@@ -243,7 +245,7 @@ class KerberosContext:
         return None
 
     def _open_rc4(self, parts: _Parts, token: bytes, key: bytes) -> tuple[bytes, bool] | None:
-        """Opens an RC4 token of Kerberos: RFC 4757 section 7.2 (MIC) and 7.3 (wrap)."""
+        """Opens a message under a Kerberos context with an RC4 token: RFC 4757 section 7.2 (MIC) and 7.3 (wrap)."""
         wrap = token[:2] == _WRAP_RC4
         if len(token) < (32 if wrap else 24) or token[2:4] != b"\x11\x00" or wrap != parts.sealed:
             return None

@@ -37,10 +37,11 @@ if TYPE_CHECKING:
 
 
 class KerberosExchange:
-    """Collects AP-REQ and AP-REP of one Kerberos exchange, and opens them with the keyring."""
+    """Follows the handshake of one Kerberos exchange: collects AP-REQ and AP-REP, and opens them with the keyring."""
 
     def __init__(self, keyring: Keyring, tickets: Tickets | None = None) -> None:
-        """`tickets` are the Kerberos tickets that KDCs were seen to issue. They name the client of a ticket that no key opens."""
+        """`tickets` are the Kerberos tickets that KDCs were seen to issue. They name the client of a handshake whose ticket no key
+        opens."""
         self._keyring = keyring
         self._tickets = tickets
         self._request: ApReq | None = None
@@ -63,7 +64,7 @@ class KerberosExchange:
         return self._request is not None
 
     def feed(self, sender: Sender, token: bytes) -> None:
-        """Takes one Kerberos message of the exchange. Raises `DecodeError`."""
+        """Takes one Kerberos message of the handshake. Raises `DecodeError`."""
         message = parse_message(token)
         if isinstance(message, ApReq):
             if self._request is not None and self._request.raw == message.raw:
@@ -131,7 +132,8 @@ class KerberosExchange:
         self._initiator_subkey = authenticator.subkey
 
     def _candidates(self, request: ApReq) -> Iterator[tuple[Key, str, bool]]:
-        """Yields keys to try on a Kerberos ticket: the key, its description, and whether it was given for this very principal."""
+        """Yields keys to try on the ticket of the Kerberos handshake: the key, its description, and whether it was given for this
+        very principal."""
         etype = request.ticket.etype
 
         def rank(key: KerberosKey) -> tuple[bool, bool]:
@@ -157,7 +159,7 @@ class KerberosExchange:
 
     @property
     def _keys(self) -> tuple[Key, ...]:
-        """All keys of the Kerberos context (session key, subkeys), the one to use first."""
+        """All keys that the Kerberos handshake agreed on (session key, subkeys), the one to use first."""
         found = (self._acceptor_subkey, self._initiator_subkey, self._session_key)
         return tuple(dict.fromkeys(key for key in found if key is not None))
 
@@ -185,9 +187,9 @@ def _is_for(key: KerberosKey, request: ApReq) -> bool:
 
 
 def salts(realm: str, principal: str, account: str | None = None) -> tuple[str, ...]:
-    """Returns the Kerberos salts that a password of `principal` may have, the likeliest first. They are the account's own name
-    (Active Directory user), the computer's name ([MS-KILE] section 3.1.1.2), and the principal's components (RFC 4120 section
-    4)."""
+    """Returns the salts to try for a password in a Kerberos handshake with `principal`, the likeliest first. They are the account's
+    own name (Active Directory user), the computer's name ([MS-KILE] section 3.1.1.2), and the principal's components (RFC 4120
+    section 4)."""
     parts = principal.split("/")
     out = []
     if account:

@@ -39,7 +39,7 @@ ETYPE_NAMES = {
 
 
 def etype_name(etype: int) -> str:
-    """Returns the name of a Kerberos encryption type in the IANA registry, or its number as `etype 99`."""
+    """Returns the name of a Kerberos encryption type, as keytabs number them (IANA registry), or its number as `etype 99`."""
     return ETYPE_NAMES.get(etype, f"etype {etype}")
 
 
@@ -56,7 +56,7 @@ class KerberosKey(Discreet, frozen=True):
 
     @property
     def name(self) -> str:
-        """The name of the Kerberos key for people: `principal@REALM (etype, kvno)`."""
+        """The name of a key as a keytab has it, for people: `principal@REALM (etype, kvno)`."""
         who = f"{self.principal}@{self.realm}" if self.realm else self.principal
         version = f", kvno {self.kvno}" if self.kvno is not None else ""
         return f"{who} ({etype_name(self.etype)}{version})"
@@ -173,7 +173,7 @@ def seskey_line(
 
 
 def split_principal(text: str) -> tuple[str, str]:
-    """Splits a Kerberos name `service/host@REALM` into principal and realm. Raises `InputError`."""
+    """Splits the Kerberos name for a keytab's keys, `service/host@REALM`, into principal and realm. Raises `InputError`."""
     principal, at, realm = text.rpartition("@")
     if not at or not principal or not realm:
         raise InputError(f"{text} is no principal with a realm", hint="write it as host/server.example.com@EXAMPLE.COM")
@@ -189,7 +189,7 @@ def keys_from_password(
     kvno: int = 1,
     salt: str | None = None,
 ) -> tuple[KerberosKey, ...]:
-    """Returns the long-term Kerberos keys that a password gives a principal. `salt` None means the default salt."""
+    """Returns the Kerberos keys for a keytab that a password gives a principal. `salt` None means the default salt."""
     salted = default_salt(principal, realm) if salt is None else salt
     return tuple(
         KerberosKey(principal, realm, etype, kvno, string_to_key(etype, password, salted))

@@ -42,7 +42,7 @@ _ROUNDS = (
 
 
 def md4(data: bytes) -> bytes:
-    """Returns the MD4 digest of bytes, 16 bytes."""
+    """Returns the MD4 digest of bytes, 16 bytes, by which NTLM hashes passwords."""
     zeros = bytes(-(len(data) + 9) % _BLOCK_LEN)
     padded = data + b"\x80" + zeros + (8 * len(data) & (1 << 64) - 1).to_bytes(8, "little")
     state = _BEGIN
@@ -64,7 +64,7 @@ def _with_block(state: tuple[int, int, int, int], words: list[int]) -> tuple[int
 
 
 def _mixed(number: int, x: int, y: int, z: int) -> int:
-    """Computes the function F, G or H of MD4 (RFC 1320 section 3.4), by the number of its round."""
+    """Computes the function F, G or H of NTLM's MD4 (RFC 1320 section 3.4), by the number of its round."""
     if number == 0:
         return x & y | ~x & z
     return x & y | x & z | y & z if number == 1 else x ^ y ^ z
@@ -413,7 +413,7 @@ def mic_is_right(session_key: bytes, negotiate: Negotiate, challenge: Challenge,
 
 
 class DirectionKeys(Discreet, frozen=True):
-    """The signing and the sealing key of one NTLM sender ([MS-NLMP] sections 3.4.5.2 and 3.4.5.3)."""
+    """The signing and the sealing key that an NTLM exchange gives one sender ([MS-NLMP] sections 3.4.5.2 and 3.4.5.3)."""
 
     hidden = ("sign", "seal")
     sign: bytes
@@ -422,7 +422,7 @@ class DirectionKeys(Discreet, frozen=True):
 
 @lru_cache(maxsize=64)
 def direction_keys(session_key: bytes, flags: int, *, initiator: bool) -> DirectionKeys:
-    """Returns the signing and the sealing key of one NTLM sender under the negotiated flags."""
+    """Returns the signing and the sealing key that an NTLM exchange gives one sender under its negotiated flags."""
     if flags & Flag.EXTENDED_SESSIONSECURITY:
         weak = session_key
         if not flags & Flag.KEY_128:

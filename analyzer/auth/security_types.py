@@ -26,7 +26,7 @@ NTLM_SIGNATURE = b"NTLMSSP\x00"
 
 
 class Unprotected(Struct, frozen=True):
-    """One RPC message after its signature was checked and its seal was removed.
+    """What a security context gives: one RPC message after its signature was checked and its seal was removed.
 
     `body` has the length of the sealed body, with its padding. It is None if it could not be decrypted (`decryption`, `reason`).
     `verified`: the checksum was right (True), wrong (False), or there is none at this level or no key for it (None). At PRIVACY a
@@ -56,7 +56,8 @@ class SearchBudget:
         self._earned = 0
 
     def earn(self, size: int) -> None:
-        """Increases the search budget for lost keystream positions, because `size` bytes of protected messages were seen."""
+        """Increases the budget of searches that all security contexts share, because `size` bytes of protected messages were
+        seen."""
         self._earned += size
         self.keystream += size * KEYSTREAM_A_BYTE
         if self._earned >= BYTES_A_TRY:
@@ -64,7 +65,8 @@ class SearchBudget:
             self._earned %= BYTES_A_TRY
 
     def makes(self, size: int) -> bool:
-        """Takes `size` bytes of keystream from the search budget. Returns False if it has fewer."""
+        """Takes `size` bytes of keystream from the budget of searches that all security contexts share. Returns False if it has
+        fewer."""
         if size > self.keystream:
             return False
         self.keystream -= size
@@ -72,7 +74,8 @@ class SearchBudget:
 
 
 class SecurityContext(Protocol):
-    """An established security context. It opens RPC messages one by one, in the order in which their sender protected them."""
+    """The type of an established security context. It opens RPC messages one by one, in the order in which their sender protected
+    them."""
 
     def open(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
         """Opens or checks one protected RPC PDU in this security context. It tries the expected place first, at the cost of one
@@ -85,7 +88,8 @@ class SecurityContext(Protocol):
         ...
 
     def lost(self, sender: Sender, length: int | None) -> None:
-        """Notes for a stream cipher that about `length` bytes (None: unknown) of this sender's PDUs were not captured."""
+        """Notes in a security context with a stream cipher that about `length` bytes (None: unknown) of this sender's PDUs were not
+        captured."""
         ...
 
 
@@ -93,8 +97,8 @@ class SecurityContext(Protocol):
 
 
 class Handshake(Protocol):
-    """Follows one authentication exchange (NTLM, Kerberos, SPNEGO) token by token. `token_handshake.begin(keyring)` makes it. Made
-    by `analyzer.auth.token_handshake.begin(keyring)`.
+    """The type of a handshake, which follows one authentication exchange (NTLM, Kerberos, SPNEGO) token by token.
+    `token_handshake.begin(keyring)` makes it.
 
     Tokens may be raw NTLM, raw Kerberos (with or without the GSS-API 0x60 header) or SPNEGO with either inside; the
     handshake finds out. The last leg may be given twice. `identity` grows with the tokens.
@@ -103,7 +107,7 @@ class Handshake(Protocol):
     def feed(self, sender: Sender, token: bytes) -> None: ...
 
     def missed(self, sender: Sender) -> None:
-        """Notes that this sender sent a token that was not captured."""
+        """Notes in the handshake that this sender sent a token that was not captured."""
         ...
 
     @property
@@ -114,12 +118,13 @@ class Handshake(Protocol):
 
     @property
     def reason(self) -> str | None:
-        """A sentence why nothing can be decrypted, naming user or ticket (principal, realm, etype, kvno). None if it can."""
+        """A sentence why nothing under the handshake can be decrypted, naming user or ticket (principal, realm, etype, kvno). None
+        if it can."""
         ...
 
     @property
     def decrypted_by(self) -> str | None:
-        """The password, hash or key of the keyring that opened the exchange, in words (`password of LAB\\perfmon`); None while
+        """The password, hash or key of the keyring that opened the handshake, in words (`password of LAB\\perfmon`); None while
         nothing has."""
         ...
 
@@ -136,11 +141,13 @@ class Handshake(Protocol):
 
     @property
     def session_key(self) -> bytes | None:
-        """The full exported session key ([MS-NLMP] ExportedSessionKey; Kerberos subkey as used by [MS-SMB2] 3.2.5.3.1)."""
+        """The full exported session key of the handshake ([MS-NLMP] ExportedSessionKey; Kerberos subkey as used by [MS-SMB2]
+        3.2.5.3.1)."""
         ...
 
     def context(self, search: SearchBudget | None = None) -> SecurityContext:
-        """Makes a new security context in its initial state (keystreams at the start). All contexts of an analysis share `search`.
+        """Makes a new security context from the handshake, in its initial state (keystreams at the start). All contexts of an
+        analysis share `search`.
 
         It can be used without a key too: then it states that for every message.
         """

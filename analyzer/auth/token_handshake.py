@@ -146,14 +146,14 @@ class TokenHandshake:
 
     @property
     def _exchange(self) -> NtlmExchange | KerberosExchange | None:
-        """The NTLM or Kerberos exchange of the chosen mechanism, None if it has none."""
+        """The NTLM or Kerberos exchange of the mechanism that the tokens chose, None if it has none."""
         if self._chosen == "ntlm":
             return self._ntlm
         return self._kerberos if self._chosen == "krb5" else None
 
     @property
     def decryption(self) -> Decryption:
-        """Whether the keyring opens what this exchange protects, or why not."""
+        """Whether the keyring opens what the token exchange protects, or why not."""
         return self._verdict()[0]
 
     @property
@@ -177,28 +177,28 @@ class TokenHandshake:
 
     @property
     def session_key(self) -> bytes | None:
-        """The session key that the exchange agreed on (`Handshake.session_key`)."""
+        """The session key that the token exchange agreed on (`Handshake.session_key`)."""
         exchange = self._exchange
         return exchange.session_key if exchange is not None else None
 
     @property
     def decrypted_by(self) -> str | None:
-        """The key of the keyring that opened the exchange, in words (`Handshake.decrypted_by`)."""
+        """The key of the keyring that opened the token exchange, in words (`Handshake.decrypted_by`)."""
         exchange = self._exchange
         return exchange.decrypted_by if exchange is not None else None
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether the exchange belongs to a null session (`Handshake.is_anonymous`)."""
+        """Whether the token exchange belongs to a null session (`Handshake.is_anonymous`)."""
         return self._chosen == "ntlm" and self._ntlm.is_anonymous
 
     @property
     def proves_key(self) -> bool:
-        """Whether nobody changed what the key of the exchange comes from (`Handshake.proves_key`)."""
+        """Whether nobody changed what the key of the token exchange comes from (`Handshake.proves_key`)."""
         return self._ntlm.mic_is_right is True if self._chosen == "ntlm" else self._chosen == "krb5"
 
     def context(self, search: SearchBudget | None = None) -> SecurityContext:
-        """Makes a security context from the exchange's keys (`Handshake.context`)."""
+        """Makes a security context from the keys of the token exchange (`Handshake.context`)."""
         exchange = self._exchange
         made = exchange.context(search) if exchange is not None else None
         if made is not None:
@@ -208,7 +208,8 @@ class TokenHandshake:
 
 
 class KeylessContext:
-    """A security context without keys. It states why a sealed message stays sealed, and returns bodies that were never sealed."""
+    """The security context of a token handshake that gave no keys. It states why a sealed message stays sealed, and returns bodies
+    that were never sealed."""
 
     def __init__(self, decryption: Decryption, reason: str | None) -> None:
         self._decryption = decryption
@@ -218,11 +219,12 @@ class KeylessContext:
         return f"KeylessContext({self._decryption.name})"
 
     def open(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
-        """Returns the body of a PDU that was never sealed, or states why a sealed one cannot be opened (`SecurityContext.open`)."""
+        """Without keys from the handshake, returns the body of a PDU that was never sealed, or states why a sealed one cannot be
+        opened (`SecurityContext.open`)."""
         if level >= AuthLevel.PRIVACY:
             return Unprotected(None, None, self._decryption, self._reason)
         reason = self._reason if level >= AuthLevel.PKT else None
         return Unprotected(pdu[body], None, Decryption.NOT_SEALED, reason)
 
     def lost(self, sender: Sender, length: int | None) -> None:
-        """Does nothing for lost bytes, because without keys there is no keystream (`SecurityContext.lost`)."""
+        """Does nothing for lost bytes, because a handshake without keys gives no keystream (`SecurityContext.lost`)."""

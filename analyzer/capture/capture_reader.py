@@ -96,7 +96,7 @@ class ReadBound(Struct, frozen=True):
 
 
 def expand(sources: Sequence[Source], failures: list[InputError] | None = None) -> tuple[Path | BinaryIO, ...]:
-    """Returns the capture files that paths, globs and `-` name, each once. A path that exists is never taken for a glob.
+    """Returns the capture files to read that paths, globs and `-` name, each once. A path that exists is never taken for a glob.
 
     Errors of single names go to `failures`; without `failures` they are raised. A pipe, a socket or a device that is one of several
     names is such an error, because it may come out of a directory.
@@ -339,7 +339,7 @@ def _renumbered(item: FrameBlock | Problem, file: int) -> FrameBlock | Problem:
 
 
 def _not_a_capture(name: str, head: bytes, wrappings: tuple[str, ...], damage: str | None) -> InputError:
-    """Returns the error for a file that is no capture."""
+    """Returns the reader's error for a file that is no capture."""
     around = " of ".join(wrappings)
     if not head:
         if damage:

@@ -87,7 +87,7 @@ def read_on(stream: ByteStream, rest: bytes, size: int) -> tuple[bytes, bool]:
 
 
 class _AsOpened:
-    """A source file that is read up to its length at opening. Bytes that are appended meanwhile are not read."""
+    """A source file to decompress, which is read up to its length at opening. Bytes that are appended meanwhile are not read."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file = file
@@ -110,7 +110,8 @@ class _AsOpened:
         return max(self._at, self._furthest)
 
     def change(self) -> str | None:
-        """Returns a sentence on how the length of the source file changed since it was opened, None if it is unchanged."""
+        """Returns a sentence on how the length of the source file changed since it was opened for decompression, None if it is
+        unchanged."""
         now = fstat(self._file.fileno()).st_size
         if now == self._size:
             return None
@@ -125,7 +126,7 @@ class _AsOpened:
         return AnyPlace(self, self._file.fileno(), self._size) if hasattr(os, "pread") else None
 
     def reached(self, at: int) -> None:
-        """Notes that somebody read the source file up to a place."""
+        """Notes that somebody read the uncompressed source file up to a place."""
         self._furthest = max(self._furthest, at)
 
     def close(self) -> None:
@@ -133,7 +134,7 @@ class _AsOpened:
 
 
 class AnyPlace:
-    """A source file that is read at any place, up to its length at opening."""
+    """A source file without compression that is read at any place, up to its length at opening."""
 
     def __init__(self, file: _AsOpened, descriptor: int, size: int) -> None:
         self._file = file
@@ -143,11 +144,12 @@ class AnyPlace:
 
     @property
     def damage(self) -> str | None:
-        """The reason why the source file could not be read completely, or cannot be relied on."""
+        """The reason why the uncompressed source file could not be read completely, or cannot be relied on."""
         return self._failed or self._file.change()
 
     def read(self, position: int, length: int) -> bytes:
-        """Reads `length` bytes of the source file from a place on. It returns fewer at the end of the file, or if reading fails."""
+        """Reads `length` bytes of the uncompressed source file from a place on. It returns fewer at the end of the file, or if
+        reading fails."""
         parts: list[bytes] = []
         left = min(length, self.size - position)
         while left > 0:
@@ -232,7 +234,7 @@ class _FileStream:
 
 
 class _Filling(ABC):
-    """A byte stream whose reads always return all bytes that were asked for, up to its end."""
+    """A stream of decompressed bytes whose reads always return all bytes that were asked for, up to its end."""
 
     is_live = False
 
@@ -250,7 +252,7 @@ class _Filling(ABC):
 
 
 class Peeked:
-    """A byte stream whose first bytes were looked at. It returns them again."""
+    """A byte stream, decompressed or to be, whose first bytes were looked at. It returns them again."""
 
     def __init__(self, head: bytes, stream: ByteStream) -> None:
         self._head = head
@@ -636,7 +638,8 @@ def open_stream(
 
 
 def capture_in(data: bytes) -> str | None:
-    """Names the capture that these bytes are: `a pcap capture` or `a gzip-compressed pcapng capture`. None if they are none."""
+    """Names the capture, compressed or not, that these bytes are: `a pcap capture` or `a gzip-compressed pcapng capture`. None if
+    they are none."""
     try:
         stream, wrappings = open_stream(BytesIO(data), "these bytes")
     except InputError:

@@ -165,7 +165,8 @@ class EtlFile:
         return _Spooled(log)
 
     def _ready(self, rows: Rows, parts: tuple[bytes, bytes], horizon: int | None) -> Rows:
-        """Returns the event trace log's packets whose turn is before a time stamp, in order; at the end all. The others wait."""
+        """Returns the packets that become the next frames of the event trace log: those whose turn is before a time stamp, in
+        order; at the end all. The others wait."""
         rows = chosen(rows, np.lexsort((rows["at"], rows["turn"])))
         count = len(rows) if horizon is None else int(np.searchsorted(rows["turn"], horizon))
         if int(rows["size"][count:].sum()) + ROW.itemsize * (len(rows) - count) > self._limits.trace_waiting:
@@ -311,7 +312,7 @@ class _Spooled:
 
 
 class _Begun:
-    """A packet of a trace that began and did not end: its bytes, up to the limit of a frame, and their total number."""
+    """A frame of a trace whose packet began and did not end: its bytes, up to the limit, and their total number."""
 
     __slots__ = ("data", "size")
 
@@ -325,7 +326,8 @@ class _Begun:
 
 
 class _Fragments:
-    """Joins packets of a trace that come in several events. It holds those that began and did not end, by thread and interface."""
+    """Makes one frame of each packet that comes in several events of a trace. It holds those that began and did not end, by thread
+    and interface."""
 
     def __init__(self, limits: Limits) -> None:
         self._most = limits.trace_waiting
@@ -335,8 +337,8 @@ class _Fragments:
         self.lacking = 0
 
     def joined(self, rows: Rows, parts: tuple[bytes, ...]) -> tuple[Rows, bytes]:
-        """Returns the packets of a trace that end in these rows, with the rows of their last events, and the bytes of joined
-        packets as one more part. A packet without its beginning gets no link type."""
+        """Returns the packets that end in these rows, each as one frame of the trace, with the rows of their last events, and the
+        bytes of joined packets as one more part. A packet without its beginning gets no link type."""
         ended: list[int] = []
         whole: list[_Begun | None] = []
         columns = (rows[name].tolist() for name in ("key", "interface", "begins", "ends", "part", "start", "size"))
@@ -378,8 +380,8 @@ class _Fragments:
 
 
 class _Appearances:
-    """Recognises packets that pktmon reported before, by their group, their number in it, and their addresses. A packet that a NAT
-    changed counts as another one. Seen packets are kept as numbers made of these."""
+    """Recognises packets that pktmon reported before, so that each is one frame of the trace: by their group, their number in it,
+    and their addresses. A packet that a NAT changed counts as another one. Seen packets are kept as numbers made of these."""
 
     def __init__(self, limits: Limits) -> None:
         self._most = limits.trace_packets
@@ -389,7 +391,8 @@ class _Appearances:
         self.count = 0
 
     def first(self, rows: Rows, data: bytes, starts: Int64s) -> npt.NDArray[np.bool_]:
-        """Tells which packets of the trace pktmon had not reported before. Group 0 means that a packet has no group."""
+        """Tells which packets become frames of the trace, because pktmon had not reported them before. Group 0 means that a packet
+        has no group."""
         found = np.ones(len(rows), np.bool_)
         mixed = rows["group"] * _MIX
         mixed ^= rows["place"].astype(np.uint64) * (_MIX + np.uint64(2))
@@ -408,7 +411,7 @@ class _Appearances:
 
 
 def _addresses(data: bytes, starts: Int64s, sizes: Int64s, links: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint64]:
-    """Returns for each packet of a trace a number made of its IP addresses, 0 if it is no IP packet."""
+    """Returns for each frame of a trace a number made of its IP addresses, 0 if it carries no IP packet."""
     mixed = np.zeros(len(starts), np.uint64)
     frame = np.where(links == LinkType.ETHERNET, _ETHERNET_LEN, 0)
     is_read = ((links == LinkType.ETHERNET) | (links == LinkType.RAW)) & (sizes > frame)
@@ -425,8 +428,8 @@ def _addresses(data: bytes, starts: Int64s, sizes: Int64s, links: npt.NDArray[np
 
 
 def _gathered(rows: Rows, parts: tuple[bytes, ...]) -> tuple[bytes, Int64s]:
-    """Returns the bytes of a trace's packets one behind the other, and where each begins. Short gaps between packets are copied
-    too."""
+    """Returns the bytes of packets that become frames of a trace, one behind the other, and where each begins. Short gaps between
+    packets are copied too."""
     if not len(rows):
         return b"", np.empty(0, np.int64)
     part, start, size = rows["part"], rows["start"], rows["size"]

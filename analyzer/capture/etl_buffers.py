@@ -37,7 +37,7 @@ _EVENT = "etl.event"
 
 
 def _enum(spec: str, name: str) -> dict[str, int]:
-    """Returns the numbers of a value table of the etl layouts, by name."""
+    """Returns the numbers of a value table for trace buffers and their events, by name."""
     return {entry["id"]: int(number, 0) for number, entry in _SPECS[spec]["enums"][name].items()}
 
 
@@ -133,7 +133,8 @@ _FAR_S = 4 * NS_PER_S
 
 
 class TraceClock(Struct, frozen=True):
-    """The clock of an event trace: at time stamp `first` it was `first_ns`, and a second has `per_s` units."""
+    """The clock that stamps the buffers of an event trace: at time stamp `first` it was `first_ns`, and a second has `per_s`
+    units."""
 
     kind: int
     first: int
@@ -141,7 +142,8 @@ class TraceClock(Struct, frozen=True):
     per_s: int
 
     def times_ns(self, stamps: Int64s) -> Int64s:
-        """Converts time stamps of a trace to nanoseconds since 1970. Times centuries away become the farthest possible time."""
+        """Converts time stamps in trace buffers to nanoseconds since 1970. Times centuries away become the farthest possible
+        time."""
         far = self.per_s * _FAR_S
         low, high = max(self.first - far, -(1 << 63)), min(self.first + far, (1 << 63) - 1)
         passed = np.clip(stamps, low, high) - np.int64(self.first)
@@ -152,8 +154,8 @@ class TraceClock(Struct, frozen=True):
 
 
 class LogFile(Struct, frozen=True):
-    """The header of an event trace file, from its first event (TRACE_LOGFILE_HEADER). Times are ns since 1970. `ended_ns` is None
-    if the trace was not stopped."""
+    """The header of an event trace file, from the first event of its first buffer (TRACE_LOGFILE_HEADER). Times are ns since 1970.
+    `ended_ns` is None if the trace was not stopped."""
 
     buffer_size: int
     clock: TraceClock
@@ -167,7 +169,7 @@ class LogFile(Struct, frozen=True):
 
 
 def is_etl(head: bytes) -> bool:
-    """Whether the first bytes of a file are those of an event trace log. There is no magic number, but its first event is known."""
+    """Whether a file begins with the first buffer of an event trace log. There is no magic number, but the first event is known."""
     if len(head) < BUFFER_HEADER_LEN + EVENT_START.size + 2:
         return False
     size, _, _, offset, _, _ = BUFFER_HEADER.unpack_from(head)
@@ -432,7 +434,8 @@ _KNOWN = _marked(
 
 
 def computer_name(events: Events) -> str | None:
-    """Returns the computer name in an event trace, None if there is none. Kernel events of a processor's configuration state it."""
+    """Returns the computer name in the buffers of an event trace, None if there is none. Kernel events of a processor's
+    configuration state it."""
     kinds = events.kinds()
     ours = np.flatnonzero((kinds == _SYSTEM_TAGS[0]) | (kinds == _SYSTEM_TAGS[1]))
     shorts = np.ndarray((max(len(events.data) - 1, 0),), "<u2", events.data, strides=(1,))

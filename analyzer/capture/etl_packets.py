@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def _guid(text: str) -> tuple[int, int]:
-    """Returns the GUID of a trace provider as the two numbers that stand in an event."""
+    """Returns the GUID of a provider of traced packets as the two numbers that stand in an event."""
     data = UUID(text).bytes_le
     return int.from_bytes(data[:8], "little"), int.from_bytes(data[8:], "little")
 
@@ -111,7 +111,7 @@ class PacketEvents:
 
     @property
     def interfaces(self) -> tuple[TraceInterface, ...]:
-        """The interfaces of the trace that saw packets, with the names met so far."""
+        """The interfaces in the packet events of the trace, with the names met so far."""
         return tuple(
             replace(each, name=self._components[each.number][0], description=self._components[each.number][1])
             if each.provider == "pktmon" and each.number in self._components
@@ -259,7 +259,7 @@ class PacketEvents:
     def _known(
         self, columns: tuple[npt.NDArray[np.generic], ...], make: Callable[[int, int, int], TraceInterface]
     ) -> npt.NDArray[np.uint32]:
-        """Returns the numbers of the trace's interfaces that these columns identify."""
+        """Returns the numbers of the trace's interfaces that these columns of packet events identify."""
         stacked = np.stack([column.astype(np.int64) for column in columns], axis=1)
         first = stacked[:1]
         if (stacked == first).all():
@@ -334,7 +334,8 @@ def _links(keywords: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
 
 
 def _data_places(data: bytes, heads: Heads, starts: Int64s, ends: Int64s) -> tuple[Int64s, Int64s]:
-    """Returns where the data of each trace event begins and ends, behind its extended data items; none if items are damaged."""
+    """Returns where the data of each packet's trace event begins and ends, behind its extended data items; none if items are
+    damaged."""
     at = starts + MANIFEST_EVENT_LEN
     more = heads["second"] & _EXTENDED != 0
     for _ in range(_MOST_ITEMS):
@@ -352,8 +353,8 @@ def _data_places(data: bytes, heads: Heads, starts: Int64s, ends: Int64s) -> tup
 
 
 def _original(data: bytes, places: Int64s, sizes: Int64s, links: npt.NDArray[np.uint16]) -> Int64s:
-    """Returns the length of each packet on the wire, which IP states and NDIS does not. It is never below the captured length.
-    Without a length in the IP header (large send offload) it is the captured length."""
+    """Returns the length of each traced packet on the wire, which IP states and NDIS does not. It is never below the captured
+    length. Without a length in the IP header (large send offload) it is the captured length."""
     if len(data) < 2 or not len(places):
         return sizes.copy()
     shorts = np.ndarray((len(data) - 1,), ">u2", data, strides=(1,))
@@ -372,8 +373,8 @@ def _original(data: bytes, places: Int64s, sizes: Int64s, links: npt.NDArray[np.
 
 
 def _text(data: bytes, at: int) -> tuple[str, int]:
-    """Reads a UTF-16 text in a trace event up to its NUL. Returns its beginning, and the offset behind it. Raises ValueError
-    without a NUL."""
+    """Reads a UTF-16 text in a packet's trace event up to its NUL. Returns its beginning, and the offset behind it. Raises
+    ValueError without a NUL."""
     end = data.index(b"\0\0", at)
     while (end - at) % 2:
         end = data.index(b"\0\0", end + 1)
@@ -381,7 +382,8 @@ def _text(data: bytes, at: int) -> tuple[str, int]:
 
 
 def _sized(data: bytes, at: int) -> tuple[int, int]:
-    """Returns place and number of counted bytes in a trace event, behind their count. Raises ValueError if some are missing."""
+    """Returns place and number of counted bytes in a packet's trace event, behind their count. Raises ValueError if some are
+    missing."""
     (size,) = SIZED.unpack_from(data, at)
     at += SIZED.size
     if size > len(data) - at:

@@ -99,7 +99,7 @@ def capture_format(head: bytes) -> str | None:
 
 
 def is_event_trace(path: Path) -> bool:
-    """Whether a file is an event trace log of Windows."""
+    """Whether the first bytes of a file show an event trace log of Windows."""
     from analyzer.capture.etl_buffers import is_etl
 
     try:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class LinkType(metaclass=WireNumbers):
-    """Link types (LINKTYPE_ numbers) that the `packet` layer reads, and some that it can only name."""
+    """Link types of frames (LINKTYPE_ numbers): those that the `packet` layer reads, and some that it can only name."""
 
     NULL = 0
     ETHERNET = 1
@@ -79,7 +79,7 @@ _LINK_TYPE_MASK = 0x0000FFFF
 
 
 def link_type_of(network: int) -> int:
-    """Returns the LINKTYPE_ number of the network field in a capture file's header."""
+    """Returns the LINKTYPE_ number of a block's frames, from the network field in the header of their capture file."""
     number = network & _LINK_TYPE_MASK
     return int(_DLT_TO_LINKTYPE.get(number, number))
 
@@ -95,7 +95,7 @@ HEAD_BEFORE, HEAD_LEN = 16, 72
 
 
 class Frame(Struct, frozen=True):
-    """One captured frame. `data` is the captured bytes; `original_length` is its length on the wire, in bytes."""
+    """One frame of a block. `data` is the captured bytes; `original_length` is its length on the wire, in bytes."""
 
     frame: int
     time_ns: int
@@ -214,7 +214,7 @@ _FRAMES_NAMED = 16
 
 
 class Clock:
-    """Follows the frame times of one capture file, in the order in which they stand there."""
+    """Follows the times in the frame blocks of one capture file, in the order in which they stand there."""
 
     def __init__(self, set_back: list[int]) -> None:
         """Frames before which the capture's clock went back are appended to `set_back`."""
@@ -225,7 +225,7 @@ class Clock:
         self._first_ns = self._most_ns = 0
 
     def see(self, block: FrameBlock) -> None:
-        """Takes the times of the next frames of the capture file."""
+        """Takes the times of the next frame block of the capture file."""
         times = block.times_ns
         if not len(times):
             return
@@ -237,7 +237,7 @@ class Clock:
             self._steps_back(int(block.frames[at]), step)
 
     def tick(self, frame: int, time_ns: int) -> None:
-        """Takes the time of one more frame of the capture file."""
+        """Takes the time of one more frame that comes without a block."""
         last_ns, self._last_ns = self._last_ns, time_ns
         if last_ns is not None and time_ns < last_ns:
             self._steps_back(frame, last_ns - time_ns)
@@ -253,7 +253,7 @@ class Clock:
             self._frames.append(frame)
 
     def problems(self) -> Iterator[Problem]:
-        """Yields the problem that the capture's clock went back, at the end of the file."""
+        """Yields the problem that the clock of the frames went back, at the end of the capture file."""
         if not self._count:
             return
         text = f"the clock of the capture went back by {self._first_ns / NS_PER_S:,.3f} s at frame {number_of(self._frames[0])}"

@@ -58,7 +58,7 @@ class Walk(Struct, frozen=True):
 
 
 def words_of(data: bytes, order: Literal["<", ">"]) -> npt.NDArray[np.uint32]:
-    """Returns the 32-bit number at each offset of the capture's data."""
+    """Returns the 32-bit number at each offset of the capture's data, such as the length of a record that begins there."""
     return np.ndarray((len(data) - 3,), order + "u4", data, strides=(1,))
 
 
