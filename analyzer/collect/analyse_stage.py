@@ -54,8 +54,8 @@ _SERVICE = "krb5"
 
 
 def lacking_of(analysis: Analysis) -> list[str]:
-    """Lists what stayed sealed in a conversation by the key it lacks: claimed accounts ("" if none was captured), SMB sessions
-    (`0x1d`), and `krb5`."""
+    """Lists what the analysis of a conversation leaves sealed, by the key it lacks: claimed accounts ("" if none was captured), SMB
+    sessions (`0x1d`), and `krb5`."""
     return sorted(set(_lacking(analysis)))
 
 
@@ -80,13 +80,14 @@ def _who(mechanism: str | None, identity: Identity | None) -> str:
 
 
 def names_given(keyring: Keyring, files: Iterable[str]) -> str:
-    """Returns a digest of the names that keys were given for (users, principals, sessions), and of files that carry secrets."""
+    """Returns a digest of the names that the analysis of conversations has keys for (users, principals, sessions), and of files
+    that carry secrets."""
     return sha256(msgspec.msgpack.encode((sorted(keyring.names), sorted(files)))).hexdigest()
 
 
 def may_open(lacking: Sequence[str], keyring: Keyring) -> bool:
-    """Tells whether a key is given by the name of an account or SMB session that stayed sealed. A key that was wrong before may be
-    right now."""
+    """Tells whether another analysis may open more: a key is given by the name of an account or SMB session that stayed sealed. A
+    key that was wrong before may be right now."""
     return any(_fits(name, keyring) for name in lacking if name != _SERVICE)
 
 
@@ -161,7 +162,7 @@ def analyse(task: AnalyseTask) -> ConversationFacts:
 
 
 class _Frames:
-    """Reads the frames of a conversation's pieces in time order, and counts them."""
+    """Reads the frames to analyse from a conversation's pieces, in time order, and counts them."""
 
     def __init__(self, task: AnalyseTask, store: Store) -> None:
         self._task, self._store = task, store
@@ -187,10 +188,10 @@ class _Frames:
 
 
 class _Calls:
-    """Counts the calls of a conversation. `server` is the address that answers most of them, "" without calls. `links` are numbers
-    of the servers whose counters, registry or services are looked at: what such a server says to one client (names, handles,
-    clocks) helps to read and judge what it says to others. `readable` counts the captured requests and responses that are not
-    sealed."""
+    """Counts the calls of an analysed conversation. `server` is the address that answers most of them, "" without calls. `links`
+    are numbers of the servers whose counters, registry or services are looked at: what such a server says to one client (names,
+    handles, clocks) helps to read and judge what it says to others. `readable` counts the captured requests and responses that are
+    not sealed."""
 
     def __init__(self, calls: OrderedCalls) -> None:
         contexts = calls.table.contexts
@@ -208,12 +209,13 @@ class _Calls:
 
 
 def _most(counted: Counter[str]) -> str:
-    """Returns the address that occurs most often in a conversation, the lowest if several do; "" without any."""
+    """Returns the address that occurs most often in an analysed conversation, the lowest if several do; "" without any."""
     return max(sorted(counted), key=counted.__getitem__, default="")
 
 
 def _known_as(analysis: Analysis, numbers: Sequence[int]) -> dict[int, KnownAs]:
-    """Returns the GUIDs and names that servers of a conversation state of themselves, by the number of the capture file."""
+    """Returns the GUIDs and names that servers of an analysed conversation state of themselves, by the number of the capture
+    file."""
     found: dict[int, dict[str, set[str]]] = {}
     for session in analysis.sessions:
         for what, value in (("guid", session.server_guid), ("name", session.identity.server_name)):
@@ -224,9 +226,9 @@ def _known_as(analysis: Analysis, numbers: Sequence[int]) -> dict[int, KnownAs]:
 
 
 def _sessions(analysis: Analysis) -> tuple[list[int], list[int]]:
-    """Returns the numbers of the conversation's SMB sessions, and of those that its channels bind to but that it lacks. The latter
-    were set up between other addresses of the same machines ([MS-SMB2] section 3.3.5.5). A number stands for the session id with
-    the GUIDs of client and server, or for the session id with the server."""
+    """Returns the numbers of the analysed conversation's SMB sessions, and of those that its channels bind to but that it lacks.
+    The latter were set up between other addresses of the same machines ([MS-SMB2] section 3.3.5.5). A number stands for the session
+    id with the GUIDs of client and server, or for the session id with the server."""
     has: set[int] = set()
     lacks: set[int] = set()
     for session in analysis.sessions:

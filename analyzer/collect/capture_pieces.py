@@ -30,8 +30,8 @@ Item = TypeVar("Item")
 
 
 class WaitingBatches(Generic[Key, Item]):
-    """Gathers items to be written (frames, rows) by key. Writes the batch of a key, in order, when it reaches the size `enough`;
-    writes the largest batches while all together exceed `most`."""
+    """Gathers the frames of pieces (or table rows) by key until they are written. Writes the batch of a key, in order, when it
+    reaches the size `enough`; writes the largest batches while all together exceed `most`."""
 
     def __init__(self, write: Callable[[Key, list[Item]], None], enough: int, most: int) -> None:
         self._write_items, self._enough, self._most = write, enough, most
@@ -49,7 +49,7 @@ class WaitingBatches(Generic[Key, Item]):
             self.write(max(self._sizes, key=self._sizes.__getitem__))
 
     def last(self, key: Key) -> Item | None:
-        """Returns the newest item of a key whose batch still waits to be written, else None."""
+        """Returns the newest frames (or rows) of a key whose batch still waits to be written, else None."""
         return self._items[key][-1] if key in self._items else None
 
     def write(self, key: Key) -> None:

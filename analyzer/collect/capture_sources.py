@@ -51,8 +51,8 @@ class SourceFile(Struct, frozen=True):
 
 
 def find_sources(names: Iterable[str], failures: list[InputError]) -> list[SourceFile]:
-    """Returns the capture files that names (paths, globs, URLs) stand for, each once, sorted by URL. Adds an error to `failures`
-    for each name that stands for none."""
+    """Returns the capture files to collect that names (paths, globs, URLs) stand for, each once, sorted by URL. Adds an error to
+    `failures` for each name that stands for none."""
     found: dict[str, SourceFile] = {}
     for name in names:
         try:
@@ -226,7 +226,7 @@ def _reason(error: BaseException) -> str:
 
 
 def shown(path: str | Path) -> str:
-    """Returns the URL of a capture for people, without the user and password before `@`."""
+    """Returns the URL of a capture source for people, without the user and password before `@`."""
     text = without_raw_bytes(str(path))
     head, found, rest = text.partition("://")
     authority, slash, path_of = rest.partition("/")

@@ -62,19 +62,19 @@ Result = TypeVar("Result")
 
 
 class Executor(Protocol):
-    """Runs the tasks of a stage of `collect`, in order. Yields each task when it ends, with its result or the exception that it
-    finally ended in."""
+    """Runs tasks for a run of `collect`, stage by stage, in order. Yields each task when it ends, with its result or the exception
+    that it finally ended in."""
 
     def run(
         self, stage: str, function: Callable[[Task], Result], tasks: Sequence[Task]
     ) -> Iterator[tuple[Task, Result | Exception]]: ...
 
     def stop(self) -> None:
-        """Ends the running tasks of a stage of `collect`, as far as that can be done."""
+        """Ends the running tasks of a run of `collect`, as far as that can be done."""
 
 
 class Watcher(Protocol):
-    """Is told the progress of a stage of `collect`: its name, bytes done and in all, tasks done and in all."""
+    """Is told the progress of a run of `collect`: the name of the stage, bytes done and in all, tasks done and in all."""
 
     def __call__(self, stage: str, done: int, total: int, tasks: int, of: int) -> None: ...
 
@@ -114,8 +114,8 @@ class Done(Struct):
 
 
 def collect(request: CollectRequest, executor: Executor, watcher: Watcher | None = None) -> Done:
-    """Collects capture files into a dataset. Raises `InputError` if nothing can be read, another run writes to the dataset, or the
-    dataset would lose rows; `StoreError` if it cannot be written. The dataset is unchanged then."""
+    """Runs `collect`: reads capture files into a dataset. Raises `InputError` if nothing can be read, another run writes to the
+    dataset, or the dataset would lose rows; `StoreError` if it cannot be written. The dataset is unchanged then."""
     store, name = Store(request.job.dataset), request.job.run
     found = [] if store.exists(MANIFEST) else store.names("")
     if found and not any(one.startswith(f"{LOCK}/") for one in found):
@@ -192,7 +192,8 @@ class _Run:
         return Done(manifest, len(fresh), analysed, rendered, shows, sealed, self._problems, restored)
 
     def _refuse_loss(self, before: Sequence[ConversationFacts], rendered_before: Collection[int]) -> None:
-        """Raises `InputError` if fewer stubs of a conversation are readable than before, or its rows could not be written again."""
+        """Raises `InputError` if fewer stubs of a conversation are readable than before this run, or its rows could not be written
+        again."""
         after = self._facts.conversations
         lost = 0
         for one in before:
@@ -233,9 +234,9 @@ class _Run:
         size: Callable[[Task], int],
         cost: Callable[[Result], tuple[float, int]] = lambda _: (0.0, 0),
     ) -> list[tuple[Task, Result | Exception]]:
-        """Runs a stage of the collection and returns its tasks with their results; notes processor seconds and bytes written. The
-        longest tasks begin first, so that none of them is alone at the end. The results keep the order of the tasks, whichever
-        ended first, so that the dataset does not depend on the workers."""
+        """Runs a stage of this run of `collect` and returns its tasks with their results; notes processor seconds and bytes
+        written. The longest tasks begin first, so that none of them is alone at the end. The results keep the order of the tasks,
+        whichever ended first, so that the dataset does not depend on the workers."""
         began, failed, cpu, done, written = monotonic(), 0, 0.0, 0, 0
         total = sum(map(size, tasks))
         results: dict[int, Result | Exception] = {}
@@ -273,8 +274,8 @@ class _Run:
     # Files
 
     def _cut(self) -> set[int]:
-        """Cuts the capture files that this run must read into pieces; returns their numbers. Raises `InputError` if no file of the
-        dataset can be read."""
+        """Runs the cut stage over the capture files that this run must read; returns their numbers. Raises `InputError` if no file
+        of the dataset can be read."""
         facts, request, window = self._facts, self._request, self._facts.window
         new = reading(request.sources, facts.files, window, self._damaged)
         place = {one.number: one.site for one in facts.files}
@@ -324,7 +325,8 @@ class _Run:
             yield result
 
     def _cut_again(self) -> set[int]:
-        """Cuts capture files again that hold a flow on another port which another file shows to be ours; returns their numbers."""
+        """Runs the cut stage again over capture files that hold a flow on another port which another file shows to be ours; returns
+        their numbers."""
         files = {one.number: one for one in self._facts.files}
         known = {number: {*one.recognised, *one.wanted} for number, one in files.items()}
         recognised = set[int]().union(*known.values())
@@ -348,8 +350,8 @@ class _Run:
     # Conversations
 
     def _analyse(self) -> tuple[dict[int, int], int]:
-        """Analyses the conversations whose pieces are new or changed. Returns the site of each file, and the number of analyses.
-        The results may link conversations or split sites: then it analyses again."""
+        """Runs the analyse stage over the conversations whose pieces are new or changed. Returns the site of each file, and the
+        number of analyses. The results may link conversations or split sites: then it runs again."""
         facts, files = self._facts, self._facts.files
         secret_files = tuple(one.source for one in files if one.has_secrets)
         tried = names_given(self._request.keyring, (source.url for source in secret_files))
@@ -391,8 +393,8 @@ class _Run:
         )
 
     def _better(self, had: ConversationFacts | None, result: ConversationFacts) -> ConversationFacts:
-        """Chooses between the old and the new analysis of a conversation: the new one if it opens more, and all that was open
-        before."""
+        """Chooses between an earlier run's analysis of a conversation and that of this run: the latter if it opens more, and all
+        that was open before."""
         if had is None:
             return result
         lacking, before = set(result.lacking), set(had.lacking)
@@ -408,7 +410,8 @@ class _Run:
     def _number_of(
         self, pairs: Sequence[Pair], files: set[int], numbered: Sequence[ConversationFacts], taken: set[int]
     ) -> int:
-        """Returns the number of a conversation: that of an earlier one whose pairs it has, and a file of it, else the next."""
+        """Returns the number that this run gives a conversation: that of an earlier one whose pairs it has, and a file of it, else
+        the next."""
         for one in numbered:
             if one.number not in taken and set(one.pairs) <= set(pairs) and not files.isdisjoint(one.files):
                 return one.number
@@ -419,7 +422,8 @@ class _Run:
     # Rows
 
     def _render(self) -> int:
-        """Writes the tables' rows of conversations that have none, or outdated ones. Returns the number of these conversations."""
+        """Runs the render stage over the conversations that have no table rows, or outdated ones. Returns the number of these
+        conversations."""
         facts, request = self._facts, self._request
         first_time_ns = min((one.first_time_ns for one in facts.files if one.first_time_ns is not None), default=0)
         tasks = []
@@ -444,7 +448,7 @@ class _Run:
         return len(tasks)
 
     def _has_rows(self, one: ConversationFacts, key: str) -> bool:
-        """Tells whether the rows of a conversation, under this key, are written and undamaged."""
+        """Tells whether this run need not render a conversation: its rows, under this key, are written and undamaged."""
         rows = one.rows
         if rows is None or rows.failure is not None or rows.key != key:
             return False
@@ -461,5 +465,5 @@ def _failed(task: AnalyseTask, error: Exception) -> ConversationFacts:
 
 
 def _have_common(one: ConversationFacts, other: ConversationFacts) -> bool:
-    """Tells whether two conversations have frames of the same hosts in the same capture file."""
+    """Tells whether two conversations, from before and after a run, have frames of the same hosts in the same capture file."""
     return not set(one.pairs).isdisjoint(other.pairs) and not set(one.files).isdisjoint(other.files)

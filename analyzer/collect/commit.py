@@ -63,8 +63,8 @@ def commit(
 
 
 def tidy(store: Store, listed: Collection[str]) -> dict[str, int]:
-    """Removes files that the dataset does not list: replaced ones, and those of a run that ended before it wrote its manifest.
-    Files in other directories stay. Returns the remaining files with their sizes."""
+    """Removes files that the dataset's last commit does not list: replaced ones, and those of a run that ended before it wrote its
+    manifest. Files in other directories stay. Returns the remaining files with their sizes."""
     there = store.sizes("")
     for name in list(there):
         if name.split("/", 1)[0] in _DIRECTORIES and name not in listed:
@@ -75,7 +75,7 @@ def tidy(store: Store, listed: Collection[str]) -> dict[str, int]:
 
 
 def manifest_of(job: Job, facts: Facts, sites: Mapping[int, str], **stated: Any) -> Manifest:
-    """Makes the manifest of a dataset from its facts. `sites` has the name of each file's site."""
+    """Makes the manifest that a commit writes, from the facts of the dataset. `sites` has the name of each file's site."""
     return Manifest(
         program=version("pcq-analyzer"),
         schema=SCHEMA,

@@ -62,7 +62,7 @@ def _opened(source: SourceFile, retries: int, words: str = "") -> closing[Retrie
 
 
 def _losses(file: RetriedFile, facts: FileFacts) -> Iterator[str]:
-    """Yields what could not be read of a capture file, once it was read. Notes whether the file carries secrets."""
+    """Yields what could not be read of a capture file, once it was cut. Notes whether the file carries secrets."""
     if file.failure is not None:
         yield f"could be read up to byte {file.tell()} only: {file.failure}"
         return
@@ -75,8 +75,8 @@ def _losses(file: RetriedFile, facts: FileFacts) -> Iterator[str]:
 
 
 def secrets_in(source: SourceFile, retries: int) -> tuple[bytes, ...]:
-    """Returns the decryption secrets that a capture file carries before its packets. Raises `InputError` if the file cannot be read
-    any more."""
+    """Returns the decryption secrets that a cut capture file carries before its packets. Raises `InputError` if the file cannot be
+    read any more."""
     with _opened(source, retries) as file:
         found = embedded_secrets(cast(BinaryIO, file))
     if file.failure is not None:
@@ -155,7 +155,7 @@ def _order(entry: tuple[FrameKind, object]) -> tuple[object, ...]:
 
 
 def flows_met(task: MetTask) -> frozenset[int]:
-    """Returns those of the task's flows that have segments in the capture file."""
+    """Returns those of the task's flows that have segments in the cut capture file."""
     start, length = task.met
     numbers = np.frombuffer(Store(task.job.dataset).read(task.pieces, start, start + length), "<u8")
     return frozenset(np.intersect1d(numbers, np.array(sorted(task.flows), np.uint64)).tolist())

@@ -43,14 +43,14 @@ class SourceEntry(Struct, frozen=True, kw_only=True):
 
 
 class SkippedEntry(Struct, frozen=True):
-    """A capture that was named but that the last run did not read, and why."""
+    """A capture, as the manifest lists it, that was named but that the last run did not read, and why."""
 
     url: str
     reason: str
 
 
 class TableEntry(Struct, frozen=True):
-    """A table of the dataset: its rows, its columns with the types polars has for them, and its files."""
+    """A table of the dataset, as the manifest lists it: its rows, its columns with the types polars has for them, and its files."""
 
     rows: int
     columns: dict[str, str]
@@ -58,7 +58,8 @@ class TableEntry(Struct, frozen=True):
 
 
 class StageEntry(Struct, frozen=True, kw_only=True):
-    """The cost of a stage of the last run: tasks, processor seconds of all workers, elapsed seconds, bytes read and written."""
+    """The cost of a stage of the last run, as the manifest states it: tasks, processor seconds of all workers, elapsed seconds,
+    bytes read and written."""
 
     stage: str
     tasks: int
@@ -96,7 +97,7 @@ class Manifest(Struct, kw_only=True):
 
 
 class Facts(Struct):
-    """All that later runs of `collect` need to know of earlier ones."""
+    """The facts beside the manifest: all that later runs of `collect` need to know of earlier ones."""
 
     files: list[FileFacts] = field(default_factory=list)
     conversations: list[ConversationFacts] = field(default_factory=list)
@@ -107,12 +108,12 @@ class Facts(Struct):
 
     @property
     def rows(self) -> list[RowsFacts]:
-        """Returns the facts about the table rows that were written for conversations."""
+        """Returns the facts beside the manifest about the table rows that were written for conversations."""
         return [one.rows for one in self.conversations if one.rows is not None]
 
     @property
     def tables(self) -> list[TableFile]:
-        """Returns the Parquet files of all tables of the dataset."""
+        """Returns the Parquet files of all tables of the dataset, for its manifest."""
         return [*(file for one in self.rows for file in one.files), *self.shared]
 
     @property

@@ -90,7 +90,7 @@ def _capture_of(manifest: Manifest, facts: Facts) -> CaptureFacts:
 
 
 class _Places:
-    """Converts the numbers and frames of one conversation to those of the dataset."""
+    """Converts the numbers and frames of one conversation to those of the joined dataset."""
 
     def __init__(self, one: ConversationFacts) -> None:
         self.base = one.number << NUMBER_SHIFT
@@ -108,7 +108,7 @@ class _Places:
         return tuple(map(self.frame, frames))
 
     def event(self, event: Any) -> Any:
-        """Returns an event of a conversation with the frames and numbers of the dataset."""
+        """Returns an event of a conversation with the frames and numbers of the joined dataset."""
         return replace(self.numbers.event(event), frames=self.frames(event.frames))
 
     def call(self, call: Call, context: int, context_of: Sequence[Context]) -> Call:
@@ -137,7 +137,7 @@ class _Places:
         return Pdus(self._moved(pdus.whole), pdus.stops, pdus.bounds, pdus.step, pdus.plains, pdus.unsealed)
 
     def _moved(self, data: TracedBytes) -> TracedBytes:
-        """Returns traced bytes of a conversation with frames of the dataset as their origin."""
+        """Returns traced bytes of a conversation with frames of the joined dataset as their origin."""
         out, sharing = bytearray(), 0
         for frame, start, length in PACKED_EXTENT.iter_unpack(data.packed_origins):
             is_count = not sharing and frame & PACKED_SHARED

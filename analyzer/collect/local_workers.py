@@ -44,12 +44,12 @@ _GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 class TaskError(Exception):
-    """Says in a sentence why a task of a collection failed finally."""
+    """Says in a sentence why a worker's task failed finally."""
 
 
 def reason_of(error: BaseException) -> str:
-    """Says in words why a task of a collection failed. For an unforeseen exception it states only the kind, since the text may hold
-    anything."""
+    """Says in words why a worker's task of `collect` failed. For an unforeseen exception it states only the kind, since the text
+    may hold anything."""
     if isinstance(error, MemoryError):
         return "memory ran out"
     if isinstance(error, InputError | OSError | TaskError):

@@ -100,7 +100,8 @@ def render(task: RenderTask) -> RowsFacts:
 
 
 def in_dataset(host: HostRecord, files: Sequence[int]) -> HostRecord:
-    """Returns a host record with its frames numbered by the files of the dataset; `files` has their numbers."""
+    """Returns a host record of a rendered conversation with its frames numbered by the files of the dataset; `files` has their
+    numbers."""
 
     def placed(one: _Shown) -> _Shown:
         given = one.frame_files
@@ -112,7 +113,7 @@ def in_dataset(host: HostRecord, files: Sequence[int]) -> HostRecord:
 
 @contextmanager
 def opened(store: Store, state: str) -> Iterator[Analysis]:
-    """Opens the saved case of a conversation; fetches it first from object storage."""
+    """Opens the saved case of a conversation to render or join it; fetches it first from object storage."""
     if store.local is not None:
         yield open_case(store.local / state)
         return
@@ -121,7 +122,7 @@ def opened(store: Store, state: str) -> Iterator[Analysis]:
 
 
 def _tables(analysis: Analysis, profile: str, facts: RowsFacts) -> Iterator[tuple[str, Iterator[pl.DataFrame]]]:
-    """Yields the tables of a conversation, each in pieces. Notes the audit's counts after its findings were read."""
+    """Yields the tables to render of a conversation, each in pieces. Notes the audit's counts after its findings were read."""
     calls = CallRecords(analysis, for_json=True)
     yield "calls", _in_pieces(CallRecord, calls.records_of(range(1, len(analysis.calls) + 1)))
     yield "samples", tables_of(Samples(analysis))
@@ -137,18 +138,18 @@ def _tables(analysis: Analysis, profile: str, facts: RowsFacts) -> Iterator[tupl
 
 
 def _in_pieces(kind: type[Record], records: Iterator[Record]) -> Iterator[pl.DataFrame]:
-    """Yields a table of records in pieces of some rows: records take ten times the memory of columns."""
+    """Yields a table to render in pieces of some rows: records take ten times the memory of columns."""
     while (table := table_of_records(kind, islice(records, _RECORDS_AT_ONCE))).height:
         yield table
 
 
 def findings_of(audit: Audit, analysis: Analysis) -> Iterator[FindingRecord]:
-    """Yields the finding records of a conversation's audit."""
+    """Yields the finding records of a conversation's audit, to render them."""
     return (finding_record(one, analysis.capture) for one in audit.findings())
 
 
 def add_judged(judged: dict[str, Judged], audit: Audit) -> None:
-    """Adds the audit's counts for each requirement in a conversation to `judged`, once its findings were read."""
+    """Adds the audit's counts for each requirement in a rendered conversation to `judged`, once its findings were read."""
     for requirement, found in audit.coverage.items():
         if found.counts or found.excused or found.accepted or found.reasons:
             counts = {outcome.name: count for outcome, count in found.counts.items()}
@@ -157,7 +158,7 @@ def add_judged(judged: dict[str, Judged], audit: Audit) -> None:
 
 
 class Numbering(Struct, frozen=True):
-    """Converts the numbers in a conversation's tables to those of the dataset, by its number and those of its files."""
+    """Converts the numbers in a conversation's rendered tables to those of the dataset, by its number and those of its files."""
 
     number: int
     files: list[int]
@@ -228,12 +229,13 @@ class _ConversationTables:
 
 
 def partition(day: str, server: str) -> str:
-    """Returns the path of a server, and of a day if given, in a dataset: `day=.../server=...`, as partitioned tables have it."""
+    """Returns the path for rendered rows of a server, and of a day if given, in a dataset: `day=.../server=...`, as partitioned
+    tables have it."""
     return f"{f'day={day}/' if day else ''}server={quote(server, safe='._-')}"
 
 
 def write_table(store: Store, job: Job, table: str, pattern: str, rows: pl.DataFrame) -> TableFile:
-    """Writes one Parquet file of the dataset to the staging directory of the run. Its digest replaces `{}` in `pattern`."""
+    """Writes rendered rows as one Parquet file to the staging directory of the run. Its digest replaces `{}` in `pattern`."""
     with store.keeping(f"{job.staging}/{pattern}") as out:
         stored(rows).write_parquet(out.file)
     return TableFile(table, out.name.removeprefix(f"{job.staging}/"), rows.height, out.size)

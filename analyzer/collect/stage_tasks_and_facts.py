@@ -50,7 +50,7 @@ class Job(Struct, frozen=True):
 
 
 class CutTask(Struct, frozen=True):
-    """A capture file to cut into pieces, with what is known of it."""
+    """The task to cut a capture file into pieces, with what is known of the file."""
 
     job: Job
     facts: FileFacts
@@ -120,7 +120,7 @@ class MetTask(Struct, frozen=True):
 
 
 class FilePart(Struct, frozen=True):
-    """A conversation's pieces in one capture file: its own, and those of KDCs that its hosts asked. `set_back` as for
+    """A conversation's pieces in one capture file, for its task: its own, and those of KDCs that its hosts asked. `set_back` as for
     `FileFacts`."""
 
     number: int
@@ -138,7 +138,8 @@ class FilePart(Struct, frozen=True):
 
 
 class AnalyseTask(Struct, frozen=True):
-    """A conversation to analyse; `parts` in the order of files. `secret_files` are the capture files that carry secrets."""
+    """The task to analyse a conversation; `parts` in the order of files. `secret_files` are the capture files that carry
+    secrets."""
 
     job: Job
     number: int
@@ -196,8 +197,8 @@ class ConversationFacts(Struct):
 
 
 class RenderTask(Struct, frozen=True):
-    """A conversation whose table rows are to be written. `first_time_ns` is the time of the dataset's first frame; `key` changes
-    with whatever its rows depend on."""
+    """The task to write a conversation's table rows. `first_time_ns` is the time of the dataset's first frame; `key` changes with
+    whatever its rows depend on."""
 
     job: Job
     conversation: ConversationFacts
@@ -208,7 +209,7 @@ class RenderTask(Struct, frozen=True):
 
 
 class TableFile(Struct, frozen=True):
-    """A Parquet file of the dataset."""
+    """The facts of a Parquet file that a task wrote."""
 
     table: str
     name: str
@@ -217,7 +218,7 @@ class TableFile(Struct, frozen=True):
 
 
 class Judged(Struct):
-    """The audit's counts for one requirement in a conversation."""
+    """The facts of the audit in a conversation: its counts for one requirement."""
 
     counts: dict[str, int] = field(default_factory=dict)
     excused: int = 0
@@ -232,8 +233,8 @@ class Judged(Struct):
 
 
 class RowsFacts(Struct):
-    """The rows that were written to the dataset for a conversation, under a key: their files, and its share of the whole's
-    tables."""
+    """The facts of the rows that a task wrote to the dataset for a conversation, under a key: their files, and its share of the
+    whole's tables."""
 
     key: str
     files: list[TableFile] = field(default_factory=list)

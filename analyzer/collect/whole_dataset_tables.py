@@ -70,7 +70,8 @@ def hosts_of(facts: Facts, sites: Mapping[int, int]) -> dict[int, list[HostRecor
 
 
 def merged_hosts(hosts: Iterable[HostRecord]) -> Iterator[HostRecord]:
-    """Merges host records of the same address into one a machine. Records with contradicting marks stay apart."""
+    """Merges host records of the same address into one a machine of the whole dataset. Records with contradicting marks stay
+    apart."""
     found: dict[str, list[HostRecord]] = {}
     for host in sorted(hosts, key=lambda host: (host.first_time_ns is None, host.first_time_ns or 0)):
         known = found.setdefault(host.ip, [])
@@ -85,7 +86,7 @@ def merged_hosts(hosts: Iterable[HostRecord]) -> Iterator[HostRecord]:
 
 
 def _both(one: HostRecord, other: HostRecord) -> HostRecord:
-    """Merges two host records of one machine; `other` begins no earlier."""
+    """Merges two host records of one machine of the whole dataset; `other` begins no earlier."""
     times = one.last_time_ns, other.last_time_ns
     listed = (
         name
@@ -106,7 +107,7 @@ def _both(one: HostRecord, other: HostRecord) -> HostRecord:
 
 
 def _joined(programs: Iterable[HostProgram]) -> Iterator[HostProgram]:
-    """Merges the client programs of joined host records, each once, with the connection that shows it best."""
+    """Merges the client programs of the whole dataset's host records, each once, with the connection that shows it best."""
     found: dict[str, list[HostProgram]] = {}
     for one in programs:
         found.setdefault(one.name, []).append(one)
@@ -121,7 +122,7 @@ def _frame_ids(program: HostProgram) -> tuple[int, ...]:
 
 
 def _shown_by_both(one: HostMark, other: HostMark) -> HostMark:
-    """Merges a host's mark that two conversations show, with the first frames of both."""
+    """Merges a host's mark that two conversations of the whole dataset show, with the first frames of both."""
     places: set[tuple[int, int]] = set()
     for mark in (one, other):
         assert not isinstance(mark.frame_files, UnsetType)
@@ -131,7 +132,7 @@ def _shown_by_both(one: HostMark, other: HostMark) -> HostMark:
 
 
 def coverage_of(counted: Iterable[Mapping[str, Judged]]) -> Iterator[CoverageRecord]:
-    """Yields a coverage record for every requirement of the audit, from the counts of all conversations."""
+    """Yields the whole dataset's coverage record for every requirement of the audit, from the counts of all conversations."""
     judged: dict[str, Judged] = {}
     for one in counted:
         for requirement, found in one.items():

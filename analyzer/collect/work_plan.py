@@ -26,9 +26,9 @@ Node = tuple[int, str, str]
 def reading(
     sources: Sequence[SourceFile], known: Sequence[FileFacts], window: Window, damaged: Collection[str] = ()
 ) -> dict[int, SourceFile]:
-    """Returns the capture files that this run of `collect` must read, by number. A file is known by its URL, size and version. It
-    is read again if it could not be read whole, was read for other times, or its pieces are damaged. Known files keep their
-    numbers; new ones get the next."""
+    """Plans what this run of `collect` must read: returns the capture files by number. A file is known by its URL, size and
+    version. It is read again if it could not be read whole, was read for other times, or its pieces are damaged. Known files keep
+    their numbers; new ones get the next."""
     by_url = {facts.source.url: facts for facts in known}
     next_number = max((facts.number for facts in known), default=-1) + 1
     new: dict[int, SourceFile] = {}
@@ -43,14 +43,14 @@ def reading(
 
 
 def hull(one: Window, other: Window) -> Window:
-    """Returns the smallest window of time that holds both windows."""
+    """Returns the window of time to read a file for: the smallest one that holds both windows."""
     since = None if one[0] is None or other[0] is None else min(one[0], other[0])
     until = None if one[1] is None or other[1] is None else max(one[1], other[1])
     return since, until
 
 
 class PieceIndex:
-    """Finds the pieces of every pair of hosts in all capture files. `sites` has the site of each file."""
+    """Finds the pieces of every pair of hosts in all capture files, to plan the work on them. `sites` has the site of each file."""
 
     def __init__(self, files: Sequence[FileFacts], sites: Mapping[int, int]) -> None:
         # As one reading of all files orders them: by the time of the first frame, then by name.
@@ -74,7 +74,7 @@ class PieceIndex:
                     self._kdc[site, one.kind.client].append((at, one))
 
     def parts(self, nodes: Sequence[Node]) -> list[FilePart]:
-        """Returns the pieces that a conversation is read from: its own, and those in which its hosts asked a KDC."""
+        """Returns the pieces that a conversation is to be read from: its own, and those in which its hosts asked a KDC."""
         found: dict[int, tuple[list[KindFacts], list[KindFacts]]] = defaultdict(lambda: ([], []))
         for node in nodes:
             for at, one in self._own[node]:
@@ -93,7 +93,7 @@ class PieceIndex:
 
 
 class Groups:
-    """Groups the pairs of hosts of a site into conversations: linked pairs are one, also over others."""
+    """Groups the pairs of hosts of a site into the conversations of the plan: linked pairs are one, also over others."""
 
     def __init__(self) -> None:
         self._above: dict[Node, Node] = {}
@@ -116,7 +116,7 @@ class Groups:
 def grouped(
     pairs: Set[Node], files: Sequence[FileFacts], conversations: Sequence[ConversationFacts], sites: Mapping[int, int]
 ) -> list[tuple[Node, ...]]:
-    """Groups pairs of hosts into conversations, by what files and earlier analyses link.
+    """Plans the conversations: groups pairs of hosts by what files and earlier analyses link.
 
     Conversations of a site are one if they share a link, or if a channel of one binds to an SMB session of the other. Sessions that
     are alike and were each set up are not joined."""
@@ -154,7 +154,8 @@ PAUSE_NS = NS_PER_S // 4
 
 
 class _Site:
-    """Holds the capture files of one site: their numbers, when the last one ends, and what their machines state."""
+    """Holds the capture files that the plan puts in one site: their numbers, when the last one ends, and what their machines
+    state."""
 
     def __init__(self, files: list[int], until_ns: int) -> None:
         self.files, self.until_ns = files, until_ns
@@ -176,7 +177,7 @@ class _Site:
 
 
 def sites_of(files: Iterable[FileFacts], conversations: Iterable[ConversationFacts]) -> dict[int, int]:
-    """Returns the site of each capture file, as the lowest number of its files."""
+    """Returns the site that the plan puts each capture file in, as the lowest number of its files."""
     stated: dict[int, list[KnownAs]] = {}
     for one in conversations:
         for number, known_as in one.known_as.items():

@@ -79,7 +79,8 @@ class ArrowValues(Struct, frozen=True, eq=False):
 
 
 class _Reference(NamedTuple):
-    """A reference in a flatbuffer: to a table, a vector of tables, a vector of structs (their bytes), or a string."""
+    """A reference in the flatbuffer of an Arrow file: to a table, a vector of tables, a vector of structs (their bytes), or a
+    string."""
 
     value: _FlatTable | Sequence[_FlatTable] | tuple[int, bytes] | str
 
@@ -89,7 +90,7 @@ _FlatTable = Sequence[tuple[str, int] | _Reference | None]
 
 
 class _Flat:
-    """Builds a flatbuffer: https://flatbuffers.dev/internals. Equal tables always give equal bytes."""
+    """Builds a flatbuffer of an Arrow file: https://flatbuffers.dev/internals. Equal tables always give equal bytes."""
 
     def __init__(self, root: _FlatTable) -> None:
         self.out = bytearray(4)
@@ -97,7 +98,7 @@ class _Flat:
         self._align(0)
 
     def _align(self, over: int) -> None:
-        """Pads the flatbuffer, so that the place `over` bytes behind its end is a multiple of 8."""
+        """Pads the flatbuffer of an Arrow file, so that the place `over` bytes behind its end is a multiple of 8."""
         self.out += bytes(-(len(self.out) + over) % 8)
 
     def _table(self, fields: _FlatTable) -> int:
@@ -142,7 +143,7 @@ class _Flat:
 
 
 class _TableVector(tuple[_FlatTable, ...]):
-    """A vector of tables in a flatbuffer."""
+    """A vector of tables in the flatbuffer of an Arrow file."""
 
     __slots__ = ()
 

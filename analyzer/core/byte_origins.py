@@ -443,7 +443,7 @@ def packed_length(packed: bytes) -> int:
 
 
 def spanned(ranges: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
-    """Returns the range (of times or frame ids) that spans all given ranges, None if none is given."""
+    """Returns the range (of times or frame ids) that spans all given ranges of sources, None if none is given."""
     found = [each for each in ranges if each is not None]
     return (min(found)[0], max([last for _, last in found])) if found else None
 

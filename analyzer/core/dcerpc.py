@@ -28,7 +28,7 @@ _WINNT, _PRIVACY = 10, 6
 
 
 class Verifier(Struct, frozen=True):
-    """The auth_value of a DCERPC PDU, with the fields of its sec_trailer ([MS-RPCE] section 2.2.2.11)."""
+    """The auth_value to encode in a DCERPC PDU, with the fields of its sec_trailer ([MS-RPCE] section 2.2.2.11)."""
 
     value: bytes
     level: int = _PRIVACY

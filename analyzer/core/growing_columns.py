@@ -51,17 +51,17 @@ class Columns:
         raise NotImplementedError
 
     def row(self, at: int) -> tuple[int, ...]:
-        """Returns the numbers of one row of the table, in the order of the columns."""
+        """Returns one row of the table of numbers, in the order of the columns."""
         return self._row.unpack_from(self._rows(at // GROUP), at % GROUP * self._row.size)
 
     def number(self, name: str, at: int) -> int:
-        """Returns the number of a column in row `at` of the table."""
+        """Returns the number of a column in row `at` of the table of numbers."""
         begin, read = self._fields[name]
         number: int = read(self._rows(at // GROUP), at % GROUP * self._row.size + begin)[0]
         return number
 
     def rows(self, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        """Returns some rows of the table as an array whose fields are the columns. Ascending places are read fastest."""
+        """Returns some rows of the table of numbers as an array whose fields are the columns. Ascending places are read fastest."""
         import numpy as np
 
         from analyzer.core.array_functions import distinct
@@ -73,7 +73,7 @@ class Columns:
         return found
 
     def _rows(self, number: int) -> bytes | bytearray:
-        """Returns a group of rows of the table as bytes, row by row. The groups used last are held."""
+        """Returns a group of rows of the table of numbers as bytes, row by row. The groups used last are held."""
         # Several threads may read what nobody appends to any more: each looks at the groups it took.
         held = self._held
         for at, rows in held:
@@ -84,12 +84,12 @@ class Columns:
         return found
 
     def _read(self, number: int) -> bytes:
-        """Reads a group of rows of the table that is not held."""
+        """Reads a group of rows of the table of numbers that is not held."""
         raise NotImplementedError
 
     @property
     def _dtype(self) -> np.dtype[Any]:
-        """The NumPy type of a row of the table."""
+        """The NumPy type of a row of the table of numbers."""
         if self._kind is None:
             import numpy as np  # not needed to append rows, and slow to load
 

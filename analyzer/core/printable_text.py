@@ -32,12 +32,12 @@ def printable(text: str) -> str:
 
 
 def plural(number: int, noun: str, many: str | None = None) -> str:
-    """Returns the noun for a number of things: `call` for 1, else `calls`, or `many` where that is another word."""
+    """Returns the noun to print for a number of things: `call` for 1, else `calls`, or `many` where that is another word."""
     return noun if number == 1 else many or f"{noun}s"
 
 
 def counted(number: int, noun: str, many: str | None = None) -> str:
-    """Returns a number of things in words, for people: `1 call`, `2,000 calls`."""
+    """Returns a number of things in words to print: `1 call`, `2,000 calls`."""
     return f"{number:,} {plural(number, noun, many)}"
 
 
@@ -67,7 +67,8 @@ _ESCAPE = rb"\\x([89a-f][0-9a-f]|5c)"
 
 
 def text_of_path(path: str | Path) -> str:
-    """Returns the name of a file as text: `\\xfc` in place of each byte that is not UTF-8. `path_of_text` gives the name back."""
+    """Returns the name of a file as printable text: `\\xfc` in place of each byte that is not UTF-8. `path_of_text` gives the name
+    back."""
     return without_raw_bytes(re.sub(_MISTAKABLE, r"\\x5c", str(path)))
 
 
@@ -77,12 +78,12 @@ def path_of_text(text: str) -> Path:
 
 
 def without_raw_bytes(text: str) -> str:
-    """Returns a sentence about files, with `\\xfc` in place of each byte of their names that is not UTF-8."""
+    """Returns a printable sentence about files, with `\\xfc` in place of each byte of their names that is not UTF-8."""
     return re.sub(_UNDECODED, lambda found: f"\\x{ord(found[0]) - 0xDC00:02x}", text)
 
 
 def shell_word(path: str | Path) -> str:
-    """Returns a file name, or another argument, quoted for a shell."""
+    """Returns a file name, or another argument, as text quoted for a shell."""
     word = str(path)
     if re.search(_UNDECODED, word) is None:
         from shlex import quote
@@ -97,7 +98,7 @@ def shell_word(path: str | Path) -> str:
 
 @lru_cache(maxsize=1024)
 def guid_text(data: bytes, order: Literal["little", "big"] = "little") -> str:
-    """Returns a GUID of 16 bytes as lower-case text, without braces."""
+    """Returns a GUID of 16 bytes as printable text: lower case, without braces."""
     return str(UUID(bytes_le=data) if order == "little" else UUID(bytes=data))
 
 
@@ -105,7 +106,7 @@ def guid_text(data: bytes, order: Literal["little", "big"] = "little") -> str:
 
 
 class Discreet(Struct, frozen=True):
-    """Hides the fields named in `hidden` when a value is shown, by `repr` and by rich."""
+    """Hides the fields named in `hidden` when a value is printed as text, by `repr` and by rich."""
 
     hidden: ClassVar[tuple[str, ...]] = ()
 

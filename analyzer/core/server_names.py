@@ -84,7 +84,7 @@ class Texts(Generic[_Language]):
 
 
 class SampleNames(Struct, frozen=True):
-    """The names of one counter and of its group (a counterset, or an object of winperf)."""
+    """The server's names for one counter and for its group (a counterset, or an object of winperf)."""
 
     group: Named
     counter: Named

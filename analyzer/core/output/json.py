@@ -97,7 +97,7 @@ def _in_pieces(value: object) -> Iterator[bytes]:
 
 
 def _escaped(value: object) -> bytes:
-    """Returns the JSON of a value whose text has lone surrogates. msgspec writes none."""
+    """Encodes as JSON a value whose text has lone surrogates. msgspec writes none."""
     from analyzer.core.output.standard_json import escaped
 
     return escaped(value)

@@ -18,7 +18,7 @@ _MEMORY, _PIECE = 16 << 20, 1 << 20
 
 
 def new_mark() -> str:
-    """Returns a mark for the digest: a text as long as a digest that no capture holds."""
+    """Returns a mark for the digest within an output: a text as long as a digest that no capture holds."""
     return f"pcq{os.urandom(DIGITS).hex()}"[:DIGITS]
 
 

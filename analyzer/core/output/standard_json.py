@@ -13,7 +13,8 @@ from analyzer.core.output.json import Pieces, dumps, safe_json
 
 
 def escaped(value: object) -> bytes:
-    """Returns the JSON of a value whose text has lone surrogates. `Raw` replaces a unique text afterwards."""
+    """Returns the JSON that Python's own library makes of a value whose text has lone surrogates. `Raw` replaces a unique text
+    afterwards."""
     raws: list[bytes] = []
     mark = uuid4().hex
 

@@ -181,7 +181,7 @@ _LEAST_SECONDS = 2.0
 @contextmanager
 def watching(sources: Iterable[object], *, notebook: bool = False) -> Iterator[Callable[[int, int], None] | None]:
     """Yields the progress function for `analyze`, which takes the frames and bytes read so far of these sources. Yields None if
-    nobody watches. `notebook` as for `status_line`."""
+    nobody watches a terminal. `notebook` as for `status_line`."""
     with status_line("reading ...", notebook=notebook) as update:
         if update is None:
             yield None
