@@ -101,7 +101,7 @@ def decoded_call(call: Call, request: Side | None, response: Side | None) -> Cal
 
 
 class DecodedStub(Protocol):
-    """The decoded stub of a request or response: its parameters, its return value, and how many bytes it took."""
+    """The decoded stub of a request or response of a call: its parameters, its return value, and how many bytes it took."""
 
     @property
     def params(self) -> dict[str, Any]: ...
@@ -119,7 +119,8 @@ _Decoded = TypeVar("_Decoded", bound=DecodedStub)
 def decoded_side(
     side: Side | None, call: Call, name: SideName, opnums: Container[int], decode: Callable[..., _Decoded]
 ) -> tuple[Side | None, _Decoded | None]:
-    """Decodes a request or response whose method returns a Win32 code. Returns the side, and its decoded stub if there is one.
+    """Decodes the request or response of an exchange whose method returns a Win32 code. Returns the side, and its decoded stub if
+    there is one.
 
     `opnums` are the methods that are decoded. For the others the code is read, the last thing in a response. `decode` takes the
     method, `name`, the stub's bytes, and whether they are `ndr64` and `big_endian`.
@@ -144,13 +145,14 @@ def decoded_side(
 
 
 def trimmed_length(side: Side, length: int, consumed: int) -> int:
-    """Returns how many bytes of a stub count, without up to 3 that align a verification trailer ([MS-RPCE] section 2.2.2.13)."""
+    """Returns how many bytes of an exchange's stub count for the call, without up to 3 that align a verification trailer ([MS-RPCE]
+    section 2.2.2.13)."""
     return consumed if side.verification_trailer is not None and 0 < length - consumed < 4 else length
 
 
 @lru_cache(maxsize=1024)
 def interface_facts(uuid: str | None, version: tuple[int, int] | None, *, is_recognised: bool) -> InterfaceFacts:
-    """Returns the interface of an RPC call, as records of calls show it."""
+    """Returns the interface of an exchange, as records of its call show it."""
     return InterfaceFacts(
         uuid,
         f"{version[0]}.{version[1]}" if version is not None else None,
@@ -160,7 +162,7 @@ def interface_facts(uuid: str | None, version: tuple[int, int] | None, *, is_rec
 
 
 def level_name(level: int) -> str:
-    """Returns the name of an RPC authentication level; an unknown level stays a number."""
+    """Returns the name of an exchange's RPC authentication level; an unknown level stays a number."""
     return LEVEL_NAMES.get(level) or str(level)
 
 
@@ -172,8 +174,8 @@ def _auth(
     identity_in_force: Identity | None,
     logon_in_force: int | None,
 ) -> AuthFacts:
-    """Returns the security of an RPC call: who made it, and how it was secured. If the SMB session has another logon than when the
-    pipe was opened, both are stated."""
+    """Returns the security of an exchange for its call: who made it, and how it was secured. If the SMB session has another logon
+    than when the pipe was opened, both are stated."""
     identity = auth.caller(smb_identity)
     account = identity.account if identity is not None else None
     # If somebody without a known name authenticated by RPC, that logon counts, not the session's.
@@ -203,7 +205,8 @@ def _key(by: Literal["smb", "rpc"], number: int | None) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _smb(info: SmbInfo, client: Endpoint, server: Endpoint) -> SmbFacts:
-    """Returns how SMB carried a call of a pipe between these ends. The message may have come over another connection."""
+    """Returns how SMB carried an exchange over a pipe between these ends, for its call. The message may have come over another
+    connection."""
     is_other = info.client is not None and info.server is not None and {info.client, info.server} != {client, server}
     protection = info.encrypted, info.signed, info.signature_ok, info.compressed
     ends = (info.client, info.server) if is_other else (None, None)

@@ -82,7 +82,8 @@ def _padding(data: bytes, start: int, stop: int, kind: int) -> int:
 
 
 def _left_over(data: bytes, at: int, stop: int, kind: int, count: int) -> int | None:
-    """Returns the bytes left of a block of performance data when its values are read from `at` on. None if they cannot be."""
+    """Returns the bytes that one of both readings leaves of a block of performance data, if its values are read from `at` on. None
+    if they cannot be."""
     if kind == 2:
         end = _values(data, at, stop, count)
         return None if end is None else stop - end
@@ -137,8 +138,8 @@ def string_table_base(data: bytes) -> tuple[int, list[str]]:
 
 
 def _leading_to_strings(data: bytes, offsets: list[int], head: int, base: int) -> int:
-    """Counts the offsets of a string table that, from `base`, lead to where the headers (of `head` bytes) or a string have just
-    ended."""
+    """Counts the offsets of a string table that fit a reading: from its `base`, they lead to where the headers (of `head` bytes) or
+    a string have just ended."""
     places = (base + offset for offset in offsets)
     return sum(
         at == head or (head < at and at % 2 == 0 and data[at - 2 : at] == b"\0\0")
@@ -148,7 +149,7 @@ def _leading_to_strings(data: bytes, offsets: list[int], head: int, base: int) -
 
 
 def check_strings(data: bytes, base: int) -> None:
-    """Raises `MalformedError` for a string table whose strings share its bytes more than twice over.
+    """Raises `MalformedError` for a string table whose strings, in the chosen reading, share its bytes more than twice over.
 
     Each string is a copy, and nothing else limits how many offsets of a forged table point into one long string.
     """
@@ -162,7 +163,7 @@ def check_strings(data: bytes, base: int) -> None:
 
 
 def offsets_of_strings(data: bytes) -> list[int]:
-    """Returns the dwOffset of each header of a string table, as far as the headers were captured."""
+    """Returns the dwOffset of each header of a string table, which two readings explain, as far as the headers were captured."""
     count = STRING_TABLE.unpack_from(data)[1] if len(data) > STRING_TABLE.size else 0
     heads = data[STRING_TABLE.size :]
     whole = min(count, len(heads) // STRING_HEADER.size) * STRING_HEADER.size

@@ -68,7 +68,7 @@ class BufferDecode(Struct, frozen=True):
 
 
 class ParsePlan(Struct, frozen=True):
-    """The plan for parsing a buffer: the parameters of its description, chosen from the data."""
+    """The plan for parsing a buffer to a tree: the parameters of its description, chosen from the data."""
 
     kind: BufferKind
     data: bytes
@@ -77,12 +77,14 @@ class ParsePlan(Struct, frozen=True):
     notes: tuple[str, ...]
 
     def fresh(self, flavour: Flavour) -> Any:
-        """Makes a compiled object over the buffer's data. The plain flavour reads at once, the other one with `_read`."""
+        """Makes the compiled object that the plan asks for over the buffer's data. The plain flavour reads at once, the other one
+        with `_read`."""
         return parser(SPECS[self.kind], flavour)(*self.arguments, KaitaiStream(BytesIO(self.data)))
 
 
 def plan_for(kind: BufferKind, data: bytes, big_endian: bool | None) -> ParsePlan:
-    """Plans how to parse a buffer, and chooses between its readings. Raises a DecodeError for a table that must not be read."""
+    """Plans how to parse a buffer to a tree, and by which of its readings. Raises a DecodeError for a table that must not be
+    read."""
     if kind == "guids":
         return ParsePlan(kind, data, (bool(big_endian),), Encoding(bool(big_endian)), ())
     if kind == "perf-data":
@@ -138,7 +140,7 @@ _SHORT, _KNOWN = 4096, 1024
 
 @lru_cache(maxsize=_KNOWN)
 def _known_damage(kind: BufferKind, data: bytes, big_endian: bool | None) -> DecodeError | None:
-    """Returns the damage that decoding finds in a short buffer. The results are cached."""
+    """Returns the damage that decoding a short buffer to a tree finds. The results are cached."""
     problem = decode_buffer(kind, data, big_endian=big_endian).problem
     return problem.alone() if problem is not None else None
 
@@ -158,7 +160,7 @@ def plain_decode(kind: BufferKind, data: bytes, *, big_endian: bool | None = Non
 
 
 def notes_on(plan: ParsePlan, compiled: Any) -> tuple[str, ...]:
-    """Returns the notes on a buffer: the chosen readings, and remarks on what is unusual."""
+    """Returns the notes on a buffer beside its tree: the chosen readings, and remarks on what is unusual."""
     return (*plan.notes, *remarks(SPECS[plan.kind], compiled, len(plan.data)))
 
 
@@ -181,7 +183,8 @@ def _damaged(plan: ParsePlan) -> BufferDecode:
 
 
 def parse_positions(plan: ParsePlan) -> tuple[Any, DecodeError | None]:
-    """Parses a buffer with recorded positions as far as possible. Returns the compiled object, and the error that ended it."""
+    """Parses a buffer by its plan with recorded positions, as far as possible. Returns the compiled object, and the error that
+    ended it."""
     compiled = plan.fresh("positions")
     try:
         compiled._read()
@@ -191,7 +194,7 @@ def parse_positions(plan: ParsePlan) -> tuple[Any, DecodeError | None]:
 
 
 def remarks(spec: str, compiled: Any, size: int) -> Iterator[str]:
-    """Yields a sentence for each unusual thing in a buffer of `size` bytes that can be read all the same.
+    """Yields a sentence for each unusual thing in a buffer of `size` bytes that becomes a tree all the same.
 
     These are sizes that disagree with what they size, and bytes that no field claims. If nothing is lost, nothing is damaged.
     """
@@ -208,7 +211,7 @@ def remarks(spec: str, compiled: Any, size: int) -> Iterator[str]:
 
 
 def _reached_the_end(compiled: Any) -> bool:
-    """Whether parsing reached the last field of the buffer. In a damaged buffer, remaining bytes are not left over."""
+    """Whether parsing a buffer to a tree reached its last field. In a damaged buffer, remaining bytes are not left over."""
     places = getattr(compiled, "_debug", None)
     return places is None or all("end" in place for name, place in places.items() if not name.startswith("_m_"))
 

@@ -87,7 +87,7 @@ def parser(name: str, flavour: Flavour) -> Any:
 
 
 class FieldSpec(Struct, frozen=True):
-    """One field of a structure as its Kaitai description has it.
+    """One field of a compiled structure as its Kaitai description has it.
 
     `names` (of a value) and `flags` (of its bits) map numbers to (spelling, explanation), `special` numbers to what they stand for.
     `lazy` fields have a position of their own; `around` ones hold the bytes in which such fields lie. Fillers are padding,
@@ -112,8 +112,8 @@ class FieldSpec(Struct, frozen=True):
 
 
 class TypeSpec(Struct, frozen=True):
-    """One type of a Kaitai description: its path (`ms_pcq_perf_data.block`), the specification's spelling, and its fields in
-    order."""
+    """One compiled type as its Kaitai description has it: its path (`ms_pcq_perf_data.block`), the specification's spelling, and
+    its fields in order."""
 
     path: str
     spelling: str
@@ -122,7 +122,8 @@ class TypeSpec(Struct, frozen=True):
 
 
 class _Specs(Mapping[str, Any]):
-    """The Kaitai descriptions in `ksy/` by name; each is decoded when it is asked for, since a capture needs few of them."""
+    """The Kaitai descriptions that the parsers are compiled from, by name; each is decoded when it is asked for, since a capture
+    needs few of them."""
 
     def __init__(self, text: bytes) -> None:
         self._texts: dict[str, Raw] = json.decode(text, type=dict[str, Raw])
@@ -142,12 +143,12 @@ class _Specs(Mapping[str, Any]):
 
 @cache
 def spec_texts() -> Mapping[str, Any]:
-    """Returns the text of every Kaitai description in `ksy/`, by name."""
+    """Returns the text of every Kaitai description that a parser is compiled from, by name."""
     return _Specs((GENERATED / "specs.json").read_bytes())
 
 
 def enum_names(where: str) -> dict[int, tuple[str, str]]:
-    """Returns a value table of the descriptions in ksy/, such as `ms_pcq::counter_type`: number to spelling and explanation."""
+    """Returns a value table of the compiled descriptions, such as `ms_pcq::counter_type`: number to spelling and explanation."""
     *path, last = where.split("::")
     node = spec_texts()[path[0]]
     for step in path[1:]:
@@ -284,7 +285,7 @@ TYPE_CLASS_MASK, TYPE_CLASS_TEXT, TEXT_IS_ASCII = 0x00000C00, 0x00000800, 0x0001
 
 
 class Encoding(Struct, frozen=True):
-    """The encoding of a buffer that its description does not state: byte order, and code page of single-byte names."""
+    """The encoding inside a compiled object that its description does not state: byte order, and code page of single-byte names."""
 
     big_endian: bool = False
     code_page: int = 0
@@ -315,7 +316,8 @@ def scalar_of(field: FieldSpec, value: bytes, reading: Encoding) -> str | int:
 
 
 def winperf_value(definition: Any, value: bytes | None, reading: Encoding) -> int | str | None:
-    """Returns a raw value of winperf.h: text if the counter type has the text class, else an unsigned integer; None if empty."""
+    """Returns a raw value in a compiled counter block of winperf.h: text if the counter type has the text class, else an unsigned
+    integer; None if empty."""
     kind = int(definition.counter_type)
     if kind & TYPE_CLASS_MASK == TYPE_CLASS_TEXT:
         if kind & TEXT_IS_ASCII:
@@ -325,7 +327,7 @@ def winperf_value(definition: Any, value: bytes | None, reading: Encoding) -> in
 
 
 def check_overlap(values: Any, length: int) -> None:
-    """Raises `MalformedError` for a counter block whose values share its bytes more than eight times over.
+    """Raises `MalformedError` for a compiled counter block whose values share its bytes more than eight times over.
 
     Counters that share bytes exist. But nothing limits how many definitions a forged object points at the same bytes, and each
     value is a copy.

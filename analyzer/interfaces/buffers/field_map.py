@@ -63,8 +63,8 @@ from analyzer.results.records.display_records import Reads, Words, number_read
 
 
 class InstancePlace(Struct, frozen=True):
-    """The place of an instance in its PERF_DATA_BLOCK. `shape` is the number of the instance in the shorter block that has its
-    shape."""
+    """The place of an instance in a PERF_DATA_BLOCK that is mapped. `shape` is the number of the instance in the shorter block that
+    has its shape."""
 
     start: int
     stop: int
@@ -72,7 +72,7 @@ class InstancePlace(Struct, frozen=True):
 
 
 def one_of_each_shape(data: bytes, block: WinperfParts) -> tuple[bytes, tuple[tuple[InstancePlace, ...], ...]]:
-    """Returns a PERF_DATA_BLOCK with one instance of each shape, and the places of all instances of each object.
+    """Returns a PERF_DATA_BLOCK to map, with one instance of each shape; and the places of all instances of each object.
 
     The lengths and numbers in the shorter block fit it. A block whose name lies among its objects is not shortened.
     """
@@ -100,7 +100,8 @@ def one_of_each_shape(data: bytes, block: WinperfParts) -> tuple[bytes, tuple[tu
 
 
 def _places(data: bytes, block: WinperfParts, number: int) -> Iterator[InstancePlace]:
-    """Yields the places of the instances of an object in a PERF_DATA_BLOCK. The first of each shape gets the next number."""
+    """Yields the places of the instances of an object in a PERF_DATA_BLOCK that is mapped. The first of each shape gets the next
+    number."""
     item, start = block.layout.objects[number], block.layout.starts[number]
     if item.num_instances <= 0:
         return
@@ -129,7 +130,7 @@ StatusName = Callable[[int], str]
 
 
 class StubKind(Struct, frozen=True):
-    """The kind of an RPC stub: method, side and syntax, which its bytes do not state."""
+    """The kind of an RPC stub to map: method, side and syntax, which its bytes do not state."""
 
     interface: Interface
     opnum: int
@@ -646,8 +647,8 @@ def _value_of(raw: bytes, reads: Reads) -> str | int:
 
 
 def deciding(spans: Sequence[tuple[int, int, bool]], length: int) -> bytes:
-    """Returns a mask of the bytes of a buffer that decide on its layout. `spans` are its fields: first byte, end, and whether they
-    decide on no other."""
+    """Returns a mask of the bytes of a buffer that decide on its layout. `spans` are its mapped fields: first byte, end, and
+    whether they decide on no other."""
     mask = bytearray(b"\xff") * length
     # Fields may lie in bytes of others.
     for is_free in (True, False):
@@ -672,13 +673,13 @@ def _end(children: tuple[Field, ...], start: int) -> int:
 
 
 def _date(of: dict[str, Any]) -> str:
-    """Returns the fields of a SYSTEMTIME as one value, date and time, which reads better."""
+    """Returns the mapped fields of a SYSTEMTIME as one value, date and time, which reads better."""
     date = f"{of['year']:04}-{of['month']:02}-{of['day']:02}"
     return f"{date}T{of['hour']:02}:{of['minute']:02}:{of['second']:02}.{of['milliseconds']:03}Z"
 
 
 def _read_date(raw: bytes, *, big_endian: bool) -> str:
-    """Returns the bytes of a SYSTEMTIME as date and time."""
+    """Returns the bytes of a mapped SYSTEMTIME as date and time."""
     width = len(raw) // len(CLOCK)
     order: Literal["little", "big"] = "big" if big_endian else "little"
     numbers = [int.from_bytes(raw[at : at + width], order) for at in range(0, len(raw), width)]

@@ -78,8 +78,8 @@ _KNOWN = np.array([kind in (ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET) for 
 
 
 class Grid(Struct, frozen=True, eq=False):
-    """Successive instances of a block of performance data whose values have the same sizes (`shape`): a row of values for each
-    instance, one value a counter.
+    """A part of a performance data layout: successive instances of a block whose values have the same sizes (`shape`): a row of
+    values for each instance, one value a counter.
 
     `counter_ids` is None for type 4, which has none. The header of each instance begins at `starts`, its values at `begins`.
     """
@@ -110,7 +110,7 @@ class Grid(Struct, frozen=True, eq=False):
 
 
 class Singles(Struct, frozen=True, eq=False):
-    """Successive blocks of performance data without instances, value by value.
+    """A part of a performance data layout: successive blocks without instances, value by value.
 
     `counter_id` is -1 if the block has none. `data_size` and `size` (dwDataSize and dwSize) are -1 for an error block. The data of
     the value begin at `at`; for an error block, the block does.
@@ -151,7 +151,7 @@ class PerfDataLayout(KnownLayout, frozen=True, eq=False):
 
     @cached_property
     def data_sizes(self) -> Ints:
-        """The size of each value of performance data, -1 for an error block."""
+        """The size of each value in the layout of performance data, -1 for an error block."""
         sizes = [
             np.tile(np.array(part.data_sizes, np.int64), len(part.names)) if isinstance(part, Grid) else part.data_size
             for part in self.parts
@@ -160,13 +160,13 @@ class PerfDataLayout(KnownLayout, frozen=True, eq=False):
 
     @cached_property
     def value_starts(self) -> Ints:
-        """The positions where the bytes of each value begin in the performance data, -1 for an error block."""
+        """The positions where the bytes of each value begin in performance data of this layout, -1 for an error block."""
         return np.concatenate([np.empty(0, np.int64), *(part.value_starts for part in self.parts)])
 
     @cached_property
     def masks(self) -> Words | None:
-        """The used bits of the word of each value of performance data, None if all use all bits. A value of 4 bytes uses the lower
-        half; the rest is padding. A text uses none."""
+        """The used bits of the word of each value in the layout of performance data, None if all use all bits. A value of 4 bytes
+        uses the lower half; the rest is padding. A text uses none."""
         if (self.data_sizes == 8).all():
             return None
         masks: Words = np.array([0, 0xFFFFFFFF, 0xFFFFFFFF_FFFFFFFF], np.uint64)
@@ -175,7 +175,7 @@ class PerfDataLayout(KnownLayout, frozen=True, eq=False):
 
     @cached_property
     def are_numbers(self) -> npt.NDArray[np.bool_]:
-        """Whether each value of performance data is a number. Others are texts, or stand for an error block."""
+        """Whether each value in the layout of performance data is a number. Others are texts, or stand for an error block."""
         found: npt.NDArray[np.bool_] = (self.data_sizes == 4) | (self.data_sizes == 8)
         return found
 
@@ -209,7 +209,8 @@ class PerfDataParts(Struct, frozen=True, eq=False):
 
 
 class _Read(NamedTuple):
-    """A part of performance data with its values, the words in which they stand (None: not in words), and the texts among them."""
+    """A part of a performance data layout with its values, the words in which they stand (None: not in words), and the texts among
+    them."""
 
     part: Part
     values: Words
@@ -218,7 +219,7 @@ class _Read(NamedTuple):
 
 
 def read_perf_data(data: bytes) -> PerfDataParts | None:
-    """Reads the values of a regular performance data buffer. Returns None if anything in it is irregular."""
+    """Reads layout and values of a regular performance data buffer. Returns None if anything in it is irregular."""
     if len(data) < DATA_HEADER.size:
         return None
     total_size, count, stamp, time_100ns, freq = DATA_NUMBERS.unpack_from(data)
@@ -252,7 +253,7 @@ def _texts(read: Sequence[_Read]) -> Mapping[int, bytes]:
 
 
 def _in_arrays(data: bytes, starts: Sequence[int]) -> list[_Read] | None:
-    """Reads the parts of a performance data buffer of numbers with arrays. Returns None unless all blocks begin at words and the
+    """Reads the layout of a performance data buffer of numbers with arrays. Returns None unless all blocks begin at words and the
     instances of each block are alike."""
     count = len(starts) - 1
     at = np.array(starts, np.int64)
@@ -283,7 +284,8 @@ def arrays_joined(arrays: Sequence[npt.NDArray[Any]], dtype: type[np.generic]) -
 
 
 def _block_starts(data: bytes, count: int) -> list[int] | None:
-    """Returns where the blocks of performance data begin, and where the last one ends. None if they do not fill the buffer."""
+    """Returns where the blocks in the layout of performance data begin, and where the last one ends. None if they do not fill the
+    buffer."""
     starts = [DATA_HEADER.size]
     at, end = DATA_HEADER.size, len(data)
     size_at = BLOCK_SIZE.unpack_from
@@ -299,7 +301,7 @@ def _block_starts(data: bytes, count: int) -> list[int] | None:
 
 
 class _Singles:
-    """All blocks without instances of a performance data buffer, in arrays with one entry a value."""
+    """All blocks without instances in the layout of performance data, in arrays with one entry a value."""
 
     def __init__(self, data: bytes, words: Words, at: Ints, kinds: Ints, statuses: Ints) -> None:
         # Only the last block may end between words, and then it is none of these.
@@ -344,7 +346,7 @@ class _Singles:
             self._read(data, words, singles, first[singles], stops[singles], 1)
 
     def _read(self, data: bytes, words: Words, blocks: Ints, at: Ints, stops: Ints, number: int) -> None:
-        """Reads `number` values from each of these performance data blocks, which must end behind them."""
+        """Reads the layout of `number` values in each of these performance data blocks, which must end behind them."""
         rows = self._offsets[blocks]
         if len(blocks) < _FEW:
             for row, start, stop in zip(rows.tolist(), (8 * at).tolist(), (8 * stops).tolist(), strict=True):
@@ -373,7 +375,7 @@ class _Singles:
             raise IrregularError
 
     def between(self, block: int, stop: int) -> _Read:
-        """Returns the successive blocks without instances of a performance data buffer from number `block` to `stop`."""
+        """Returns the part of the layout with successive blocks without instances, from number `block` to `stop`."""
         cut = slice(int(self._offsets[block]), int(self._offsets[stop]))
         places = self._places[cut]
         head = self._block[cut], self._kind[cut], self._status[cut], self._counter[cut]
@@ -388,7 +390,8 @@ def _number_shape(data: bytes, at: int, stop: int, count: int) -> Shape:
 
 
 def _grid(data: bytes, words: Words, head: tuple[int, int, int], start: int, stop: int) -> _Read:
-    """Reads a performance data block of type 4 or 6 whose instances are alike. `head` is its number, type and status."""
+    """Reads the layout of a performance data block of type 4 or 6 whose instances are alike. `head` is its number, type and
+    status."""
     ids, at = _counter_ids(data, start + BLOCK.size, stop) if head[1] == COUNTERSET else (None, start + BLOCK.size)
     rows, at = _instance_count(data, at, stop)
     count = 1 if ids is None else len(ids)
@@ -420,7 +423,7 @@ def _grid(data: bytes, words: Words, head: tuple[int, int, int], start: int, sto
 
 
 def _counter_ids(data: bytes, at: int, stop: int) -> tuple[Sequence[int], int]:
-    """Reads the counter ids of a performance data block at `at`. Returns them, and where they end."""
+    """Reads the counter ids of a performance data block at `at`, for its layout. Returns them, and where they end."""
     if at + COUNTER_IDS.size > stop:
         raise IrregularError
     size, count = COUNTER_IDS.unpack_from(data, at)
@@ -431,7 +434,7 @@ def _counter_ids(data: bytes, at: int, stop: int) -> tuple[Sequence[int], int]:
 
 
 def _instance_count(data: bytes, at: int, stop: int) -> tuple[int, int]:
-    """Returns the number of instances in a performance data block, and where the first one begins."""
+    """Returns the number of instances in the layout of a performance data block, and where the first one begins."""
     if at + INSTANCES_HEADER.size > stop:
         raise IrregularError
     total_size, rows = INSTANCES_HEADER.unpack_from(data, at)
@@ -451,8 +454,8 @@ def _no_instances(head: _GridHead) -> _Read:
 
 
 def _instances(data: bytes, head: _GridHead, at: int, stop: int, count: int) -> Iterator[_Read]:
-    """Reads a performance data block's instances from `at` to `stop` one by one. Yields a part for each sequence of instances of
-    one shape."""
+    """Reads a performance data block's instances from `at` to `stop` one by one. Yields a part of the layout for each sequence of
+    instances of one shape."""
     if count == 0:
         yield _no_instances(head)
     columns = 1 if head[3] is None else len(head[3])
@@ -487,7 +490,7 @@ def _instances(data: bytes, head: _GridHead, at: int, stop: int, count: int) -> 
 
 
 class _Rows:
-    """Collects successive instances of performance data that have one shape."""
+    """Collects successive instances that have one shape, to a part of a performance data layout."""
 
     def __init__(self) -> None:
         self.starts: list[int] = []
@@ -511,7 +514,7 @@ class _Rows:
 
 
 def _numbers(values: Sequence[int | bytes]) -> tuple[Words, Mapping[int, bytes]]:
-    """Returns values of performance data as numbers, 0 for text, and the texts by their positions."""
+    """Returns values in a performance data layout as numbers, 0 for text, and the texts by their positions."""
     texts = {at: value for at, value in enumerate(values) if isinstance(value, bytes)}
     return np.array([0 if isinstance(value, bytes) else value for value in values], np.uint64), texts
 
@@ -521,7 +524,7 @@ def _as_places(places: list[int] | None) -> Ints | None:
 
 
 def _one_by_one(data: bytes, starts: Sequence[int]) -> Iterator[_Read]:
-    """Reads the parts of any regular performance data buffer, value by value."""
+    """Reads the layout of any regular performance data buffer, value by value."""
     singles = _SinglesOneByOne()
     for number, (start, stop) in enumerate(pairwise(starts)):
         status, kind, _, _ = BLOCK.unpack_from(data, start)
@@ -550,7 +553,7 @@ def _one_by_one(data: bytes, starts: Sequence[int]) -> Iterator[_Read]:
 
 
 class _SinglesOneByOne:
-    """Reads successive performance data blocks without instances, one by one."""
+    """Reads the layout of successive performance data blocks without instances, one by one."""
 
     def __init__(self) -> None:
         self.blocks = 0
@@ -560,7 +563,7 @@ class _SinglesOneByOne:
     def take_values(
         self, data: bytes, head: tuple[int, int, int], ids: Sequence[int] | None, at: int, stop: int
     ) -> int:
-        """Takes the values of a performance data block that begin at `at`. Returns where they end."""
+        """Takes the values of a performance data block that begin at `at` into the layout. Returns where they end."""
         shape = shape_at(data, at, stop, 1 if ids is None else len(ids))
         values = shape.ints.unpack_from(data, at)[2::3]
         pairs = zip(shape.data_sizes, shape.sizes, values, strict=True)
@@ -582,13 +585,14 @@ class _SinglesOneByOne:
 
 
 def _windows(data: bytes, form: str, length: int) -> npt.NDArray[Any]:
-    """Returns overlapping windows over performance data: `length` elements from each position on, without a copy."""
+    """Returns overlapping windows over performance data, to read its layout: `length` elements from each position on, without a
+    copy."""
     size = np.dtype(form).itemsize
     return np.ndarray((len(data) // size - length + 1, length), form, data, strides=(size, size))
 
 
 def _values(data: bytes, begins: Ints, shape: Shape, *, aligned: bool) -> Words:
-    """Returns the values of all rows of performance data, a column for each value of a row."""
+    """Returns the values of all rows in a part of a performance data layout, a column for each value of a row."""
     read = _aligned_values if aligned else _packed_values
     step = max(_VALUES_AT_ONCE // len(shape.sizes), 1)
     if len(begins) <= step:
@@ -600,7 +604,7 @@ def _values(data: bytes, begins: Ints, shape: Shape, *, aligned: bool) -> Words:
 
 
 def _aligned_values(data: bytes, begins: Ints, shape: Shape) -> Words:
-    """Reads the performance data values of rows of this shape. Rows and values begin at multiples of 8."""
+    """Reads the values of rows of this shape in a performance data layout. Rows and values begin at multiples of 8."""
     # Rows as they lie in memory, one copy each; then sizes and values apart.
     rows = _windows(data, "<u8", shape.length // 8)[begins // 8]
     if shape.length == 16 * len(shape.sizes):
@@ -615,7 +619,7 @@ def _aligned_values(data: bytes, begins: Ints, shape: Shape) -> Words:
 
 
 def _packed_values(data: bytes, begins: Ints, shape: Shape) -> Words:
-    """Reads value rows of performance data whose rows and values may begin anywhere."""
+    """Reads the values of a performance data layout whose rows and values may begin anywhere."""
     places = np.cumsum((0, *shape.sizes[:-1])).tolist()
     names = [f"{kind}{number}" for number in range(len(places)) for kind in ("pair", "value")]
     formats = [form for held in shape.data_sizes for form in ("<u8", f"<u{held}")]
@@ -631,7 +635,8 @@ def _packed_values(data: bytes, begins: Ints, shape: Shape) -> Words:
 
 
 def _instances_by_size(data: bytes, at: int, stop: int, count: int, shape: Shape) -> tuple[Ints, Ints]:
-    """Returns where the headers and the values of a performance data block's instances begin, by the length in each header."""
+    """Returns where the headers and the values of instances begin in the layout of a performance data block, by the length in each
+    header."""
     size_at, length = INSTANCE_SIZE.unpack_from, shape.length
     places = []
     for _ in range(count):
@@ -647,8 +652,8 @@ def _instances_by_size(data: bytes, at: int, stop: int, count: int, shape: Shape
 
 
 def _instances_by_search(words: Words, at: int, stop: int, count: int, shape: Shape) -> tuple[Ints, Ints] | None:
-    """Returns where headers and values of performance data instances begin, found by search. None unless all sizes are multiples of
-    8 and nothing else looks like a row."""
+    """Returns where headers and values of instances begin in a performance data layout, found by search. None unless all sizes are
+    multiples of 8 and nothing else looks like a row."""
     if at % 8 or stop % 8 or not shape.in_words:
         return None
     length = shape.length // 8
@@ -665,7 +670,7 @@ def _instances_by_search(words: Words, at: int, stop: int, count: int, shape: Sh
 
 
 def _names(data: bytes, starts: Ints, stops: Ints) -> Sequence[str]:
-    """Returns the instance names of performance data that stand from `starts` to `stops`."""
+    """Returns the instance names in a performance data layout that stand from `starts` to `stops`."""
     if len(starts) > _NAMES_AT_ONCE:
         parts = range(0, len(starts), _NAMES_AT_ONCE)
         some = [slice(first, first + _NAMES_AT_ONCE) for first in parts]

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 
 class BlockParts(Struct, frozen=True):
-    """One block of performance data (MS-PCQ) in a layout: the fields of its header, where it begins, and its contents.
+    """One block of performance data (MS-PCQ), as its tree and rows need it: the fields of its header, where it begins, and its
+    contents.
 
     `ids` are the size of its counter ids and the ids, None if its type has none. `pairs` are dwDataSize and dwSize of each value of
     a block without instances, `grids` the instances of a block with them.
@@ -47,7 +48,7 @@ class BlockParts(Struct, frozen=True):
 
 
 def block_parts(data: bytes, layout: PerfDataLayout) -> Iterator[BlockParts]:
-    """Yields the blocks of a buffer of performance data of this layout, in order."""
+    """Yields the blocks of a buffer of performance data of this layout, in order, for its tree and rows."""
     count = len(layout.starts) - 1
     grids: dict[int, list[Grid]] = {}
     singles: list[Singles] = []
@@ -79,7 +80,7 @@ def block_parts(data: bytes, layout: PerfDataLayout) -> Iterator[BlockParts]:
 
 
 def values_of(read: PerfDataParts) -> list[int | str]:
-    """Returns all values of performance data, 0 for an error block."""
+    """Returns all values for the tree or rows of performance data, 0 for an error block."""
     values: list[int | str] = read.values.tolist()
     for at, text in read.layout.texts.items():
         values[at] = counter_value(text)
@@ -87,7 +88,7 @@ def values_of(read: PerfDataParts) -> list[int | str]:
 
 
 def instances_of(data: bytes, grid: Grid) -> Iterator[tuple[int, int, str]]:
-    """Yields the size of the header, the id and the name of each instance in a block of performance data."""
+    """Yields the size of the header, the id and the name of each instance in a block of performance data, for its tree and rows."""
     size_at = INSTANCE_SIZE.unpack_from
     for start, number, name in zip(grid.starts.tolist(), grid.instance_ids.tolist(), grid.names, strict=True):
         yield size_at(data, start)[0], number, name

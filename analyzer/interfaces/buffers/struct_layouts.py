@@ -83,11 +83,12 @@ _LONGEST_PLAN = 1024
 
 
 class IrregularError(Exception):
-    """The error that a performance data buffer is irregular, so that the plain parser must read it."""
+    """The error that a performance data buffer does not fit the struct layouts, so that the plain parser must read it."""
 
 
 class Shape:
-    """The sizes of the values of one row of performance data (PERF_COUNTER_DATA, 2.2.4.9), and how to read a row that has them."""
+    """The struct layout of one row of performance data (PERF_COUNTER_DATA, 2.2.4.9): the sizes of its values, and how to read a row
+    that has them."""
 
     __slots__ = ("_json", "data_sizes", "in_words", "ints", "length", "raw", "sizes", "texts", "words")
 
@@ -112,7 +113,7 @@ class Shape:
 
     @property
     def json(self) -> bytes:
-        """The JSON tree of a row of counter values, with places for the values."""
+        """The JSON tree of a row of counter values with this struct layout, with places for the values."""
         if self._json is None:
             pairs = zip(self.data_sizes, self.sizes, strict=True)
             self._json = b",".join(
@@ -125,7 +126,7 @@ class Shape:
         return row[0::3] == self.data_sizes and row[1::3] == self.sizes
 
     def values(self, data: bytes, at: int) -> list[int | str]:
-        """Returns the raw counter values of the performance data row at `at`."""
+        """Returns the raw counter values of the performance data row at `at`, by its struct layout."""
         values = list(self.ints.unpack_from(data, at)[2::3])
         for text in self.texts:
             values[text] = counter_value(values[text])
@@ -136,12 +137,12 @@ _planned = lru_cache(maxsize=64)(Shape)
 
 
 def planned(pairs: tuple[tuple[int, int], ...]) -> Shape:
-    """Returns the shape of a row of counter values that have these sizes (dwDataSize, dwSize)."""
+    """Returns the struct layout (shape) of a row of counter values that have these sizes (dwDataSize, dwSize)."""
     return _planned(pairs) if len(pairs) <= _LONGEST_PLAN else Shape(pairs)
 
 
 def shape_at(data: bytes, at: int, stop: int, count: int) -> Shape:
-    """Returns the shape of the row of `count` counter values that begins at `at`."""
+    """Returns the struct layout (shape) of the row of `count` counter values that begins at `at`."""
     if count * 8 > stop - at:
         raise IrregularError
     pairs = []
@@ -159,15 +160,16 @@ def shape_at(data: bytes, at: int, stop: int, count: int) -> Shape:
 
 
 class BlockTypes(Struct, frozen=True):
-    """The shape of a data answer: the number of blocks that its header promises, and the dwType of each captured block."""
+    """The shape of a data answer, by the structs of its headers: the number of blocks that its header promises, and the dwType of
+    each captured block."""
 
     promised: int
     types: tuple[int, ...]
 
 
 def promised_blocks(data: bytes) -> int | None:
-    """Returns the number of blocks that a data answer's header promises, None without a header. Only the header has to be in
-    `data`."""
+    """Returns the number of blocks that the header struct of a data answer promises, None without a header. Only the header has to
+    be in `data`."""
     if len(data) < DATA_HEADER.size:
         return None
     promised: int = DATA_NUMBERS.unpack_from(data)[1]
@@ -175,7 +177,8 @@ def promised_blocks(data: bytes) -> int | None:
 
 
 def block_types(data: bytes) -> BlockTypes | None:
-    """Returns the block types of a data answer without reading the blocks; None if its header is absent."""
+    """Returns the block types of a data answer from the header structs, without reading the blocks; None if its header is
+    absent."""
     promised = promised_blocks(data)
     if promised is None:
         return None

@@ -20,7 +20,8 @@ Side = Literal["request", "response"]
 
 
 class ArrayLayout(Struct, frozen=True):
-    """The NDR counts of the array that carries lpData. `offset` and `actual_count` are None for an array without them."""
+    """The NDR counts of the array in a decoded stub that carries lpData. `offset` and `actual_count` are None for an array without
+    them."""
 
     max_count: int
     offset: int | None

@@ -33,7 +33,7 @@ from analyzer.interfaces.buffers.winperf_layout import CounterDefinition, WinPer
 
 
 class SystemTime(Struct, frozen=True):
-    """A SYSTEMTIME ([MS-DTYP] 2.3.13) with its fields as they are encoded."""
+    """The SYSTEMTIME ([MS-DTYP] 2.3.13) beside the rows of performance data, with its fields as they are encoded."""
 
     year: int
     month: int
@@ -92,8 +92,8 @@ def perf_data_rows(data: bytes) -> PerfData:
 
 
 def perf_data_columns(data: bytes, counters: Collection[int] | None = None) -> PerfColumns:
-    """Reads the values of a performance data buffer as columns, up to damage. With `counters`, an instance may lack values, but not
-    its first, nor those that may be of these counters."""
+    """Reads the values of a performance data buffer as columns in the order of its rows, up to damage. With `counters`, an instance
+    may lack values, but not its first, nor those that may be of these counters."""
     columns = regular_columns(data, counters)
     if columns is not None:
         return columns
@@ -188,7 +188,7 @@ def _value_rows(
 
 
 class WinPerf(Struct, frozen=True):
-    """A PERF_DATA_BLOCK (winperf.h) as values. The header's numbers are None if it was cut off.
+    """A PERF_DATA_BLOCK (winperf.h) as rows of values. The header's numbers are None if it was cut off.
 
     A damaged object has its values up to its damage. The first damage is `problem`, others are among the notes.
     """
@@ -208,7 +208,7 @@ class WinPerf(Struct, frozen=True):
 
 
 def winperf_rows(data: bytes) -> WinPerf:
-    """Reads the objects of a PERF_DATA_BLOCK (winperf.h) as values, in the order of the block."""
+    """Reads the objects of a PERF_DATA_BLOCK (winperf.h) as rows of values, in the order of the block."""
     plan = plan_for("winperf", data, None)
     problem: DecodeError | None = None
     try:
@@ -238,7 +238,8 @@ def winperf_rows(data: bytes) -> WinPerf:
 
 
 def _objects(compiled: Any) -> tuple[list[WinPerfObject], list[LazyError], str | None]:
-    """Reads the objects of a PERF_DATA_BLOCK as far as possible. Returns them, errors of damaged ones, and the system's name."""
+    """Reads the objects of a PERF_DATA_BLOCK with their rows of values as far as possible. Returns them, errors of damaged ones,
+    and the system's name."""
     objects: list[WinPerfObject] = []
     damage: list[LazyError] = []
     order = Encoding(compiled.big_endian)
@@ -261,7 +262,7 @@ def _objects(compiled: Any) -> tuple[list[WinPerfObject], list[LazyError], str |
 
 
 def _text(compiled: Any, field_name: str, reading: Encoding) -> str | None:
-    """Reads a name in a PERF_DATA_BLOCK on demand, None if there is none."""
+    """Reads a name for the value rows of a PERF_DATA_BLOCK on demand, None if there is none."""
     try:
         raw = getattr(compiled, field_name)
     except PARSER_ERRORS as error:
@@ -326,7 +327,7 @@ def _read_object(objects: list[WinPerfObject], body: Any, order: Encoding) -> No
 
 
 def _values(block: Any, reading: Encoding) -> tuple[int | str | None, ...]:
-    """Returns all values of one winperf counter block, none if it was cut off."""
+    """Returns all values of one winperf counter block as a row, none if it was cut off."""
     body = getattr(block, "body", None)
     if body is None or not hasattr(body, "raw"):
         return ()

@@ -34,7 +34,8 @@ def code_page_text(data: bytes, code_page: int) -> str:
 
 
 def counter_value(value: bytes, *, big_endian: bool = False) -> str | int:
-    """Returns a raw counter value of PerflibV2: 4 or 8 bytes are an unsigned integer, anything else text (MS-PCQ 2.2.4.9)."""
+    """Returns a raw counter value of PerflibV2: 4 or 8 bytes are an unsigned integer, anything else text of Windows (MS-PCQ
+    2.2.4.9)."""
     if len(value) in (4, 8):
         return int.from_bytes(value, "big" if big_endian else "little")
     return utf16_text(value, big_endian=big_endian)

@@ -180,7 +180,7 @@ class WinperfParts(Struct, frozen=True, eq=False):
 
 
 def read_winperf(data: bytes) -> WinperfParts | None:
-    """Reads the values of a regular PERF_DATA_BLOCK. Returns None if anything in it is irregular."""
+    """Reads layout and values of a regular PERF_DATA_BLOCK. Returns None if anything in it is irregular."""
     try:
         layout = _layout(data)
     except (IrregularError, struct.error):
@@ -228,7 +228,7 @@ def _is_irregular(definition: CounterDefinition) -> bool:
 
 
 def _object(data: bytes, start: int, stop: int) -> tuple[WinPerfObject, tuple[int, ...]]:
-    """Reads a winperf object, and where the counter blocks of its instances begin."""
+    """Reads the layout of a winperf object, and where the counter blocks of its instances begin."""
     head, tail = WINPERF_OBJECT.unpack_from(data, start)[1:8], WINPERF_OBJECT.unpack_from(data, start)[8:]
     definition_length, header_length, name, _, help_index, _, detail = head
     number, default, instances, code_page = tail
@@ -281,7 +281,7 @@ def _object(data: bytes, start: int, stop: int) -> tuple[WinPerfObject, tuple[in
 
 
 def _instance(definition: bytes, code_page: int) -> WinPerfInstance:
-    """Returns a winperf instance without its values, from the bytes of its definition."""
+    """Returns a winperf instance of the layout, without its values, from the bytes of its definition."""
     length, parent, number, unique_id, offset, size = WINPERF_INSTANCE.unpack_from(definition)
     if size and (offset < 4 or offset + size > length):
         raise IrregularError
@@ -308,7 +308,7 @@ def mixed_object(data: bytes, block: WinperfParts, number: int) -> WinPerfObject
 
 
 def counter_values(data: bytes, layout: WinperfLayout, number: int, column: int) -> list[int | str | None]:
-    """Returns the values of one counter of a winperf object, one for each instance."""
+    """Returns the values of one counter of a winperf object in this layout, one for each instance."""
     definition = layout.objects[number].definitions[column]
     return [_value(data, start, definition) for start in layout.blocks[number]]
 
@@ -360,7 +360,7 @@ _TICKS = {"perf_time", "perf_freq", "perf_time_100ns"}
 
 
 def winperf_tree(data: bytes) -> dict[str, Any] | None:
-    """Returns the tree of a regular PERF_DATA_BLOCK. None if it is irregular or calls for a remark (`remarks`)."""
+    """Returns the tree of a regular PERF_DATA_BLOCK by its layout. None if it is irregular or calls for a remark (`remarks`)."""
     block = WINPERF.read(data)
     return _tree(data, block, iter(block.values.tolist())) if block is not None and is_plain(data, block) else None
 
@@ -378,7 +378,7 @@ def winperf_form(data: bytes, block: WinperfParts) -> bytes | None:
 
 
 def winperf_numbers(data: bytes, block: WinperfParts) -> list[int]:
-    """Returns the clocks and values of a PERF_DATA_BLOCK, in the order of its tree."""
+    """Returns the clocks and values of a PERF_DATA_BLOCK by its layout, in the order of its tree."""
     layout = block.layout
     values = iter(block.values.tolist())
     numbers = [*winperf_header(data)["system_time"].values(), block.perf_time, block.perf_freq, block.perf_time_100ns]
@@ -389,7 +389,7 @@ def winperf_numbers(data: bytes, block: WinperfParts) -> list[int]:
 
 
 def winperf_header(data: bytes) -> dict[str, Any]:
-    """Returns the header fields of a regular PERF_DATA_BLOCK, which stand before its objects."""
+    """Returns the header fields of a PERF_DATA_BLOCK by its layout, which stand before its objects."""
     signature, order, version, revision, *lengths = WINPERF_WHOLE_HEADER.unpack_from(data)
     total, header_length, count, default, *clock = lengths[: 4 + len(CLOCK)]
     _, perf_time, perf_freq, perf_time_100ns, name_length, name_offset = lengths[4 + len(CLOCK) :]
@@ -460,7 +460,8 @@ def _counter_block(data: bytes, at: int, values: _Values) -> dict[str, Any]:
 
 
 def is_plain(data: bytes, block: WinperfParts) -> bool:
-    """Whether a PERF_DATA_BLOCK calls for no remark: its lengths agree with each other, and no bytes are left over."""
+    """Whether the layout of a PERF_DATA_BLOCK calls for no remark: its lengths agree with each other, and no bytes are left
+    over."""
     layout = block.layout
     total, at, *_ = WINPERF_HEADER.unpack_from(data)
     for start, item, blocks in zip(layout.starts, layout.objects, layout.blocks, strict=True):

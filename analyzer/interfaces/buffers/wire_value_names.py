@@ -26,7 +26,7 @@ def _counter_types() -> dict[int, tuple[str, str]]:
 
 @cache
 def buffer_field_names() -> frozenset[str]:
-    """Returns the ids of all fields that a decoded buffer may have (the keys of its tree)."""
+    """Returns the names (ids in `ksy/`) of all fields that a decoded buffer may have (the keys of its tree)."""
     return frozenset(
         field.name
         for spec in types().values()

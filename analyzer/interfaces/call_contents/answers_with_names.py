@@ -113,7 +113,7 @@ class Bindings:
 
 
 def _are(part: Part, is_so: Callable[[int, int | None], bool], known: Mapping[int, Identifier]) -> Bools:
-    """Returns which counters in a part of a data answer satisfy a condition; if it has no instances, which values do."""
+    """Returns which counters in a part of a bound data answer satisfy a condition; if it has no instances, which values do."""
     if isinstance(part, Grid):
         return np.array([is_so(part.block, counter) for counter in _counters(part)], np.bool_)
     blocks, counters = part.block, part.counter_id
@@ -131,7 +131,7 @@ def _counters(part: Grid) -> Sequence[int | None]:
 
 
 def part_rows(part: Part, most_instances: int | None = None, mask: Bools | None = None) -> Iterator[PerfRow]:
-    """Yields the rows of a part of a data answer, with values of 0, for the first `most_instances` instances. `mask` selects
+    """Yields the rows of a part of a bound data answer, with values of 0, for the first `most_instances` instances. `mask` selects
     counters, or values if the part has no instances."""
     if isinstance(part, Grid):
         columns = [(counter, bytes(held)) for counter, held in zip(_counters(part), part.data_sizes, strict=True)]
@@ -152,12 +152,12 @@ def part_rows(part: Part, most_instances: int | None = None, mask: Bools | None 
 
 
 def answer_of(rows: Iterable[PerfRow]) -> PerfData:
-    """A PerflibV2 data answer of these rows, with clocks of 0."""
+    """A PerflibV2 data answer of these rows, with clocks of 0, for a binding."""
     return PerfData(None, None, 0, 0, 0, None, tuple(rows), None, ())
 
 
 def numbered(item: WinPerfObject, most_instances: int | None = None) -> WinPerfObject:
-    """Returns a winperf object of a layout, with the number of each counter as its value. Keeps the first `most_instances`
+    """Returns a winperf object of a bound layout, with the number of each counter as its value. Keeps the first `most_instances`
     instances."""
     values = tuple(range(len(item.definitions)))
     return replace(item, instances=tuple([replace(one, values=values) for one in item.instances[:most_instances]]))

@@ -48,5 +48,5 @@ def buffer_fields(side: Side) -> FieldMap | None:
 
 
 def status_name(status: int) -> str:
-    """Returns the name of the Win32 status of a call; `error 4711` if we know no name."""
+    """Returns the name of the Win32 status of a call, for the map of its fields; `error 4711` if we know no name."""
     return win32_name(status) or f"error {status}"

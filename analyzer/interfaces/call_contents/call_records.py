@@ -58,7 +58,8 @@ _LONG = 1 << 20
 
 
 def known_stub(side: Side, opnum: int | None) -> TracedBytes | Missing:
-    """Returns the stub of a call's side. Without its request, an answer's method is unknown: its stub counts as undecodable."""
+    """Returns the stub of a call's side, for its record. Without its request, an answer's method is unknown: its stub counts as
+    undecodable."""
     return side.stub if opnum is not None else Missing.UNDECODABLE
 
 
@@ -85,7 +86,7 @@ class CallRecords:
 
     @cached_property
     def _texts(self) -> buffers.TreeTexts:
-        """The texts of buffers that are alike; a capture without buffers has none."""
+        """The texts of buffers that are alike, for call records; a capture without buffers has none."""
         return buffers.TreeTexts()
 
     def records_of(self, numbers: Sequence[int], damages: Damages | None = None) -> Iterator[CallRecord]:
@@ -323,7 +324,7 @@ def call_record(call: Call, analysis: Analysis) -> CallRecord:
 
 
 def registry_facts(call: Call) -> RegistryFacts | None:
-    """The key and value that a winreg call is about; None for performance keys and other interfaces."""
+    """The key and value that a winreg call is about, for its record; None for performance keys and other interfaces."""
     value = registry_value(call)
     if not call.is_winreg or (call.path is None and value is None):
         return None
@@ -371,8 +372,8 @@ def problem_record(problem: Problem, facts: CaptureFacts) -> ProblemRecord:
 
 
 def shown_problems(analysis: Analysis) -> Iterator[Problem]:
-    """Yields the problems of the shown calls: those that name one of their frames. If the calls are consecutive, a frame between
-    their first and last one counts too. Yields all problems if all calls are shown."""
+    """Yields the problems to record beside the shown calls: those that name one of their frames. If the calls are consecutive, a
+    frame between their first and last one counts too. Yields all problems if all calls are shown."""
     if analysis.part is None:
         yield from all_problems(analysis)
         return
@@ -388,7 +389,8 @@ def shown_problems(analysis: Analysis) -> Iterator[Problem]:
 
 
 def all_problems(analysis: Analysis, damages: Damages | None = None) -> Iterator[Problem]:
-    """All problems of a timeline: those of the layers, then those of decoded calls (damaged buffers and stubs that do not decode).
+    """All problems to record beside calls: those of the layers, then those of decoded calls (damaged buffers and stubs that do not
+    decode).
 
     `damages` describes the buffers that were decoded before, which need not be decoded again.
     """
@@ -399,7 +401,7 @@ def all_problems(analysis: Analysis, damages: Damages | None = None) -> Iterator
 
 
 def call_problems(call: Call, damages: Damages) -> Iterator[Problem]:
-    """Yields the problems of a decoded call; `damages` is described at `all_problems`."""
+    """Yields the problems to record beside a decoded call; `damages` is described at `all_problems`."""
     number, layer = call.number, "pcq" if call.is_perflib else "winperf" if call.is_winreg else scmr.NAME
     sides: tuple[tuple[SideName, Side | None], ...] = ("request", call.request), ("response", call.response)
     for name, side in sides:

@@ -45,7 +45,8 @@ _NEAR = 64
 
 
 def growth_marks(calls: OrderedCalls) -> Iterator[ClientMarks]:
-    """Yields a mark for each connection whose client follows one rule of buffer growth, at least twice and without exception."""
+    """Yields a mark of the client's program for each connection whose client follows one rule of buffer growth, at least twice and
+    without exception."""
     if not len(calls):
         return
     import numpy as np  # a list of sessions has no calls
@@ -93,7 +94,7 @@ def _rules(first: _Looked, again: _Looked, interface: str) -> list[str]:
 
 
 def _target(call: _Looked) -> list[Any]:
-    """Returns the parameters that say what a call asks for, without the size of its buffer."""
+    """Returns the parameters, to compare calls of a client, that say what a call asks for, without the size of its buffer."""
     return [call.request.params.get(name) for name in _TARGET] if call.request is not None else []
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def decoded_buffer(side: Side | None) -> BufferDecode | None:
-    """The decoded `lpData` of one side, None where there is none or its layout is unknown."""
+    """The decoded `lpData` of one side with its damage, None where there is none or its layout is unknown."""
     if side is None or side.buffer_span is None or side.buffer_kind is None:
         return None
     return buffers.decode_buffer(side.buffer_kind, side.buffer_data, big_endian=buffer_order(side))
@@ -32,8 +32,8 @@ def buffer_damage(side: Side) -> DecodeError | None:
 
 
 def buffer_order(side: Side | HeldSide) -> bool | None:
-    """Returns whether the buffer of a call is big-endian. Arrays of GUIDs follow the call's data representation. None for other
-    buffers: they state their byte order or have none."""
+    """Returns whether the buffer of a call is big-endian, for finding its damage. Arrays of GUIDs follow the call's data
+    representation. None for other buffers: they state their byte order or have none."""
     return side.big_endian if side.buffer_kind == "guids" else None
 
 

@@ -98,7 +98,7 @@ def logon_record(logon: Logon, facts: CaptureFacts) -> LogonRecord:
 
 
 def refusal_name(logon: Logon, status: int) -> str | None:
-    """Returns the name of the status with which the server refused a logon."""
+    """Returns the name of the status with which the server refused a logon, for its record."""
     if logon.by == "smb":
         return nt_status_name(status)
     return bind_nak_reason(status) if logon.refused_by == "bind_nak" else fault_name(status)

@@ -114,7 +114,7 @@ _BEFORE_ALL: Moment = (-1, -1)
 
 
 class Loss(Struct, frozen=True):
-    """A loss: requests may have been lost on a channel after the moment `after`."""
+    """A loss that the PerflibV2 layer noted: requests may have been lost on a channel after the moment `after`."""
 
     after: Moment
     channel: int
@@ -193,7 +193,7 @@ def _side(side: Side, call: Call, name: SideName, request_code: int | None = Non
 
 
 def may_answer_validate_counters(call: Call) -> bool:
-    """Whether an answer whose request was lost may belong to a ValidateCounters that changed a query handle."""
+    """Whether a PerflibV2 answer whose request was lost may belong to a ValidateCounters that changed a query handle."""
     if call.fault is not None:
         return False
     side = call.response
@@ -218,13 +218,13 @@ def may_answer_validate_counters(call: Call) -> bool:
 
 
 def identifiers_of(side: Side | None) -> tuple[Identifier, ...] | None:
-    """Returns the counter identifiers (PERF_COUNTER_IDENTIFIER) of a call's side; None if its buffer is damaged, because some may
-    be wrong or absent."""
+    """Returns the counter identifiers (PERF_COUNTER_IDENTIFIER) of a PerflibV2 call's side; None if its buffer is damaged, because
+    some may be wrong or absent."""
     return identifiers_in(side.buffer_data) if side is not None and side.buffer_span is not None else ()
 
 
 def identifiers_in(data: bytes) -> tuple[Identifier, ...] | None:
-    """Returns the counter identifiers (PERF_COUNTER_IDENTIFIER) in a buffer; None if it is damaged."""
+    """Returns the counter identifiers (PERF_COUNTER_IDENTIFIER) in the buffer of a PerflibV2 call; None if it is damaged."""
     return _known_identifiers(data) if len(data) <= _SHORT_LIST else _identifiers(data)
 
 

@@ -108,7 +108,8 @@ def shown(
 
 
 def counterset_of(query: QueryView | None, block: int) -> str | None:
-    """The counterset of a block of a data answer: that of its identifier, or the only one the query holds counters of."""
+    """The counterset of the samples in a block of a data answer: that of its identifier, or the only one the query holds counters
+    of."""
     if query is None:
         return None
     known = query.blocks.get(block)
@@ -116,7 +117,7 @@ def counterset_of(query: QueryView | None, block: int) -> str | None:
 
 
 def counter_of(query: QueryView | None, block: int, counter_id: int | None) -> tuple[str | None, int | None]:
-    """Returns counterset and counter of a value in a data answer: the counter is that of its block, else of its identifier."""
+    """Returns counterset and counter of a sample in a data answer: the counter is that of its block, else of its identifier."""
     known = query.blocks.get(block) if query is not None else None
     if counter_id is None and known is not None and known.names_one_counter:
         counter_id = known.counter_id
@@ -141,5 +142,5 @@ def _raw(row: PerfRow, counter_type: int | None) -> int | str | None:
 
 
 def is_text(counter_type: int | None) -> bool:
-    """Whether the declared type of a PerflibV2 counter says that its values are text."""
+    """Whether the declared type of a PerflibV2 counter says that its samples are text."""
     return counter_type is not None and counter_type & _TYPE_CLASS_MASK == _TYPE_CLASS_TEXT

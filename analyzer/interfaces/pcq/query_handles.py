@@ -395,13 +395,13 @@ _Positions: TypeAlias = "npt.NDArray[np.int64] | npt.NDArray[np.uint32]"
 
 
 def _begin_moments(calls: CallTable, taken: _Positions) -> tuple[_Numbers, _Numbers]:
-    """Returns the times and frames at which the calls at these positions begin."""
+    """Returns the times and frames at which the calls that concern query handles, at these positions, begin."""
     return calls.column("begin_time")[taken], calls.column("begin_frame")[taken]
 
 
 def _end_moments(calls: CallTable, taken: _Positions) -> tuple[_Numbers, _Numbers, npt.NDArray[np.int8]]:
-    """Returns the times, frames and kinds of the ends of the calls at these positions. An answer that was captured before its
-    request ends together with it."""
+    """Returns the times, frames and kinds of the ends of the calls that concern query handles, at these positions. An answer that
+    was captured before its request ends together with it."""
     begun, asked = _begin_moments(calls, taken)
     ended, answered = calls.column("end_time")[taken], calls.column("end_frame")[taken]
     later = (ended > begun) | ((ended == begun) & (answered > asked))
@@ -410,20 +410,20 @@ def _end_moments(calls: CallTable, taken: _Positions) -> tuple[_Numbers, _Number
 
 
 def _end_times(calls: CallTable, taken: _Positions) -> _Numbers:
-    """Returns the times at which calls end (see `_end_moments`)."""
+    """Returns the times at which calls that concern query handles end (see `_end_moments`)."""
     times: _Numbers = calls.column("end_time")[taken]
     np.maximum(times, calls.column("begin_time")[taken], out=times)
     return times
 
 
 def _is_before(times: _Numbers, frames: _Numbers, moment: Moment) -> npt.NDArray[np.bool_]:
-    """Returns which of these moments of calls are before another moment."""
+    """Returns which of these moments of calls that concern query handles are before another moment."""
     found: npt.NDArray[np.bool_] = (times < moment[0]) | ((times == moment[0]) & (frames < moment[1]))
     return found
 
 
 def _windows(bounds: _Numbers, times: _Numbers) -> npt.NDArray[np.uint32]:
-    """Returns for each time of a call how many of the time bounds are not after it."""
+    """Returns for each time of a call that concerns query handles how many of the time bounds are not after it."""
     return np.searchsorted(bounds, times, side="right").astype(np.uint32)
 
 
@@ -485,13 +485,13 @@ class Following:
 
     @property
     def settled(self) -> int:
-        """Returns the place of the first call under way, which is still to begin or to end; without one, that behind the last
-        call."""
+        """Returns the place of the first followed call under way, which is still to begin or to end; without one, that behind the
+        last call."""
         waiting = [int(places.min()) for places in (self._to_begin, self._to_end) if len(places)]
         return min(waiting, default=self._first + len(self._order))
 
     def position(self, at: int) -> int:
-        """Returns the position in the table of the call at a place."""
+        """Returns the position in the table of the followed call at a place."""
         return self._order[at - self._first]
 
     def view(self, at: int) -> QueryView | None:
@@ -715,7 +715,7 @@ class Following:
 
 
 class _Counts:
-    """Counts the lost calls of each channel, by the call ids that clients give."""
+    """Counts the lost calls of each channel, which may have changed query handles, by the call ids that clients give."""
 
     def __init__(self) -> None:
         self._last: dict[int, int] = {}
@@ -764,7 +764,7 @@ _BEGINNING = 256
 
 
 def _shape(call: Call) -> BlockTypes | None:
-    """Returns the block types of the data answer to a poll, None if there is none."""
+    """Returns the block types of the data answer to a poll on a query handle, None if there is none."""
     side = call.response
     assert side is not None
     if side.buffer is None or call.status != 0:

@@ -43,7 +43,7 @@ _MOVED = 4096
 
 
 class _Context:
-    """A presentation context whose bind was not captured."""
+    """A presentation context in the stream of calls whose bind was not captured."""
 
     def __init__(self) -> None:
         self.readings = ContextReadings()

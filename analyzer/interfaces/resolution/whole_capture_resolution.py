@@ -65,7 +65,7 @@ _MOST_FRAMES = 16
 
 
 class ContextGuess(Struct, frozen=True):
-    """The interface and syntax that the calls of a context without a bind are taken for, and how many calls prove it."""
+    """The interface and syntax that resolution takes the calls of a context without a bind for, and how many calls prove it."""
 
     interface: Interface
     syntax: Literal["ndr", "ndr64"]
@@ -73,7 +73,7 @@ class ContextGuess(Struct, frozen=True):
 
 
 def recognise(calls: CallTable, learner: CatalogLearner, follower: KeyFollower) -> tuple[Sequence[int], list[Problem]]:
-    """Recognises and decodes calls without a bind.
+    """Recognises and decodes calls without a bind by all that the whole capture shows of them.
 
     Returns the positions of all calls in the order in which they are decoded, those without a bind last. Also returns a note for
     each recognised context.
@@ -263,8 +263,8 @@ REASON = "two versions of its bytes were captured; the first one was read"
 
 
 def mark_conflicts(calls: CallTable, taken: Sequence[int], conflicts: Sequence[Conflict]) -> Sequence[int]:
-    """Sets the reason of calls whose bytes were captured in two versions. `taken` has the positions of all calls; returns their new
-    positions."""
+    """Sets the reason of calls whose bytes the whole capture has in two versions. `taken` has the positions of all calls; returns
+    their new positions."""
     marks, positions = Marks(), array("I", taken)
     marks.add(conflicts)
     rows = np.array(taken, np.int64)
@@ -285,7 +285,7 @@ def mark_conflicts(calls: CallTable, taken: Sequence[int], conflicts: Sequence[C
 
 
 class Marks:
-    """The bytes that were captured in two versions, as far as the capture was read."""
+    """The bytes that were captured in two versions, for the resolution of calls, as far as the capture was read."""
 
     def __init__(self) -> None:
         self.frames: dict[int, list[FrameExtent]] = {}
@@ -299,7 +299,8 @@ class Marks:
         self._added = len(conflicts)
 
     def marked(self, call: Call) -> Call:
-        """Returns the call, with a reason if its bytes were captured in two versions. A reason that it has already stays."""
+        """Returns the resolved call, with a reason if its bytes were captured in two versions. A reason that it has already
+        stays."""
         return replace(call, reason=REASON) if call.reason is None and self._are_used_by(call) else call
 
     def _are_used_by(self, call: Call) -> bool:
@@ -309,7 +310,8 @@ class Marks:
 
 
 def _captured(side: Side) -> Iterator[TracedBytes]:
-    """Yields the captured bytes of a call's side: its PDUs, or the stub if it is too long for its PDUs to be kept."""
+    """Yields the bytes of a call's side that the capture may have in two versions: its PDUs, or the stub if it is too long for its
+    PDUs to be kept."""
     if len(side.pdus):
         yield from pdus_alone(side.pdus)
     elif isinstance(side.stub, TracedBytes):
@@ -344,8 +346,8 @@ def resolved(
 
 
 def call_order(calls: CallTable, taken: Sequence[int]) -> Sequence[int]:
-    """Returns positions of calls in order: by the first frame of the request (of the response if there is no request), then as in
-    `taken`."""
+    """Returns positions of the whole capture's calls in order: by the first frame of the request (of the response if there is no
+    request), then as in `taken`."""
     positions = np.asarray(taken, np.uint32)
     times, frames = (calls.column(name)[positions] for name in ("first_time", "first_frame"))
     earlier = (times[1:] < times[:-1]) | ((times[1:] == times[:-1]) & (frames[1:] < frames[:-1]))
@@ -355,7 +357,8 @@ def call_order(calls: CallTable, taken: Sequence[int]) -> Sequence[int]:
 
 
 def mark_late_logons(calls: CallTable, taken: Sequence[int], late: Sequence[LateLogon]) -> Sequence[int]:
-    """Sets the later user of calls for which two logons are possible, because the later logon was read after them.
+    """Sets the later user of calls for which the whole capture shows two possible logons, because the later one was read after
+    them.
 
     Such a call was sent before the logon was read, over a further connection of its session. Bytes of that connection are missing
     ([MS-SMB2] section 3.3.5.5.2). `taken` has the positions of all calls; returns their new positions.
