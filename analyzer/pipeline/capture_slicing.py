@@ -137,7 +137,8 @@ class _Writing:
 
 
 def _said(block: TracedBlock) -> Iterator[tuple[int, int, bool | None, str]]:
-    """Yields what an event trace log says of each frame: its interface, its process, whether it was sent, and a comment."""
+    """Yields what an event trace log says of each frame, for the converted pcapng: its interface, its process, whether it was sent,
+    and a comment."""
     columns = (block.rows[name].tolist() for name in ("interface", "process", "sent", "received", "dropped"))
     for interface, process, sent, received, dropped in zip(*columns, strict=True):
         direction = sent if sent or received else None
@@ -256,8 +257,8 @@ def slice_of(
 
 
 def _connections(call: Call, logons: Mapping[int, Sequence[Logon]]) -> set[Ends]:
-    """Returns the connections of a call: that on which its pipe was opened, that which carried it, and the others of its SMB
-    session. The request may have come over one of them, and the answer over another."""
+    """Returns the connections of a call that a slice needs: that on which its pipe was opened, that which carried it, and the
+    others of its SMB session. The request may have come over one of them, and the answer over another."""
     of_session = logons.get(call.session, ()) if call.session is not None else ()
     return {frozenset(ends) for ends in ((call.client, call.server), call.carriers)} | {
         frozenset((logon.client, logon.server)) for logon in of_session

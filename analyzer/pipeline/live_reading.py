@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Collector(Protocol):
-    """Collects the events that are no calls (`pipeline.event_collector`)."""
+    """Collects the events of a live reading that are no calls (`pipeline.run.EventCollector`)."""
 
     problems: list[Problem]
     conflicts: list[Conflict]
@@ -46,7 +46,7 @@ class Collector(Protocol):
 
 
 class Stream:
-    """A capture that is read while the caller iterates over its calls.
+    """A capture that is read live, while the caller iterates over its calls.
 
     `analysis` holds what is known so far, without calls; before the end of the capture, only the files and the time of the first
     frame are known. `tally` counts calls.
@@ -129,14 +129,14 @@ class Stream:
             self._collected.take_event(event)
 
     def _before(self, read: Moment) -> Moment:
-        """Returns the moment before which nothing of the capture is open, given the moment up to which it was read. Open events are
-        not waited for longer than the limit."""
+        """Returns the moment before which nothing of the live reading is open, given the moment up to which it was read. Open
+        events are not waited for longer than the limit."""
         since = read[0] - self._limits.order_time * NS_PER_S
         first_open = self._open_since(since)
         return read if first_open is None else min(read, (first_open, 0))
 
     def _until(self, before: Moment | None) -> Iterator[Call | Problem]:
-        """Yields the calls and problems that are final now that the capture was read up to a moment."""
+        """Yields the calls and problems that are final now that the capture was read live up to a moment."""
         if self.analysis.capture.first_time_ns is None:
             facts = self._facts()
             known = CaptureFacts(facts.files, 0, 0, facts.first_time_ns, None, facts.names)

@@ -64,7 +64,7 @@ _MOST_CONFLICTS = 4096
 
 
 class EventCollector:
-    """Collects the events that reach the top of the layers, by kind."""
+    """Collects the events that reach the top of the layers in a run over captures, by kind."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -114,19 +114,20 @@ class EventCollector:
         self.marks.append(replace(event, marks=shared))
 
     def ends_early(self, error: Exception, frames: int) -> None:
-        """Notes the problem that the program failed after this number of frames."""
+        """Notes the problem that the run failed after this number of frames."""
         text = f"the program failed here ({type(error).__name__}): nothing beyond frame {frames} was read"
         self.problems.append(Problem("failed", "pipeline", (), text))
 
     def unlisted(self) -> Iterator[Problem]:
-        """Yields problems that state how many events were not listed because of limits."""
+        """Yields problems that state how many events of the run were not listed because of limits."""
         for what, count in self._unlisted.items():
             yield Problem("limit", "pipeline", (), f"{count} more {what} were met than are listed")
 
     def analysis(
         self, capture: CaptureFacts, calls: OrderedCalls, catalogs: Catalogs, names: NameTables, *, secrets_given: bool
     ) -> Analysis:
-        """Returns the analysis of the collected events, with the calls in order and what servers stated about counters."""
+        """Returns the analysis of the events collected in the run, with the calls in order and what servers stated about
+        counters."""
         return Analysis(
             capture=capture,
             calls=calls,
@@ -147,12 +148,12 @@ class EventCollector:
         )
 
     def _flow_links_of_ours(self) -> Iterator[FlowLink]:
-        """Yields the flow links of connections that have SMB sessions or logons. Nobody asks for others."""
+        """Yields the run's flow links of connections that have SMB sessions or logons. Nobody asks for others."""
         ends = {(one.client, one.server) for one in self.sessions} | {(one.client, one.server) for one in self.logons}
         return (one for one in self.flow_links if (one.src, one.dst) in ends or (one.dst, one.src) in ends)
 
     def sessions_in_order(self) -> tuple[SmbSession, ...]:
-        """The SMB sessions by the time of their first frame."""
+        """The SMB sessions of the run by the time of their first frame."""
         return tuple(sorted(self.sessions, key=lambda session: (session.first_time_ns, session.number)))
 
     def take_event(self, event: Event) -> None:
@@ -274,8 +275,9 @@ def analyze_frames(
     tickets: Tickets | None = None,
     set_back: Sequence[int] = (),
 ) -> Analysis:
-    """Analyzes frames that were read elsewhere, in time order. `tallies` takes the counts of the whole capture. `tickets` are
-    Kerberos tickets whose issue is known already. `set_back` are the frames before which the clock went back."""
+    """Runs the layers over frames that were read elsewhere, in time order, to an analysis. `tallies` takes the counts of the whole
+    capture. `tickets` are Kerberos tickets whose issue is known already. `set_back` are the frames before which the clock went
+    back."""
     from analyzer.transport.packet.block_dissector import Dissector
 
     segments = segments_of(frames, Dissector(limits=limits, tallies=tallies), set_back=set_back)
@@ -285,7 +287,7 @@ def analyze_frames(
 
 
 def tickets_in(frames: Iterable[FrameBlock | Problem], limits: Limits) -> Tickets:
-    """Returns the Kerberos tickets that KDCs issue in these frames."""
+    """Runs the first layers over these frames; returns the Kerberos tickets that KDCs issue in them."""
     from analyzer.auth.kdc_replies import TicketIssued, Tickets
     from analyzer.transport.packet.block_dissector import Dissector
     from analyzer.transport.packet.frame_tallies import Tallies
@@ -360,7 +362,7 @@ def _read(
 def _sharing(
     sources: Sequence[Source], bound: ReadBound | None, keyring: Keyring, limits: Limits, jobs: int | None
 ) -> Sharing | None:
-    """Returns how several processes share the reading of captures; None if one process reads them alone."""
+    """Returns how several processes share a run over captures; None if one process reads them alone."""
     from analyzer.capture.capture_reader import expand
 
     expanded = expand(sources, [])
@@ -444,7 +446,7 @@ def stream(
 def _redaction(
     pseudonyms: Pseudonyms | None, metadata: Sequence[Metadata], metadata_from: str | None
 ) -> tuple[list[Layer], Sequence[Metadata], str | None]:
-    """Returns the redaction layer, if asked for, and the metadata of servers by their pseudonyms."""
+    """Returns the redaction layer of a run, if asked for, and the metadata of servers by their pseudonyms."""
     if pseudonyms is None:
         return [], metadata, metadata_from
     from analyzer.interfaces.redaction.redactor import Redactor, redacted_metadata
@@ -459,7 +461,7 @@ def _collect(
     facts: Callable[[], CaptureFacts],
     failed: Callable[[Exception], None] | None,
 ) -> None:
-    """Collects the events at the top of a reading's layers; `failed` is described at `analyze`."""
+    """Collects the events at the top of a run's layers; `failed` is described at `analyze`."""
     try:
         for event in waiting.pop():
             collected.take_event(event)
@@ -478,7 +480,7 @@ def _opened(
     hashing: bool,
     redacting: bool,
 ) -> Analysis:
-    """Opens a case in place of its captures."""
+    """Opens a case in place of a run over its captures."""
     if redacting:
         raise InputError("a case is not redacted", hint="Save it with --redact from its captures.")
     case, *others = sources
@@ -499,7 +501,7 @@ def _filled(analysis: Analysis, metadata: Sequence[Metadata], instead: str | Non
 
 
 def with_embedded(sources: Sequence[Source], keyring: Keyring) -> tuple[Keyring, list[Problem]]:
-    """Returns the keyring with the keys embedded in captures, which are tried last, and the problems of these keys."""
+    """Returns the keyring for a run, with the keys embedded in captures, which are tried last, and the problems of these keys."""
     from analyzer.capture.capture_reader import expand
     from analyzer.capture.embedded_secrets import embedded_secrets
 
@@ -529,7 +531,7 @@ def smb_session_keys(
     progress: Callable[[int, int], None] | None = None,
     bound: ReadBound | None = None,
 ) -> dict[int, bytes]:
-    """The session key of every SMB2 session whose handshake the keyring opens, by session id.
+    """Runs the layers over captures for the session key of every SMB2 session whose handshake the keyring opens, by session id.
 
     `progress` and `bound` are as for `analyze`; `lost` is called with each problem of the files themselves: one that
     cannot be read, or whose reading breaks off.
@@ -554,7 +556,8 @@ def follow_messages(
     segment_log: Callable[[SegmentBatch], object] | None = None,
     lost: Callable[[Problem], None] | None = None,
 ) -> None:
-    """Reads captures once more, and passes on their SMB messages and TCP segments. `lost` is described at `smb_session_keys`."""
+    """Runs the layers up to SMB over captures once more, and passes on their SMB messages and TCP segments. `lost` is described at
+    `smb_session_keys`."""
     from analyzer.transport.packet.segment import SegmentBatch
     from analyzer.transport.tcp.reassembler import Reassembler
 
@@ -577,7 +580,8 @@ def _with_digests(facts: CaptureFacts) -> CaptureFacts:
 
 
 def digests_of(facts: CaptureFacts) -> tuple[FileDigest, ...]:
-    """Returns the digest of every capture file. A file that our own engine did not read to its end is read again for it."""
+    """Returns the digest of every capture file of a run. A file that our own engine did not read to its end is read again for
+    it."""
     from analyzer.capture.file_digest import digest_of
 
     known = {digest.name: digest for digest in facts.digests}

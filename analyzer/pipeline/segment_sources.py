@@ -20,7 +20,7 @@ Source = str | Path | BinaryIO
 
 
 def sources_of(names: Sequence[str]) -> list[Source]:
-    """File arguments of a command as sources: `-` is standard input."""
+    """File arguments of a command as sources of segments: `-` is standard input."""
     return [sys.stdin.buffer if name == "-" and sys.stdin is not None else name for name in names]
 
 

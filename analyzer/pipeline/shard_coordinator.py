@@ -73,7 +73,7 @@ class FoundInShards(Struct, frozen=True):
 
 
 class ProcessReader(StartedProcess):
-    """Reads a shard of a capture in a process of its own."""
+    """Has another process read a shard of a capture, and receives what it finds."""
 
     def __init__(self, task: ShardTask) -> None:
         """Raises `OSError` if no process can be started to read the shard."""

@@ -117,7 +117,7 @@ class Dealer:
 
 
 def pair_of(connection: Connection) -> tuple[str, str]:
-    """Returns the pair of hosts of a connection, in the same order for both directions."""
+    """Returns the pair of hosts that decides on a connection's shard, in the same order for both directions."""
     a, b = connection.a.ip, connection.b.ip
     return (a, b) if a <= b else (b, a)
 

@@ -26,7 +26,7 @@ _MOST_ANSWER = 64 << 20
 
 
 class Credentials(Discreet, frozen=True):
-    """The account and password that the probe calls with. Either a password or an NT hash in hexadecimal."""
+    """The account and password that the probe's DCERPC client logs on with. Either a password or an NT hash in hexadecimal."""
 
     hidden = ("password", "nt_hash")
 
@@ -37,7 +37,7 @@ class Credentials(Discreet, frozen=True):
 
 
 class ServerStream(Protocol):
-    """A stream of bytes between the probe and the server: a TCP connection, or an open pipe."""
+    """A stream of bytes between the DCERPC client of the probe and the server: a TCP connection, or an open pipe."""
 
     def send(self, data: bytes) -> None: ...
 
@@ -49,8 +49,8 @@ class ServerStream(Protocol):
 
 
 class Reply(Struct, frozen=True):
-    """The server's reply to a call of the probe with `opnum` (-1: to a bind). It has the stub of a response, the status of a fault,
-    or a sentence that says why there is neither.
+    """The server's reply to a DCERPC request of the probe with `opnum` (-1: to a bind). It has the stub of a response, the status
+    of a fault, or a sentence that says why there is neither.
 
     A call on an ended association is not sent.
     """
@@ -64,8 +64,8 @@ class Reply(Struct, frozen=True):
 
     @property
     def status(self) -> int | None:
-        """Returns the return value in the server's reply, which ends every response of PerflibV2 and winreg; None if there is
-        none."""
+        """Returns the return value in the server's DCERPC reply, which ends every response of PerflibV2 and winreg; None if there
+        is none."""
         return (
             int.from_bytes(self.stub[-4:], "little") if self.lost is None and self.fault is None and self.stub else None
         )
@@ -76,18 +76,18 @@ class Reply(Struct, frozen=True):
 
 
 class OfferedContext(Struct, frozen=True):
-    """A presentation context that the probe offers: interface UUID, major and minor version, transfer syntax."""
+    """A presentation context that the probe's DCERPC client offers: interface UUID, major and minor version, transfer syntax."""
 
     interface: tuple[str, int, int]
     transfer: dcerpc.TransferSyntax = dcerpc.NDR
 
 
 class LostError(Exception):
-    """The error for a probe whose server ended the connection, or sent bytes that are no PDU."""
+    """The error of a DCERPC client of the probe whose server ended the connection, or sent bytes that are no PDU."""
 
 
 class _Ntlm:
-    """One NTLM security context of the probe."""
+    """One NTLM security context of the probe's DCERPC client."""
 
     def __init__(self, number: int, level: int, credentials: Credentials) -> None:
         from impacket import ntlm
@@ -120,14 +120,15 @@ class _Ntlm:
         return self.level >= AuthLevel.CALL
 
     def protect(self, head: bytes, body: bytes, trailer: bytes) -> tuple[bytes, bytes]:
-        """Protects a body that the probe sends with NTLM; returns the body in its sent form, and the signature."""
+        """Protects the body of a PDU that the probe sends with NTLM; returns the body in its sent form, and the signature."""
         wire = self._seal[0](body) if self.level == AuthLevel.PRIVACY else body
         made = self._ntlm.MAC(self._flags, self._seal[0], self._sign[0], self._sent, head + body + trailer)
         self._sent += 1
         return bytes(wire), bytes(made.getData())
 
     def unprotect(self, body: bytes, signature: bytes) -> bytes:
-        """Opens the body of an answer to the probe. The analyzer judges the signature; here it only advances the keystream."""
+        """Opens the body of a PDU that answers the probe. The analyzer judges the signature; here it only advances the
+        keystream."""
         plain = self._seal[1](body) if self.level == AuthLevel.PRIVACY else body
         if self._flags & self._ntlm.NTLMSSP_NEGOTIATE_KEY_EXCH:
             self._seal[1](signature[4:12])
@@ -181,7 +182,7 @@ class BoundStream:
         return self._bound[context][1]
 
     def call(self, context: int, opnum: int, stub: bytes) -> Reply:
-        """Sends one call of the probe to the server and waits for its answer. Without an answer, the association ends."""
+        """Sends one call of the probe as DCERPC to the server and waits for its answer. Without an answer, the association ends."""
         if self._has_ended:
             return Reply(lost="the association has ended", opnum=opnum, is_sent=False)
         security = self._bound[context][0]
@@ -263,12 +264,12 @@ class BoundStream:
 
 
 def handle_of(answer: Reply) -> bytes | None:
-    """Returns the context handle at the beginning of an answer to the probe, None if the call failed."""
+    """Returns the context handle at the beginning of a DCERPC reply to the probe, None if the call failed."""
     return answer.stub[:20] if answer.status == 0 and len(answer.stub) >= 24 else None
 
 
 def require_impacket() -> None:
-    """Raises `InputError` if impacket, the extra of the probe, is not installed."""
+    """Raises `InputError` if impacket, which the probe's DCERPC client needs, is not installed."""
     try:
         import impacket  # noqa: F401
     except ImportError:

@@ -36,7 +36,7 @@ MACHINE = "\\\\probed"
 
 
 def context_handle(uuid: bytes | str) -> bytes:
-    """Encodes an RPC context handle of 20 bytes for a request of the probe."""
+    """Encodes an RPC context handle of 20 bytes for a call of the probe."""
     raw = UUID(uuid).bytes_le if isinstance(uuid, str) else uuid
     return bytes(4) + raw
 
@@ -89,7 +89,7 @@ class Triggers(TypedDict, total=False):
 
 
 class Connector(Protocol):
-    """Opens streams of the probe to the server that the user named."""
+    """Opens streams for calls of the probe to the server that the user named."""
 
     def open(self, credentials: Credentials, pipe: str, impersonation: Impersonation) -> BoundStream: ...
 
@@ -109,8 +109,8 @@ class LogEntry(Struct, frozen=True):
 
 
 class Lab:
-    """One run of the probe against one server. `pause` is called before every call and keeps the rate. `tell` takes lines for
-    people: the progress of the run, and calls without an answer."""
+    """Makes the calls of the probe to one server, and keeps their log. `pause` is called before every call and keeps the rate.
+    `tell` takes lines for people: the progress of the run, and calls without an answer."""
 
     def __init__(
         self,
@@ -136,7 +136,8 @@ class Lab:
         impersonation: Impersonation = "impersonation",
         credentials: Credentials | None = None,
     ) -> Talk | None:
-        """Opens a new association of the probe to the server. Returns None and notes a failure if there is none to be had."""
+        """Opens a new association for calls of the probe to the server. Returns None and notes a failure if there is none to be
+        had."""
         self._pause()
         who = self.credentials if credentials is None else credentials
         self.associations += 1
@@ -160,7 +161,7 @@ class Lab:
         return sum(entry.answer.opnum >= 0 for entry in self.log)
 
     def fail(self, why: str) -> None:
-        """Notes and tells what went wrong in this step of the probe."""
+        """Notes and tells what went wrong with the calls of this step of the probe."""
         self.failures.append(f"{self.step}: {why}")
         self.tell(self.failures[-1])
 
@@ -176,7 +177,7 @@ class Lab:
         self._pause()
 
     def end_step(self) -> None:
-        """Closes the associations that a step of the probe left open."""
+        """Closes the associations that the calls of a step of the probe left open."""
         for talk in self._open:
             talk.close()
         self._open.clear()
@@ -193,7 +194,8 @@ class Talk:
         self._last = 0
 
     def add(self, context: OfferedContext, level: int) -> int | None:
-        """Adds a presentation context to the probe's association, with a security context of its own; returns its number."""
+        """Adds a presentation context to the association, for calls of the probe, with a security context of its own; returns its
+        number."""
         number = self._association.bind(context, level)
         triggers = ["The interface was called or bound.", "The interface was bound.", *_TRAILERS[level > 1]]
         if number is not None:

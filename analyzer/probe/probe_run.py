@@ -45,7 +45,7 @@ _ACCESS, _SHARE, _OPEN, _NON_DIRECTORY, _NORMAL = 0x0012019F, 3, 1, 0x40, 0x80
 
 
 class PipeStream:
-    """An open SMB pipe of the probe."""
+    """An open SMB pipe of a run of the probe."""
 
     def __init__(self, connection: Any, tree: int, file: Any) -> None:
         self._connection, self._tree, self._file = connection, tree, file
@@ -66,7 +66,8 @@ class PipeStream:
 
 
 class PipeConnector:
-    """Opens SMB pipes of the probed server. Sessions are kept by caller, so that an association costs one open of the pipe."""
+    """Opens SMB pipes of the server for a run of the probe. Sessions are kept by caller, so that an association costs one open of
+    the pipe."""
 
     def __init__(self, name: str, address: tuple[str, int], timeout_s: float) -> None:
         self._name, self._address, self._timeout_s = name, address, timeout_s
@@ -111,7 +112,7 @@ class PipeConnector:
 
 
 class TcpStream:
-    """A TCP connection of the probe to its server."""
+    """A TCP connection of a run of the probe to its server."""
 
     def __init__(self, address: tuple[str, int], timeout_s: float) -> None:
         self._socket = socket.create_connection(address, timeout=timeout_s)
@@ -131,7 +132,7 @@ class TcpStream:
 
 
 class TcpConnector:
-    """Connects the probe to an endpoint of ncacn_ip_tcp; nothing there says what a server may do in the caller's name."""
+    """Connects a run of the probe to an endpoint of ncacn_ip_tcp; nothing there says what a server may do in the caller's name."""
 
     def __init__(self, address: tuple[str, int], timeout_s: float) -> None:
         self._address, self._timeout_s = address, timeout_s
@@ -144,7 +145,7 @@ class TcpConnector:
 
 
 class _lost:  # noqa: N801  # a context manager, used like a function
-    """Turns impacket's errors on the probe's connection into `LostError`."""
+    """Turns impacket's errors on the connections of a run into `LostError`."""
 
     def __enter__(self) -> None:
         return None
@@ -164,7 +165,7 @@ Program = Literal["auto", "dumpcap", "tcpdump", "own"]
 
 
 class Target(Struct, frozen=True):
-    """The server to probe: its name, and its port of SMB or (without a pipe) of DCERPC over TCP."""
+    """The server of a run of the probe: its name, and its port of SMB or (without a pipe) of DCERPC over TCP."""
 
     name: str
     port: int
@@ -200,7 +201,8 @@ class ProbeOutcome(Discreet, frozen=True):
 
 
 class Pace(Struct, frozen=True):
-    """The pace of a probe: calls a second at most, how long it waits for each answer, and who is told what happens meanwhile."""
+    """The pace of a run of the probe: calls a second at most, how long it waits for each answer, and who is told what happens
+    meanwhile."""
 
     rate: float
     timeout_s: float
@@ -305,7 +307,7 @@ def _done(
 
 
 def _keys(*accounts: Credentials) -> bytes:
-    """Returns the keys that decrypt the probe's capture in the form that `--secrets` reads."""
+    """Returns the keys that decrypt the capture of a run in the form that `--secrets` reads."""
     users = [
         {"username": one.username, "domain": one.domain, "nt_hash": one.nt_hash or nt_hash(one.password).hex()}
         for one in accounts
@@ -314,14 +316,14 @@ def _keys(*accounts: Credentials) -> bytes:
 
 
 def rehearse(options: Options) -> Lab:
-    """Rehearses the script of the probe without a server: answers are made up, and nothing is sent."""
+    """Rehearses a run of the probe without a server: answers are made up, and nothing is sent."""
     lab = Lab(Rehearsal(), Credentials("nobody", ""), lambda: None)
     Script(lab, options, lambda seconds: None).run()
     return lab
 
 
 def triggered(log: list[LogEntry]) -> dict[str, list[str]]:
-    """Requirements whose trigger the probe brought about, each with the steps that did so."""
+    """Requirements whose trigger a run of the probe brought about, each with the steps that did so."""
     steps: dict[str, dict[str, None]] = {}
     for entry in log:
         for trigger in entry.triggers:
@@ -334,7 +336,7 @@ def triggered(log: list[LogEntry]) -> dict[str, list[str]]:
 
 
 def list_document(lab: Lab, server: str) -> bytes:
-    """Returns the list of triggered requirements as the bytes of a JSON file."""
+    """Returns the list of requirements that the run triggered as the bytes of a JSON file."""
     document = {
         "format": FORMAT,
         "server": server,
@@ -347,7 +349,7 @@ def list_document(lab: Lab, server: str) -> bytes:
 
 
 def script_lines(log: list[LogEntry]) -> Iterator[str]:
-    """Yields the script of the probe as lines: what it sends, step by step."""
+    """Yields what a run of the probe sends as lines for people, step by step."""
     about = {name: (step.__doc__ or "").partition("\n")[0] for name, step in STEPS}
     step = ""
     for entry in log:
@@ -358,7 +360,7 @@ def script_lines(log: list[LogEntry]) -> Iterator[str]:
 
 
 def causable() -> frozenset[str]:
-    """The requirements whose trigger a client like the probe can bring about."""
+    """The requirements whose trigger a run of the probe, as a client, can bring about."""
     return frozenset(name for name, requirement in catalogue().items() if requirement.caused_by == "client")
 
 
@@ -367,7 +369,7 @@ _HANDLE = context_handle("00000000-0000-4000-8000-0000000000aa")
 
 
 class _Nothing:
-    """A stream of the rehearsal that carries nothing."""
+    """A stream of a rehearsed run that carries nothing."""
 
     def send(self, data: bytes) -> None:
         raise AssertionError("a rehearsal sends nothing")
@@ -380,7 +382,7 @@ class _Nothing:
 
 
 class _Answers(BoundStream):
-    """An association of the rehearsal, with made-up answers."""
+    """An association of a rehearsed run, with made-up answers."""
 
     def __init__(self, credentials: Credentials) -> None:
         super().__init__(_Nothing(), credentials)
@@ -403,15 +405,15 @@ class _Answers(BoundStream):
 
 
 class Rehearsal:
-    """A made-up server for the rehearsal of a probe: every call succeeds, so that a dry run comes by everything the script would
-    send."""
+    """A made-up server for a rehearsed run of the probe: every call succeeds, so that a dry run comes by everything the script
+    would send."""
 
     def open(self, credentials: Credentials, pipe: str, impersonation: Impersonation) -> BoundStream:
         return _Answers(credentials)
 
 
 def _answer(opnum: int, stub: bytes, ndr64: bool) -> bytes:
-    """The answer that a made-up server with two countersets gives the probe."""
+    """The answer that a made-up server with two countersets gives a rehearsed run."""
     data, size = b"", 1
     match opnum:
         case 0:

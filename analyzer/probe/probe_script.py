@@ -157,7 +157,8 @@ _WINPERF = (
 
 
 class Counterset(Struct):
-    """A counterset as the server registered it: its counters, whether it has instances, and their names."""
+    """A counterset that the probe's script asks for, as the server registered it: its counters, whether it has instances, and their
+    names."""
 
     guid: str
     counters: list[int] = field(default_factory=list)
@@ -184,7 +185,7 @@ class Known(Struct):
 
     @property
     def multiple(self) -> Counterset | None:
-        """Returns a counterset with instances for the probe, one with at least two counters if there is one."""
+        """Returns a counterset with instances for the script of the probe, one with at least two counters if there is one."""
         found = [one for one in self.sets if one.has_instances and one.counters and one.instances]
         return max(found, key=lambda one: min(len(one.counters), 2), default=None)
 
@@ -193,7 +194,8 @@ class Known(Struct):
         return next((one for one in self.sets if not one.has_instances and one.counters), None)
 
     def identifiers(self) -> list[bytes]:
-        """Returns counter identifiers for the probe: for blocks of type 1, 2, 4 and 6, and of a single-instance counterset."""
+        """Returns counter identifiers for the script of the probe: for blocks of type 1, 2, 4 and 6, and of a single-instance
+        counterset."""
         made: list[bytes] = []
         if (one := self.multiple) is not None:
             first, name = one.counters[0], one.instances[0]
@@ -263,7 +265,8 @@ class Script(Struct):
             found.instances = names_of(listed)
 
     def _chosen(self, talk: Talk) -> list[str]:
-        """Returns the first countersets for the probe, with one with instances and one without, if the first hundred have them."""
+        """Returns the first countersets for the steps of the probe, with one with instances and one without, if the first hundred
+        have them."""
         chosen = self.known.guids[: self.options.countersets]
         kinds = {registration_of(talk.register(guid, 1))[1] for guid in chosen}
         for guid in self.known.guids[len(chosen) : 100]:
@@ -321,8 +324,8 @@ class Script(Struct):
         talk.close_query(handle)
 
     def _beyond(self, opnum: int) -> Iterator[tuple[int, tuple[str, ...]]]:
-        """Yields buffer sizes at the end of a method's range, and their triggers. The end itself is in range, and a server may then
-        reserve so much memory: the probe sends it only on demand."""
+        """Yields buffer sizes for a step of the probe at the end of a method's range, and their triggers. The end itself is in
+        range, and a server may then reserve so much memory: it is sent only on demand."""
         most = LIMITS[opnum][0]
         if self.options.large:
             yield most, ()
@@ -330,7 +333,8 @@ class Script(Struct):
             yield room, ("A dwInSize out of the range of its method was sent.",)
 
     def _around(self, call: Callable[[int], Reply], *, again: bool = False) -> None:
-        """Makes a call of the probe with no room in the buffer, with too little, and with what the server says it needs."""
+        """Makes a call, in a step of the probe, with no room in the buffer, with too little, and with what the server says it
+        needs."""
         needed = needed_of(call(0))
         if not needed:
             return
@@ -456,7 +460,7 @@ class Script(Struct):
             talk = self._again(talk)
 
     def _again(self, talk: Talk, level: int = AuthLevel.PRIVACY) -> Talk:
-        """Returns the probe's association, or a new one if the server ended it after the last call."""
+        """Returns the association of the probe's step, or a new one if the server ended it after the last call."""
         if self.lab.log and not self.lab.log[-1].answer.is_answered:
             return self.lab.join(level) or talk
         return talk
@@ -494,7 +498,7 @@ class Script(Struct):
         talk.close_query(handle)
 
     def _filled(self, talk: Talk) -> bytes | None:
-        """A query handle of the probe with counters of every form."""
+        """A query handle for a step of the probe, with counters of every form."""
         handle = talk.open()
         held = self.known.identifiers()
         if handle is not None and held:
@@ -560,7 +564,8 @@ class Script(Struct):
             self._below(level)
 
     def _below(self, level: int) -> None:
-        """Uses a handle that the probe opened at level 6 at a lower level of the same association, and then again at level 6."""
+        """Uses, in a step of the probe, a handle that was opened at level 6 at a lower level of the same association, and then
+        again at level 6."""
         talk = self.lab.join()
         handle = self._filled(talk) if talk is not None else None
         if talk is None or handle is None:
@@ -610,7 +615,7 @@ def _registered(talk: Talk, guid: str, code: int, room: int) -> Reply:
 
 
 def _broken() -> Iterator[tuple[str, int, bytes]]:
-    """Stubs for the probe that contradict the IDL: words, opnum, stub."""
+    """Stubs for a step of the probe that contradict the IDL: words, opnum, stub."""
     whole = NdrWriter().string(MACHINE).uuid(UNKNOWN).uint(1).uint(0).uint(4096).data
     yield "QueryCounterSetRegistrationInfo, four bytes short", 1, whole[:-4]
     yield "EnumerateCounterSet without a stub", 0, b""
