@@ -78,12 +78,13 @@ _SPREAD_1, _SPREAD_2, _SHIFT = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53, 33
 
 
 def may_be_ours(data: bytes, begin: int, end: int) -> bool:
-    """Whether a TCP payload (not empty) may belong to a stream that carries SMB, DCERPC or Kerberos."""
+    """Whether a TCP payload (not empty) in a dissected block may belong to a stream that carries SMB, DCERPC or Kerberos."""
     return data[begin] in FIRST_BYTES or _PROTOCOL_ID.search(data, begin, end) is not None
 
 
 class WaitingSegments:
-    """The segments that wait for their TCP flow to start, and the flows that have started (sent data that may be ours)."""
+    """The dissected segments that wait for their TCP flow to start, and the flows that have started (sent data that may be
+    ours)."""
 
     def __init__(self) -> None:
         self._started: dict[int, None] = {}
@@ -94,7 +95,7 @@ class WaitingSegments:
         self._fresh: list[int] = []
 
     def start(self, flows: Iterable[int]) -> None:
-        """Notes that TCP flows have sent data that may be ours, so their segments need not wait."""
+        """Notes that TCP flows have sent data that may be ours, so their dissected segments need not wait."""
         for flow in flows:
             if flow not in self._started:
                 if len(self._started) >= MOST_STARTED:
@@ -106,7 +107,7 @@ class WaitingSegments:
         return flow in self._started
 
     def are_started(self, flows: Hashes) -> Bools:
-        """Tells which TCP flows have sent data that may be ours, so that their segments need not wait."""
+        """Tells which TCP flows have sent data that may be ours, so that their dissected segments need not wait."""
         # Neighbours are of the same flow, as a rule.
         border = np.ones(len(flows), np.bool_)
         border[1:] = flows[1:] != flows[:-1]
@@ -156,7 +157,7 @@ class WaitingSegments:
 
 
 def flow_hash(src: End, dst: End) -> int:
-    """Returns the number of the TCP flow between two ends, equal to that of `flow_hashes`."""
+    """Returns the number of the TCP flow between two ends, as `flow_hashes` numbers those in a block."""
     return (_end_hash(*src) + _end_hash(*dst)) & _MASK
 
 
@@ -173,7 +174,7 @@ def _spread(number: int) -> int:
 
 
 def flow_hashes(views: Views, ip: IntArray, tcp: IntArray) -> Hashes:
-    """Returns the number of each segment's TCP flow. `ip` and `tcp` are the offsets of its headers."""
+    """Returns the number of the TCP flow of each segment in a block. `ip` and `tcp` are the offsets of its headers."""
     is_ipv4 = views.u8[ip] >> 4 == 4
     if is_ipv4.all():
         src, dst = views.u32[ip + 12].astype(np.uint64), views.u32[ip + 16].astype(np.uint64)
@@ -325,8 +326,8 @@ class Dissector:
     def _start_flows(
         self, block: FrameBlock, views: Views, common: TcpFrames, plain: Iterable[tuple[int, Item]]
     ) -> tuple[IntArray, Hashes, IntArray]:
-        """Starts flows that are ours by port and send data that may be ours. Returns the other common frames: their positions, the
-        numbers of their flows, and the sizes of their payloads."""
+        """Starts flows in a block that are ours by port and send data that may be ours. Returns the other common frames: their
+        positions, the numbers of their flows, and the sizes of their payloads."""
         # In the order of frames in both ways, so that the limit forgets the same ones.
         started = [
             (index, flow_hash(item.src, item.dst))
@@ -569,7 +570,7 @@ class Dissector:
             )
 
     def _waits(self, item: Found) -> bool:
-        """Whether the TCP flow of a segment has not sent data yet that may be ours."""
+        """Whether a dissected segment waits: its TCP flow has not sent data yet that may be ours."""
         return not self._waiting.is_started(flow_hash(item.src, item.dst))
 
     def _count_lost(self, lost: LostSegment) -> None:
@@ -577,7 +578,8 @@ class Dissector:
             self.tallies.lose(lost.kind, lost.frame, lost.time_ns, lost.more)
 
     def _ends(self, data: bytes, ip: int, tcp: int) -> tuple[Endpoint, Endpoint, FlowKey, bool]:
-        """Returns both ends of a TCP frame in common shape, the key of its flow, and whether a port makes it ours. Caches them."""
+        """Returns both ends of a dissected TCP frame in common shape, the key of its flow, and whether a port makes it ours. Caches
+        them."""
         addresses = data[ip + 12 : ip + 20] if data[ip] >> 4 == 4 else data[ip + 8 : ip + IPV6_LEN]
         raw = addresses + data[tcp : tcp + 4]
         known = self._pairs.get(raw)
@@ -601,6 +603,6 @@ class Dissector:
 
 
 def _may_be_ours(item: Found) -> bool:
-    """Whether a TCP segment has data that may belong to a flow of ours, as far as it was captured."""
+    """Whether a dissected TCP segment has data that may belong to a flow of ours, as far as it was captured."""
     payload = item.payload.data
     return item.missing > 0 or (len(payload) > 0 and may_be_ours(payload, 0, len(payload)))

@@ -91,7 +91,7 @@ FEWEST_FRAMES = 16
 
 
 class TcpFrames(Struct, frozen=True, eq=False):
-    """Frames with a whole TCP header: position in the block, offsets of the IP and TCP headers.
+    """Frames in common shapes with a whole TCP header: position in the block, offsets of the IP and TCP headers.
 
     `by_port`: a port is ours. `unclear`: no port is ours, so the payload has to be looked at.
     """
@@ -106,16 +106,16 @@ class TcpFrames(Struct, frozen=True, eq=False):
         return len(self.index)
 
     def chosen(self, positions: IntArray) -> TcpFrames:
-        """Returns the TCP frames at these positions."""
+        """Returns the common TCP frames at these positions."""
         return TcpFrames(*(column[positions] for column in astuple(self)))
 
     @staticmethod
     def joined(parts: Sequence[TcpFrames]) -> TcpFrames:
-        """Returns the TCP frames of several parts, one part behind the other."""
+        """Returns the common TCP frames of several parts, one part behind the other."""
         return TcpFrames(*map(np.concatenate, zip(*map(astuple, parts), strict=True)))
 
     def port_pairs(self, views: Views) -> IntArray:
-        """Returns both ports of each TCP frame as one number, equal for both directions."""
+        """Returns both ports of each common TCP frame as one number, equal for both directions."""
         ports = views.be32[self.tcp].astype(np.int64)
         pairs: IntArray = np.minimum(ports, (ports >> 16) | (ports & 0xFFFF) << 16)
         return pairs
@@ -174,7 +174,8 @@ def _by_network(
     *,
     is_inner: bool,
 ) -> Iterator[TcpFrames]:
-    """Yields the TCP frames among a block's IP packets, and adds packets in tunnels to `inner`. `is_inner`: they came in one."""
+    """Yields the TCP frames in common shapes among a block's IP packets, and adds packets in tunnels to `inner`. `is_inner`: they
+    came in one."""
     if len(ipv4):
         yield _ipv4(views, ipv4, at_ipv4, ends[ipv4], inner, is_inner=is_inner)
     if len(ipv6):
@@ -184,7 +185,8 @@ def _by_network(
 def _without_bridging(
     views: Views, frames: IntArray, types: IntArray, at: IntArray, ends: IntArray, left: list[IntArray]
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Removes Ethernet headers that a tunnel carries (RFC 1701: bridging). Returns positions, EtherTypes and offsets."""
+    """Removes, in frames of common shapes, Ethernet headers that a tunnel carries (RFC 1701: bridging). Returns positions,
+    EtherTypes and offsets."""
     bridged = types == _BRIDGED
     if not bridged.any():
         return frames, types, at
@@ -235,7 +237,7 @@ def _usual(block: FrameBlock) -> tuple[TcpFrames, IntArray]:
 def _networks(
     block: FrameBlock, views: Views, every: IntArray, ends: IntArray, left: list[IntArray]
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Returns the frames with IPv4 and those with IPv6 among the frames at `every`, and where these headers begin."""
+    """Returns the frames with IPv4 and those with IPv6 among the common frames at `every`, and where these headers begin."""
     starts, captured = block.starts[every], block.captured[every]
     if block.link_type in _TYPED_LINKS:
         type_at, header_len = _TYPED_LINKS[block.link_type]
@@ -261,7 +263,7 @@ def _networks(
 
 
 def _long_enough(frames: IntArray, at: IntArray, enough: Bools, left: list[IntArray]) -> tuple[IntArray, IntArray]:
-    """Returns the frames and offsets that have enough bytes for a header, and leaves the others to `frame_dissector`."""
+    """Returns the common frames and offsets that have enough bytes for a header, and leaves the others to `frame_dissector`."""
     if enough.all():
         return frames, at
     left.append(frames[~enough])
@@ -271,7 +273,7 @@ def _long_enough(frames: IntArray, at: IntArray, enough: Bools, left: list[IntAr
 def _by_ethertype(
     views: Views, frames: IntArray, types: npt.NDArray[np.integer], at: IntArray, ends: IntArray, left: list[IntArray]
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Returns the frames with IPv4 and those with IPv6 by their EtherTypes, and where these headers begin."""
+    """Returns the common frames with IPv4 and those with IPv6 by their EtherTypes, and where these headers begin."""
     is_ipv4 = types == _IPV4
     if is_ipv4.all():
         return frames, at, _EMPTY, _EMPTY
@@ -349,8 +351,8 @@ def _no_tcp(
     ends: IntArray,
     inside: Inner,
 ) -> None:
-    """Sorts IP packets without a whole TCP header: removes tunnel headers. Packets with an irregular header, a cut TCP header, or a
-    length (`stops`) too small for a tunnel's header are left to `frame_dissector`."""
+    """Sorts IP packets in common frames without a whole TCP header: removes tunnel headers. Packets with an irregular header, a cut
+    TCP header, or a length (`stops`) too small for a tunnel's header are left to `frame_dissector`."""
     tunnel = regular & _MAY_BE_TUNNELS[protocols]
     tunnel &= (protocols == UDP) | (stops > payload + HEADER_LEN)
     if not tunnel.all():
@@ -367,7 +369,8 @@ def _tcp_frames(views: Views, frames: IntArray, ip: IntArray, tcp: IntArray) -> 
 
 
 def may_begin_like_ours(block: FrameBlock, views: Views, found: TcpFrames) -> IntArray:
-    """Returns positions of TCP frames on other ports whose payloads may begin like SMB or DCERPC: all that do, and few others."""
+    """Returns positions of common TCP frames on other ports whose payloads may begin like SMB or DCERPC: all that do, and few
+    others."""
     positions = np.flatnonzero(found.unclear)
     tcp, index = found.tcp[positions], found.index[positions]
     begins = tcp + ((views.u8[tcp + 12] >> 4).astype(np.int64) << 2)
@@ -393,7 +396,7 @@ ENOUGH_BYTES = 1 << 20
 
 
 class Coalesced:
-    """Frames of several blocks that wait to be coalesced. All have the same link type."""
+    """Frames in common shapes, from several blocks, that wait to be coalesced. All have the same link type."""
 
     def __init__(self) -> None:
         self._blocks: list[FrameBlock] = []
@@ -406,7 +409,7 @@ class Coalesced:
 
     @property
     def blocks(self) -> Sequence[FrameBlock]:
-        """The frames that wait to be coalesced, one block for each block they came from."""
+        """The common frames that wait to be coalesced, one block for each block they came from."""
         return self._blocks
 
     @property
@@ -415,11 +418,11 @@ class Coalesced:
 
     @property
     def link_type(self) -> int | None:
-        """The link type of the frames that wait to be coalesced, None if none wait."""
+        """The link type of the common frames that wait to be coalesced, None if none wait."""
         return self._blocks[0].link_type if self._blocks else None
 
     def add(self, block: FrameBlock, chosen: TcpFrames) -> None:
-        """Copies the chosen frames of a block to the frames that wait to be coalesced."""
+        """Copies the chosen common frames of a block to those that wait to be coalesced."""
         index = chosen.index
         copied = block.only(index)
         moved = copied.starts + self._size
@@ -438,7 +441,7 @@ class Coalesced:
         self._count += len(index)
 
     def take_block(self) -> tuple[FrameBlock, TcpFrames]:
-        """Returns all waiting frames, coalesced to one block, and waits for none any more. At least one frame must wait."""
+        """Returns all waiting common frames, coalesced to one block, and waits for none any more. At least one frame must wait."""
         blocks, found = self._blocks, self._found
         block, frames = FrameBlock.joined(blocks), TcpFrames.joined(found)
         self._blocks, self._found = [], []

@@ -44,8 +44,9 @@ ERSPAN_2, ERSPAN_3 = 0x88BE, 0x22EB
 
 
 class Found(Struct, frozen=True):
-    """A TCP segment of any flow, ours or not. `bad_checksum` is about its IPv4 header, `bad_tcp_checksum` about the segment.
-    `address` is the sender's link-layer address and `hops` the TTL or hop limit, both of the frame that completed the segment."""
+    """A TCP segment of any flow, ours or not, that a dissected frame completes. `bad_checksum` is about its IPv4 header,
+    `bad_tcp_checksum` about the segment. `address` is the sender's link-layer address and `hops` the TTL or hop limit, both of the
+    frame that completed the segment."""
 
     src: End
     dst: End
@@ -64,7 +65,7 @@ class Found(Struct, frozen=True):
 
 
 class LostSegment(Struct, frozen=True):
-    """A TCP segment that could not be read. `ends` is None if not even the ports were captured."""
+    """A TCP segment of a dissected frame that could not be read. `ends` is None if not even the ports were captured."""
 
     kind: Literal["truncated", "malformed", "gap", "limit", "extensions"]
     ends: tuple[End, End] | None
@@ -93,7 +94,7 @@ class Packet(Struct, frozen=True):
 
 
 class _MalformedHeaderError(Exception):
-    """The error that a packet's header has an impossible value; the frame counts as malformed."""
+    """The error that a header in a dissected frame has an impossible value; the frame counts as malformed."""
 
 
 class FrameDissector:
@@ -438,7 +439,8 @@ class FrameDissector:
 
 
 def checksum_fails(header: bytes) -> bool:
-    """Whether the checksum of an IPv4 header (RFC 1071) is wrong. Zero is accepted: a network card fills it in later."""
+    """Whether the checksum of an IPv4 header in a dissected frame (RFC 1071) is wrong. Zero is accepted: a network card fills it in
+    later."""
     if header[10:12] == b"\0\0":
         return False
     total: int = sum(unpack_from(f">{len(header) // 2}H", header))
@@ -447,8 +449,8 @@ def checksum_fails(header: bytes) -> bool:
 
 
 def tcp_checksum_fails(addresses: int, segment: bytes) -> bool:
-    """Whether the TCP checksum of a whole segment (RFC 9293 section 3.1) is wrong. `addresses` is source and destination, one
-    number.
+    """Whether the TCP checksum of a whole segment in a dissected frame (RFC 9293 section 3.1) is wrong. `addresses` is source and
+    destination, one number.
 
     A ones' complement sum of 16-bit words is the remainder by 0xFFFF of all of them as one number (RFC 1071). A system that leaves
     the checksum to its card puts zero there, or the sum of the pseudo header (without the length if the card cuts the segment up).
@@ -465,7 +467,8 @@ def tcp_checksum_fails(addresses: int, segment: bytes) -> bool:
 
 
 def _ends_of(datagram: Datagram) -> tuple[End, End] | None:
-    """Returns the ends (addresses, ports) of the TCP segment in an incomplete datagram, None if its first fragment is missing."""
+    """Returns the ends (addresses, ports) of the TCP segment in a datagram that no dissected frame completed, None if its first
+    fragment is missing."""
     head = datagram.head()
     if len(head) < 4:
         return None

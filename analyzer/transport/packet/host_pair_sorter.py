@@ -81,7 +81,8 @@ class KeptFrame(Struct, frozen=True):
 
 
 class _NotingDissector(FrameDissector):
-    """A frame dissector that also names frames to keep though they complete no segment: fragments, and replies of KDCs."""
+    """A frame dissector that also names frames to keep for a pair of hosts though they complete no segment: fragments, and replies
+    of KDCs."""
 
     def __init__(self, limits: Limits) -> None:
         super().__init__(limits)
@@ -113,7 +114,7 @@ class _NotingDissector(FrameDissector):
         return iter(()) if kind is None else iter((KeptFrame(kind),))
 
     def finish(self) -> Iterator[LostSegment]:
-        """Yields nothing: incomplete IP datagrams are counted later, when all their fragments are together."""
+        """Yields nothing: incomplete IP datagrams are counted later, when all fragments of a pair of hosts are together."""
         return iter(())
 
     def _given_up(self) -> Iterator[LostSegment]:
@@ -158,22 +159,23 @@ class FrameSorter(Dissector):
 
     @property
     def ours(self) -> list[int]:
-        """The numbers of the TCP flows in this file that are ours, ascending."""
+        """The numbers of the TCP flows in the sorted file that are ours, ascending."""
         return _numbers_in(self._our_flows)
 
     @property
     def begun(self) -> list[int]:
-        """The numbers of the TCP flows that are ours and whose SYN is in this file."""
+        """The numbers of the TCP flows that are ours and whose SYN is in the sorted file."""
         return _numbers_in(self._begun)
 
     @property
     def recognised(self) -> set[int]:
-        """The numbers of the TCP flows that payloads in this file show to be ours. Flows that are ours by port are left out."""
+        """The numbers of the TCP flows that payloads in the sorted file show to be ours. Flows that are ours by port are left
+        out."""
         return {flow_hash(*key) for key in self._flows}
 
     @property
     def met(self) -> Hashes:
-        """The numbers of all TCP flows that are not ours by port, ascending."""
+        """The numbers of all TCP flows in the sorted file that are not ours by port, ascending."""
         return distinct(np.concatenate([NO_FLOWS, *self._met]))
 
     @property
@@ -227,8 +229,8 @@ class FrameSorter(Dissector):
         return held.block, chosen
 
     def _note_cards(self, held: DissectedBlock, common: TcpFrames, position: int) -> None:
-        """Notes the MAC addresses of the cards that sent and received a frame, if IP follows its Ethernet header (VLAN tags
-        allowed)."""
+        """Notes for a pair of hosts the MAC addresses of the cards that sent and received a frame, if IP follows its Ethernet
+        header (VLAN tags allowed)."""
         block, at = held.block, int(common.ip[position])
         start = int(block.starts[common.index[position]])
         if block.link_type != _ETHERNET or at - start not in _IP_OFFSETS:
@@ -248,7 +250,7 @@ class FrameSorter(Dissector):
         return flow_key(item.src, item.dst) in self._flows or bool(np.isin(number, self._wanted))
 
     def _ours_of(self, held: DissectedBlock) -> TcpFrames:
-        """Returns the frames in common shapes that certainly belong to our TCP flows."""
+        """Returns the frames to sort in common shapes that certainly belong to our TCP flows."""
         common = held.common
         others = np.flatnonzero(~common.by_port)
         if not len(others):

@@ -38,7 +38,7 @@ _U64: TypeAlias = "npt.NDArray[np.uint64]"
 
 
 def bad_ip_checksums(data: bytes, views: Views, ip: IntArray, tcp: IntArray, is_ipv4: Bools) -> Bools:
-    """Tells which IPv4 headers have a wrong checksum. The result equals `checksum_fails` on each header."""
+    """Tells by columns of segments which IPv4 headers have a wrong checksum. The result equals `checksum_fails` on each header."""
     bad = np.zeros(len(ip), np.bool_)
     is_usual = is_ipv4 & (tcp - ip == _USUAL_HEADER_LEN)
     usual = np.flatnonzero(is_usual)
@@ -58,7 +58,8 @@ def bad_ip_checksums(data: bytes, views: Views, ip: IntArray, tcp: IntArray, is_
 def bad_tcp_checksums(
     data: bytes, views: Views, ip: IntArray, tcp: IntArray, lengths: IntArray, whole: Bools, is_ipv4: Bools
 ) -> Bools:
-    """Tells which whole segments have a wrong TCP checksum. The result equals `tcp_checksum_fails` on each segment."""
+    """Tells by columns of segments which whole ones have a wrong TCP checksum. The result equals `tcp_checksum_fails` on each
+    segment."""
     bad = np.zeros(len(ip), np.bool_)
     left = views.u16[tcp + 16].astype(np.int64)
     chosen = np.flatnonzero(whole & (left != 0))
@@ -87,13 +88,13 @@ def bad_tcp_checksums(
 
 
 def _halves(words: _U64) -> IntArray:
-    """Returns for each 64-bit word the sum of its upper and its lower half, a step of the checksum."""
+    """Returns for each 64-bit word the sum of its upper and its lower half, a step of the checksums of a column of segments."""
     return (words & np.uint64(0xFFFFFFFF)).astype(np.int64) + (words >> np.uint64(32)).astype(np.int64)
 
 
 def word_sums(data: bytes, starts: IntArray, lengths: IntArray) -> _U64:
-    """Returns the checksum sums of runs of at least sixteen bytes: their 16-bit words modulo 0xFFFF. An odd last byte counts as a
-    word."""
+    """Returns the checksum sums, for a column of segments, of stretches of at least sixteen bytes: their 16-bit words modulo
+    0xFFFF. An odd last byte counts as a word."""
     if int(lengths.sum()) * _DENSE < len(data):
         pieces = [data[start : start + length] for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
         data = b"".join(pieces)
@@ -124,7 +125,7 @@ def word_sums(data: bytes, starts: IntArray, lengths: IntArray) -> _U64:
 
 
 def _bytes_at(data: bytes, starts: IntArray, counts: IntArray) -> _U64:
-    """Returns the bytes at each place (fewer than eight) as a little-endian number, for a checksum."""
+    """Returns the bytes at each place (fewer than eight) as a little-endian number, for the checksums of a column of segments."""
     words: _U64 = np.ndarray((len(data) - 7,), np.dtype(np.uint64).newbyteorder("<"), data, strides=(1,))
     # A place near the end of the data is read from a little before it.
     at = np.minimum(starts, len(data) - 8)
@@ -212,7 +213,8 @@ class SegmentColumns(Struct, frozen=True, eq=False):
 
 
 class Payloads(Struct, frozen=True, eq=False):
-    """Places of the payloads of TCP segments: they begin at `begins` in the data and end at `stops`, as their headers state.
+    """Columns with the places of the payloads of TCP segments: they begin at `begins` in the data and end at `stops`, as their
+    headers state.
 
     `captured` is where the captured bytes of the frame end. `good`: the lengths in the headers agree.
     """
@@ -225,14 +227,14 @@ class Payloads(Struct, frozen=True, eq=False):
 
     @property
     def have_data(self) -> Bools:
-        """Tells which TCP segments have data, captured or not."""
+        """Tells which TCP segments of the columns have data, captured or not."""
         found: Bools = self.good & (self.stops > self.begins)
         return found
 
 
 def payloads_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> Payloads:
-    """Returns the places of the TCP payloads of the chosen frames. An IPv4 header with a wrong checksum makes none longer than its
-    frame was."""
+    """Returns the places of the TCP payloads of the chosen frames, as columns. An IPv4 header with a wrong checksum makes none
+    longer than its frame was."""
     ip, tcp, index = chosen.ip, chosen.tcp, chosen.index
     is_ipv4 = views.u8[ip] >> 4 == 4
     lengths = views.be16[np.where(is_ipv4, ip + 2, ip + 4)].astype(np.int64)

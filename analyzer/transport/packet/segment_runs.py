@@ -74,14 +74,15 @@ class _Side(Struct, frozen=True, eq=False):
 
 
 def most_waiting(limits: Limits) -> int:
-    """Returns how many bytes of memory the segments that wait to be reordered may take together."""
+    """Returns how many bytes of memory the segments of a block that wait to be reordered may take together."""
     return min(_MOST_BYTES, limits.held_stream // _PART_OF_HELD, limits.held_total // _PART_OF_HELD)
 
 
 def waiting_order(
     columns: SegmentColumns, wall: Bools, side: IntArray, sizes: IntArray, again: Bools, most_waiting: int
 ) -> IntArray | None:
-    """Returns the order in which reordered TCP segments are delivered, as positions in the columns. None if no segment waits.
+    """Returns the order in which reordered TCP segments of a block are delivered, as positions in the columns. None if no segment
+    waits.
 
     `side` is the end that sent a segment. `sizes` are the bytes it brings: 0 if it is not regular, or was sent `again`.
     """
@@ -118,13 +119,14 @@ def closed_places(order: IntArray) -> Bools:
 
 
 def _signed(difference: IntArray) -> IntArray:
-    """Returns signed differences of TCP sequence numbers, as RFC 1982 compares them."""
+    """Returns signed differences of a block's TCP sequence numbers, as RFC 1982 compares them."""
     half = 1 << 31
     return ((difference + half) & _MASK) - half
 
 
 def _is_disordered(stretch: IntArray, side: IntArray, sizes: IntArray, begins: IntArray, acked: IntArray) -> bool:
-    """Whether TCP segments are out of order: data does not continue its end's data, or an acknowledgement comes before its data."""
+    """Whether TCP segments of a block are out of order: data does not continue its end's data, or an acknowledgement comes before
+    its data."""
     ends = np.empty((2, len(side)), np.int64)
     for way in (0, 1):
         mine = np.where(side == way, sizes, 0)
@@ -136,7 +138,7 @@ def _is_disordered(stretch: IntArray, side: IntArray, sizes: IntArray, begins: I
 
 
 def _repeated(stretch: IntArray, begins: IntArray, sizes: IntArray) -> Bools:
-    """Tells which TCP segments, sorted by number, repeat bytes of an earlier segment. No segment waits for these."""
+    """Tells which TCP segments of a block, sorted by number, repeat bytes of an earlier segment. No segment waits for these."""
     repeated = np.zeros(len(begins), np.bool_)
     places = _on_a_line(stretch, begins)
     repeated[1:] = places[1:] < np.maximum.accumulate(places + sizes)[:-1]
@@ -144,19 +146,20 @@ def _repeated(stretch: IntArray, begins: IntArray, sizes: IntArray) -> Bools:
 
 
 def _needed(other: _Side, mine: IntArray, stretch: IntArray, acked: IntArray) -> IntArray:
-    """Returns the segments of one end that must wait for the other end: their positions, and the segment that each must follow."""
+    """Returns the segments of one end in a block that must wait for the other end: their positions, and the segment that each must
+    follow."""
     places = np.searchsorted(_on_a_line(other.stretch, other.begins), _on_a_line(stretch[mine], acked[mine])) - 1
     found = (places >= 0) & (other.stretch[places] == stretch[mine]) if len(mine) else np.zeros(0, np.bool_)
     return np.stack((mine[found], other.positions[places[found]]))
 
 
 def _on_a_line(stretch: IntArray, begins: IntArray) -> IntArray:
-    """Returns places in the TCP streams of all stretches as single numbers that keep their order."""
+    """Returns places in the TCP streams of all stretches of a block as single numbers that keep their order."""
     return (stretch << 33) + begins
 
 
 def _keys(count: int, needed: Sequence[IntArray], sides: Sequence[_Side]) -> IntArray | None:
-    """Returns the keys that sort TCP segments for delivery, None if segments wait for each other in a circle.
+    """Returns the keys that sort a block's TCP segments for delivery, None if segments wait for each other in a circle.
 
     A key is the position of the segment that ends the waiting, times `span`. A segment that waited adds one and its own position,
     or the position of another segment it waited for, if that is later.
@@ -176,14 +179,15 @@ def _keys(count: int, needed: Sequence[IntArray], sides: Sequence[_Side]) -> Int
 
 
 def _behind(own: IntArray, needed: IntArray, positions: IntArray, span: int) -> IntArray:
-    """Returns the sort keys of segments, raised so that no segment leaves before the segment it needs."""
+    """Returns the sort keys of a block's segments, raised so that no segment leaves before the segment it needs."""
     return np.where(needed > own, needed // span * span + np.maximum(needed % span, positions + 1), own)
 
 
 def _within_bounds(
     columns: SegmentColumns, order: IntArray, sizes: IntArray, again: Bools, most_waiting: int
 ) -> IntArray | None:
-    """Returns the order of TCP segments, with groups left in file order that are too large or too unusual to reorder safely."""
+    """Returns the order of a block's TCP segments, with groups left in file order that are too large or too unusual to reorder
+    safely."""
     count = len(order)
     opens = np.flatnonzero(closed_places(order))
     group = np.repeat(np.arange(len(opens)), np.diff(opens, append=count))
@@ -419,7 +423,7 @@ def _compared(columns: SegmentColumns, views: Views) -> tuple[Bools, Bools]:
 
 
 def _begins_like_ours(columns: SegmentColumns, views: Views) -> Bools:
-    """Tells which TCP payloads begin like SMB after its framing, or may begin like DCERPC."""
+    """Tells where a run has to begin, because TCP payloads begin like SMB after its framing, or may begin like DCERPC."""
     at = np.minimum(columns.begins, len(views.u64) - 1)
     words = views.u64[at]
     found: Bools = (words & np.uint64(0xFEFF)) == 5

@@ -259,7 +259,7 @@ class _Datagrams:
             self._given_up[lost.kind] = replace(known, more=known.more + 1)
 
     def lost(self) -> Iterator[LostSegment]:
-        """Yields the segments that never became whole, except those that their ports show to be none of ours."""
+        """Yields the segments that tshark never saw whole, except those that their ports show to be none of ours."""
         yield from self._given_up.values()
         yield from (lost for key, lost in self._open.items() if key not in self._others)
 
@@ -453,7 +453,7 @@ def _innermost(layer: Any) -> dict[str, Any]:
 
 
 def _captured(packet: Packet) -> int:
-    """Returns how many bytes of a frame were captured."""
+    """Returns how many bytes of tshark's frame were captured."""
     return int(_fields(packet.frame_info).get("frame.cap_len", packet.length))
 
 
@@ -483,7 +483,7 @@ def _behind_header(packet: Packet, tcp: dict[str, Any], length: int) -> tuple[st
 
 
 def _is_port_of_ours(packet: Packet, ip: dict[str, Any]) -> bool:
-    """Whether the first fragment of a datagram has a port that makes its flow ours, or is too short to show its ports."""
+    """Whether tshark's first fragment of a datagram has a port that makes its flow ours, or is too short to show its ports."""
     source = ip.get("ip.src_raw")
     if source is None:
         return True

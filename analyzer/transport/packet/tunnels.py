@@ -37,12 +37,13 @@ Bools: TypeAlias = "npt.NDArray[np.bool_]"
 
 
 def swapped(number: int) -> int:
-    """Returns a 16-bit number of a packet with its bytes swapped, as a little-endian read gives it."""
+    """Returns a 16-bit number of a packet in a tunnel with its bytes swapped, as a little-endian read gives it."""
     return (number & 0xFF) << 8 | number >> 8
 
 
 class Views:
-    """Views of a buffer of frames: at each offset, the number that stands there, little-endian or big-endian as on the network."""
+    """Views of a buffer of frames in which tunnels are looked for: at each offset, the number that stands there, little-endian or
+    big-endian as on the network."""
 
     __slots__ = ("be16", "be32", "u8", "u16", "u32", "u64")
 

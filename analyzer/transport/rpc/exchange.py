@@ -44,7 +44,7 @@ _NOT_CAPTURED = AuthInfo(
 
 
 class OpenCall(Struct, frozen=True):
-    """A DCERPC call that is under way on a channel, and the time and frame of its beginning."""
+    """A DCERPC exchange that is under way on a channel, and the time and frame of its beginning."""
 
     channel: int
     call_id: int
@@ -83,7 +83,7 @@ Selection = Callable[[Channel, SmbInfo | None, AuthInfo, PendingCall], bool]
 
 
 def numbers(frames: tuple[int, ...]) -> str:
-    """Returns the first four of some frame numbers as text for people."""
+    """Returns the first four of some frame numbers as text, for the reasons of an exchange."""
     shown = ", ".join(str(number_of(frame)) for frame in frames[:4])
     return shown + (", ..." if len(frames) > 4 else "")
 
@@ -334,7 +334,7 @@ class ExchangeMaker:
 
 
 def _answered_context(call: PendingCall) -> int | None:
-    """Returns the context id of the answer to a call, None if the server did not carry it out."""
+    """Returns the context id of the answer in an exchange, None if the server did not carry it out."""
     if call.response.state is _EMPTY or call.fault is not None:
         return None
     return call.context_id if call.answer_context is None else call.answer_context
@@ -362,7 +362,7 @@ _MAX_TRIES = 8
 
 
 class TrailerCommand(metaclass=WireNumbers):
-    """Commands of a verification trailer, [MS-RPCE] 2.2.2.13.2 to 2.2.2.13.4."""
+    """Commands of the verification trailer in an exchange's request, [MS-RPCE] 2.2.2.13.2 to 2.2.2.13.4."""
 
     BITMASK_1 = 1
     PCONTEXT = 2
@@ -370,7 +370,7 @@ class TrailerCommand(metaclass=WireNumbers):
 
 
 class Expected(Struct, frozen=True):
-    """The values of a call that its verification trailer should repeat; None for what was not captured."""
+    """The values of an exchange that its verification trailer should repeat; None for what was not captured."""
 
     drep: bytes
     order: ByteOrder
@@ -383,7 +383,8 @@ class Expected(Struct, frozen=True):
 
 
 def find_trailer(stub: bytes, expected: Expected) -> tuple[int, Literal["ok", "bad"]] | None:
-    """Returns where a request's verification trailer begins, and whether it fits the call. None if the stub has no trailer."""
+    """Returns where the verification trailer of an exchange's request begins, and whether it fits the call. None if the stub has no
+    trailer."""
     at = stub.rfind(SIGNATURE)
     for _ in range(_MAX_TRIES):
         if at < 0:
@@ -395,7 +396,7 @@ def find_trailer(stub: bytes, expected: Expected) -> tuple[int, Literal["ok", "b
 
 
 def _check(stub: bytes, at: int, expected: Expected) -> Literal["ok", "bad"] | None:
-    """Returns the verdict on the verification trailer at `at`, None if its commands do not end with the stub."""
+    """Returns the verdict on an exchange's verification trailer at `at`, None if its commands do not end with the stub."""
     for order in dict.fromkeys((expected.order, "little")):
         cur = Cursor(stub, at + len(SIGNATURE), order=order)
         try:

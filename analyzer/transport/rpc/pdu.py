@@ -178,14 +178,14 @@ def find_sec_trailer(header: PduHeader, data: bytes, body_start: int, at: int = 
 
 
 class Syntax(Struct, frozen=True):
-    """An interface or transfer syntax of DCERPC: UUID as text, version as (major, minor)."""
+    """An interface or transfer syntax in a DCERPC PDU: UUID as text, version as (major, minor)."""
 
     uuid: str
     version: tuple[int, int]
 
 
 class Offer(Struct, frozen=True):
-    """One presentation context element of a bind or alter_context."""
+    """One presentation context element of a bind or alter_context PDU."""
 
     context_id: int
     abstract: Syntax
@@ -202,7 +202,7 @@ class Bind(Struct, frozen=True):
 
 
 class Result(Struct, frozen=True):
-    """One answer of a DCERPC bind_ack: result 0 accepted, 1 and 2 refused for `reason`, 3 bind-time features in `reason`."""
+    """One answer of a DCERPC bind_ack PDU: result 0 accepted, 1 and 2 refused for `reason`, 3 bind-time features in `reason`."""
 
     result: int
     reason: int

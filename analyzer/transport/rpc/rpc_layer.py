@@ -461,7 +461,8 @@ class Association:
 
     @property
     def lacks_bind(self) -> bool:
-        """Whether the server answers a bind of a pipe, and all that the client sent over that was captured without one."""
+        """Whether the association lacks its bind: the server answers a bind of a pipe, and all that the client sent over that was
+        captured without one."""
         known = self._presentations
         is_first = not self._calls.has_met_requests and known.header_signing is None and not known.has_loss
         return is_first and self._channel.pipe is not None
@@ -482,7 +483,8 @@ class Association:
 
 
 def _contradiction(call: PendingCall | None, header: PduHeader, trailer: SecTrailer | None) -> str | None:
-    """Returns what contradicts the rest of the call in a PDU's security trailer, or in its absence. None if nothing does.
+    """Returns what contradicts the rest of an association's call in a PDU's security trailer, or in its absence. None if nothing
+    does.
 
     All fragments of a call are protected alike, and a response like its request ([MS-RPCE] 3.3.1.5.2). Only faults may be bare.
     So a damaged header that hides the trailer cannot pass noise off as plaintext.
@@ -505,7 +507,7 @@ def _contradiction(call: PendingCall | None, header: PduHeader, trailer: SecTrai
 
 
 def _stated_loss(lost: LostPdus, who: str) -> Problem:
-    """States what bytes of a channel from the client or the server no PDU was found in."""
+    """States what bytes of an association from the client or the server no PDU was found in."""
     if (length := lost.length) is None:
         amount, is_one = "an unknown number of bytes", False
     else:

@@ -277,7 +277,7 @@ class Security:
 
 
 def _is_first(sender: Sender, token: bytes) -> bool:
-    """Whether an authentication token begins a handshake."""
+    """Whether an authentication token begins the handshake of a security context."""
     return sender == "initiator" and is_first_token(token)
 
 

@@ -64,7 +64,7 @@ def read_header(data: bytes, at: int, length: int) -> Smb2Header:
 
 
 class FixedFields:
-    """Fixed-size fields of an SMB2 message, one behind the other from `offset` on. Pad bytes (`4x`) give no value.
+    """Fixed-size fields of an SMB2 message or its header, one behind the other from `offset` on. Pad bytes (`4x`) give no value.
 
     `unpack` returns the values of the message at a position in data. At least `stop` bytes of the message were captured.
     """
@@ -121,7 +121,8 @@ LONGEST = max(layout.stop for layout in tuple(vars().values()) if isinstance(lay
 
 
 def buffer_span(message: Message, start: int, length: int) -> tuple[int, int]:
-    """Returns start and stop of a buffer in an SMB2 message. Raises `MalformedError` if it does not lie in the message."""
+    """Returns start and stop of a buffer that fixed fields of an SMB2 message place. Raises `MalformedError` if it does not lie in
+    the message."""
     if length and (start < HEADER_LEN or start + length > message.length):
         raise lies_outside(message, start, length)
     return start, start + length

@@ -92,7 +92,7 @@ _REQUEST_COST = 400
 
 
 class Transforms(Struct, frozen=True):
-    """The transforms that wrapped an SMB2 message: SMB3 encryption and compression."""
+    """The transforms that wrapped an SMB2 message before it is read: SMB3 encryption and compression."""
 
     encrypted: bool = False
     compressed: bool = False
@@ -152,7 +152,8 @@ class Operation(Struct, frozen=True):
 
 
 class Smb2Infos:
-    """Keeps how the SMB2 messages of a connection were carried. Few values differ: a conversation is carried alike."""
+    """Keeps how the SMB2 messages that are read on a connection were carried. Few values differ: a conversation is carried
+    alike."""
 
     def __init__(self, state: ConnectionState) -> None:
         self._state = state
@@ -615,7 +616,7 @@ def _of_request(
 def _came_before(
     state: ConnectionState, operation: Operation, request: Smb2Request, opened: Open, span: tuple[int, int]
 ) -> bool:
-    """Whether an SMB2 request repeats data that an earlier request carried to the pipe. Both count as one."""
+    """Whether an SMB2 request that is read repeats data that an earlier request carried to the pipe. Both count as one."""
     opened.sent = opened.sent or SentAlready()
     is_replay = bool(operation.header.flags & FLAG_REPLAY)
     request.sent, was_sent = opened.sent.note(operation.message, span, is_replay=is_replay)
@@ -627,7 +628,7 @@ def _came_before(
 
 
 def _opened(request: Smb2Request, session: Session, shared: SharedState) -> Open:
-    """Returns the open of an SMB2 CREATE: a new one, or the durable open that the client opens again."""
+    """Returns the open of an SMB2 CREATE that is read: a new one, or the durable open that the client opens again."""
     if request.reopens is not None:
         known = shared.durable.take_open(session, request.reopens)
         if known is not None:

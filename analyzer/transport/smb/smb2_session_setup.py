@@ -88,7 +88,7 @@ class Smb2Sessions:
         self.setups.clear()
 
     def leave(self, session: Session) -> None:
-        """Removes an SMB session from this connection. A session without connections is over."""
+        """Removes an SMB2 session from this connection. A session without connections is over."""
         state = self._state
         self.times.flush()
         state.forget_session(session)
@@ -96,7 +96,7 @@ class Smb2Sessions:
             self._end(session)
 
     def _end(self, session: Session) -> None:
-        """Ends an SMB session: closes its opens, and states its logons and its summary."""
+        """Ends an SMB2 session: closes its opens, and states its logons and its summary."""
         state, out = self._state, self._out
         session.close_all(out)
         report(session, out)
@@ -266,7 +266,7 @@ class Smb2Sessions:
         return setup
 
     def _asks(self, session_id: int, setup: Smb2Setup) -> None:
-        """Takes a request for another logon of an SMB2 session. The server may grant it before its answer is met."""
+        """Takes a setup request for another logon of an SMB2 session. The server may grant it before its answer is met."""
         if setup.fresh or setup.binding:
             return
         session = self._state.sessions.get(session_id)
@@ -429,7 +429,7 @@ class Smb2Sessions:
 
 
 def _has_key_of_its_own(session: Session) -> bool:
-    """Whether the key of an SMB session is that of its first logon, and not one that was given."""
+    """Whether the key of an SMB session is that of its first setup, and not one that was given."""
     began = session.began
     handshake = began.handshake if began is not None and began.begins else None
     return handshake is not None and handshake.session_key is not None

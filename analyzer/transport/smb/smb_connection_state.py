@@ -60,11 +60,11 @@ class SharedState(Struct):
     unpacked: int = 0
 
     def handshake(self) -> Handshake:
-        """Begins to follow the handshake of a new SMB logon."""
+        """Begins to follow the handshake of a new SMB logon, with the state that all connections share."""
         return begin(self.keyring, tickets=self.tickets)
 
     def logon(self, handshake: Handshake | None, time_ns: int, frames: Iterable[int] = ()) -> SessionLogon:
-        """Makes a new SMB logon whose first message was captured at that time."""
+        """Makes a new SMB logon, numbered by the shared state, whose first message was captured at that time."""
         return SessionLogon(next(self.numbers.smb_logons), handshake, time_ns, frames)
 
 
@@ -108,12 +108,12 @@ class ConnectionState(Struct):
                 tally.frames += frames[: MAX_FRAMES - len(tally.frames)]
 
     def note_other_session(self, stated: int, asked: int, message: Message) -> None:
-        """Notes that an answer names an SMB session that nothing set up, and its request another one."""
+        """Notes that an answer on the connection names an SMB session that nothing set up, and its request another one."""
         text = f"an answer names session {stated:#x}, which nothing set up; its request is of session {asked:#x}"
         self.note("malformed", f"{text}, and so it is read", message.frames)
 
     def note_marks(self, marks: Iterable[str], message: Message, out: Emitter) -> None:
-        """Emits the marks of the client's program in an SMB message."""
+        """Emits the marks of the client's program in an SMB message of the connection."""
         if found := tuple(marks):
             out.append(ClientMarks(self.client, self.server, message.time_ns, message.frames[:MAX_FRAMES], found))
 

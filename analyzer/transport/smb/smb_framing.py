@@ -65,14 +65,14 @@ class FramingState(Enum):
 
 
 class Hole(Struct, frozen=True):
-    """Bytes of an SMB message that were not captured, and the frames around them."""
+    """Bytes of a framed SMB message that were not captured, and the frames around them."""
 
     length: int
     frames: tuple[int, ...]
 
 
 class Message(Struct, frozen=True):
-    """The captured part of one SMB message, which has `length` bytes on the wire.
+    """The captured part of one framed SMB message, which has `length` bytes on the wire.
 
     The bytes from its beginning up to the first hole lie in `data` from `start` to `stop`. Bytes behind holes are the `rest`, each
     piece with its offset in the message. `reason` states why something is missing.
@@ -91,7 +91,7 @@ class Message(Struct, frozen=True):
 
     @classmethod
     def of_pieces(cls, pieces: Sequence[tuple[int, TracedBytes]], length: int, reason: str = "") -> Message:
-        """Makes an SMB message of pieces with their offsets. The first piece may begin the message."""
+        """Makes a framed SMB message of pieces with their offsets. The first piece may begin the message."""
         if pieces and pieces[0][0] == 0:
             head = pieces[0][1]
             return cls(head, 0, len(head), length, tuple(pieces[1:]), reason)
@@ -103,12 +103,12 @@ class Message(Struct, frozen=True):
 
     @property
     def head(self) -> TracedBytes:
-        """The captured bytes of the SMB message from its beginning up to the first hole."""
+        """The captured bytes of the framed SMB message from its beginning up to the first hole."""
         data, start, stop = self.data, self.start, self.stop
         return data if start == 0 and stop == len(data) else data[start:stop]
 
     def begins_with(self, length: int) -> bytes:
-        """Returns the first bytes of the SMB message, and does not join the others."""
+        """Returns the first bytes of the framed SMB message, and does not join the others."""
         start, data = self.start, self.data
         stop = start + length
         if stop > self.stop:
@@ -117,7 +117,7 @@ class Message(Struct, frozen=True):
 
     @property
     def time_ns(self) -> int:
-        """The capture time of the SMB message's first byte, 0 if that was not captured."""
+        """The capture time of the framed SMB message's first byte, 0 if that was not captured."""
         return self.data.time_ns_at(self.start) if self.stop > self.start else 0
 
     @property
@@ -131,7 +131,7 @@ class Message(Struct, frozen=True):
         return [(0, self.head), *self.rest] if self.stop > self.start else list(self.rest)
 
     def part(self, start: int, stop: int) -> Message:
-        """Returns the bytes `start` to `stop` of the SMB message as a message of its own."""
+        """Returns the bytes `start` to `stop` of the framed SMB message as a message of its own."""
         if stop <= self.stop - self.start:
             return Message(
                 self.data, self.start + start, self.start + max(start, stop), max(stop - start, 0), (), self.reason
@@ -144,7 +144,7 @@ class Message(Struct, frozen=True):
         return Message.of_pieces(kept, max(stop - start, 0), self.reason)
 
     def spans(self, start: int, stop: int) -> Iterator[Span | Hole]:
-        """Yields the bytes `start` to `stop` of the SMB message: captured runs and holes, in their order."""
+        """Yields the bytes `start` to `stop` of the framed SMB message: captured runs and holes, in their order."""
         if stop <= self.stop - self.start:
             if start < stop:
                 yield self.data, self.start + start, self.start + stop

@@ -112,7 +112,7 @@ def whole_file_id(opens: Mapping[bytes, Open], file_id: bytes) -> bytes:
 
 
 def pipe_name(path: str) -> str:
-    """Returns the name of an SMB pipe from its path, `\\\\PIPE\\\\WinReg` as `winreg`."""
+    """Returns the name of an opened SMB pipe from its path, `\\\\PIPE\\\\WinReg` as `winreg`."""
     name = path.replace("/", "\\").lstrip("\\").lower()
     return name.removeprefix("pipe\\").lstrip("\\")
 
@@ -157,8 +157,8 @@ _DURABLE = (b"DHn", b"DH2")
 
 
 class SentData(Struct):
-    """The data that an SMB request carried to a pipe: a digest, and where it was captured. `is_answered`: an answer to it carried
-    data."""
+    """The data that an SMB request carried to an open pipe: a digest, and where it was captured. `is_answered`: an answer to it
+    carried data."""
 
     digest: int
     source: Source
@@ -168,7 +168,7 @@ class SentData(Struct):
 
     @property
     def frames(self) -> tuple[int, ...]:
-        """The frames that carried the SMB request."""
+        """The frames that carried the SMB request to the open pipe."""
         return self.source.frames(self.start, self.stop)
 
     def is_first_answer(self) -> bool:
@@ -178,7 +178,7 @@ class SentData(Struct):
 
 
 class SentAlready:
-    """The data that a client sent last over one SMB pipe, to recognise data that is sent again."""
+    """The data that a client sent last over one open SMB pipe, to recognise data that is sent again."""
 
     __slots__ = ("_sent",)
 
@@ -275,7 +275,7 @@ def grants_durability(cur: Cursor) -> bool:
 
 
 def _contexts(fixed: Cursor) -> dict[bytes, bytes]:
-    """Returns the create contexts in an SMB2 message by name ([MS-SMB2] section 2.2.13.2), as far as they were captured."""
+    """Returns the create contexts of an SMB2 open by name ([MS-SMB2] section 2.2.13.2), as far as they were captured."""
     found: dict[bytes, bytes] = {}
     if fixed.left < _PLACE_LEN:
         return found

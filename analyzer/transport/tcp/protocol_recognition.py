@@ -74,13 +74,14 @@ HEADER_SPAN = 10
 
 
 def find_header(data: bytes) -> int:
-    """Returns the position of the first framed SMB header in bytes of a TCP stream, -1 if there is none."""
+    """Recognises SMB: returns the position of the first framed header in bytes of a TCP stream, -1 if there is none."""
     found = _HEADER.search(data)
     return found.start() if found else -1
 
 
 def looks_like_dcerpc(data: bytes) -> bool:
-    """Whether bytes of a TCP stream or a pipe begin like a connection-oriented DCERPC PDU (C706 section 12.6.3.1)."""
+    """Recognises DCERPC: whether bytes of a TCP stream or a pipe begin like a connection-oriented DCERPC PDU (C706 section
+    12.6.3.1)."""
     if len(data) < 10 or data[0] != 5 or data[1] > 1 or data[2] > 19 or data[4] & 0xEF or data[5] > 3:
         return False
     return int.from_bytes(data[8:10], "little" if data[4] else "big") >= 16
@@ -214,7 +215,7 @@ class _Undecided:
         return "other"
 
     def _drop(self, way: Direction, keep: int) -> None:
-        """Drops the held bytes of a TCP direction, except the last parts that together hold at least `keep` bytes."""
+        """Drops the held bytes of an undecided TCP direction, except the last parts that together hold at least `keep` bytes."""
         kept: list[StreamBatch | Gap] = []
         size = 0
         for item in reversed(self.items):
@@ -236,7 +237,7 @@ class _Undecided:
 
 
 class _New:
-    """A TCP connection that has sent nothing yet."""
+    """A TCP connection that has sent nothing yet to be recognised by."""
 
 
 _NEW = _New()

@@ -122,7 +122,7 @@ class Recent:
 
 
 def _last_segments(batch: StreamBatch, most: int) -> Iterator[tuple[Direction, int, TracedBytes]]:
-    """Yields direction, offset and data of the last `most` TCP segments of a stream batch, the last one first."""
+    """Yields direction, offset and data of the last `most` TCP segments of a delivered stream batch, the last one first."""
     borders, replies, replied = batch.borders, batch.replies, batch.replied
     part, stop = len(replies) - 1, len(batch.data)
     after = [batch.offset + stop - replied, batch.reply_offset + replied]

@@ -243,12 +243,12 @@ class Flow:
 
 
 def is_before(one: int, two: int) -> bool:
-    """Whether TCP sequence number `one` lies before `two` (RFC 1982 serial arithmetic)."""
+    """Whether TCP sequence number `one` lies before `two` in the state of a direction (RFC 1982 serial arithmetic)."""
     return (one - two) & MASK > 0x7FFFFFFF
 
 
 def lowest(numbers: list[int]) -> int:
-    """Returns the first of the TCP sequence numbers in serial order."""
+    """Returns the first of the TCP sequence numbers in a direction's state, in serial order."""
     found = numbers[0]
     for number in numbers:
         found = number if is_before(number, found) else found
@@ -256,7 +256,7 @@ def lowest(numbers: list[int]) -> int:
 
 
 def highest(numbers: list[int]) -> int:
-    """Returns the last of the TCP sequence numbers in serial order."""
+    """Returns the last of the TCP sequence numbers in a direction's state, in serial order."""
     found = numbers[0]
     for number in numbers:
         found = number if is_before(found, number) else found

@@ -200,12 +200,13 @@ def is_pipe(trees: Mapping[_Tree, str | None], tree: _Tree, name: str | None) ->
 
 
 def share_of(trees: Mapping[_Tree, str | None], tree: _Tree) -> _Share:
-    """Returns what is known of the share that an SMB tree connects to: whether the connecting was captured, and its path."""
+    """Returns what is known of the share of files that an SMB tree connects to: whether the connecting was captured, and its
+    path."""
     return tree in trees, trees.get(tree)
 
 
 class Carried(NamedTuple):
-    """How an SMB message was carried: its ends, the session that it names, its time and frames."""
+    """How an SMB message about a file was carried: its ends, the session that it names, its time and frames."""
 
     client: Endpoint
     server: Endpoint
@@ -222,7 +223,7 @@ class Sent(NamedTuple):
     message: Message
 
     def server(self, *, is_response: bool) -> Endpoint:
-        """Returns the server's end of an SMB message: the sender of responses."""
+        """Returns the server's end of an SMB message that may be about a file: the sender of responses."""
         end = self.connection.sender if is_response else self.connection.receiver
         return end(self.direction)
 
