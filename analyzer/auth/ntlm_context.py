@@ -73,7 +73,7 @@ class _Keystream:
         self.restart(0)
 
     def restart(self, position: int) -> None:
-        """Drops all kept keystream output, and goes on at this position."""
+        """Drops all kept output of NTLM's keystream, and goes on at this position."""
         self._cipher = Cipher(ARC4(self._key), mode=None).encryptor()
         self._buffer = bytearray()
         self._opened: deque[tuple[bytes, bytes]] = deque()
@@ -83,17 +83,18 @@ class _Keystream:
 
     @property
     def end(self) -> int:
-        """The position up to which the RC4 keystream was made."""
+        """The position up to which NTLM's RC4 keystream was made."""
         return self._end
 
     def cost(self, position: int, length: int) -> int:
-        """Returns the bytes of RC4 keystream that `at` must make before it can answer. If it starts over, those up to the former
-        end count too."""
+        """Returns the bytes of NTLM's RC4 keystream that `at` must make before it can answer. If it starts over, those up to the
+        former end count too."""
         stop = position + length
         return max(stop, self._end) if position < self._base else max(stop - self._end, 0)
 
     def at(self, position: int, length: int, ahead: int = 0) -> bytes:
-        """Returns RC4 keystream from a position on. With `ahead` it makes more, for callers that will ask for what follows."""
+        """Returns NTLM's RC4 keystream from a position on. With `ahead` it makes more, for callers that will ask for what
+        follows."""
         if position < self._base:
             self.restart(position)
         while self._opened:
@@ -172,7 +173,7 @@ class _StreamPosition:
         self.followed = 0
 
     def adopt(self, position: int, number: int, spent: int, *, was_searched: bool = False) -> None:
-        """Notes that a message with this sequence number was proven to be sealed at this keystream position."""
+        """Notes that an NTLM message with this sequence number was proven to be sealed at this keystream position."""
         self.places[number] = position
         if len(self.places) > _REMEMBERED:
             self.places.popitem(last=False)
@@ -186,7 +187,8 @@ class _StreamPosition:
         self.keystream.forget(self.position)
 
     def _recover(self, was_searched: bool) -> None:
-        """Notes that the RC4 keystream is in sequence again: nothing is missing, and the next loss gets a search budget again."""
+        """Notes that NTLM's RC4 keystream is in sequence again: nothing is missing, and the next loss gets a search budget
+        again."""
         self.failed_length = self.failed_count = self.lost_length = 0
         self.has_lost = False
         self.in_vain = 0 if was_searched else self.in_vain + self.searched
@@ -195,12 +197,12 @@ class _StreamPosition:
         self.share = self.budget // _FIRST_SHARE
 
     def earn(self) -> None:
-        """Adds the messages that came meanwhile to the search budget, before a message is looked for in the keystream."""
+        """Adds the messages that came meanwhile to the search budget, before a message is looked for in NTLM's keystream."""
         self.total.earn(self.followed)
         self.followed = 0
 
     def may_try(self, position: int, length: int) -> bool:
-        """Whether the RC4 keystream at this position was made already, or the budget allows to make it."""
+        """Whether NTLM's RC4 keystream at this position was made already, or the budget allows to make it."""
         cost = self.keystream.cost(position, length)
         if (cost <= _FREE_AHEAD and position >= self.position) or self.total.makes(cost):
             return True
@@ -208,7 +210,7 @@ class _StreamPosition:
         return False
 
     def settle(self) -> None:
-        """Drops keystream that a search made far beyond the proven position. Making it again counts, so searches wait."""
+        """Drops NTLM keystream that a search made far beyond the proven position. Making it again counts, so searches wait."""
         if self.keystream.end - self.position > 2 * _FREE_AHEAD:
             self.total.keystream -= self.position
             self.keystream.restart(self.position)

@@ -55,7 +55,8 @@ class ByteStream(Protocol):
 
     @property
     def is_live(self) -> bool:
-        """Whether the byte stream is a pipe, so that `read_some` returns the bytes that have come, not all that was asked for."""
+        """Whether the stream of decompressed bytes comes from a pipe, so that `read_some` returns the bytes that have come, not all
+        that was asked for."""
 
     @property
     def is_limited(self) -> bool:

@@ -325,7 +325,7 @@ class Events:
         return len(self.starts)
 
     def kinds(self) -> npt.NDArray[np.uint16]:
-        """Returns the kind of header and the mark of each trace event. The mark is the upper byte."""
+        """Returns the kind of header and the mark of each event in the trace buffers. The mark is the upper byte."""
         if not len(self.starts):
             return np.empty(0, np.uint16)
         shorts = np.ndarray((len(self.data) - 1,), "<u2", self.data, strides=(1,))
@@ -349,7 +349,7 @@ class Events:
         return found
 
     def of_manifests(self) -> npt.NDArray[np.bool_]:
-        """Tells which trace events come from providers with a manifest, or describe themselves."""
+        """Tells which events in the trace buffers come from providers with a manifest, or describe themselves."""
         kinds = self.kinds()
         found: npt.NDArray[np.bool_] = (kinds == _MANIFEST_TAGS[0]) | (kinds == _MANIFEST_TAGS[1])
         return found
@@ -401,7 +401,7 @@ def _walked(data: bytes, here: Int64s, stops: Int64s) -> tuple[Int64s, Int64s, i
 
 
 def _walk(data: bytes, start: int, stop: int, starts: array[int], ends: array[int]) -> bool:
-    """Appends where the trace events between two places begin and end. Returns whether there is nothing but events."""
+    """Appends where the events between two places of a trace buffer begin and end. Returns whether there is nothing but events."""
     read = EVENT_START.unpack_from
     add, add_end = starts.append, ends.append
     while start + _SHORTEST <= stop:
@@ -421,7 +421,7 @@ def _walk(data: bytes, start: int, stop: int, starts: array[int], ends: array[in
 
 
 def _marked(tags: Iterable[int]) -> npt.NDArray[np.bool_]:
-    """Returns a table that tells for each event mark and kind whether it is one of `tags`."""
+    """Returns a table that tells for each mark and kind of an event in trace buffers whether it is one of `tags`."""
     table = np.zeros(1 << 16, np.bool_)
     table[list(tags)] = True
     return table

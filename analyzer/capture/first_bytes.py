@@ -150,8 +150,8 @@ _KINDS = {
 
 
 def special_file(path: str | Path) -> str | None:
-    """Names the special file that a path leads to: `a named pipe`, `a socket` or `a device`. None for a file, a directory, or
-    nothing. The path is not opened."""
+    """Names, before its first bytes are read, the special file that a path leads to: `a named pipe`, `a socket` or `a device`. None
+    for a file, a directory, or nothing. The path is not opened."""
     try:
         mode = Path(path).stat().st_mode
     except (OSError, ValueError):
@@ -160,6 +160,7 @@ def special_file(path: str | Path) -> str | None:
 
 
 def refuse_special(path: str | Path) -> None:
-    """Raises `InputError` if a capture path leads to a pipe, socket or device, where names may have come out of a directory."""
+    """Raises `InputError`, before first bytes are read, if a capture path leads to a pipe, socket or device, where names may have
+    come out of a directory."""
     if (kind := special_file(path)) is not None and not str(path).startswith(_DESCRIPTORS):
         raise InputError(f"{path}: this is {kind}, which is not read.")

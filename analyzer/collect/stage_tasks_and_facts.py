@@ -133,7 +133,7 @@ class FilePart(Struct, frozen=True):
 
     @property
     def content(self) -> bytes:
-        """Returns the digest of the conversation's pieces in this capture file."""
+        """Returns the digest of the pieces that the task has in this capture file."""
         return sha256(b"".join([*(one.digest for one in self.own), b"kdc", *(one.digest for one in self.kdc)])).digest()
 
 

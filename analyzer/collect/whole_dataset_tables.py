@@ -57,7 +57,8 @@ def write_shared(
 
 
 def hosts_of(facts: Facts, sites: Mapping[int, int]) -> dict[int, list[HostRecord]]:
-    """Returns the host records of each site, one a machine, from conversations and from the names that capture files carry."""
+    """Returns the whole dataset's host records of each site, one a machine, from conversations and from the names that capture
+    files carry."""
     found: dict[int, list[HostRecord]] = defaultdict(list)
     for one in facts.conversations:
         if one.rows is not None:

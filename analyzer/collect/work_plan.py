@@ -99,7 +99,7 @@ class Groups:
         self._above: dict[Node, Node] = {}
 
     def conversation_of(self, pair: Node) -> Node:
-        """Returns the first pair of hosts of the conversation that this pair belongs to; it stands for the conversation."""
+        """Returns the first pair of hosts of the planned conversation that this pair belongs to; it stands for the conversation."""
         found = pair
         while (above := self._above.get(found, found)) != found:
             found = above
@@ -171,7 +171,8 @@ class _Site:
         self.state(other.known_as)
 
     def contradicts(self, other: _Site) -> bool:
-        """Tells whether the machines of two sites contradict each other: both state a kind of thing, without a common value."""
+        """Tells whether the machines of two sites in the plan contradict each other: both state a kind of thing, without a common
+        value."""
         few, many = sorted((self.known_as, other.known_as), key=len)
         return any(values and key in many and values.isdisjoint(many[key] or values) for key, values in few.items())
 
@@ -193,8 +194,8 @@ def sites_of(files: Iterable[FileFacts], conversations: Iterable[ConversationFac
 
 
 def site_names(files: Sequence[FileFacts], sites: Mapping[int, int]) -> dict[int, str]:
-    """Names each site of captures: the name given by `--site`, the directory if it holds only this site, else its first file's
-    URL."""
+    """Names each site of captures in the plan: the name given by `--site`, the directory if it holds only this site, else its first
+    file's URL."""
     of_directory: dict[str, set[int]] = {}
     for file in files:
         if file.frames:
@@ -209,7 +210,8 @@ def site_names(files: Sequence[FileFacts], sites: Mapping[int, int]) -> dict[int
 
 
 def _group_of(file: FileFacts) -> tuple[str, str]:
-    """Returns the group of a capture file. Files of one group are of one site; in a group of kind "" they need not be."""
+    """Returns the group of a capture file, to plan sites. Files of one group are of one site; in a group of kind "" they need not
+    be."""
     if file.site == CAPTURE:
         return CAPTURE, str(file.number)
     if file.site in ("", DIRECTORY):
@@ -222,7 +224,7 @@ def _directory(file: FileFacts) -> str:
 
 
 def _parted(files: Iterable[FileFacts], stated: Mapping[int, Sequence[KnownAs]]) -> Iterable[list[int]]:
-    """Splits the capture files of one directory into sites, in the order of time."""
+    """Splits the capture files of one directory into the sites of the plan, in the order of time."""
     site_of: dict[int, _Site] = {}
     last: dict[int, FileFacts] = {}
     # Sites whose times may touch those of later files.

@@ -273,8 +273,8 @@ class MemoryBudget:
         self._held: dict[int, int] = {}
 
     def holds(self, holder: int, size: int) -> list[int]:
-        """Notes that a holder is active and now holds `size` bytes of memory. Returns the holders that must give way; their memory
-        is already subtracted.
+        """Notes that a holder is active and now holds `size` bytes of memory. Returns the holders that must give way to keep the
+        limit; their memory is already subtracted.
 
         A quarter of the limit is made free at once, so that the next event does not ask again. The holder itself goes last.
         """
@@ -297,9 +297,9 @@ class MemoryBudget:
 
     @property
     def holders(self) -> list[int]:
-        """The holders of memory, such as connections, the one silent longest first."""
+        """The holders of limited memory, such as connections, the one silent longest first."""
         return list(self._held)
 
     def ends(self, holder: int) -> None:
-        """Notes that a holder is gone, and frees its memory."""
+        """Notes that a holder is gone, and frees its part of the limit."""
         self._total -= self._held.pop(holder, 0)

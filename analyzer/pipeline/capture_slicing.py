@@ -59,7 +59,8 @@ _UNREAD = LinkType.USER0
 
 
 class Converted:
-    """The outcome of a conversion to pcapng: the counts of frames and of empty packets, and the problems of the file."""
+    """The outcome of converting a whole capture, not a slice, to pcapng: the counts of frames and of empty packets, and the
+    problems of the file."""
 
     def __init__(self) -> None:
         self.frames = 0
@@ -68,7 +69,7 @@ class Converted:
 
 
 def convert(path: Path, out: BinaryIO, limits: Limits) -> Converted:
-    """Writes all frames of a capture as pcapng. Raises `InputError` if the file is no capture."""
+    """Writes all frames of a capture, not a slice, as pcapng. Raises `InputError` if the file is no capture."""
     name = text_of_path(path)
     writer = PcapngWriter(out, application=f"pcq-analyzer {version('pcq-analyzer')}", comment=f"all frames of {name}")
     done = _Writing(writer, name)

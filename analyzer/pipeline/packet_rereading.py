@@ -95,7 +95,8 @@ def why_not(sources: Sequence[Source], engine: str) -> str | None:
 
 
 def _with_header(sent: Message) -> TracedBytes:
-    """Returns an SMB message with its framing header ([MS-SMB2] section 2.1), if the header was captured before it."""
+    """Returns an SMB message that was read again with its framing header ([MS-SMB2] section 2.1), if the header was captured before
+    it."""
     data, start = sent.data, sent.start
     if start >= HEADER_LEN and int.from_bytes(data.part(start - HEADER_LEN, start), "big") == sent.length:
         return data[start - HEADER_LEN : sent.stop]

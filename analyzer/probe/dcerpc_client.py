@@ -42,7 +42,7 @@ class ServerStream(Protocol):
     def send(self, data: bytes) -> None: ...
 
     def receive(self) -> bytes:
-        """Bytes that have come from the server to the probe, empty at the end."""
+        """Bytes that have come from the server to the probe's DCERPC client, empty at the end."""
         ...
 
     def close(self) -> None: ...
@@ -148,8 +148,8 @@ class BoundStream:
         self._has_ended = False
 
     def bind(self, context: OfferedContext, level: int = AuthLevel.PRIVACY) -> int | None:
-        """Offers a presentation context to the server, by bind or (once bound) alter_context. Its number, None where the server
-        rejected it."""
+        """Offers a presentation context of the DCERPC client to the server, by bind or (once bound) alter_context. Its number, None
+        where the server rejected it."""
         number = self._contexts
         security = _Ntlm(number + 1, level, self._credentials) if level > AuthLevel.NONE else None
         interface = dcerpc.syntax(*context.interface)

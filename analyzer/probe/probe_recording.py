@@ -68,7 +68,7 @@ class _Flow:
 
 
 class Relay:
-    """Relays the probe's connections: listens on 127.0.0.1, and connects each client to the server."""
+    """Relays the probe's connections, to record them: listens on 127.0.0.1, and connects each client to the server."""
 
     def __init__(self, server: _Address, timeout_s: float) -> None:
         self.packets: list[Recorded] = []
@@ -79,12 +79,12 @@ class Relay:
 
     @property
     def address(self) -> _Address:
-        """The address of the relay that the probe connects to."""
+        """The address of the recording relay that the probe connects to."""
         host, port = self._listener.getsockname()[:2]
         return str(host), int(port)
 
     def close(self) -> None:
-        """Closes the relay: stops listening, and waits until the connections end."""
+        """Closes the recording relay: stops listening, and waits until the connections end."""
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -124,7 +124,7 @@ class Relay:
 
 
 def _copy(source: socket.socket, target: socket.socket, flow: _Flow, direction: int) -> None:
-    """Copies what one side of the relay sends to the other, until either ends."""
+    """Copies what one side of the recording relay sends to the other, until either ends."""
     with suppress(OSError):
         while data := source.recv(_BUFFER):
             if _QUICK is not None:

@@ -96,7 +96,7 @@ class Destination:
         return Destination(self.path, force=self._force, reads=self.reads + more, private=self._private, mark=self.mark)
 
     def seal(self) -> None:
-        """Gives the output a new digest mark, unless it goes to a terminal."""
+        """Gives the output destination a new digest mark, unless it goes to a terminal."""
         if self.path is not None or not is_terminal():
             from analyzer.core.output.output_digest import new_mark
 

@@ -196,8 +196,8 @@ def watching(sources: Iterable[object], *, notebook: bool = False) -> Iterator[C
 
 
 def progress_words(frames: int, done: int, total: int, seconds: float) -> str:
-    """Returns the progress of reading in words: `12.0 of 40.0 MB (30 %), 11,000 frames, about 35 s left`. Unknown parts are left
-    out, such as for a pipe or at the start."""
+    """Returns the progress of reading in words, as a terminal shows it: `12.0 of 40.0 MB (30 %), 11,000 frames, about 35 s left`.
+    Unknown parts are left out, such as for a pipe or at the start."""
     words = f"{frames:,} frames read"
     if not done:
         return words

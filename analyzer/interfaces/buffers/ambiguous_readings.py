@@ -31,7 +31,8 @@ _UNPAIRED = "[\ud800-\udfff]"
 
 
 def id_paddings(data: bytes) -> tuple[list[int], list[str]]:
-    """Returns for each block of performance data the number of uncounted bytes after its counter ids, and notes on such bytes.
+    """Returns for each block of performance data the number of uncounted bytes after its counter ids in the reading that fits, and
+    notes on such bytes.
 
     An array of ids whose size is no multiple of 8 is followed by 4 bytes of padding that no size counts, or by none. The reading
     that uses the block up is the right one. If neither does, the sizes are followed as they are.
@@ -114,7 +115,8 @@ def _values(data: bytes, at: int, stop: int, count: int) -> int | None:
 
 
 def string_table_base(data: bytes) -> tuple[int, list[str]]:
-    """Returns the base of a string table's offsets, 0 for its start or else the end of its headers, and a sentence on it.
+    """Returns the base of a string table's offsets in the reading that fits, 0 for its start or else the end of its headers, and a
+    sentence on it.
 
     A right offset leads behind the headers, to where the last header or another string has just ended. If that holds for all
     offsets in both readings, the Windows SDK is the authority: they count from the start of the block (perflib.h, comment on

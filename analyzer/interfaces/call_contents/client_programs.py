@@ -71,8 +71,8 @@ def growth_marks(calls: OrderedCalls) -> Iterator[ClientMarks]:
 
 
 def _mark(calls: OrderedCalls, context: Context, pairs: list[tuple[int, _Looked, _Looked]]) -> Iterator[ClientMarks]:
-    """Yields the mark of buffer growth for the calls of one context. `pairs` has positions of refused calls, each such call, and
-    the next call."""
+    """Yields the client's mark of buffer growth for the calls of one context. `pairs` has positions of refused calls, each such
+    call, and the next call."""
     interface = context.interface.uuid or ""
     steps = [(at, rules) for at, first, again in pairs if (rules := _rules(first, again, interface))]
     common = [rule for rule in steps[0][1] if all(rule in rules for _, rules in steps)] if steps else []
@@ -83,8 +83,8 @@ def _mark(calls: OrderedCalls, context: Context, pairs: list[tuple[int, _Looked,
 
 
 def _rules(first: _Looked, again: _Looked, interface: str) -> list[str]:
-    """Returns the rules of buffer growth that fit two calls. There is none if the second offers no more room, or the first offered
-    none."""
+    """Returns the rules of a client's buffer growth that fit two calls. There is none if the second offers no more room, or the
+    first offered none."""
     offered, more = (_number(one.request, _OFFERED[interface]) for one in (first, again))
     if not offered or not more or more <= offered or _target(first) != _target(again):
         return []

@@ -64,7 +64,7 @@ class NamingCalls:
 
 
 def _is_first(known: dict[Hashable, int], key: Hashable, began: int) -> bool:
-    """Whether no selected call that is `known` began before this one. Calls do not come in the order of their begin."""
+    """Whether no call that names machines and is `known` began before this one. Calls do not come in the order of their begin."""
     if known.get(key, began) < began:
         return False
     known[key] = began

@@ -360,8 +360,8 @@ def _contradiction(held: Sequence[Identifier], answer: BlockTypes) -> str | None
 
 
 def _fitting_types(identifier: Identifier) -> tuple[int, ...]:
-    """Returns the types of block in a data answer that can answer an identifier. A wildcard name finds one instance if the
-    counterset has only one. A name that is empty or absent may come with an instance id of "any"."""
+    """Returns the types of block in a data answer that can answer an identifier that a query handle holds. A wildcard name finds
+    one instance if the counterset has only one. A name that is empty or absent may come with an instance id of "any"."""
     one, many = (SINGLE, INSTANCES) if identifier.names_one_counter else (COUNTERS, COUNTERSET)
     if identifier.instance and identifier.names_one_instance:
         return ERROR, one
@@ -728,7 +728,7 @@ class _Counts:
         self._answers: dict[tuple[int, int], bool] = {}
 
     def take_answer(self, call: Call) -> None:
-        """Takes the answer of a call whose request was lost."""
+        """Takes the answer of a call whose request was lost, which may have changed a query handle."""
         place = call.channel, call.call_id
         self._answers[place] = _may_have_changed(call) or place in self._answers
 
@@ -737,7 +737,8 @@ class _Counts:
         self._waiting.add(channel)
 
     def seen(self, channel: int, call_id: int) -> _Verdict | None:
-        """Takes a channel's next request. Returns what is known of the requests lost before it, None if none was lost."""
+        """Takes the next request of a channel with query handles. Returns what is known of the requests lost before it, None if
+        none was lost."""
         last = self._last.get(channel)
         self._last[channel] = call_id
         if last is not None and last >= call_id:
@@ -756,7 +757,7 @@ class _Counts:
 
 
 def _may_have_changed(call: Call) -> bool:
-    """Whether an answer whose request was lost may be one of ValidateCounters."""
+    """Whether an answer whose request was lost may be one of ValidateCounters, which changes query handles."""
     return call.interface.uuid in (None, INTERFACE) and may_answer_validate_counters(call)
 
 

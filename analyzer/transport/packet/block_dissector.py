@@ -120,7 +120,7 @@ class WaitingSegments:
         self._add(flows, sizes, block.only(index))
 
     def hold_one(self, flow: int, found: Found) -> None:
-        """Holds one segment until its TCP flow starts."""
+        """Holds one dissected segment until its TCP flow starts."""
         self._add(np.array([flow], np.uint64), np.array([len(found.payload)], np.int64), [found])
 
     def _add(self, flows: Hashes, sizes: IntArray, items: FrameBlock | list[Found]) -> None:
@@ -133,7 +133,8 @@ class WaitingSegments:
             self._bytes -= int(sizes.sum())
 
     def released(self) -> list[Frame | Found]:
-        """Releases the waiting segments of the TCP flows that were started since the last call, in the order of frames."""
+        """Releases the waiting dissected segments of the TCP flows that were started since the last call, in the order of
+        frames."""
         fresh, self._fresh = np.array(self._fresh, np.uint64), []
         if not len(fresh) or not self._waiting:
             return []

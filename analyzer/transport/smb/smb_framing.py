@@ -167,7 +167,7 @@ class Message(Struct, frozen=True):
 
 
 class NetbiosNames(Event, frozen=True):
-    """The event of a NetBIOS session request: the names of the called and the calling end."""
+    """The event that SMB framing meets a NetBIOS session request: the names of the called and the calling end."""
 
     called: str
     calling: str
@@ -525,7 +525,8 @@ def _read_names(body: bytes) -> Iterator[NetbiosNames]:
 
 
 def _netbios_name(body: bytes, at: int) -> tuple[str, int]:
-    """Reads a first-level encoded NetBIOS name (RFC 1001 section 14.1). Returns it, empty if invalid, and the offset behind it."""
+    """Reads a first-level encoded NetBIOS name in SMB framing (RFC 1001 section 14.1). Returns it, empty if invalid, and the offset
+    behind it."""
     if len(body) < at + 34 or body[at] != 32:
         return "", len(body)
     nibbles = [byte - 0x41 for byte in body[at + 1 : at + 33]]

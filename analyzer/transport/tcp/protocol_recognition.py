@@ -88,7 +88,7 @@ def looks_like_dcerpc(data: bytes) -> bool:
 
 
 def begins_kerberos(head: bytes) -> bool:
-    """Whether bytes of a TCP stream begin with the length prefix and the tag of a Kerberos message."""
+    """Recognises Kerberos: whether bytes of a TCP stream begin with the length prefix and the tag of a Kerberos message."""
     long_enough = len(head) > KERBEROS_PREFIX_LEN
     return long_enough and head[KERBEROS_PREFIX_LEN] in _KERBEROS_TAGS and _is_kerberos_length(head)
 
@@ -244,7 +244,7 @@ _NEW = _New()
 
 
 def _is_smb(run: bytes) -> bool:
-    """Whether a TCP stream begins like a NetBIOS session or a direct-TCP SMB message."""
+    """Recognises SMB: whether a TCP stream begins like a NetBIOS session or a direct-TCP SMB message."""
     if run[:1] == b"\0":
         return run[NETBIOS_HEADER_LEN : NETBIOS_HEADER_LEN + 4] in MAGICS
     if run[:1] == bytes((SESSION_REQUEST,)):
@@ -253,7 +253,8 @@ def _is_smb(run: bytes) -> bool:
 
 
 def _differs_in_one_byte(run: bytes) -> bool:
-    """Whether a TCP stream begins like a bind or an SMB message except for one byte. Then what the other side answers decides."""
+    """Whether an undecided TCP stream begins like a bind or an SMB message except for one byte. Then what the other side answers
+    decides."""
     if len(run) < _ENOUGH:
         return False
     length = len(run).to_bytes(4, "little")[:2]

@@ -435,7 +435,8 @@ class Reassembler:
 
 
 def _continues(half: Half, item: SegmentBatch) -> bool:
-    """Whether a batch of segments continues both directions of a TCP connection in sequence, and acknowledges only delivered bytes.
+    """Whether reassembly may deliver a batch of segments at once: it continues both directions of a TCP connection in sequence, and
+    acknowledges only delivered bytes.
 
     A batch of both directions also acknowledges bytes of its own. The builder of the batch has checked these.
     """
@@ -455,8 +456,8 @@ def _continues(half: Half, item: SegmentBatch) -> bool:
 
 
 def _may_be_forged(half: Half, syn: Segment) -> bool:
-    """Whether a TCP SYN, or the answer to one, may be forged on an open connection. Its ends ignore it (RFC 9293 section 3.10.7.4),
-    and attackers send one to hide what follows. So the connection stays as it is until somebody answers it."""
+    """Whether a TCP SYN, or the answer to one, may be forged on an open connection in reassembly. Its ends ignore it (RFC 9293
+    section 3.10.7.4), and attackers send one to hide what follows. So the connection stays as it is until somebody answers it."""
     flow = half.flow
     if flow.state is FlowState.ESTABLISHED and half.state is UNKNOWN and half.other.isn is not None:
         # It answers another SYN than the one that was captured, or its numbers are damaged.
@@ -490,7 +491,8 @@ def _begins_elsewhere(half: Half, item: Segment) -> bool:
 
 
 def _is_out_of_window(half: Half, item: Segment) -> bool:
-    """Whether both numbers (sequence, acknowledgement) of a TCP data segment are far from where its connection stands."""
+    """Whether both numbers (sequence, acknowledgement) of a TCP data segment are far from where reassembly of its connection
+    stands."""
     if half.state is UNKNOWN or half.other.state is UNKNOWN:
         return False
     if not len(item.payload) or item.flags & (SYN | RST | ACK) != ACK:
