@@ -1,9 +1,7 @@
 """Finds where the records of a capture file begin, by the rule that chains them.
 
 A capture file is a linked list: the length in one record's header states where the next begins. `walk_plain` follows it record by
-record; `partitioned_walk` gives the same answer faster.
-
-Finds the records of a capture file like `walk_plain`, but faster: in many partitions at once.
+record; `SpeculativeScan` gives the same answer faster, in many partitions at once.
 
 A place in the middle of a file that looks like a record header is a guess. Each partition begins with one guess. All partitions
 step together (a gather of numpy is one step of each), until each has arrived at the next partition's guess or behind it. Then the

@@ -164,8 +164,8 @@ class ConversationFacts(Struct):
     hosts may share (`analyse_stage`): pairs that share one are one conversation. `sessions` are numbers of its SMB sessions,
     `bound` of those that its channels ask for but that it lacks: it is one with the conversations that have them. `readable` counts
     the requests and responses whose stubs are not sealed, `lacking` says what no key opened, and `tried` whose keys there were
-    (`missing_keys`). `known_as` is what servers state of themselves, by the number of the file. `rows` is what was written of it in
-    the tables, None until then."""
+    (`analyse_stage`). `known_as` is what servers state of themselves, by the number of the file. `rows` is what was written of it
+    in the tables, None until then."""
 
     number: int
     pairs: tuple[Pair, ...]

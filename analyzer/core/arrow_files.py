@@ -34,7 +34,7 @@ WIDTHS = ("u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8")
 
 class ArrowColumn(Struct, frozen=True):
     """A column of an Arrow file: its name and type. `width` is the type of its numbers. A list has one child, a struct one for each
-    field. `width` is the type of its numbers; a list has one child, a struct has those of its fields.
+    field.
 
     Numbers of times are ns since 1970 UTC. Places in texts and lists are numbers of 64 bits.
     """
