@@ -18,7 +18,6 @@ could.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -46,7 +45,15 @@ from analyzer.transport.packet.common_frame_shapes import (
     may_begin_like_ours,
     sort_out,
 )
-from analyzer.transport.packet.flow_candidates import End, FlowKey, Flows, begins_like_ours, flow_key, is_by_port
+from analyzer.transport.packet.flow_candidates import (
+    End,
+    FlowKey,
+    Flows,
+    begins_like_ours,
+    flow_key,
+    is_by_port,
+    may_be_ours,
+)
 from analyzer.transport.packet.frame_dissector import IPV6_LEN, Found, FrameDissector, Item, LostSegment
 from analyzer.transport.packet.frame_tallies import FRAMES_NAMED, Tallies, Tally
 from analyzer.transport.packet.segment import Segment, SegmentBatch, UdpPayload
@@ -66,20 +73,10 @@ Hashes: TypeAlias = "npt.NDArray[np.uint64]"
 NO_FLOWS: Hashes = np.empty(0, np.uint64)
 
 MOST_WAITING, MOST_BYTES, MOST_STARTED = DEFAULTS.waiting, DEFAULTS.waiting_bytes, DEFAULTS.started
-# What a stream of ours may begin with: the framing of SMB and the types of NetBIOS packets (RFC 1002 section 4.3.1), the version of
-# DCERPC, the length of a Kerberos message.
-FIRST_BYTES = bytes((0x00, 0x05, 0x81, 0x82, 0x85))
-# Within a stream that began before the capture: a protocol id of SMB, or the first bytes of one at the end.
-_PROTOCOL_ID = re.compile(rb"[\xfc-\xff](?:S(?:M(?:B|\Z)|\Z)|\Z)")
 
 _MASK = (1 << 64) - 1
 # The finalizer of MurmurHash3 (public domain): it spreads every bit over all.
 _SPREAD_1, _SPREAD_2, _SHIFT = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53, 33
-
-
-def may_be_ours(data: bytes, begin: int, end: int) -> bool:
-    """Whether a TCP payload (not empty) in a dissected block may belong to a stream that carries SMB, DCERPC or Kerberos."""
-    return data[begin] in FIRST_BYTES or _PROTOCOL_ID.search(data, begin, end) is not None
 
 
 class WaitingSegments:

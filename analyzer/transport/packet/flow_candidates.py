@@ -6,6 +6,7 @@ from the moment a payload begins like SMB or connection-oriented DCERPC (servers
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -26,6 +27,11 @@ _PDU_TYPES = frozenset({0, 2, 3, *range(11, 20)})
 _DREP_BYTES = frozenset({0x00, 0x10})
 # Bytes of a payload that are needed to recognise SMB, and DCERPC (its common header).
 SMB_SIGNATURE_LEN, PDU_HEADER_LEN = 8, 16
+# What a stream of ours may begin with: the framing of SMB and the types of NetBIOS packets (RFC 1002 section 4.3.1), the version of
+# DCERPC, the length of a Kerberos message.
+FIRST_BYTES = bytes((0x00, 0x05, 0x81, 0x82, 0x85))
+# Within a stream that began before the capture: a protocol id of SMB, or the first bytes of one at the end.
+_PROTOCOL_ID = re.compile(rb"[\xfc-\xff](?:S(?:M(?:B|\Z)|\Z)|\Z)")
 
 
 # One end is its address as bytes and its port; a flow is both ends in order, so that both directions have one key.
@@ -58,6 +64,11 @@ def begins_like_ours(payload: bytes) -> bool:
     if payload[4] not in _DREP_BYTES:
         return False
     return int.from_bytes(payload[8:10], "little" if payload[4] else "big") >= PDU_HEADER_LEN
+
+
+def may_be_ours(data: bytes, begin: int, end: int) -> bool:
+    """Whether a TCP payload (not empty) in a dissected block may belong to a stream that carries SMB, DCERPC or Kerberos."""
+    return data[begin] in FIRST_BYTES or _PROTOCOL_ID.search(data, begin, end) is not None
 
 
 class Flows:

@@ -8,13 +8,12 @@ from analyzer.transport.packet import block_dissector as dissector_module
 from analyzer.transport.packet.block_dissector import (
     _MOST_ENDPOINTS,
     _MOST_OF_A_KIND,
-    FIRST_BYTES,
     FRAME_COST,
     LOOK_BEHIND_BYTES,
     Dissector,
-    may_be_ours,
 )
 from analyzer.transport.packet.common_frame_shapes import _MOST_TAGS, _MOST_TUNNELS, sort_out
+from analyzer.transport.packet.flow_candidates import FIRST_BYTES, may_be_ours
 from analyzer.transport.packet.frame_dissector import MAX_DEPTH, MAX_EXTENSIONS, FrameDissector
 from analyzer.transport.packet.frame_tallies import _LINK_FRAMES_NAMED, FRAMES_NAMED, Tally
 from analyzer.transport.packet.host_pair_sorter import _MOST_DATAGRAMS, _MOST_LOOSE
