@@ -32,6 +32,8 @@ end of each call are put in order by time, and
   so to all handles of its channel.
 * So may a call of which a signature does not fit, whatever it seems to be: others may have changed it. Nothing is concluded from
   its answer.
+* So may a call that was captured in another order than it was sent in (`disordered_rows`).
+* A handle that is used while its opening is under way is that of this opening. What it holds is not known then.
 * A request that was lost (`Loss`) may have been a ValidateCounters on any handle of its channel. Clients count their calls,
   so the next request on the channel states which numbers are missing. If the answers to all of these are there and none can
   be one of ValidateCounters, nothing was changed.
@@ -76,6 +78,7 @@ _NO_BLOCKS: Mapping[int, Identifier] = MappingProxyType({})
 _NOT_OPENED = "the opening of the handle is not in the capture, and no answer of QueryCounterInfo lists what it holds"
 UNREAD = "a ValidateCounters that may have changed the handle could not be read"
 ALTERED = "a signature of a call that may have changed the handle does not fit, so others may have changed the call"
+DISORDERED = "which of two calls came first is not certain: the order of their frames contradicts that of their bytes"
 _LOST = "a request was lost that may have changed the handle"
 TOGETHER = "the handle was changed by another call that was under way at the same time"
 _REMOVED = "counters were removed, and no answer of QueryCounterInfo has given the positions of the others since"
@@ -145,6 +148,8 @@ class Query(Struct):
     refuted: bool = False
     # Counts what may have changed the handle, begun and done.
     epoch: int = 0
+    # The place of the last call that began on it.
+    used_at: int = -1
     # The view as it was last given out, until something changes.
     shown: QueryView | None = None
 
@@ -323,6 +328,11 @@ class QueryHandles:
         query.followed = query.ordered = True
         return query
 
+    def is_used_since(self, server: Endpoint, handle: str, at: int) -> bool:
+        """Whether a query handle with this UUID was used by a call behind the place `at`."""
+        query = self._queries.get((server.ip, handle))
+        return query is not None and query.used_at > at
+
     def doubt(self, channel: int, why: str = UNREAD) -> None:
         """Notes that a call on this channel was not read, or was changed by others, as `why` says. It may have changed one of the
         query handles of the channel."""
@@ -445,8 +455,8 @@ class Following:
         # The state that was given out last for each handle, by number: the same one serves as long as nothing changes.
         self._latest: dict[int, int] = {}
         self._watches: dict[int, _Watch] = {}
-        # The places of calls of which a signature does not fit.
-        self._altered: set[int] = set()
+        # The places of calls from which nothing is concluded, and why.
+        self._unsound: dict[int, str] = {}
         # ValidateCounters under way, by the number of their handle.
         self._changing: dict[int, int] = {}
         # The polls of a handle since it last changed, by its number: the epoch they belong to, and their places.
@@ -464,7 +474,8 @@ class Following:
         self.views.extend(array("i", [-1]) * len(taken))
         is_perflib, is_asked = calls.is_of(INTERFACE)[taken], calls.column("request_side")[taken] >= 0
         is_answered = calls.column("end_frame")[taken] >= 0
-        self._altered.update(places[altered_rows(calls)[taken] & is_perflib].tolist())
+        for rows, why in ((disordered_rows(calls), DISORDERED), (altered_rows(calls), ALTERED)):
+            self._unsound.update(dict.fromkeys(places[rows[taken] & is_perflib].tolist(), why))
         self._to_begin = np.concatenate([self._to_begin, places[is_perflib | is_asked]])
         self._to_end = np.concatenate([self._to_end, places[is_perflib & is_answered]])
         for place in places[~is_asked].tolist():
@@ -515,7 +526,7 @@ class Following:
             for number, (epoch, polls) in self._polls.items()
         }
         self._polls = {number: polls for number, polls in polled.items() if polls[1]}
-        self._altered = {at for at in self._altered if at >= first}
+        self._unsound = {at: why for at, why in self._unsound.items() if at >= first}
 
     def _call(self, at: int) -> Call:
         # Most calls end before another one begins.
@@ -576,8 +587,8 @@ class Following:
     # A call begins
 
     def _begins(self, at: int, handle: int, channel: int, call_id: int) -> None:
-        if at in self._altered:
-            self._book.doubt(channel, ALTERED)
+        if (why := self._unsound.get(at)) is not None:
+            self._book.doubt(channel, why)
         if handle >= 0 or handle == NO_HANDLE:
             # Only this is needed of an answered poll, or of a call without a handle.
             if (verdict := self._counts.seen(channel, call_id)) is not None:
@@ -586,6 +597,7 @@ class Following:
                 return
             server, name = self._calls.shared.handles[handle]
             query = self._book.query_of(server, channel, name)
+            query.used_at = at
             self._watches[at] = _Watch(query, query.epoch)
             return
         call = self._call(at)
@@ -599,11 +611,12 @@ class Following:
             self._begins_unnamed(call)
             return
         query = self._book.query_of(call.server, call.channel, asked)
+        query.used_at = at
         if opnum == Opnum.VALIDATE_COUNTERS:
             self._is(at, query.view())
-            if call.state != "complete" or call.fault is not None or at in self._altered:
+            if call.state != "complete" or call.fault is not None or at in self._unsound:
                 # A call that ended in a fault should change nothing, but [MS-PCQ] does not say at which point it failed.
-                query.forget(ALTERED if at in self._altered else UNREAD)
+                query.forget(self._unsound.get(at, UNREAD))
                 return
             query.changed()
             self._changing[query.number] = self._changing.get(query.number, 0) + 1
@@ -631,35 +644,43 @@ class Following:
         call = self._call(at)
         assert call.is_perflib
         opnum = call.opnum
-        succeeded, is_sound = call.state == "complete" and call.status == 0, at not in self._altered
+        succeeded, why = call.state == "complete" and call.status == 0, self._unsound.get(at)
         if opnum == Opnum.OPEN_QUERY_HANDLE and succeeded:
             if (given := handle_of(call.response, "phQuery")) is not None:
-                given_out = self._book.opened if is_sound else self._book.query_of
+                if why is None and self._book.is_used_since(call.server, given, at):
+                    why = DISORDERED
+                given_out = self._book.opened if why is None else self._book.query_of
                 query = given_out(call.server, call.channel, given)
-                if not is_sound:
-                    query.forget(ALTERED)
+                if why is not None:
+                    query.forget(why)
                 self._is(at, query.view())
             return
-        succeeded &= is_sound
+        succeeded &= why is None
         if (watch := self._watches.pop(at, None)) is None:
             return
         query = watch.query
         query.sync()
         if opnum == Opnum.VALIDATE_COUNTERS:
-            self._validated(call, watch, succeeded=succeeded)
+            self._validated(at, call, watch, succeeded=succeeded)
         elif opnum == Opnum.CLOSE_QUERY_HANDLE and succeeded:
             query.closed()
         elif opnum == Opnum.QUERY_COUNTER_INFO and succeeded:
-            self._informed(call, watch)
+            self._informed(at, call, watch)
 
     def _is_alone(self, watch: _Watch) -> bool:
         """Whether no other call changed the query handle while this call was under way."""
         return watch.query.epoch == watch.epoch and not self._changing.get(watch.query.number)
 
-    def _validated(self, call: Call, watch: _Watch, *, succeeded: bool) -> None:
+    def _is_unclear(self, at: int, query: Query, why: str = TOGETHER) -> None:
+        """Notes that the state of the query handle that a call saw is not known."""
+        view = query.shown or query.view()
+        self._is(at, QueryView(view.handle, view.number, {}, None, unknown=why))
+
+    def _validated(self, at: int, call: Call, watch: _Watch, *, succeeded: bool) -> None:
         query = watch.query
         self._changing[query.number] -= 1
-        is_alone = self._is_alone(watch)
+        if not (is_alone := self._is_alone(watch)):
+            self._is_unclear(at, query)
         identifiers = identifiers_of(call.response) if succeeded else ()
         if identifiers is None:
             query.forget(UNREAD)
@@ -670,12 +691,14 @@ class Following:
             if not is_alone:
                 query.unorder(TOGETHER)
 
-    def _informed(self, call: Call, watch: _Watch) -> None:
+    def _informed(self, at: int, call: Call, watch: _Watch) -> None:
         query = watch.query
-        identifiers = identifiers_of(call.response)
+        identifiers, is_alone = identifiers_of(call.response), self._is_alone(watch)
+        if not is_alone:
+            self._is_unclear(at, query)
         if identifiers is None:
             query.forget(UNREAD)
-        elif self._is_alone(watch):
+        elif is_alone:
             query.informed(identifiers)
             for earlier in self._since(query):
                 if self.states[self.views[earlier - self._first]].id_source != "index":
@@ -688,10 +711,13 @@ class Following:
         query = watch.query
         if query.happened.count != query.looked:
             query.sync()
-        view = query.shown or query.view()
-        if query.epoch != watch.epoch or (self._changing and not self._is_alone(watch)):
-            self._is(at, QueryView(view.handle, view.number, {}, None, unknown=TOGETHER))
+        if self._unsound and self._unsound.get(at) == DISORDERED:
+            self._is_unclear(at, query, DISORDERED)
             return
+        if query.epoch != watch.epoch or (self._changing and not self._is_alone(watch)):
+            self._is_unclear(at, query)
+            return
+        view = query.shown or query.view()
         epoch, polls = self._polls.get(query.number, _NO_POLLS)
         if epoch != query.epoch:
             polls = self._since(query)

@@ -195,13 +195,13 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
     every = ShownCalls(replace(analysis, part=None))
     is_perflib = every.is_of(perflib.INTERFACE)
     # Others may have changed its pipe or its context too, so that it seems to be of another interface or of none.
-    altered = every.altered
+    altered, disordered = every.altered, every.disordered
     may_be = is_perflib | altered | every.in_context(lambda context: context.interface.uuid is None)
     columns = [
         is_perflib,
         *(every.column(name) for name in ("context", "opnum", "first_time", "state", "status", "fault")),
     ]
-    columns += [every.views, every.is_one("state", "complete"), altered, every.answered, *_stated(every)]
+    columns += [every.views, every.is_one("state", "complete"), altered, disordered, every.answered, *_stated(every)]
     for (
         number,
         of_perflib,
@@ -214,12 +214,13 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
         view,
         is_complete,
         is_altered,
+        is_disordered,
         is_answered,
         is_stated,
         place,
         length,
     ) in zip(*(column[may_be].tolist() for column in (every.numbers, *columns)), strict=True):
-        if is_altered or not of_perflib or (not is_complete and view < 0):
+        if is_altered or is_disordered or not of_perflib or (not is_complete and view < 0):
             shared = contexts[context]
             where = shared.server.ip if is_altered else shared.channel
             unread[where] = unread.get(where, (number,))[0], number
@@ -228,7 +229,7 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
             lifetime = lifetimes.get(query.number)
             if lifetime is None:
                 lifetime = lifetimes[query.number] = _Lifetime(contexts[context].server, query, calls, groups)
-            lifetime.use(number, contexts[context], is_answered=is_answered)
+            lifetime.use(number, contexts[context], is_answered=is_answered, is_disordered=is_disordered)
             lifetime.is_in_doubt |= is_altered and opnum == Opnum.OPEN_QUERY_HANDLE
             if not is_stated:
                 lifetime.take_call(number)
@@ -302,10 +303,12 @@ class _Lifetime:
         self._last_served = 0
         # The channel of its first use that succeeded, which is the one it was given out on where that was captured.
         self._home: int | None = None
+        # Whether its last use and its close have their place in the order of the calls for certain.
+        self._is_certain = self._is_close_certain = True
         # The violations of its last use.
         self._violations: tuple[Violation, ...] = ()
 
-    def use(self, number: int, context: Context, *, is_answered: bool) -> None:
+    def use(self, number: int, context: Context, *, is_answered: bool, is_disordered: bool) -> None:
         """Notes that one more call used the query handle, and what is wrong with this use."""
         channel = context.channel
         if is_answered or not self._channels:
@@ -315,7 +318,8 @@ class _Lifetime:
         self._clients[context.client] = None
         self._channels[channel] = None
         violations: list[Violation] = []
-        if self._closed is not None:
+        self._is_certain = not is_disordered
+        if self._closed is not None and self._is_certain and self._is_close_certain:
             violations.append("after-close")
         if self._home not in (None, channel):
             here, there = self._groups.get(channel), self._groups.get(self._home)
@@ -345,7 +349,7 @@ class _Lifetime:
             self._opened = event.call
         elif event.kind == "close" and self._closed is None:
             if event.succeeded:
-                self._closed = event.call
+                self._closed, self._is_close_certain = event.call, self._is_certain
             self._tried_to_close |= event.state != "complete"
 
     def _stated(self, number: int, time_ns: int, what: _Stated, data: bytes) -> HandleCall:

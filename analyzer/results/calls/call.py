@@ -364,7 +364,8 @@ class Side(Value, frozen=True, kw_only=True):
     `buffer_kind` is its layout, None if unknown. `problem` says why the stub does not decode. `wire_length` counts the captured
     bytes of the stub as sent. A message too long to be kept has no `pdus`, but `frames_of_dropped`. In a response, `is_untimed`
     says that the last frame of its request or its own first frame was not captured, or that the clock of the capture went back
-    between them.
+    between them. `overtook_ns` is set if a request or answer that came before it on its channel was captured later: the time of
+    that one.
     """
 
     pdus: Fragments
@@ -381,6 +382,7 @@ class Side(Value, frozen=True, kw_only=True):
     buffer_kind: BufferKind | None = None
     problem: StubProblem | None = None
     is_untimed: bool = False
+    overtook_ns: int | None = None
 
     @property
     def stub(self) -> TracedBytes | Missing:

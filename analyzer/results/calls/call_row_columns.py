@@ -76,7 +76,8 @@ OF_SIDE: Mapping[str, StoredColumn] = {
     "flags": StoredColumn(
         "B",
         "bits: 1 the stub is big-endian, 2 its verification trailer is right, 4 the trailer is wrong, 8 the response time is "
-        "unknown: the last frame of the request or the first one of the answer was not captured, or the clock went back",
+        "unknown: the last frame of the request or the first one of the answer was not captured, or the clock went back, 16 "
+        "a request or answer that came before it on its channel was captured later",
     ),
     "buffer_kind": StoredColumn(
         "b", "number of the layout of lpData among " + ", ".join(get_args(BufferKind)), may_lack=True
@@ -126,7 +127,7 @@ STORED: Mapping[str, StoredColumn] = {
     },
 }
 FORMATS: Mapping[str, str] = {name: column.form for name, column in STORED.items()}
-BIG_ENDIAN, TRAILER_OK, TRAILER_BAD, UNTIMED = 1, 2, 4, 8
+BIG_ENDIAN, TRAILER_OK, TRAILER_BAD, UNTIMED, OVERTOOK = 1, 2, 4, 8, 16
 # PDUs that were carried or unsealed in different ways: each is described by itself, among the rare facts.
 APART = (1 << 32) - 1
 
@@ -144,6 +145,8 @@ def flags_of(side: Side) -> int:
     flags = BIG_ENDIAN if side.big_endian else 0
     if side.verification_trailer is not None:
         flags |= TRAILER_FLAGS[side.verification_trailer]
+    if side.overtook_ns is not None:
+        flags |= OVERTOOK
     return flags | UNTIMED if side.is_untimed else flags
 
 
@@ -206,6 +209,7 @@ class RareOfSide(Struct, array_like=True, frozen=True, gc=False):
     problem: StubProblem | None = None
     plains: PackedPlains | None = None
     apart: tuple[tuple[PdusRow, PackedPlains | None], ...] = ()
+    overtook_ns: int | None = None
 
 
 class RareOfCall(Struct, array_like=True, frozen=True, gc=False):

@@ -41,6 +41,7 @@ from analyzer.results.calls.call_row_columns import (
     NO_SIDE,
     NOTHING_RARE,
     NOTHING_RARE_OF_SIDE,
+    OVERTOOK,
     OWN_OF_CALL,
     OWN_OF_SIDE,
     PARAMS_AT,
@@ -336,15 +337,15 @@ class CallTable:
             row = NO_PDUS
         params = _ENCODER.encode(side.params) if side.params else b""
         start, stop = side.buffer_span or (-1, -1)
-        rare = None
-        if side.frames_of_dropped or side.problem is not None or plains is not None or apart is not None:
-            rare = side.frames_of_dropped, side.problem, plains, apart or ()
+        rare, overtook = None, side.overtook_ns is not None
+        if overtook or side.frames_of_dropped or side.problem is not None or plains is not None or apart is not None:
+            rare = _rare_of_side(side, plains, apart)
         # In the order of `OF_SIDE`.
         columns = (
             MISSING_NUMBERS[side.missing],
             side.stub_length,
             side.wire_length,
-            flags_of(side) if side.big_endian or side.verification_trailer or side.is_untimed else 0,
+            flags_of(side) if side.big_endian or side.verification_trailer or side.is_untimed or overtook else 0,
             KIND_NUMBERS[side.buffer_kind],
             start,
             stop,
@@ -467,8 +468,7 @@ class CallTable:
         missing, stub_length, wire_length, flags, kind, start, stop, _ = columns[:OWN_OF_SIDE]
         if missing < 0:
             return None
-        rare = rare or NOTHING_RARE_OF_SIDE
-        row = PdusRow._make(columns[OWN_OF_SIDE:SIDE_COLUMNS])
+        rare, row = rare or NOTHING_RARE_OF_SIDE, PdusRow._make(columns[OWN_OF_SIDE:SIDE_COLUMNS])
         pdus: Fragments
         if row.pdus == APART:
             pdus = tuple([one[0] for one in self._apart(row, rare)])
@@ -489,6 +489,7 @@ class CallTable:
             buffer_kind=None if kind < 0 else KINDS[kind],
             problem=rare.problem,
             is_untimed=bool(flags & UNTIMED),
+            overtook_ns=rare.overtook_ns,
         )
 
     def _apart(self, row: PdusRow, rare: RareOfSide) -> list[Pdus]:
@@ -525,6 +526,12 @@ class CallTable:
         return StoredBytes.from_store(self.log, place, length, source, start, steps)
 
 
+def _rare_of_side(side: Side, plains: PackedPlains | None, apart: Sequence[Any] | None) -> tuple[Any, ...]:
+    """Returns the rare facts about a side of a call, in the order of `RareOfSide`."""
+    rare = side.frames_of_dropped, side.problem, plains, apart or ()
+    return rare if side.overtook_ns is None else (*rare, side.overtook_ns)
+
+
 def altered_rows(calls: CallTable) -> npt.NDArray[np.bool_]:
     """Returns an array that says for every row of a table of calls whether others may have changed the call (`is_altered`)."""
     import numpy as np
@@ -532,6 +539,36 @@ def altered_rows(calls: CallTable) -> npt.NDArray[np.bool_]:
     by_smb = np.array([is_altered(smb, None) for smb in calls.shared.smbs], np.bool_)
     by_rpc = np.array([is_altered(None, context.security) for context in calls.contexts], np.bool_)
     found: npt.NDArray[np.bool_] = by_smb[calls.column("smb")] | by_rpc[calls.column("context")]
+    return found
+
+
+def disordered_rows(calls: CallTable) -> npt.NDArray[np.bool_]:
+    """Returns an array that says for every row of a table of calls whether the order of frames leaves open when the call was made.
+
+    These are the calls that overtook another one of their channel (`Side.overtook_ns`), and those under way at that time.
+    """
+    import numpy as np
+
+    found = np.zeros(len(calls), np.bool_)
+    flags = calls.column("request_flags") | calls.column("response_flags")
+    if not (overtaking := np.flatnonzero(flags & OVERTOOK)).size:
+        return found
+    spans: dict[int, list[tuple[int, int]]] = {}
+    for at in overtaking.tolist():
+        call = calls[at]
+        for side in (call.request, call.response):
+            if side is not None and side.overtook_ns is not None:
+                span = sorted((side.last_time_ns, side.overtook_ns))
+                spans.setdefault(call.channel, []).append((span[0], span[1]))
+    channels, first, last = calls.by_context("channel"), calls.column("first_time"), calls.column("last_time")
+    for channel, of_channel in spans.items():
+        of_channel.sort()
+        begins = np.array([begin for begin, _ in of_channel], np.int64)
+        # The latest end of all spans so far: one that begins before a call ends reaches it if one of them does.
+        ends = np.maximum.accumulate(np.array([end for _, end in of_channel], np.int64))
+        rows = np.flatnonzero(channels == channel)
+        before = np.searchsorted(begins, np.maximum(last, calls.column("begin_time"))[rows], side="right")
+        found[rows] = (before > 0) & (ends[before - 1] >= first[rows])
     return found
 
 

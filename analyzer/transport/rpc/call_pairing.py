@@ -268,7 +268,8 @@ class CallSide(Struct):
     `memory` is roughly the bytes of memory its fragments take, `whole` whether all are there, `has_cut` whether one of them is cut.
     `lacks_first`: the first one of an answer was not captured.
     `hides_trailer`: the header of one announces a security trailer that cannot be read. `still_sealed` is the first fragment with a
-    trailer that stayed sealed. `is_altered`: the SMB signature of a message that carried one does not fit.
+    trailer that stayed sealed. `is_altered`: the SMB signature of a message that carried one does not fit. `place` counts the
+    requests (or responses) of the association from 1, in the order in which they became complete; 0 for others.
     """
 
     pdus: PduList
@@ -296,6 +297,7 @@ class CallSide(Struct):
     is_bare: bool = False
     smb: SmbInfo | None = None
     is_altered: bool = False
+    place: int = 0
 
     def add(self, header: PduHeader, part: FragmentPart, max_stub: int, out: list[Event]) -> int:
         """Takes one fragment of a call's request or response. Returns how many more bytes of memory the side takes. This is
@@ -433,6 +435,8 @@ class CallPairing:
         self.pending: dict[int, PendingCall] = {}
         self._early: dict[int, PendingCall] = {}
         self._last_call_id: int | None = None
+        # How many requests and responses became complete.
+        self._asked = self._answered = 0
         self._ids_step_by_one = True
         self._gap_since_request = False
 
@@ -465,6 +469,7 @@ class CallPairing:
         self.memory += call.request.add(header, part, self._max_stub, out)
         if call.request.state is not _COMPLETE:
             return
+        call.request.place = self._asked = self._asked + 1
         if call.maybe or call.response.state is _COMPLETE:
             self._emit(call, "", out)
         elif self._early:
@@ -496,10 +501,11 @@ class CallPairing:
         if head.status is not None:
             call.fault = head.status
         self.memory += side.add(header, part, self._max_stub, out)
+        if side.state is not _COMPLETE:
+            return
+        side.place = self._answered = self._answered + 1
         request = call.request
-        if side.state is _COMPLETE and (
-            request.state is _COMPLETE or (call.has_request and request.damage is not None)
-        ):
+        if request.state is _COMPLETE or (call.has_request and request.damage is not None):
             self._emit(call, "", out)
 
     def lost(self, sender: Sender, frames: tuple[int, ...], where: str) -> None:

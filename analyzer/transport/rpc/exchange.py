@@ -78,6 +78,7 @@ class Exchange(Event, frozen=True):
     orphaned: bool
 
 
+OVERTOOK = "another call of its channel came before it and was captured later, so the order of the frames is not that of the calls"
 # Whether a call is wanted, by its channel, what carried it and its security.
 Selection = Callable[[Channel, SmbInfo | None, AuthInfo, PendingCall], bool]
 
@@ -111,6 +112,8 @@ class ExchangeMaker:
         self._set_back = set_back
         self._selected = selected
         self._last_auth = _NO_SECURITY
+        # The latest time of an answer so far with its place among them, and that of a request (by `is_request`).
+        self._latest = [(0, 0), (0, 0)]
 
     def not_read(self, sender: Sender, why: str) -> None:
         """Notes that something of a sender was captured, and that it cannot be read what it is."""
@@ -151,6 +154,8 @@ class ExchangeMaker:
             state, reason = self._state(call, why, wrong)
         else:
             reason = wrong or ("the answer was captured before the request" if call.is_swapped else None)
+            if reason is None and (asked.overtook_ns is not None or answered.overtook_ns is not None):
+                reason = OVERTOOK
         if asked is not None and answered is not None:
             is_set_back = call.is_swapped or (self._set_back and self._is_set_back(asked, answered))
             if is_set_back or response.lacks_first or request.state is SideState.PARTIAL or request.has_cut:
@@ -261,6 +266,14 @@ class ExchangeMaker:
         if side.dropped_times is not None:
             times = spanned([side.dropped_times, times])
         first, last = times or (0, 0)
+        overtook_ns = None
+        if place := side.place:
+            # Messages of one end come in the order of its bytes, whatever the order of the frames.
+            latest_ns, before = self._latest[is_request]
+            if last != latest_ns and (last > latest_ns) is not (place > before):
+                overtook_ns = latest_ns
+            if last >= latest_ns:
+                self._latest[is_request] = last, place
         return Side(
             pdus=fragments,
             missing=missing,
@@ -271,6 +284,7 @@ class ExchangeMaker:
             first_time_ns=first,
             last_time_ns=last,
             frames_of_dropped=tuple(sorted(side.dropped_frames)) if side.dropped_frames else (),
+            overtook_ns=overtook_ns,
         )
 
     def _verification(self, call: PendingCall, stub: bytes) -> tuple[int, Literal["ok", "bad"]] | None:

@@ -200,7 +200,7 @@ def poll(ticks, time_100ns, frequency=1000, *, asked=0, answered=0, server="a", 
     response = SimpleNamespace(is_readable=is_readable, answer=SimpleNamespace(header=stated))
     response.side = SimpleNamespace(last_time_ns=answered)
     request = SimpleNamespace(side=SimpleNamespace(first_time_ns=asked))
-    return SimpleNamespace(server=server, request=request, reply=response, judged_side="response")
+    return SimpleNamespace(server=server, request=request, reply=response, judged_side="response", number=1)
 
 
 def fed(watch, polls):
@@ -229,7 +229,12 @@ OVERLAPPING = [{"before": {"answered": 9}, "asked": asked} for asked in (8, 9)]
     UNREAD,
 )
 def the_clock_of_answers_does_not_run_back(*polls):
-    return fed(clocks.ClockRunsBack.call.watch(None), *polls)
+    return fed(clocks.ClockRunsBack.call.watch(SimpleNamespace(is_in_order=lambda before, call: True)), *polls)
+
+
+def test_a_clock_that_went_back_by_the_order_of_frames_alone_did_not():
+    watch = clocks.ClockRunsBack.call.watch(SimpleNamespace(is_in_order=lambda before, call: False))
+    assert fed(watch, two((4, 0), (5, 0))) == "pass pass then pass inconclusive"
 
 
 @TABLES.of(

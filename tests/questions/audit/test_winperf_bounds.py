@@ -6,6 +6,8 @@ from struct import pack
 from types import SimpleNamespace
 from unittest.mock import patch
 
+import pytest
+
 from analyzer.questions.audit.rule_verdicts import Outcome
 from analyzer.questions.audit.rules import winperf_header, winperf_objects
 from analyzer.questions.audit.rules.winperf_objects import INSTANCE, NAME
@@ -48,16 +50,32 @@ def the_performance_counter_of_a_server_does_not_go_back(readings):
     """What is said of each reading, were all of one server, and were each of another."""
     fields = clock(datetime(2024, 3, 5, tzinfo=UTC))
     found = []
+    before = SimpleNamespace(response=SimpleNamespace(side=SimpleNamespace(first_time_ns=0)))
     for servers in ("a" * 9, "abcdefghi"):
-        watch = winperf_header.WinperfClockImplausible.call.watch(None)
+        evidence = SimpleNamespace(call=lambda number: before, is_in_order=lambda number, call: True)
+        watch = winperf_header.WinperfClockImplausible.call.watch(evidence)
         for server, (at, by) in zip(servers, readings, strict=False):
             header = {**fields, "perf_time": at, "perf_freq": by}
             with patch.object(winperf_header, "header_of", lambda call, header=header: header):
-                first, *_, last = watch.feed(SimpleNamespace(server=server, judged_side="response"))
+                call = SimpleNamespace(server=server, judged_side="response", number=1, time_ns=0)
+                first, *_, last = watch.feed(call)
             assert (first.requirement, last.requirement) == ("WP-DB-R13", "WP-DB-R09")
             found.append(last.outcome.value)
         assert list(watch.finish()) == []
     return [" ".join(found[: len(readings)]), " ".join(found[len(readings) :])]
+
+
+@pytest.mark.parametrize(("answered", "is_in_order"), [(1, True), (0, False)])
+def test_a_performance_counter_that_went_back_by_an_uncertain_order_did_not(answered, is_in_order):
+    """The one before was answered after this one was sent, or the frames are in another order than their bytes."""
+    before = SimpleNamespace(response=SimpleNamespace(side=SimpleNamespace(first_time_ns=answered)))
+    evidence = SimpleNamespace(call=lambda number: before, is_in_order=lambda number, call: is_in_order)
+    watch, fields = winperf_header.WinperfClockImplausible.call.watch(evidence), clock(datetime(2024, 3, 5, tzinfo=UTC))
+    for ticks, expected in ((5, "pass"), (4, "inconclusive")):
+        header = {**fields, "perf_time": ticks, "perf_freq": 10}
+        with patch.object(winperf_header, "header_of", lambda call, header=header: header):
+            call = SimpleNamespace(server="a", judged_side="response", number=1, time_ns=0)
+            assert [one.outcome.value for one in watch.feed(call)][-1] == expected
 
 
 # ------------------------------------------------------------------------------------------------ the header

@@ -29,19 +29,20 @@ _TICKS_AT = At("response", "lpData.perf_time_stamp", (8, 16))
 
 
 class _Before(NamedTuple):
-    """The clocks of a data answer and when it was captured, to be compared with the next of its server."""
+    """The clocks of a data answer, when it was captured and its call, to be compared with the next of its server."""
 
     ticks: int
     time_100ns: int
     frequency: int
     captured_ns: int
+    call: int
 
 
 class _ServerClocks(Watch[CallEvidence]):
     """Keeps the clocks of the last data answer of each server."""
 
     def __init__(self, evidence: Evidence) -> None:
-        self._last: dict[str, _Before] = {}
+        self._evidence, self._last = evidence, dict[str, _Before]()
 
     def take_clocks(self, call: CallEvidence) -> tuple[_Before | None, _Before] | None:
         """The clocks of the data answer before and of this one; None where this one has no header that can be read."""
@@ -49,7 +50,7 @@ class _ServerClocks(Watch[CallEvidence]):
         if header is None:
             return None
         before = self._last.get(call.server)
-        now = _Before(header[2], header[3], header[4], call.reply.side.last_time_ns)
+        now = _Before(header[2], header[3], header[4], call.reply.side.last_time_ns, call.number)
         self._last[call.server] = now
         return before, now
 
@@ -81,7 +82,8 @@ class ClockRunsBack(_ServerClocks):
     Accepted: the same PerfTimeStamp twice; a clock that starts anew with another frequency counts as a restart, which is stated
     once.
 
-    Silent: between calls that overlap in time; where an answer is sealed, was not captured, or is damaged.
+    Silent: between calls that overlap in time; where an answer is sealed, was not captured, or is damaged. A lower PerfTimeStamp is
+    not judged where frames are in another order than their bytes.
     """
 
     def feed(self, call: CallEvidence) -> Iterator[Judgement]:
@@ -104,6 +106,9 @@ class ClockRunsBack(_ServerClocks):
         elif not _overlaps(call, before):
             if now.ticks >= before.ticks:
                 yield passed(CLOCK)
+                return
+            if not self._evidence.is_in_order(before.call, call):
+                yield inconclusive("which of two answers the server gave first is not certain", call, CLOCK)
                 return
             message, expected = "the performance clock went back", f"at least {before.ticks}"
             yield failed(call, _TICKS_AT, message, expected, now.ticks, of=CLOCK)

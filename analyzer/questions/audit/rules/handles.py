@@ -32,6 +32,7 @@ from analyzer.results.security import AuthLevel
 OPENING = Reads((Opnum.OPEN_QUERY_HANDLE,), ("response",))
 ASKED_ON = Reads(HANDLING, ("request",))
 GIVEN_OUT = "the server gave out the handle"
+DISORDERED = "the order of the frames contradicts that of the bytes, so which of two calls came first is not certain"
 
 
 def _events(
@@ -52,6 +53,12 @@ def _is_use(event: HandleCall) -> bool:
 def _handle_in(event: HandleCall, part: str = "") -> At:
     """Where the query handle stands in the request of a call on it."""
     return At("request", f"{'phQuery' if event.kind == 'close' else 'hQuery'}{part}")
+
+
+def _is_disordered(evidence: Evidence, lifetime: HandleLifetime, event: HandleCall) -> bool:
+    """Whether a call on a query handle, its opening or its close may have been made at another time than frames say."""
+    numbers = evidence.disordered
+    return bool(numbers) and (event.call in numbers or lifetime.opened in numbers or lifetime.closed in numbers)
 
 
 ON_SUCCESS, ON_FAILURE = "PCQ-2.2.1-R02", "PCQ-3.1.4.1.4-R09"
@@ -152,7 +159,8 @@ def handle_never_given_out(evidence: Evidence) -> Iterator[Judgement]:
     Accepted: a handle used unchanged, also on another connection of the same association group. Another rule judges what a
     server makes of a handle that is not its own.
 
-    Silent: where the beginning of the channel, or a call that may have opened the handle, was not captured or is sealed.
+    Silent: where the beginning of the channel, or a call that may have opened the handle, was not captured or is sealed; where the
+    capture shows the opening and the call in an order that its bytes contradict.
     """
     kept: Counter[tuple[str, ...]] = Counter()
     for lifetime, event in _events(evidence, _is_use):
@@ -161,6 +169,8 @@ def handle_never_given_out(evidence: Evidence) -> Iterator[Judgement]:
         if lifetime.origin == "not captured":
             reason = f"the opening of a query handle is not in the capture: {lifetime.reason}"
             yield inconclusive(reason, None, *of)
+        elif lifetime.opened is not None and event.call < lifetime.opened and _is_disordered(evidence, lifetime, event):
+            yield inconclusive(DISORDERED, None, *of)
         elif lifetime.origin == "never opened" or (lifetime.opened is not None and event.call < lifetime.opened):
             call, message = evidence.call(event.call), "the client used a handle that the server had not given out"
             yield failed(call, at, message, "a handle that the server gave out", lifetime.handle, of=of)
@@ -272,6 +282,9 @@ def closed_handle_served(evidence: Evidence) -> Iterator[Judgement]:
 
     Silent: where the close or its answer was not captured or is sealed.
     """
+    for lifetime, event in _events(evidence, _is_use) if evidence.disordered else ():
+        if lifetime.closed not in (None, event.call) and _is_disordered(evidence, lifetime, event):
+            yield inconclusive(DISORDERED)
     for lifetime, event in _events(evidence, lambda event: "after-close" in event.violations):
         message = f"the server carried out a call on a handle that call {lifetime.closed} had closed"
         yield _refused(evidence, lifetime, event, _handle_in(event), message, "closed", ())
@@ -400,7 +413,9 @@ def calls_out_of_order(evidence: Evidence) -> Iterator[Judgement]:
         if never_opened and first_open.get(lifetime.server.ip, call) < call:
             continue
         at = _handle_in(event)
-        if never_opened or (lifetime.opened is not None and call < lifetime.opened):
+        if _is_disordered(evidence, lifetime, event):
+            yield inconclusive(DISORDERED)
+        elif never_opened or (lifetime.opened is not None and call < lifetime.opened):
             message = "the client called on a handle before it opened one"
             yield warned(evidence.call(call), at, message, "OpenQueryHandle first", lifetime.handle, of=MODEL)
         elif "after-close" in event.violations:

@@ -192,11 +192,13 @@ class WinperfClockImplausible(Watch[CallEvidence]):
 
     Accepted: the same PerfTime twice; another frequency with a PerfTime that begins anew (the machine was started again).
 
-    Silent: where the answer is sealed, was not captured, or is no block; inconclusive for what lies behind damage.
+    Silent: where the answer is sealed, was not captured, or is no block; inconclusive for what lies behind damage. A lower PerfTime
+    is not judged if the call was sent before the other was answered, or if frames are in another order than their bytes.
     """
 
     def __init__(self, evidence: Evidence) -> None:
-        self._last: dict[str, tuple[int, int]] = {}
+        self._last: dict[str, tuple[int, int, int]] = {}
+        self._evidence = evidence
 
     def feed(self, call: CallEvidence) -> Iterator[Judgement]:
         fields = header_of(call)
@@ -209,15 +211,24 @@ class WinperfClockImplausible(Watch[CallEvidence]):
         yield from _dates(call, fields)
         ticks, frequency = fields["perf_time"], fields["perf_freq"]
         before = self._last.get(call.server)
-        self._last[call.server] = ticks, frequency
+        self._last[call.server] = ticks, frequency, call.number
         if frequency <= 0:
             message = "the performance counter has no frequency"
             yield failed(call, "lpData.perf_freq", message, "above 0", frequency, of=COUNTER)
         elif before is not None and before[1] == frequency and ticks < before[0]:
+            if not self._is_order_certain(before[2], call):
+                yield inconclusive("which of two blocks the server made first is not certain", call, COUNTER)
+                return
             message = "the performance counter went back"
             yield failed(call, "lpData.perf_time", message, f"at least {before[0]}", ticks, of=COUNTER)
         else:
             yield passed(COUNTER)
+
+    def _is_order_certain(self, number: int, call: CallEvidence) -> bool:
+        """Whether the server answered an earlier call before this one was sent, by frames whose order nothing contradicts."""
+        before = self._evidence.call(number).response
+        assert before is not None
+        return before.side.first_time_ns <= call.time_ns and self._evidence.is_in_order(number, call)
 
 
 def _dates(call: CallEvidence, fields: dict[str, Any]) -> Iterator[Judgement]:
