@@ -492,12 +492,25 @@ _MOST_DESCRIBED = 8
 def damage_of(
     compiled: Any, problem: DecodeError | None, damage: Sequence[LazyError], size: int
 ) -> tuple[DecodeError | None, tuple[str, ...]]:
-    """Returns the first damage of the compiled root object, which has `size` bytes, and a sentence for each other damage.
+    """Returns the first damage of the compiled root object (see `damages_of`), and a sentence for each other damage."""
+    return described(damages_of(compiled, problem, damage, size))
+
+
+def described(found: Sequence[DecodeError]) -> tuple[DecodeError | None, tuple[str, ...]]:
+    """Returns the first damage of a compiled object, and a sentence for each other damage."""
+    others = [f"damaged as well: {error}" for error in found[1 : 1 + _MOST_DESCRIBED]]
+    if (rest := len(found) - 1 - _MOST_DESCRIBED) > 0:
+        others.append(f"damaged as well: {rest} more structures")
+    return found[0] if found else None, tuple(others)
+
+
+def damages_of(compiled: Any, problem: DecodeError | None, damage: Sequence[LazyError], size: int) -> list[DecodeError]:
+    """Returns every damage of the compiled root object, which has `size` bytes, in the order of the bytes.
 
     `problem` ended reading the root. `damage` ended reading fields below it on demand.
     """
     if not damage:
-        return problem, ()
+        return [problem] if problem is not None else []
     wanted: dict[int, LazyError] = {}
     for error in damage:
         wanted.setdefault(id(error.compiled), error)
@@ -509,10 +522,7 @@ def damage_of(
     if problem is not None:
         found.append(problem)
     found.sort(key=lambda error: error.start or 0)
-    others = [f"damaged as well: {error}" for error in found[1 : 1 + _MOST_DESCRIBED]]
-    if (rest := len(found) - 1 - _MOST_DESCRIBED) > 0:
-        others.append(f"damaged as well: {rest} more structures")
-    return found[0], tuple(others)
+    return found
 
 
 def _located_below(node: Any, path: str, base: int, error: LazyError, size: int) -> DecodeError:

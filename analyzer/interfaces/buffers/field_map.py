@@ -31,7 +31,8 @@ from analyzer.interfaces.buffers.compiled_parsers import (
     LazyError,
     check_overlap,
     contained,
-    damage_of,
+    damages_of,
+    described,
     guid_of,
     is_guid,
     on_demand,
@@ -190,11 +191,13 @@ class Field(Discreet, frozen=True):
 
 
 class FieldMap(Struct, frozen=True):
-    """The fields of a buffer or stub, its first damage, and notes on the chosen readings."""
+    """The fields of a buffer or stub, its first damage, and notes on the chosen readings. `damaged` are the paths at which reading
+    ended."""
 
     root: Field
     problem: DecodeError | None
     notes: tuple[str, ...]
+    damaged: tuple[str, ...] = ()
 
 
 def map_fields(
@@ -219,11 +222,12 @@ def map_fields(
         data, compiled if problem else None, status_name, free=_WINPERF_FREE if kind == "winperf" else None
     )
     root = mapper.root(kind, compiled, plan.reading)
-    problem, others = mapper.damage(compiled, problem)
+    found = mapper.damages(compiled, problem)
+    problem, others = described(found)
     notes = (*notes_on(plan, compiled), *others)
     # See `buffer_trees._damaged`.
     vars(compiled).clear()
-    return FieldMap(root, problem, notes)
+    return FieldMap(root, problem, notes, tuple([error.field for error in found]))
 
 
 def map_head(data: bytes) -> FieldMap:
@@ -240,7 +244,8 @@ def _map_stub(kind: StubKind, data: bytes, status_name: StatusName | None) -> Fi
     mapper = _Mapper(data, stub if problem else None, status_name)
     root = mapper.root("stub", stub, Encoding(kind.big_endian))
     # The stub's only child is the request or response itself.
-    return FieldMap(replace(root.children[0], name=kind.side) if root.children else root, problem, notes)
+    damaged = (problem.field,) if problem is not None else ()
+    return FieldMap(replace(root.children[0], name=kind.side) if root.children else root, problem, notes, damaged)
 
 
 class _Words(Struct, frozen=True):
@@ -309,10 +314,10 @@ class _Mapper:
         self._lazy: LazyError | None = None
         self._damage: list[LazyError] = []
 
-    def damage(self, compiled: Any, problem: DecodeError | None) -> tuple[DecodeError | None, tuple[str, ...]]:
-        """Returns the first damage of the mapped buffer, and a sentence for each other one. `problem` ended reading the root."""
+    def damages(self, compiled: Any, problem: DecodeError | None) -> list[DecodeError]:
+        """Returns every damage of the mapped buffer. `problem` ended reading the root."""
         found = self._damage if self._lazy is None else [*self._damage, self._lazy]
-        return damage_of(compiled, problem, found, len(self._data))
+        return damages_of(compiled, problem, found, len(self._data))
 
     def root(self, name: str, compiled: Any, reading: Encoding) -> Field:
         children = tuple(self._children(compiled, 0, reading))

@@ -1,7 +1,8 @@
 """Redacts stubs and buffers: returns them without names. Every byte whose meaning is unknown becomes zero.
 
 Numbers, GUIDs and the vocabulary of counters (names and help texts of countersets and counters) stay as they are. Names of
-machines, instances, keys and values, and texts, become pseudonyms of the same length. Bytes that belong to no field are not copied.
+machines, instances, keys and values, and texts, become pseudonyms of the same length. Bytes that belong to no field are not copied. Nor are
+records of which reading met damage, and damaged lists of GUIDs: text may stand where numbers are read.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
-from analyzer.interfaces.buffers.field_map import Field, StubKind, map_fields
+from analyzer.interfaces.buffers.field_map import Field, FieldMap, StubKind, map_fields
 from analyzer.interfaces.calls_from_exchanges import interface_facts
 from analyzer.interfaces.pcq.perflib_layer import may_answer_validate_counters, perflib_call
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
@@ -109,11 +110,11 @@ def _stub(call: Call, side: Side | None, name: SideName, names: Pseudonyms) -> b
     interface, opnums = _STUBS[call.interface.uuid or ""]
     if call.opnum in opnums:
         kind = StubKind(interface, call.opnum, name, call.syntax == "ndr64", side.big_endian)
-        root = map_fields(kind, stub).root
+        fields = map_fields(kind, stub)
         if call.is_winreg and (value := _value_name(call)) is not None and _PERFORMANCE_VALUE.fullmatch(value):
-            _copy(root, out, stub, names, keep=_PERFORMANCE_VALUE, big_endian=side.big_endian)
+            _copy(fields, out, stub, names, keep=_PERFORMANCE_VALUE, big_endian=side.big_endian)
         else:
-            _copy(root, out, stub, names, keep=_PERFORMANCE_KEY, big_endian=side.big_endian)
+            _copy(fields, out, stub, names, keep=_PERFORMANCE_KEY, big_endian=side.big_endian)
     if not call.is_perflib and name == "response":
         # Every method of [MS-RRP] and [MS-SCMR] returns a Win32 code, the last thing in its response.
         end = side.stub_length
@@ -159,8 +160,10 @@ def _value_name(call: Call) -> str | None:
 def redacted_buffer(kind: BufferKind, data: bytes, names: Pseudonyms, *, big_endian: bool | None = None) -> bytes:
     """Returns a buffer of this kind without names, redacted."""
     out = bytearray(len(data))
-    root = map_fields(kind, data, big_endian=big_endian).root
-    _copy(root, out, data, names, keep=_EVERYTHING if kind in _VOCABULARY else _NOTHING, big_endian=bool(big_endian))
+    fields = map_fields(kind, data, big_endian=big_endian)
+    if kind == "guids" and fields.damaged:
+        return bytes(out)  # any 16 bytes of a text read as a GUID
+    _copy(fields, out, data, names, keep=_EVERYTHING if kind in _VOCABULARY else _NOTHING, big_endian=bool(big_endian))
     return bytes(out)
 
 
@@ -168,12 +171,16 @@ _EVERYTHING, _NOTHING = re.compile(r"(?s).*"), re.compile(r"(?!)")
 
 
 def _copy(
-    field: Field, out: bytearray, data: bytes, names: Pseudonyms, *, keep: re.Pattern[str], big_endian: bool
+    fields: FieldMap, out: bytearray, data: bytes, names: Pseudonyms, *, keep: re.Pattern[str], big_endian: bool
 ) -> None:
-    """Copies values of a field and its children into a redacted buffer; text that does not match `keep` becomes a pseudonym."""
-    for leaf in field.leaves():
+    """Copies values of fields into a redacted buffer; text that does not match `keep` becomes a pseudonym.
+
+    Records that did not read to their end are not copied: where a list is damaged, text may stand in place of numbers.
+    """
+    damaged = [record for path in fields.damaged if (record := _record_at(fields.root, path)) is not None]
+    for leaf in fields.root.leaves():
         start, stop = leaf.start, leaf.start + leaf.length
-        if leaf.type == "bytes" or leaf.children:
+        if leaf.type == "bytes" or leaf.children or any(one.start <= start < one.stop for one in damaged):
             continue
         value = leaf.value
         if (
@@ -190,6 +197,20 @@ def _copy(
                 out[start:stop] = _pseudonym(value, leaf.length, names, encoding)
         else:
             out[start:stop] = data[start:stop]
+
+
+def _record_at(root: Field, path: str) -> Field | None:
+    """Returns the record in which a path leads to damage: the innermost member of a list, else the field below the root.
+    Returns None if nothing of it was read."""
+    found, at = None, root
+    for name in path.removeprefix(f"{root.name}.").split("."):
+        child = next((child for child in at.children if child.name == name), None)
+        if child is None:
+            break
+        if found is None or name.endswith("]"):
+            found = child
+        at = child
+    return found
 
 
 def _encodings(big_endian: bool) -> tuple[str, ...]:

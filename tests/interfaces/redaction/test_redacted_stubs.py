@@ -1,6 +1,7 @@
 """Values of the registry without names: numbers and the vocabulary of counters stay, texts become pseudonyms, bytes zeros."""
 
 import io
+from uuid import UUID
 
 import pytest
 
@@ -10,9 +11,11 @@ from analyzer.interfaces.calls_from_exchanges import plain_call
 from analyzer.interfaces.redaction.pseudonyms import Pseudonyms
 from analyzer.interfaces.redaction.redacted_stubs import redacted_buffer, redacted_call
 from analyzer.pipeline.run import analyze
+from analyzer.results.buffer_kinds import BufferKind
 from analyzer.results.calls.call import Call
 from tests.build.buffers import identifier, instance_header, name_table, string_table, wide
 from tests.build.calls import COUNTERSET, HANDLE, Calls, winreg
+from tests.interfaces.buffers.test_vectors import data_of, kind_of
 from tests.interfaces.resolution.test_unbound_calls import nameless, without_beginning
 from tests.interfaces.svcctl.test_service_layer import CREATE, calls_of
 from tests.interfaces.svcctl.test_service_layer import HANDLE as SERVICE
@@ -173,3 +176,45 @@ def test_services_get_pseudonyms_and_keep_their_status() -> None:
         assert name.encode("utf-16-le") not in stubs["request"]
     # Dependencies and the password are bytes of which nothing is known.
     assert bytes.fromhex("deadbeef") not in stubs["request"]
+
+
+LIST = instance_header("alice", 1) + instance_header("bob", 2)
+ONE = identifier(COUNTERSET, name="alice")
+
+
+@pytest.mark.parametrize("junk", [wide(text) for text in ("No", "Nora", "Noras PC", "Noras own machine in Bern")])
+@pytest.mark.parametrize(("kind", "whole"), [("instances", LIST), ("identifiers", ONE)])
+def test_of_text_behind_a_list_nothing_stays_though_it_reads_as_the_head_of_a_record(
+    kind: BufferKind, whole: bytes, junk: bytes
+) -> None:
+    names = Pseudonyms(b"k")
+    redacted = redacted_buffer(kind, whole + junk, names)
+    assert redacted == redacted_buffer(kind, whole, names) + bytes(len(junk))
+
+
+@pytest.mark.parametrize("name", ["data_type2_multi_counters_even", "data_type6_counterset", "ident_query_info"])
+def test_records_before_a_damaged_one_stay(name: str) -> None:
+    names, kind, data = Pseudonyms(b"k"), kind_of(name), data_of(name)
+    whole, cut = redacted_buffer(kind, data, names), redacted_buffer(kind, data[:-6], names)
+    last = max(at for at in range(len(cut)) if cut[at]) + 1
+    assert cut[:last] == whole[:last]
+    assert last > len(data) // 3
+
+
+def test_of_a_damaged_list_of_guids_nothing_stays() -> None:
+    """Any 16 bytes read as a GUID."""
+    guids = UUID(COUNTERSET).bytes_le * 2
+    assert redacted_buffer("guids", guids, Pseudonyms(b"k")) == guids
+    assert not any(redacted_buffer("guids", guids + wide("Noras computer"), Pseudonyms(b"k")))
+
+
+def test_of_a_stub_the_parameter_that_is_cut_does_not_stay() -> None:
+    make = winreg()
+    asked = make.stub().handle(HANDLE).unicode_string("Owner").data
+    whole, cut = (
+        redacted_call(plain_call(make.exchange(17, stub, b"")), Pseudonyms(b"k"))["request"]
+        for stub in (asked + wide("Nora"), asked[:36])
+    )
+    assert whole is not None
+    assert any(whole[20:36])
+    assert cut == whole[:20] + bytes(16)
