@@ -16,6 +16,8 @@ import numpy as np
 from msgspec import UNSET, Struct, field
 from msgspec.structs import astuple, replace
 
+from msgspec import UNSET, UnsetType
+
 from analyzer.core.error_code_names import win32_name
 from analyzer.interfaces.buffers.perf_data_layout import Grid, Part, PerfDataLayout, Singles
 from analyzer.interfaces.buffers.winperf_layout import WinperfLayout, WinperfParts, mixed_object
@@ -54,13 +56,13 @@ def call_samples(number: int, call: Call, analysis: Analysis) -> Iterator[Sample
     """The sample records of one call's values."""
     if call.response is None:
         return
-    server, time_ns = call.server, call.response.first_time_ns
+    server, time_ns, altered = call.server, call.response.first_time_ns, call.is_altered or UNSET
     if call.is_perflib:
         for sample in perflib_samples(call, analysis.catalogs.catalog_of(server)):
-            yield sample_record(sample, number, time_ns, server, call.handle)
+            yield sample_record(sample, number, time_ns, server, call.handle, altered)
     elif call.is_winreg:
         for value in winperf_samples(call, analysis.name_tables.table_of(server)):
-            yield sample_record(value, number, time_ns, server, call.handle)
+            yield sample_record(value, number, time_ns, server, call.handle, altered)
 
 
 def sample_record(
@@ -69,10 +71,12 @@ def sample_record(
     time_ns: int | None = None,
     server: Endpoint | None = None,
     handle: str | None = None,
+    altered: bool | UnsetType = UNSET,
 ) -> SampleRecord:
     """Returns the sample record of a value. A value without a capture has no call, time, server and handle."""
     source: Source = "perflib-v2" if isinstance(sample, PerflibSample) else "winperf"
-    return SampleRecord(call=call, time_ns=time_ns, source=source, server=server, handle=handle, **sample_keys(sample))
+    own = sample_keys(sample)
+    return SampleRecord(call=call, time_ns=time_ns, source=source, server=server, handle=handle, altered=altered, **own)
 
 
 def sample_keys(sample: PerflibSample | WinperfSample) -> dict[str, Any]:
@@ -141,7 +145,7 @@ class _Chunks:
     def chunks_of(self, number: int, call: Call) -> Iterator[SampleChunk | SampleRecord] | None:
         """Returns the chunks of samples in a call's answer, None if its values must be read one by one."""
         side = call.response
-        if side is None or side.buffer is None:
+        if side is None or side.buffer is None or call.is_altered:
             return None
         of_call: Values = {"call": number, "time_ns": side.first_time_ns, "handle": call.handle}
         if call.is_perflib and side.buffer_kind == "perf-data":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import UNSET
+
 from analyzer.core.error_code_names import nt_status_name
 from analyzer.interfaces.call_contents.client_programs import ClientPrograms
 from analyzer.results.analysis import CaptureFacts
@@ -61,6 +63,7 @@ def session_record(session: SmbSession, facts: CaptureFacts, programs: ClientPro
         later_users=tuple(one.account for one in session.later if one.account is not None),
         program=likeness.name if likeness is not None else None,
         program_marks=likeness.alike if likeness is not None else (),
+        altered=session.wrong_signatures > 0 or UNSET,
     )
 
 

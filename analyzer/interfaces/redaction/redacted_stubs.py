@@ -1,8 +1,8 @@
 """Redacts stubs and buffers: returns them without names. Every byte whose meaning is unknown becomes zero.
 
 Numbers, GUIDs and the vocabulary of counters (names and help texts of countersets and counters) stay as they are. Names of
-machines, instances, keys and values, and texts, become pseudonyms of the same length. Bytes that belong to no field are not copied. Nor are
-records of which reading met damage, and damaged lists of GUIDs: text may stand where numbers are read.
+machines, instances, keys and values, and texts, become pseudonyms of the same length. Bytes that belong to no field are not copied.
+Nor are records in which reading met damage, and damaged lists of GUIDs: text may stand where numbers are read.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import Literal
 
 import numpy as np
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
@@ -416,8 +416,9 @@ def occurrence_of(analysis: Analysis, numbers: Iterable[int]) -> Occurrence:
     """Makes the occurrence of some calls in a difference: their first numbers, and the frames of the first call."""
     found = list(numbers)
     frames, files = frames_of_calls(analysis, found[:1])
-    known = tuple(map(analysis.known_as, found[:_MOST_CALLS]))
-    return Occurrence(calls=known, count=len(found), frames=frames, frame_files=files)
+    known, altered = tuple(map(analysis.known_as, found[:_MOST_CALLS])), analysis.calls.altered
+    doubtful = len(altered.intersection(found)) if altered else 0
+    return Occurrence(calls=known, count=len(found), frames=frames, frame_files=files, altered=doubtful or UNSET)
 
 
 def property_words(one: PropertyDifference) -> str:

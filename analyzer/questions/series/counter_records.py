@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from analyzer.core.errors import InputError
 from analyzer.core.times import NS_PER_S, parse_duration
@@ -44,18 +44,18 @@ def counter_records(
 ) -> Iterator[CounterRecord | BucketRecord]:
     """Yields the records of `counters` in the order of the calls, if they pass; with `interval_ns`, those of their buckets. `exact`
     adds fractions."""
-    found = counter_batches(analysis, selection, passes)
+    found, altered = counter_batches(analysis, selection, passes), analysis.calls.altered
     if interval_ns is None:
         for batch in found:
             for point in batch.points():
-                yield counter_record(point, exact=exact)
+                yield counter_record(point, exact=exact, altered=altered)
     else:
-        for bucket in buckets(found, interval_ns):
+        for bucket in buckets(found, interval_ns, altered):
             yield bucket_record(bucket, interval_ns)
 
 
-def counter_record(point: Point, *, exact: bool = False) -> CounterRecord:
-    """Returns the counter record of a reading with its displayed value."""
+def counter_record(point: Point, *, exact: bool = False, altered: Collection[int] = ()) -> CounterRecord:
+    """Returns the counter record of a reading with its displayed value. `altered` are calls that others may have changed."""
     series, sample, formatted = point.series, point.sample, point.formatted
     value = formatted.value
     return CounterRecord(
@@ -85,6 +85,7 @@ def counter_record(point: Point, *, exact: bool = False) -> CounterRecord:
         aggregate=series.aggregate,
         aggregated=point.aggregated,
         left_out=point.left_out,
+        altered=(bool(altered) and (point.call in altered or point.previous_call in altered)) or UNSET,
         **(sample_keys(sample) if sample is not None else _aggregate_keys(series)),
     )
 
@@ -138,6 +139,7 @@ class Bucket(Struct):
     total: float = 0.0
     minimum: int | float | None = None
     maximum: int | float | None = None
+    is_altered: bool = False
 
     @property
     def mean(self) -> float | None:
@@ -157,8 +159,9 @@ class Bucket(Struct):
         self.maximum = value if self.maximum is None else max(self.maximum, value)
 
 
-def buckets(batches: Iterable[Batch], interval_ns: int) -> Iterator[Bucket]:
-    """Yields the buckets of each counter series. An interval without readings has none."""
+def buckets(batches: Iterable[Batch], interval_ns: int, altered: Collection[int] = ()) -> Iterator[Bucket]:
+    """Yields the buckets of each counter series. An interval without readings has none. `altered` are calls that others may have
+    changed."""
     open_buckets: dict[int, Bucket] = {}
     for batch in batches:
         columns = batch.answer.tolist(), batch.place.tolist(), batch.numbers()
@@ -173,6 +176,7 @@ def buckets(batches: Iterable[Batch], interval_ns: int) -> Iterator[Bucket]:
                     yield bucket
                 bucket = open_buckets[series.number] = Bucket(series, start, answer.call, answer.call)
             sample = answer.plan.samples[place]
+            bucket.is_altered |= answer.call in altered
             bucket.add_reading(answer.call, value, repeated=sample is not None and sample.repeated)
     yield from sorted(open_buckets.values(), key=lambda bucket: (bucket.start_ns, bucket.series.number))
 
@@ -196,6 +200,7 @@ def bucket_record(bucket: Bucket, interval_ns: int) -> BucketRecord:
         readings=bucket.readings,
         values=bucket.values,
         repeated=bucket.repeated,
+        altered=bucket.is_altered or UNSET,
         value=bucket.mean,
         last=bucket.last,
         minimum=bucket.minimum,

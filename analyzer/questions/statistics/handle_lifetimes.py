@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from analyzer.core.caches import once_for_each
@@ -521,6 +521,7 @@ def handle_record(lifetime: HandleLifetime, analysis: Analysis) -> HandleRecord:
         counters=tuple(listed),
         holdings=tuple(holdings),
         events=tuple(events),
+        altered=any(event.altered is True for event in events) or UNSET,
     )
 
 
@@ -557,6 +558,7 @@ def _event_record(event: HandleCall, holding: int | None, analysis: Analysis, ca
         holding=holding,
         counters=counters,
         blocks=event.blocks,
+        altered=event.call in analysis.calls.altered or UNSET,
     )
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from analyzer.core.printable_text import counted
@@ -344,6 +344,8 @@ class _Host:
         self.os_versions: dict[str, None] = {}
         self.dialects: dict[str, None] = {}
         self.programs: dict[str, list[ClientConnection]] = {}
+        # Whether others may have changed something of what shows it.
+        self.is_altered = False
 
 
 class _Hosts:
@@ -393,7 +395,9 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
     logons = analysis.logons_by_session
     for session in analysis.shown_sessions:
         at = session.first_time_ns
-        _, server = hosts.ends_of(session, session.number, at, "SMB")
+        client, server = hosts.ends_of(session, session.number, at, "SMB")
+        if session.wrong_signatures:
+            client.is_altered = server.is_altered = True
         if session.dialect is not None:
             server.dialects[session.dialect] = None
         for logon in logons.get(session.number, ()):
@@ -410,6 +414,8 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
     for _, call in Selected(analysis.calls, analysis.calls.first_of_contexts(analysis.shown.numbers)):
         seen = call.session if call.session is not None else call.auth.logon or ""
         client, server = hosts.ends_of(call, seen, call.time_ns, "DCERPC")
+        if call.is_altered:
+            client.is_altered = server.is_altered = True
         if call.identity is not None:
             _name_user(client, call.identity)
         if call.security.identity is not None:
@@ -436,6 +442,7 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
             other_ips=machine.others if machine is not None else (),
             joined_by=machine.by if machine is not None and machine.others else None,
             programs=tuple(_program_records(found.programs, analysis)),
+            altered=found.is_altered or UNSET,
         )
 
 

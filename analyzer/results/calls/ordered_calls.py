@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, overload
 
+from analyzer.core.caches import cached_property
 from analyzer.core.errors import CONTRADICTIONS
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.call_row_columns import KIND_NUMBERS, PARAMS_DECODER, STATES, Context, RareOfCall
-from analyzer.results.calls.call_table import CallTable, Tally
+from analyzer.results.calls.call_table import CallTable, Tally, altered_rows
 from analyzer.results.calls.held_calls import HeldCall
 from analyzer.results.calls.query_state import QueryView
 from analyzer.results.methods import winreg
@@ -50,6 +51,14 @@ class OrderedCalls(Sequence[Call]):
 
         found: npt.NDArray[Any] = self.table.column(name)
         return found if isinstance(self.order, range) else found[np.asarray(self.order, np.int64)]
+
+    @cached_property
+    def altered(self) -> frozenset[int]:
+        """Returns the numbers of the calls of which a signature does not fit, so that others may have changed them."""
+        import numpy as np
+
+        rows = altered_rows(self.table)
+        return frozenset(self._numbers(rows)) if np.any(rows) else frozenset()
 
     def first_of_contexts(self, numbers: Sequence[int]) -> list[int]:
         """Returns the numbers of the first call of each `Context` among the calls with these ascending numbers."""

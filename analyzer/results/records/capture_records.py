@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from analyzer.core.events import ProblemKind
-from analyzer.results.records.record_types import Endpoint, FrameFiles, Frames, Kind, Record, Value, doc
+from analyzer.results.records.record_types import Endpoint, FrameFiles, Frames, IsAltered, Kind, Record, Value, doc
 from analyzer.results.security import AccountSource, Granted, LogonOutcome, RefusedBy
 
 # ---------------------------------------------------------------------------------------------------------- the capture
@@ -216,6 +216,7 @@ class SessionRecord(Record, frozen=True, kw_only=True, tag="session"):
         tuple[str, ...],
         doc("the marks of its connection that are those of this program, by their names in docs/programs.md"),
     ] = ()
+    altered: IsAltered = UNSET
 
 
 # What a server did with an account that it did not grant.
@@ -367,6 +368,7 @@ class HostRecord(Record, frozen=True, kw_only=True, tag="host"):
     programs: Annotated[
         tuple[HostProgram, ...], doc("the programs that its clients are like, as docs/programs.md has them")
     ] = ()
+    altered: IsAltered = UNSET
 
 
 class OmissionRecord(Record, frozen=True, kw_only=True, tag="omission"):

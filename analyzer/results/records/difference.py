@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from analyzer.results.calls.call import SideName
 from analyzer.results.records.record_types import FrameFiles, Record, Value, doc
@@ -24,6 +24,14 @@ class Occurrence(Value, frozen=True, kw_only=True):
         tuple[int, ...], doc("numbers of the frames of the first of them, as Wireshark counts them, ascending")
     ]
     frame_files: FrameFiles = UNSET
+    altered: Annotated[
+        int | UnsetType,
+        doc(
+            "how many of the calls have a signature that does not fit: others may have changed them; left out where none has. "
+            "Tables have no column for it",
+            in_tables=False,
+        ),
+    ] = UNSET
 
 
 class PropertyDifference(Value, frozen=True):

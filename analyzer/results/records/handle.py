@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET
 
 from analyzer.results.calls.call import CallState
-from analyzer.results.records.record_types import Endpoint, FrameFiles, Frames, Record, Value, doc
+from analyzer.results.records.record_types import Endpoint, FrameFiles, Frames, IsAltered, Record, Value, doc
 from analyzer.results.records.sample import IdSource
 
 EventKind = Literal["open", "add", "remove", "info", "poll", "close"]
@@ -64,6 +64,7 @@ class HandleEvent(Value, frozen=True, kw_only=True):
     holding: Annotated[int | None, doc("of a poll, the position in `holdings` of what the handle held then")]
     counters: Annotated[tuple[EventCounter, ...] | None, doc("counters that an add, a remove or an info names")]
     blocks: Annotated[int | None, doc("blocks in the answer of a poll", source="[MS-PCQ] section 2.2.4.7")]
+    altered: IsAltered = UNSET
 
 
 class Holding(Value, frozen=True):
@@ -103,3 +104,4 @@ class HandleRecord(Record, frozen=True, kw_only=True, tag="handle"):
     counters: Annotated[tuple[CounterFacts, ...], doc("every counter that it held at a poll, once")]
     holdings: Annotated[tuple[Holding, ...], doc("what it held at a poll, each different list once")]
     events: Annotated[tuple[HandleEvent, ...], doc("every call on it, in order")]
+    altered: IsAltered = UNSET

@@ -48,13 +48,17 @@ def doc(
     source: str | None = None,
     kind: Kind | None = None,
     words: Sequence[str] = (),
+    in_tables: bool = True,
 ) -> Meta:
     """What a field of a record holds: a phrase, the unit of its number (`ns`, `bytes`), and the document and section that define
-    it. For filters: `kind` where its type does not say it, and the `words` that it has names for where there may be others."""
+    it. For filters: `kind` where its type does not say it, and the `words` that it has names for where there may be others. Not
+    `in_tables`: only JSON has it."""
     extra = {key: value for key, value in (("unit", unit), ("source", source)) if value is not None}
     known: dict[str, Any] = {"kind": kind} if kind is not None else {}
     if words:
         known |= {"kind": Kind.CHOICE, "words": tuple(words)}
+    if not in_tables:
+        known |= {"in_tables": False}
     return Meta(description=text, extra_json_schema=extra or None, extra=known or None)
 
 
@@ -81,6 +85,15 @@ Altered = Annotated[
     int | UnsetType,
     doc(
         "how many of what it counts have a signature that does not fit: others may have changed them; left out where none has"
+    ),
+]
+# Whether others may have changed what a record rests on.
+IsAltered = Annotated[
+    bool | UnsetType,
+    doc(
+        "true where a signature of what this rests on does not fit: others may have changed it; else left out. Tables have no "
+        "column for it",
+        in_tables=False,
     ),
 ]
 

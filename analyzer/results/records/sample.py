@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, UnsetType
 
 from analyzer.core.server_names import Name, NameSource, SampleNames
-from analyzer.results.records.record_types import Endpoint, Kind, Record, Unsigned, Value, doc
+from analyzer.results.records.record_types import Endpoint, IsAltered, Kind, Record, Unsigned, Value, doc
 
 Source = Literal["perflib-v2", "winperf"]
 IdSource = Literal["index", "replay"]
@@ -98,6 +98,7 @@ class SampleKeys(Record, frozen=True, kw_only=True):
             "whether the same answer has the same counter of the same instance before: asked twice, and not to be summed"
         ),
     ] = UNSET
+    altered: IsAltered = UNSET
     # PerflibV2 ([MS-PCQ]), and with winperf the clocks
     query: Annotated[str | UnsetType | None, doc("UUID of the query handle", kind=Kind.GUID)] = UNSET
     block: Annotated[int | UnsetType, doc("position of the counter's block in the answer, from 0")] = UNSET
@@ -208,6 +209,7 @@ class BucketRecord(Record, frozen=True, kw_only=True, tag="bucket"):
     readings: Annotated[int, doc("how many readings there are")]
     values: Annotated[int, doc("how many of them have a value")]
     repeated: Annotated[int, doc("how many of them are `repeated`: another series has the same")]
+    altered: IsAltered = UNSET
     value: Annotated[float | None, doc("mean of the values")]
     last: Annotated[int | float | None, doc("the last value")]
     minimum: Annotated[int | float | None, doc("the smallest value")]

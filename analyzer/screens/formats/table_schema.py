@@ -203,6 +203,8 @@ def _columns(found: inspect.StructType, path: tuple[str, ...], within: tuple[typ
     for field in found.fields:
         if f"{field.name}_ns" in names:
             continue  # the same in words
+        if isinstance(field.type, inspect.Metadata) and (field.type.extra or {}).get("in_tables") is False:
+            continue
         kind, unit = _plain(field.type)
         way = (*path, field.name)
         name = "_".join(way)

@@ -98,6 +98,8 @@ class DifferencesView(Struct, frozen=True):
                 yield from self._call_lines(record, width)
             else:
                 yield from _fact_lines(record, width, is_of_one=_is_of_one(records), is_new=bool(self.baseline))
+            for words in altered_words(record):
+                yield from _plain(f"    {words}", 6, width)
         if len(records) > _MOST_SHOWN:
             yield f"  and {len(records) - _MOST_SHOWN:,} more: --format jsonl"
 
@@ -264,6 +266,15 @@ def breach_words(breach: Breach) -> str:
     requirement = catalogue()[breach.requirement]
     seen = f" (seen: {breach.seen})" if breach.seen is not None else ""
     return f"{breach.side.upper()} breaks {section_words(requirement)}: {breach.statement}{seen} [{breach.rule}]"
+
+
+def altered_words(record: DifferenceRecord) -> Iterator[str]:
+    """Says for `diff` on which side calls that show the difference may have been changed by others."""
+    for name, side in (("A", record.a), ("B", record.b)):
+        if side is not None and side.altered is not UNSET:
+            have, them = ("has", "it") if side.altered == 1 else ("have", "them")
+            which = f"{side.altered:,} of these calls" if side.count > 1 else "the call"
+            yield f"in {name}, {which} {have} a signature that does not fit, so others may have changed {them}"
 
 
 def numbers_of(side: Occurrence, first: int = 0) -> str:
