@@ -191,7 +191,10 @@ class SessionRecord(Record, frozen=True, kw_only=True, tag="session"):
     etype: Annotated[int | None, doc("encryption type of the ticket", source="RFC 4120 section 5.2.9")]
     kvno: Annotated[int | None, doc("key version of the ticket", source="RFC 4120 section 5.2.9")]
     decryption: Decryption
-    reason: Annotated[str | None, doc("a sentence about `decryption`, where there is more to say")]
+    reason: Annotated[
+        str | None,
+        doc("a sentence about `decryption`, where there is more to say, or where only requests name the session"),
+    ]
     first_time_ns: Annotated[int, doc("first frame of the session", unit="ns since 1970 UTC")]
     last_time_ns: Annotated[int, doc("last frame of the session", unit="ns since 1970 UTC")]
     frames: Frames

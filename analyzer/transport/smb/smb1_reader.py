@@ -301,6 +301,7 @@ class Smb1Reader:
         if command in (NEGOTIATE, ECHO):
             return  # these belong to the connection, whatever UID they carry
         session = self._sessions.get(header.uid, message)
+        session.is_shown = True
         if command == TREE_CONNECT_ANDX:
             service = block.text(False)
             path = request.name if request is not None and request.name is not None else ""
@@ -377,6 +378,7 @@ class Smb1Reader:
         length, start = words.u16("transaction.len_data"), words.u16("transaction.ofs_data")
         displacement = words.u16("transaction.data_displacement")
         session = self._sessions.get(header.uid, message)
+        session.is_shown = True
         self._piece(header, session, request, message, (displacement, start, length), from_client=False)
         if request.answered >= total:
             self._pending.pop(key, None)

@@ -204,6 +204,8 @@ class Smb1Sessions:
             session = Session(self._state, uid, setup.first_time_ns if setup is not None else time_ns)
             self._state.add_session(session)
         if setup is not None:
+            # Only an answer gives a setup its UID.
+            session.is_shown = True
             session.note_frames(tuple(setup.frames))
         session.seen(time_ns)
         session.note_frames(frames)

@@ -59,7 +59,7 @@ from analyzer.transport.smb.smb2_header import (
     lies_outside,
     read_header,
 )
-from analyzer.transport.smb.smb2_session_setup import Smb2Sessions, Smb2Setup
+from analyzer.transport.smb.smb2_session_setup import STATUS_USER_SESSION_DELETED, Smb2Sessions, Smb2Setup
 from analyzer.transport.smb.smb3_crypto import TRANSFORM_LEN
 from analyzer.transport.smb.smb_connection_state import ConnectionState, SharedState
 from analyzer.transport.smb.smb_framing import LostMessages, Message
@@ -225,6 +225,7 @@ class Smb2Reader:
             text = "an encrypted message of no session, its SessionId is 0"
             raise MalformedError(text, field="transform.session_id", start=44, stop=52)
         client = self._state.client_direction
+        session.is_shown |= client is not None and direction != client
         decrypted = decrypted_message(self._state, session, message, None if client is None else direction == client)
         if decrypted is None:
             self.lost_data(direction, message, session.undecrypted.reason)
@@ -352,6 +353,8 @@ class Smb2Reader:
     def _response(self, operation: Operation) -> None:
         header = operation.header
         if header.status == STATUS_PENDING:
+            if (asked := self._state.sessions.get(header.session_id)) is not None:
+                asked.is_shown = True
             return
         request = self._pending.pop(header.message_id, None)
         if request is not None:
@@ -367,8 +370,10 @@ class Smb2Reader:
                 command.response(self, operation, request, None)
             return
         session = operation.session or self.sessions.get(header.session_id, operation.message)
-        if session is not None and command.response is not None:
-            command.response(self, operation, request, session)
+        if session is not None:
+            session.is_shown |= header.status != STATUS_USER_SESSION_DELETED
+            if command.response is not None:
+                command.response(self, operation, request, session)
 
     # Data
 

@@ -60,7 +60,8 @@ SETUP_COST = 6000
 
 class Smb2Setup(Struct):
     """An SMB2 session setup under way. `preauth_hash` is None if bytes of it are missing or the dialect has none. `fresh`: it asks
-    for a new session. `renews`: it begins in an existing session. Both are false if its first request was not captured."""
+    for a new session. `renews`: it begins in an existing session. Both are false if its first request was not captured.
+    `is_answered`: the server gave the id of the session in an answer."""
 
     handshake: Handshake
     preauth_hash: bytes | None
@@ -70,6 +71,7 @@ class Smb2Setup(Struct):
     first_time_ns: int
     frames: list[int] = field(default_factory=list)
     logon: SessionLogon | None = None
+    is_answered: bool = False
 
 
 class Smb2Sessions:
@@ -294,6 +296,7 @@ class Smb2Sessions:
         more = header.status == STATUS_MORE_PROCESSING_REQUIRED
         granted: Granted = "account"
         if header.status == STATUS_SUCCESS or more:
+            setup.is_answered = True
             cur.skip("session_setup.structure_size", 2)
             granted = _granted(cur.u16("session_setup.session_flags"))
             token = _bytes(part, cur.u16("session_setup.ofs_buffer"), cur.u16("session_setup.len_buffer"))
@@ -365,6 +368,7 @@ class Smb2Sessions:
         if session is None:
             session = Session(state, session_id, setup.first_time_ns)
             session.binds = setup.binding
+        session.is_shown |= setup.is_answered
         self._joins(session, setup)
         if is_new:
             self._state.shared.sessions.take_renewals(session, self._out)

@@ -258,8 +258,8 @@ class Session:
         self.at_ns: int | None = None
         # Logons that bound further connections, by their numbers.
         self.bound_by: dict[int, SessionLogon] = {}
-        # Made for a channel whose session is not known.
-        self.binds = False
+        # Made for a channel whose session is not known; named by the server, other than to say that it knows no such session.
+        self.binds = self.is_shown = False
         self.trees: dict[int, ConnectedTree] = {}
         self.opens: dict[bytes, Open] = {}
         self._by_tree: dict[int | None, dict[bytes, None]] = {}
@@ -603,7 +603,7 @@ class Session:
             host = path.lstrip("\\").partition("\\")[0]
             if host and host != self.server.ip:
                 hosts[self.server.ip, host, "tree path"] = None
-        decryption, reason = _decryption(self)
+        decryption, reason = _state_words(self)
         return SmbSession(
             number=self.number,
             session_id=self.session_id,
@@ -682,8 +682,18 @@ def _stated(session: Session, logon: SessionLogon, until_ns: int) -> Logon:
     )
 
 
+def _state_words(session: Session) -> tuple[Decryption, str | None]:
+    """Returns whether the messages of an SMB session could be decrypted, and the reason if not. The reason says so if only requests
+    name the session."""
+    decryption, reason = _decryption(session)
+    began = session.began
+    if session.is_shown or (began is not None and began.refused is not None):
+        return decryption, reason
+    alone = "only requests name the session: no captured answer shows that the server knew it"
+    return decryption, f"{reason}; {alone}" if reason is not None else alone
+
+
 def _decryption(session: Session) -> tuple[Decryption, str | None]:
-    """Returns whether the messages of an SMB session could be decrypted, and the reason if not."""
     began = session.began
     if began is not None and began.refused is not None:
         return Decryption.NOT_SEALED, f"the server refused the session: {nt_status_name(began.refused)}"

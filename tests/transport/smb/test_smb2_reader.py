@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from analyzer.auth.keyring import Keyring, SmbKeys
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.results.connection import SmbSession
 from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.channel.channels import ChannelBatch
 from analyzer.transport.smb.smb_framing import Message
@@ -566,3 +567,22 @@ def test_few_bytes_may_begin_a_pdu(data: bytes, expected: bool) -> None:
     assert may_be_dcerpc(data) is expected
     out = heard(Talk().begin().tree().open("custom").write(data).write(ASK))
     assert (ASK in [found[-len(ASK) :] for _, _, found in stated(out)]) is expected
+
+
+@pytest.mark.parametrize(
+    ("status", "is_shown"),
+    [(None, False), (0xC0000203, False), (0xC0000022, True), (0x103, True), (0, True)],
+    ids=["nothing", "no such session", "access denied", "wait", "success"],
+)
+def test_a_session_that_only_requests_name_says_so(status: int | None, is_shown: bool) -> None:
+    """STATUS_USER_SESSION_DELETED: the server knows no such session ([MS-SMB2] section 3.3.5.2.9)."""
+    talk = usual()
+    asked = talk.ask(WRITE, write_request(SAY), session=77)
+    if status is not None:
+        body = write_response(len(SAY)) if status == 0 else b"\x09\0" + bytes(7)
+        talk.answer(asked, WRITE, body, session=77, status=status)
+    first, other = sorted(only(heard(talk), SmbSession), key=lambda one: one.number)
+    assert first.reason is not None
+    assert "only requests" not in first.reason
+    assert other.reason is not None
+    assert ("only requests name the session" in other.reason) is not is_shown
