@@ -193,11 +193,12 @@ class SentAlready:
             return None, False
         data = message.data
         digest = hash(data.part(start, stop))
-        if is_replay:
-            for sent in self._sent:
-                if sent.digest == digest and sent.stop - sent.start == stop - start:
-                    return sent, True
-        made = SentData(digest, data.source, data.start + start, data.start + stop)
+        for sent in self._sent:
+            # The connection of the first request may have been waited for, because bytes of it came late.
+            if (is_replay or sent.is_ahead) and sent.digest == digest and sent.stop - sent.start == stop - start:
+                sent.is_ahead = sent.is_ahead and is_replay
+                return sent, True
+        made = SentData(digest, data.source, data.start + start, data.start + stop, is_ahead=is_replay)
         self._sent.append(made)
         return made, False
 

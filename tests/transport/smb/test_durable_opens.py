@@ -196,6 +196,21 @@ def test_an_answer_to_each_of_two_that_are_one_is_one_answer() -> None:
     assert stated(read(both(first, second))) == [(0, True, ASK), (0, False, SAY)]
 
 
+def test_a_request_that_is_met_behind_the_one_that_repeats_it_is_one_with_it() -> None:
+    """Bytes of the first connection were captured late."""
+    first, second = two_channels()
+    sent = [first.ask(IOCTL, ioctl_request(ASK)), second.ask(IOCTL, ioctl_request(ASK), flags=REPLAY)]
+    second.answer(sent[1], IOCTL, ioctl_response(SAY))
+    ones, others = stream(first.sent, closed=False), stream(second.sent, OTHER)
+    out = read([*ones[:-1], *others[:-1], ones[-1], others[-1]])
+    assert stated(out) == [(0, True, ASK), (0, False, SAY)]
+    # Once more without the flag, it is a request of its own.
+    first.ask(IOCTL, ioctl_request(ASK))
+    ones = stream(first.sent, closed=False)
+    out = read([*ones[:-2], *others[:-1], *ones[-2:], others[-1]])
+    assert [data for _, _, data in stated(out)] == [ASK, SAY, ASK]
+
+
 @pytest.mark.parametrize(("flags", "sent"), [(0, ASK), (REPLAY, pdu(0, 2, b"what is it?"))])
 def test_what_is_not_sent_again_is_a_request_of_its_own(flags: int, sent: bytes) -> None:
     """The same bytes without the flag, other bytes with it: those before were not captured."""
