@@ -13,10 +13,8 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from msgspec import UNSET, Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import astuple, replace
-
-from msgspec import UNSET, UnsetType
 
 from analyzer.core.error_code_names import win32_name
 from analyzer.interfaces.buffers.perf_data_layout import Grid, Part, PerfDataLayout, Singles

@@ -57,7 +57,7 @@ from analyzer.core.events import Moment
 from analyzer.interfaces import buffers
 from analyzer.interfaces.pcq.perflib_layer import Loss, identifiers_of, may_answer_validate_counters
 from analyzer.results.calls.call import Call, handle_of
-from analyzer.results.calls.call_table import NO_HANDLE, CallTable, altered_rows
+from analyzer.results.calls.call_table import NO_HANDLE, CallTable, altered_rows, disordered_rows
 from analyzer.results.calls.query_state import Held, Identifier, InOrder, QueryView
 from analyzer.results.methods.perflib import COUNTERS, COUNTERSET, ERROR, INSTANCES, INTERFACE, SINGLE, Opnum
 from analyzer.results.records.record_types import Endpoint

@@ -299,9 +299,12 @@ class Marks:
         self._added = len(conflicts)
 
     def marked(self, call: Call) -> Call:
-        """Returns the resolved call, with a reason if its bytes were captured in two versions. A reason that it has already
-        stays."""
-        return replace(call, reason=REASON) if call.reason is None and self._are_used_by(call) else call
+        """Returns the resolved call, with a reason if its bytes were captured in two versions. The reason of a call that is not
+        complete stays."""
+        reason = call.reason
+        if (reason is not None and (call.state != "complete" or REASON in reason)) or not self._are_used_by(call):
+            return call
+        return replace(call, reason=REASON if reason is None else f"{reason}; {REASON}")
 
     def _are_used_by(self, call: Call) -> bool:
         sides = (side for side in (call.request, call.response) if side is not None)

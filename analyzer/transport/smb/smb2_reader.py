@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from analyzer.core.byte_cursor import Cursor
 from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
-from analyzer.core.events import Problem
+from analyzer.core.events import Conflict, Problem
 from analyzer.core.traced_bytes import TracedBytes
 from analyzer.transport.channel.channels import SmbInfo
 from analyzer.transport.smb.channel_emitter import Emitter
@@ -404,7 +404,7 @@ class Smb2Reader:
         self._from_client(operation, request, start, length)
 
     def _from_client(self, operation: Operation, request: Smb2Request, start: int, length: int) -> None:
-        message = operation.message
+        message, out = operation.message, self._out
         if length and (start < HEADER_LEN or start + length > message.length):
             raise lies_outside(message, start, length)
         span, session = (start, start + length), operation.session
@@ -416,10 +416,10 @@ class Smb2Reader:
             self._keeps(request, message.length)
             return
         if session is not None and request.file_id is not None:
-            opened = session.opens.get(request.file_id) or session.open_of(request.file_id, self._out)
-            if may_be_sent_again(session, opened) and _came_before(self._state, operation, request, opened, span):
+            opened = session.opens.get(request.file_id) or session.open_of(request.file_id, out)
+            if may_be_sent_again(session, opened) and _repeats(self._state, out, operation, request, opened, span):
                 return
-            session.deliver(opened, True, message, span, smb, self._out)
+            session.deliver(opened, True, message, span, smb, out)
 
     def _read_response(self, operation: Operation, request: Smb2Request | None, session: Session | None) -> None:
         assert session is not None
@@ -618,18 +618,28 @@ def _of_request(
     return replace(header, session_id=request.session_id)
 
 
-def _came_before(
-    state: ConnectionState, operation: Operation, request: Smb2Request, opened: Open, span: tuple[int, int]
+def _repeats(
+    state: ConnectionState,
+    out: Emitter,
+    operation: Operation,
+    request: Smb2Request,
+    opened: Open,
+    span: tuple[int, int],
 ) -> bool:
     """Whether an SMB2 request that is read repeats data that an earlier request carried to the pipe. Both count as one."""
     opened.sent = opened.sent or SentAlready()
     is_replay = bool(operation.header.flags & FLAG_REPLAY)
-    request.sent, was_sent = opened.sent.note(operation.message, span, is_replay=is_replay)
-    if was_sent and request.sent is not None:
-        frames = (*request.sent.frames, *operation.message.frames)
-        text = f"a request to the pipe {opened.name} was sent again (SMB2_FLAGS_REPLAY_OPERATION); both are one call"
-        state.note("note", text, frames)
-    return was_sent
+    request.sent, kind = opened.sent.note(operation.message, span, is_replay=is_replay)
+    if kind == "first" or request.sent is None:
+        return False
+    frames = (*request.sent.frames, *operation.message.frames)
+    text = f"a request to the pipe {opened.name} was sent again (SMB2_FLAGS_REPLAY_OPERATION)"
+    if kind == "same":
+        state.note("note", f"{text}; both are one call", frames)
+    else:
+        state.note("conflict", f"{text} with other bytes; both are one call, and the first version was kept", frames)
+        out.append(Conflict(request.sent.extents))
+    return True
 
 
 def _opened(request: Smb2Request, session: Session, shared: SharedState) -> Open:

@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from analyzer.core.byte_cursor import Cursor
-from analyzer.core.byte_origins import Source
+from analyzer.core.byte_origins import FrameExtent, Source
 from analyzer.core.events import Event
 from analyzer.results.connection import Channel
 from analyzer.transport.channel.channels import ChannelClosed
@@ -153,23 +153,32 @@ DurableKey = tuple[str, bytes]
 _MOST_SENT = 16
 _MAX_CONTEXTS = 32
 _PLACE_LEN, _CONTEXT_LEN, _FILE_ID_LEN = 8, 16, 16
+# The header of a DCERPC PDU, the place of its flags, and those of a PDU that is first and last (C706 section 12.6.3.1).
+_HEAD_LEN, _FLAGS_AT, _WHOLE = 16, 3, 0x03
 _DURABLE = (b"DHn", b"DH2")
 
 
 class SentData(Struct):
-    """The data that an SMB request carried to an open pipe: a digest, and where it was captured. `is_answered`: an answer to it
-    carried data."""
+    """The data that an SMB request carried to an open pipe: a digest, and where it was captured. `head` are its first bytes: the header
+    of a PDU. `is_answered`: an answer to it carried data. `is_ahead`: it was sent again, and the first request is still to come."""
 
     digest: int
+    head: bytes
     source: Source
     start: int
     stop: int
     is_answered: bool = False
+    is_ahead: bool = False
 
     @property
     def frames(self) -> tuple[int, ...]:
         """The frames that carried the SMB request to the open pipe."""
         return self.source.frames(self.start, self.stop)
+
+    @property
+    def extents(self) -> tuple[FrameExtent, ...]:
+        """The frame extents that carried the data of the SMB request."""
+        return tuple(self.source.extents(self.start, self.stop))
 
     def is_first_answer(self) -> bool:
         """Notes an answer to data that an SMB request sent to a pipe. Returns whether it is the first answer with data."""
@@ -185,22 +194,31 @@ class SentAlready:
     def __init__(self) -> None:
         self._sent: deque[SentData] = deque(maxlen=_MOST_SENT)
 
-    def note(self, message: Message, span: tuple[int, int], *, is_replay: bool) -> tuple[SentData | None, bool]:
-        """Notes the data that an SMB message carries to a pipe, and returns it and whether it was sent before. None if it is not
-        whole."""
+    def note(
+        self, message: Message, span: tuple[int, int], *, is_replay: bool
+    ) -> tuple[SentData | None, Literal["first", "same", "other"]]:
+        """Notes the data that an SMB message carries to a pipe, None if it is not whole.
+
+        Returns the data as they were sent `first`. `same`: they were sent before. `other`: the same PDU was sent before, by its
+        header, with other bytes. A client sends again what it sent, so one of the two was changed on the way.
+        """
         start, stop = message.start + span[0], message.start + span[1]
         if stop > message.stop:
-            return None, False
+            return None, "first"
         data = message.data
-        digest = hash(data.part(start, stop))
-        for sent in self._sent:
-            # The connection of the first request may have been waited for, because bytes of it came late.
-            if (is_replay or sent.is_ahead) and sent.digest == digest and sent.stop - sent.start == stop - start:
-                sent.is_ahead = sent.is_ahead and is_replay
-                return sent, True
-        made = SentData(digest, data.source, data.start + start, data.start + stop, is_ahead=is_replay)
+        digest, head = hash(data.part(start, stop)), data.part(start, min(start + _HEAD_LEN, stop))
+        # The connection of the first request may have been waited for, because bytes of it came late.
+        alike = [one for one in self._sent if (is_replay or one.is_ahead) and one.stop - one.start == stop - start]
+        found = next((one for one in alike if one.digest == digest), None)
+        # The fragments of a long message may have equal headers.
+        if found is None and head[_FLAGS_AT] & _WHOLE == _WHOLE:
+            found = next((one for one in alike if one.head == head), None)
+        if found is not None:
+            found.is_ahead = found.is_ahead and is_replay
+            return found, "same" if found.digest == digest else "other"
+        made = SentData(digest, head, data.source, data.start + start, data.start + stop, is_ahead=is_replay)
         self._sent.append(made)
-        return made, False
+        return made, "first"
 
 
 class DurableOpens:

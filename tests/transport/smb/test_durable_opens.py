@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.core.events import Event, Problem
+from analyzer.core.events import Conflict, Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.results.records.record_types import Endpoint
 from analyzer.transport.channel.channels import ChannelBatch, ChannelClosed
@@ -194,6 +194,21 @@ def test_an_answer_to_each_of_two_that_are_one_is_one_answer() -> None:
     for talk, number in zip((second, first), reversed(asked), strict=True):
         talk.answer(number, IOCTL, ioctl_response(SAY))
     assert stated(read(both(first, second))) == [(0, True, ASK), (0, False, SAY)]
+
+
+def test_a_request_that_is_sent_again_with_other_bytes_is_a_conflict_and_the_first_version_counts() -> None:
+    first, second = two_channels()
+    changed = bytearray(ASK)
+    changed[-1] ^= 4
+    first.ask(IOCTL, ioctl_request(ASK))
+    number = second.ask(IOCTL, ioctl_request(bytes(changed)), flags=REPLAY)
+    second.answer(number, IOCTL, ioctl_response(SAY))
+    out = read(both(first, second))
+    assert stated(out) == [(0, True, ASK), (0, False, SAY)]
+    (conflict,) = only(out, Conflict)
+    (problem,) = [one for one in only(out, Problem) if one.kind == "conflict"]
+    assert {extent.frame for extent in conflict.extents} <= set(problem.frames)
+    assert "sent again (SMB2_FLAGS_REPLAY_OPERATION) with other bytes" in problem.text
 
 
 def test_a_request_that_is_met_behind_the_one_that_repeats_it_is_one_with_it() -> None:
