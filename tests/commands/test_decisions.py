@@ -23,7 +23,6 @@ from analyzer.commands.shared import (
     completion,
     exit_codes,
     options,
-    selection_options,
 )
 from analyzer.commands.shared.capture_reading import CaptureReading
 from analyzer.core.errors import InputError
@@ -328,9 +327,9 @@ def test_what_is_wrong_with_an_option_is_a_sentence(capsys: pytest.CaptureFixtur
         def make(text: str) -> str:
             raise error
 
-        return selection_options.checked(make)
+        return options.checked(make)
 
-    assert selection_options.checked(str.upper)("x") == "X"
+    assert options.checked(str.upper)("x") == "X"
     with pytest.raises(typer.Exit) as ended:
         refusing(InputError("no", hint="so"))("x")
     assert ended.value.exit_code == 2
@@ -341,14 +340,14 @@ def test_what_is_wrong_with_an_option_is_a_sentence(capsys: pytest.CaptureFixtur
 
 @TABLES.of("opnum == 6 && status_n", "status_n", "!status_n", "nothing_like_it")
 def the_last_word_of_a_filter_is_completed(text):
-    found = dict(selection_options._completing(selection_options._call_fields)(text))
+    found = dict(options._completing(options._call_fields)(text))
     assert all(found.values())
     return [*found]
 
 
 def test_a_filter_of_no_word_may_begin_with_any_field() -> None:
-    fields = selection_options._call_fields()
-    assert len(list(selection_options._completing(lambda: fields)(""))) == len(fields)
+    fields = options._call_fields()
+    assert len(list(options._completing(lambda: fields)(""))) == len(fields)
 
 
 def on_the_line(*files: object) -> Any:
