@@ -81,13 +81,14 @@ def _made(
 ) -> tuple[Analysis, Report, ValueBlocks]:
     """Reads captures, and makes the report of `report` with its blocks of values."""
     from analyzer.questions.audit.audit_engine import Audit, Profile
-    from analyzer.screens.formats.report_page import value_blocks
+    from analyzer.screens.formats.report_page import calls_with_layers, value_blocks
     from analyzer.screens.views.report import Report
 
     progress = (lambda *_: None) if quiet else None
     analysis = reading.analysis(files, with_files=True, progress=progress)
     values = value_blocks(analysis)
-    analysis = reading.with_packets(analysis, files, range(1, min(len(analysis.calls), values.most_details) + 1))
+    shown = [number for number in calls_with_layers(analysis, values.most_details) if number is not None]
+    analysis = reading.with_packets(analysis, files, shown)
     return analysis, Report(Audit(analysis, profile=Profile(profile.value)), title, values.processes), values
 
 

@@ -8,6 +8,7 @@ keep in it what they derive from it, once for all answers that share it.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -55,20 +56,27 @@ class Binding(Struct, frozen=True, eq=False):
         layout = self.layout
         return len(layout.places) if isinstance(layout, WinperfLayout) else len(layout.data_sizes)
 
-    def samples(self, is_read: Callable[[int, int | None], bool] | None = None) -> dict[int, PerflibSample]:
-        """Returns the samples of a data answer by place, with values and clocks of 0. `is_read` selects blocks and counters."""
+    def samples(
+        self, is_read: Callable[[int, int | None], bool] | None = None, chosen: Sequence[Bools | None] | None = None
+    ) -> dict[int, PerflibSample]:
+        """Returns the samples of a data answer by place, with values and clocks of 0. `is_read` selects blocks and counters.
+        `chosen` selects instances, or values if a part has no instances: for each part those that are read, None for all."""
         assert isinstance(self.layout, PerfDataLayout)
         known = self.query.blocks if self.query is not None else {}
         places: list[int] = []
         rows: list[PerfRow] = []
         begin = 0
-        for part in self.layout.parts:
-            if is_read is None:
+        for part, some in zip(self.layout.parts, chosen or repeat(None), strict=False):
+            mask = None if is_read is None else _are(part, is_read, known)
+            if mask is None and some is None:
                 places += range(begin, begin + len(part))
                 rows += part_rows(part)
-            elif (mask := _are(part, is_read, known)).any():
-                places += (begin + np.flatnonzero(np.tile(mask, len(part) // len(mask)))).tolist()
-                rows += part_rows(part, mask=mask)
+            elif mask is None or mask.any():
+                places += (begin + np.flatnonzero(_values_of(part, mask, some))).tolist()
+                if isinstance(part, Grid):
+                    rows += part_rows(part, mask=mask, chosen=some)
+                else:
+                    rows += part_rows(part, mask=_values_of(part, mask, some))
             begin += len(part)
         return dict(zip(places, samples_of(answer_of(rows), self.query, self.catalog), strict=True))
 
@@ -126,18 +134,36 @@ def _are(part: Part, is_so: Callable[[int, int | None], bool], known: Mapping[in
     return np.array(made, np.bool_)[which]
 
 
+def _values_of(part: Part, mask: Bools | None, chosen: Bools | None) -> Bools:
+    """Returns which values of a data answer's part are read: those of the counters in `mask`, and of the `chosen` instances."""
+    columns = len(part.data_sizes) if isinstance(part, Grid) else 1
+    count = len(part) // columns if columns else 0
+    if not isinstance(part, Grid):
+        found = np.ones(count, np.bool_) if mask is None else mask
+        return found if chosen is None else found & chosen
+    of_counters = np.ones(columns, np.bool_) if mask is None else mask
+    of_instances = np.ones(count, np.bool_) if chosen is None else chosen
+    made: Bools = (of_instances[:, None] & of_counters).reshape(-1)
+    return made
+
+
 def _counters(part: Grid) -> Sequence[int | None]:
     return part.counter_ids if part.counter_ids is not None else [None] * len(part.data_sizes)
 
 
-def part_rows(part: Part, most_instances: int | None = None, mask: Bools | None = None) -> Iterator[PerfRow]:
-    """Yields the rows of a part of a bound data answer, with values of 0, for the first `most_instances` instances. `mask` selects
-    counters, or values if the part has no instances."""
+def part_rows(
+    part: Part, most_instances: int | None = None, mask: Bools | None = None, chosen: Bools | None = None
+) -> Iterator[PerfRow]:
+    """Yields the rows of a part of a data answer, with values of 0, for the first `most_instances` instances, or for the `chosen`
+    ones. `mask` selects counters, or values if the part has no instances."""
     if isinstance(part, Grid):
         columns = [(counter, bytes(held)) for counter, held in zip(_counters(part), part.data_sizes, strict=True)]
         columns = columns if mask is None else [columns[place] for place in np.flatnonzero(mask).tolist()]
-        numbers = part.instance_ids[:most_instances].tolist()
-        for name, number in zip(part.names[:most_instances], numbers, strict=True):
+        numbers, names = part.instance_ids[:most_instances].tolist(), part.names[:most_instances]
+        if chosen is not None:
+            which = np.flatnonzero(chosen).tolist()
+            numbers, names = [numbers[place] for place in which], [names[place] for place in which]
+        for name, number in zip(names, numbers, strict=True):
             for counter, data in columns:
                 yield PerfRow(part.block, part.block_type, part.status, counter, name, number, data)
         return

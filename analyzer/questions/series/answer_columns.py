@@ -7,12 +7,14 @@ in the answer before, and how many answers there were. Both make or break a pair
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from analyzer.interfaces.buffers.perf_data_layout import PerfDataLayout
 from analyzer.interfaces.buffers.value_rows import perf_data_rows, winperf_rows
 from analyzer.interfaces.buffers.winperf_layout import WinperfLayout, WinPerfObject, WinperfParts, mixed_object
 from analyzer.interfaces.call_contents.answers_with_names import Binding, Bindings
@@ -21,6 +23,7 @@ from analyzer.interfaces.pcq.perflib_samples import samples_of as perflib_sample
 from analyzer.questions.series.displayed_points import Key, Select
 from analyzer.questions.series.formulas import formula_of
 from analyzer.questions.series.series_keys import Identity, SeriesPlace, WinperfRow, id_places, winperf_places
+from analyzer.questions.series.series_limit import Chosen, SeriesLimit
 from analyzer.questions.series.values_by_layout import (
     Bools,
     Instances,
@@ -99,8 +102,8 @@ class _Viewer(Struct):
 class Answers:
     """Reads calls into columns of counter values, answer by answer. The plan of an answer is kept in its binding."""
 
-    def __init__(self, analysis: Analysis, select: Select | None) -> None:
-        self._analysis = analysis
+    def __init__(self, analysis: Analysis, select: Select | None, limit: SeriesLimit | None = None) -> None:
+        self._analysis, self._limit = analysis, limit
         self.registry = Registry(select)
         self._viewers: dict[Key, _Viewer] = {}
         self._bindings = Bindings(analysis)
@@ -145,29 +148,52 @@ class Answers:
             damaged = not is_whole or (len(read.values) > 0 and not (query is not None and query.blocks))
             plan = binding.once(
                 (viewer.key, damaged),
-                lambda: self._perflib_plan(
-                    viewer, call, handle, binding.samples(is_read), binding, len(read.layout.statuses), damaged=damaged
-                ),
+                lambda: self._perflib_layout_plan(viewer, call, handle, binding, is_read, read.layout, damaged=damaged),
             )
             clocks = read.perf_time_stamp, read.perf_freq, read.perf_time_100ns
             answer = Answer(plan, number, side.first_time_ns, handle, read.values, clocks)
         else:
             rows = perf_data_rows(data)
-            chosen = rows
+            kept = rows
             if is_read is not None:
-                chosen = replace(rows, rows=tuple(row for row in rows.rows if is_read(row.block, row.counter_id)))
-            samples = list(perflib_samples_of(chosen, query, catalog))
+                kept = replace(rows, rows=tuple(row for row in rows.rows if is_read(row.block, row.counter_id)))
+            chosen = None
+            if self._limit is not None:
+                chosen = self._limit.of_perf_rows(viewer.key, call, kept.rows, catalog, self.registry.states)
+                if (some := chosen.parts[0]) is not None:
+                    kept = replace(kept, rows=tuple(compress(kept.rows, some.tolist())))
+            samples = list(perflib_samples_of(kept, query, catalog))
             damaged = not is_whole or rows.problem is not None
             damaged = damaged or (bool(rows.rows) and not (query is not None and query.blocks))
             held = dict(enumerate(samples))
-            plan = self._perflib_plan(viewer, call, handle, held, None, rows.num_blocks or 0, damaged=damaged)
+            blocks = rows.num_blocks or 0
+            plan = self._perflib_plan(viewer, call, handle, held, None, blocks, chosen, damaged=damaged)
             values, numbers, texts = _columns([sample.raw for sample in samples])
             stated = rows.perf_time_stamp, rows.perf_freq, rows.perf_time_100ns
             answer = Answer(plan, number, side.first_time_ns, handle, values, stated, numbers, texts)
-            if chosen is rows:
+            if kept is rows:
                 answer.data = data
         self._begin(viewer, answer, damaged=damaged)
         return answer
+
+    def _perflib_layout_plan(
+        self,
+        viewer: _Viewer,
+        call: Call,
+        handle: str,
+        binding: Binding,
+        is_read: Callable[[int, int | None], bool] | None,
+        layout: PerfDataLayout,
+        *,
+        damaged: bool,
+    ) -> ValuePlan:
+        chosen = None
+        if self._limit is not None:
+            states = self.registry.states
+            chosen = self._limit.of_perf_data(viewer.key, call, layout, binding.catalog, states)
+        samples = binding.samples(is_read, chosen.parts if chosen is not None else None)
+        blocks = len(layout.statuses)
+        return self._perflib_plan(viewer, call, handle, samples, binding, blocks, chosen, damaged=damaged)
 
     def _perflib_plan(
         self,
@@ -177,6 +203,7 @@ class Answers:
         samples: Mapping[int, PerflibSample],
         binding: Binding | None,
         num_blocks: int,
+        chosen: Chosen | None,
         *,
         damaged: bool,
     ) -> ValuePlan:
@@ -194,6 +221,7 @@ class Answers:
             query=call.query,
             instances=Instances(places, answered),
             numbered=viewer.numbered,
+            chosen=chosen,
         )
 
     # winperf
@@ -225,9 +253,10 @@ class Answers:
         else:
             block = winperf_rows(side.buffer.data)
             damaged = damaged or block.problem is not None
-            rows = winperf_rows_of(block, self._analysis.name_tables.table_of(call.server), self._columns_of(call))
+            table, chosen = self._analysis.name_tables.table_of(call.server), self._chosen(viewer, call, block.objects)
+            rows = winperf_rows_of(block, table, self._columns_of(call), chosen)
             rows, raws = _in_a_row(rows)
-            plan = self._winperf_rows_plan(viewer, call, handle, rows, block.objects, None)
+            plan = self._winperf_rows_plan(viewer, call, handle, rows, block.objects, None, chosen)
             values, numbers, texts = _columns(raws)
             stated = block.perf_time, block.perf_freq, block.perf_time_100ns
             answer = Answer(plan, number, side.first_time_ns, handle, values, stated, numbers, texts)
@@ -238,9 +267,16 @@ class Answers:
     def _winperf_plan(
         self, viewer: _Viewer, call: Call, handle: str, layout: WinperfLayout, ids: dict[int, int | str | None]
     ) -> ValuePlan:
+        table, chosen = self._analysis.name_tables.table_of(call.server), self._chosen(viewer, call, layout.objects)
+        rows = winperf_layout_rows(layout, table, self._columns_of(call), chosen)
+        return self._winperf_rows_plan(viewer, call, handle, rows, layout.objects, layout, chosen, ids)
+
+    def _chosen(self, viewer: _Viewer, call: Call, objects: Sequence[WinPerfObject]) -> Chosen | None:
+        """Returns which instances of winperf objects are read, None without a limit of series."""
+        if self._limit is None:
+            return None
         table = self._analysis.name_tables.table_of(call.server)
-        rows = winperf_layout_rows(layout, table, self._columns_of(call))
-        return self._winperf_rows_plan(viewer, call, handle, rows, layout.objects, layout, ids)
+        return self._limit.of_winperf(viewer.key, call, objects, table, self.registry.states)
 
     def _columns_of(self, call: Call) -> Callable[[WinPerfObject], list[bool]]:
         """Returns a function that says which counters of a winperf object are read."""
@@ -261,6 +297,7 @@ class Answers:
         instances: Sequence[WinperfRow],
         objects: Sequence[WinPerfObject],
         layout: WinperfLayout | None,
+        chosen: Chosen | None,
         ids: dict[int, int | str | None] | None = None,
     ) -> ValuePlan:
         places = winperf_places(instances, ids)
@@ -277,6 +314,7 @@ class Answers:
             query=None,
             instances=present,
             numbered=viewer.numbered,
+            chosen=chosen,
         )
 
     # both
@@ -285,6 +323,8 @@ class Answers:
         """Begins the readings of an answer: notes its groups and their instances. A damaged answer proves nothing about what it
         lacks."""
         plan = answer.plan
+        for cut in plan.cuts:
+            cut.count()
         answer.lost_before = viewer.lost
         viewer.lost += damaged
         answer.lost = viewer.lost

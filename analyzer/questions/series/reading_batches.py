@@ -38,6 +38,7 @@ from analyzer.questions.series.formatted_columns import (
     format_columns,
 )
 from analyzer.questions.series.formulas import Formatted, Reading, aggregate, format_raw, formula_of, standing_still
+from analyzer.questions.series.series_limit import SeriesLimit
 from analyzer.questions.series.values_by_layout import BITS as _BITS
 from analyzer.questions.series.values_by_layout import NONE, Pool, ValuePlan
 from analyzer.results.analysis import Analysis
@@ -191,15 +192,17 @@ def _signed(value: int) -> int:
     return value - (1 << 64) if value >= _TOP else value
 
 
-def readings(analysis: Analysis, select: Select | None = None) -> Iterator[Batch]:
+def readings(
+    analysis: Analysis, select: Select | None = None, limit: SeriesLimit | None = None
+) -> Iterator[Batch]:
     """Yields the readings of the shown calls in batches, for the counter series that `select` takes (all if None), in the order of
-    the calls.
+    the calls. With a `limit`, only series within it.
 
     A reading of a call that is not shown still counts as the one before the next.
     """
     shown = analysis.shown
     last = len(analysis.calls) if analysis.part is None else shown.numbers[-1] if shown else 0
-    for batch in _all_readings(Answers(analysis, select), last):
+    for batch in _all_readings(Answers(analysis, select, limit), last):
         if analysis.part is None:
             yield batch
         else:
@@ -216,6 +219,8 @@ def _all_readings(answers: Answers, last: int) -> Iterator[Batch]:
     for answer in takewhile(lambda answer: answer.call <= last, answers):
         waiting.append(answer)
         rows += len(answer.plan) if answer.plan is before else _ROWS_OF_A_PLAN * len(answer.plan)
+        # The values that a limit left out are held as well.
+        rows += sum(cut.readings for cut in answer.plan.cuts) // _LEFT_OUT_OF_A_ROW
         before = answer.plan
         if rows >= ROWS_AT_ONCE:
             yield pairing.batch(waiting)
@@ -226,6 +231,8 @@ def _all_readings(answers: Answers, last: int) -> Iterator[Batch]:
 
 # Readings of a batch: some 30 MB while they are made. A plan that a batch holds takes as much as so many times its rows.
 ROWS_AT_ONCE, _ROWS_OF_A_PLAN = 1 << 16, 4
+# So many values that are only held take as much as one that is read.
+_LEFT_OUT_OF_A_ROW = 32
 
 
 def points(analysis: Analysis, select: Select | None = None) -> Iterator[Point]:

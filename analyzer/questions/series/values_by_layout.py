@@ -8,7 +8,7 @@ irregular answer (damage, text) has a plan of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from itertools import chain
+from itertools import chain, compress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -45,6 +45,7 @@ from analyzer.questions.series.formulas import (
     formula_of,
     has_own_clock,
 )
+from analyzer.questions.series.series_limit import Chosen, CutAnswer
 from analyzer.questions.series.series_keys import (
     AGGREGATE_HISTORY,
     MULTI_AGGREGATE,
@@ -110,7 +111,7 @@ class ValuePlan(Struct, eq=False, kw_only=True):
     `at` is the place of a row's value in the answer (-1: an aggregate). `companions` are the places of the values it is computed
     with; `several` lists those with several candidates, which must agree. `ids` number the series from 0. `fixed` has formatted
     values that do not depend on the reading. `instances` are those of the answer, `answered` the viewer's numbers of the groups
-    that it answers.
+    that it answers. `cuts` are what a limit of series left out of the answer.
     """
 
     layout: PerfDataLayout | WinperfLayout | None
@@ -138,6 +139,7 @@ class ValuePlan(Struct, eq=False, kw_only=True):
     fixed: dict[int, Formatted]
     pools: list[Pool]
     wanted: Bools
+    cuts: Sequence[CutAnswer] = ()
     made: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -162,7 +164,8 @@ class ValuePlan(Struct, eq=False, kw_only=True):
             if missing(name):
                 held = query.held if query is not None else None
                 added = held is None or any(_covers(one, sample, counter_id) for one in held)
-                where = "is not in the answer" if added else "was not added to the query"
+                absent = "was not looked for among the values left out here" if self.cuts else "is not in the answer"
+                where = absent if added else "was not added to the query"
                 return replace(formatted, reason=f"counter {counter_id}, its {spelling}, {where}; inconclusive")
         return formatted
 
@@ -358,27 +361,35 @@ def _add_companions(
 Columns = Callable[[WinPerfObject], Sequence[bool]]
 
 
-def winperf_layout_rows(layout: WinperfLayout, table: NameTable, columns: Columns) -> list[WinperfRow]:
+def winperf_layout_rows(
+    layout: WinperfLayout, table: NameTable, columns: Columns, chosen: Chosen | None = None
+) -> list[WinperfRow]:
     """Returns the counter values of each instance of a winperf layout that are read. The number of a counter stands in for its
-    value."""
+    value. `chosen` says which instances are read, None for all."""
     objects = tuple(numbered(item) if any(columns(item)) else item for item in layout.objects)
     begin = 0
     rows: list[WinperfRow] = []
     block = block_of(objects)
     for place, item in enumerate(objects):
-        rows += _rows_of_object(block, place, item, begin, table, columns(item))
+        rows += _rows_of_object(block, place, item, begin, table, columns(item), _of_part(chosen, place))
         begin += len(item.instances) * sum(definition.size != 0 for definition in item.definitions)
     return rows
 
 
-def winperf_rows_of(block: WinPerf, table: NameTable, columns: Columns) -> list[WinperfRow]:
-    """Returns the counter values of each instance of a winperf block that are read."""
+def winperf_rows_of(
+    block: WinPerf, table: NameTable, columns: Columns, chosen: Chosen | None = None
+) -> list[WinperfRow]:
+    """Returns the counter values of each instance of a winperf block that are read. `chosen` as for `winperf_layout_rows`."""
     begin = 0
     rows: list[WinperfRow] = []
     for place, item in enumerate(block.objects):
-        rows += _rows_of_object(block, place, item, begin, table, columns(item))
+        rows += _rows_of_object(block, place, item, begin, table, columns(item), _of_part(chosen, place))
         begin += sum(_count(item, len(instance.values)) for instance in item.instances)
     return rows
+
+
+def _of_part(chosen: Chosen | None, place: int) -> Bools | None:
+    return chosen.parts[place] if chosen is not None else None
 
 
 def _count(item: WinPerfObject, values: int) -> int:
@@ -387,32 +398,39 @@ def _count(item: WinPerfObject, values: int) -> int:
 
 
 def _rows_of_object(
-    block: WinPerf, place: int, item: WinPerfObject, begin: int, table: NameTable, held: Sequence[bool]
+    block: WinPerf,
+    place: int,
+    item: WinPerfObject,
+    begin: int,
+    table: NameTable,
+    held: Sequence[bool],
+    chosen: Bools | None,
 ) -> Iterator[WinperfRow]:
-    """Yields the counter values of each instance of a winperf object that are `held`. The values of the object begin at the place
-    `begin`."""
-    chosen = [number for number, is_held in enumerate(held) if is_held]
-    if not chosen:
+    """Yields the counter values of each `chosen` instance (None: of all) of a winperf object that are `held`. The values of the
+    object begin at the place `begin`."""
+    counters = [number for number, is_held in enumerate(held) if is_held]
+    if not counters:
         return
-    part = item
-    if len(chosen) < len(held):
+    are_chosen = [True] * len(item.instances) if chosen is None else chosen.tolist()
+    part = item if chosen is None else replace(item, instances=tuple(compress(item.instances, are_chosen)))
+    if len(counters) < len(held):
         part = replace(
-            item,
-            definitions=tuple([item.definitions[number] for number in chosen]),
+            part,
+            definitions=tuple([item.definitions[number] for number in counters]),
             instances=tuple(
                 [
-                    replace(one, values=tuple([one.values[number] for number in chosen if number < len(one.values)]))
-                    for one in item.instances
+                    replace(one, values=tuple([one.values[number] for number in counters if number < len(one.values)]))
+                    for one in part.instances
                 ]
             ),
         )
     samples = winperf_samples_of(block, table, {place: part})
     sized = np.cumsum([0, *(definition.size != 0 for definition in item.definitions)]).tolist()
     scales = [definition.default_scale for definition in item.definitions]
-    for instance in item.instances:
+    for instance, is_chosen in zip(item.instances, are_chosen, strict=True):
         count = min(len(instance.values), len(item.definitions))
-        present = [number for number in chosen if number < count and item.definitions[number].size != 0]
-        if present:
+        present = [number for number in counters if number < count and item.definitions[number].size != 0]
+        if present and is_chosen:
             nths = [sized[number] for number in present]
             yield WinperfRow(
                 place,
@@ -484,9 +502,11 @@ def plan_of(
     query: QueryView | None,
     instances: Instances,
     numbered: Callable[[Key], int],
+    chosen: Chosen | None = None,
 ) -> ValuePlan:
-    """The value plan of rows as arrays, with the aggregates that they go into."""
-    pools = _pools(rows, registry, catalog, viewer)
+    """The value plan of rows as arrays, with the aggregates that they go into. `chosen` says which instances the rows are of, None
+    if of all."""
+    pools = _pools(rows, registry, catalog, viewer, chosen.blocks if chosen is not None else frozenset())
     states = [*rows.states, *(registry.states[(*pool.key, "aggregate")] for pool in pools)]
     more = len(pools)
     sizes = [NONE if sample.data_size is None else sample.data_size for sample in rows.samples]
@@ -527,6 +547,7 @@ def plan_of(
         fixed={},
         pools=pools,
         wanted=np.array([state.wanted for state in states], np.bool_),
+        cuts=chosen.cuts if chosen is not None else (),
     )
     _fix(plan)
     return plan
@@ -541,10 +562,16 @@ def _has(rows: PlanRows, more: int) -> npt.NDArray[np.uint16]:
     return np.concatenate([has, np.zeros(more, np.uint16)])
 
 
-def _pools(rows: PlanRows, registry: Registry, catalog: Catalog | None, viewer: Key) -> list[Pool]:
+def _pools(
+    rows: PlanRows, registry: Registry, catalog: Catalog | None, viewer: Key, cut: Set[int]
+) -> list[Pool]:
+    """Returns the aggregates of a value plan. Blocks that are `cut` have none: not all of their instances are read."""
     members: dict[Key, list[int]] = {}
     for row, state in enumerate(rows.states):
-        if state.pool is not None and not rows.samples[row].repeated:
+        if state.pool is None or rows.samples[row].repeated:
+            continue
+        sample = rows.samples[row]
+        if not (isinstance(sample, PerflibSample) and sample.block in cut):
             members.setdefault(state.pool, []).append(row)
     pools: list[Pool] = []
     for what, found in members.items():

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
@@ -32,6 +33,7 @@ from analyzer.questions.films.film import Film, Films, deflated, moments
 from analyzer.questions.films.film_maker import FilmMaker
 from analyzer.questions.filters.filterable_fields import vocabulary
 from analyzer.questions.processes.process_records import ProcessValues, may_state_parents
+from analyzer.questions.series.series_limit import SeriesLeftOut, SeriesLimit
 from analyzer.results.analysis import Analysis, EvidenceRecord
 from analyzer.results.calls.call import Call
 from analyzer.results.next_command import next_command
@@ -49,10 +51,14 @@ from analyzer.screens.views.report import Report
 _SAFE_INTEGER = 2**53 - 1
 # Most values are of these types.
 _AS_IT_IS = frozenset({str, bool, float})
+# JSON of a list that waits to be compressed.
+_COMPRESSED_AT_ONCE = 4 << 20
 # Calls in a block: of records, which a filter reads block after block, and of details, which are read for one call.
 HEADS_IN_BLOCK, DETAILS_IN_BLOCK = 500, 50
 # Blocks of details share at most this much, since a browser reads all of it for one call; then a new share begins.
 MAX_SHARED_BYTES = 1 << 20
+# Such a block has the layers of calls that carry this many bytes at most: sealed ones are in it four times.
+MAX_CARRIED_BYTES = 4 << 20
 _OF_AN_OUTLINE, _OF_A_TEMPLATE = 200, 40
 
 # How the columns of rows are named in the page, and the fields of `Row` that are texts.
@@ -152,14 +158,27 @@ def _add(columns: dict[str, list[Any]], row: Row, base: int, texts: _NumberedTex
     columns["frames"].append(", ".join(row.frames))
 
 
-def record_blocks(analysis: Analysis, with_buffers: int) -> Iterator[tuple[bytes, list[bytes]]]:
-    """Yields the records of calls for the report page in blocks, as `timeline` prints them in JSON: a list of them without buffers,
-    and the buffers of each. Calls after number `with_buffers` have none: the buffers of a long poll are longer than all else."""
-    made = CallRecords(analysis, for_json=True)
-    numbers = range(1, len(analysis.calls) + 1)
-    for at in range(0, len(numbers), HEADS_IN_BLOCK):
-        heads, buffers = [], []
-        for number, record in enumerate(made.records_of(numbers[at : at + HEADS_IN_BLOCK]), at + 1):
+class RecordBlock:
+    """The records of some calls for the report page, as `timeline` prints them in JSON. Records of many calls with their buffers are
+    not held together: the records without buffers are there once `buffers` gave all buffers out."""
+
+    def __init__(self, made: CallRecords, numbers: range, with_buffers: Sequence[int | None]) -> None:
+        self._made, self._numbers, self._with_buffers = made, numbers, with_buffers
+        self._heads: list[bytes] = []
+
+    @property
+    def heads(self) -> bytes:
+        """Returns the list of the records without buffers."""
+        return exact_text(b"[%b]" % b",".join(self._heads))
+
+    @property
+    def has_buffers(self) -> bool:
+        return any(number is not None for number in self._with_buffers)
+
+    def buffers(self) -> Iterator[bytes]:
+        """Yields the buffers of each call, up to the last call that has them in the page: `null` for a call without."""
+        last = max((at for at, number in enumerate(self._with_buffers) if number is not None), default=-1)
+        for at, record in enumerate(self._made.records_of(self._numbers)):
             sides = record.request, record.response
             request, response = (None if side is None else replace(side, buffer=_MARK) for side in sides)
             pieces = dumps(replace(record, request=request, response=response)).split(_MARKED)
@@ -170,11 +189,40 @@ def record_blocks(analysis: Analysis, with_buffers: int) -> Iterator[tuple[bytes
             # The page asks whether a buffer is there without reading it.
             has_buffer = [text not in _EMPTY for side, text in zip(sides, held, strict=True) if side is not None]
             says = [b'"has_buffer":true' if has else b'"has_buffer":false' for has in has_buffer]
-            heads.append(b"".join(chain.from_iterable(zip_longest(pieces, says, fillvalue=b""))))
-            if number <= with_buffers:
-                texts = [text if isinstance(text, bytes) else b"".join(text.made()) for text in held]
-                buffers.append(b"[" + b",".join(map(exact_text, texts)) + b"]")
-        yield exact_text(b"[%b]" % b",".join(heads)), buffers
+            self._heads.append(b"".join(chain.from_iterable(zip_longest(pieces, says, fillvalue=b""))))
+            if at > last:
+                continue
+            if self._with_buffers[at] is None:
+                yield _NONE
+                continue
+            texts = [text if isinstance(text, bytes) else b"".join(text.made()) for text in held]
+            yield b"[" + b",".join(map(exact_text, texts)) + b"]"
+
+
+def record_blocks(analysis: Analysis, with_buffers: Sequence[int | None]) -> Iterator[RecordBlock]:
+    """Yields the records of calls for the report page in blocks. `with_buffers` has the number of each call whose buffers are in
+    the page, None for another one, up to the last: the buffers of a long poll are longer than all else."""
+    made = CallRecords(analysis, for_json=True)
+    numbers = range(1, len(analysis.calls) + 1)
+    for at in range(0, len(numbers), HEADS_IN_BLOCK):
+        some = slice(at, at + HEADS_IN_BLOCK)
+        yield RecordBlock(made, numbers[some], with_buffers[some])
+
+
+def _as_list(texts: Iterable[bytes]) -> Iterator[bytes]:
+    """Yields JSON texts as one list, in parts that are compressed as soon as they are there."""
+    yield b"["
+    held: list[bytes] = []
+    size, before = 0, b""
+    for text in texts:
+        held.append(text)
+        size += len(text)
+        if size >= _COMPRESSED_AT_ONCE:
+            yield before + b",".join(held)
+            held, size, before = [], 0, b","
+    if held:
+        yield before + b",".join(held)
+    yield b"]"
 
 
 # Stands for a buffer in a record: no other field of that name is a text.
@@ -240,15 +288,36 @@ class DetailBlock(Struct, frozen=True):
         return len(head).to_bytes(4, "little"), head, self.data
 
 
-def detail_blocks(analysis: Analysis, numbers: Sequence[int]) -> Iterator[DetailBlock]:
-    """Yields the layers of calls for the report page in blocks. Their `shared` is complete once a block has another one."""
+def calls_with_layers(analysis: Analysis, most: int) -> list[int | None]:
+    """Returns the numbers of the first `most` calls for the report page, with None in place of a call that has no layers there: what
+    it carries does not fit in its block, which a browser reads whole for each of its calls."""
+    # As read and as sent: one of them may be missing.
+    requests, responses = (
+        np.maximum(*(analysis.calls.column(f"{side}_{name}_length")[:most].astype(np.int64) for name in ("stub", "wire")))
+        for side in ("request", "response")
+    )
+    found: list[int | None] = []
+    left = 0
+    for at, length in enumerate((requests + responses).tolist()):
+        if at % DETAILS_IN_BLOCK == 0:
+            left = MAX_CARRIED_BYTES
+        fits = length <= left
+        found.append(at + 1 if fits else None)
+        left -= length if fits else 0
+    return found
+
+
+def detail_blocks(analysis: Analysis, numbers: Sequence[int | None]) -> Iterator[DetailBlock]:
+    """Yields the layers of calls for the report page in blocks (None: a call without). Their `shared` is complete once a block has
+    another one."""
     sides, shapes = PageSides(analysis.packets), Shapes()
     shared = Shared(0, shapes)
     for at in range(0, len(numbers), DETAILS_IN_BLOCK):
         if shared.size > MAX_SHARED_BYTES:
             shared = Shared(shared.number + 1, shapes)
         made = _Block(shared, sides)
-        calls = [made.call(analysis.calls[one - 1], analysis) for one in numbers[at : at + DETAILS_IN_BLOCK]]
+        some = numbers[at : at + DETAILS_IN_BLOCK]
+        calls = [made.call(analysis.calls[one - 1], analysis) if one is not None else None for one in some]
         yield DetailBlock(shared, made.frames, calls, b"".join(made.data))
 
 
@@ -513,6 +582,7 @@ class ValueBlocks(Struct, frozen=True):
     texts: dict[str, bytes]
     is_long: bool
     processes: ProcessValues | None
+    left_out: list[SeriesLeftOut]
 
     @property
     def most_details(self) -> int:
@@ -541,13 +611,15 @@ def value_blocks(analysis: Analysis) -> ValueBlocks:
     maker = FilmMaker(MAX_FILM_BYTES)
     processes = ProcessValues() if may_state_parents(analysis) else None
     takers = [one.take_readings for one in (maker, processes) if one is not None]
-    series, left_out = series_views(analysis, MAX_READINGS, *takers)
+    limit = SeriesLimit()
+    series, left_out = series_views(analysis, MAX_READINGS, *takers, limit=limit)
     texts = {"series": packed(series_block(series, left_out, base))}
     films = maker.films()
     texts["films"] = packed([dumps(exact(films_block(films, base)))])
     blocks = [block for film in films.films for block in film.blocks]
     texts |= {f"film-{number}": b64encode(block.data) for number, block in enumerate(blocks)}
-    return ValueBlocks(texts, is_long=left_out > 0, processes=processes)
+    cut = limit.left_out()
+    return ValueBlocks(texts, is_long=left_out > 0, processes=None if cut else processes, left_out=cut)
 
 
 def page_parts(
@@ -586,7 +658,7 @@ def page_parts(
     yield from _block("fields", vocabulary())
     yield b"<script>" + script + b"</script>\n"
     # Blocks after the script do not delay the call list; the page waits for one when it needs it.
-    yield from _calls(report, values.most_details, values.most_detail_bytes)
+    yield from _calls(report, values)
     for name, text in values.texts.items():
         yield _script(name, text)
     yield b"</body>\n</html>\n"
@@ -613,10 +685,11 @@ def data_head(head: Mapping[str, Any]) -> bytes:
     return b'<script type="application/json" id="head">' + _harmless(dumps(head)) + b"</script>\n"
 
 
-def _calls(report: Report, most_details: int, most_bytes: int) -> Iterator[bytes]:
-    """Yields the layers and records of calls on the report page, as many as a browser holds; last, how many have layers."""
+def _calls(report: Report, values: ValueBlocks) -> Iterator[bytes]:
+    """Yields the layers and records of calls on the report page, as many as a browser holds; last, how many calls have layers, and
+    what was left out of the series."""
     analysis = report.analysis
-    numbers = range(1, min(len(analysis.calls), most_details) + 1)
+    numbers = calls_with_layers(analysis, values.most_details)
     held = 0
     shown = 0
     shared: Shared | None = None
@@ -628,17 +701,19 @@ def _calls(report: Report, most_details: int, most_bytes: int) -> Iterator[bytes
         shared = block.shared
         text = packed(block.content)
         held += len(text)
-        if held > most_bytes:
+        if held > values.most_detail_bytes:
             break
         shown = min((number + 1) * DETAILS_IN_BLOCK, len(numbers))
         yield _script(f"details-{number}", text)
     if shared is not None:
         yield _script(f"shared-{shared.number}", packed(shared.content))
-    for number, (heads, buffers) in enumerate(record_blocks(analysis, shown)):
-        yield _script(f"heads-{number}", packed([heads]))
-        if buffers:
-            yield _script(f"buffers-{number}", packed((b"[", b",".join(buffers), b"]")))
-    yield from _block("tail", {"details": shown})
+    for number, records in enumerate(record_blocks(analysis, numbers[:shown])):
+        buffers = packed(_as_list(records.buffers()))
+        yield _script(f"heads-{number}", packed([records.heads]))
+        if records.has_buffers:
+            yield _script(f"buffers-{number}", buffers)
+    tail: dict[str, Any] = {"details": sum(number is not None for number in numbers[:shown])}
+    yield from _block("tail", tail | ({"left_out": values.left_out} if values.left_out else {}))
 
 
 def _block(name: str, value: Any) -> Iterator[bytes]:

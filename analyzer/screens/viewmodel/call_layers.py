@@ -25,11 +25,11 @@ from analyzer.screens.viewmodel.call_list import frame_label, row_of
 from analyzer.screens.viewmodel.layer_fields import (
     Fields,
     Forms,
+    PlacedLayers,
     bits,
     fields_of,
     numbers,
     one_of,
-    place_of,
     raw,
     runs_of,
 )
@@ -110,7 +110,7 @@ def _layers(
     forms: Forms | None,
 ) -> Iterator[LayerBytes]:
     fragments = side.pdus
-    inner = [layer for layer in carriers if layer.kind != "frame"]
+    inner = PlacedLayers(layer for layer in carriers if layer.kind != "frame")
     for number, fragment in enumerate(fragments, 1):
         yield from _fragment_layers(name, number, len(fragments), fragment, inner, forms)
     if isinstance(stub, Missing):
@@ -133,7 +133,7 @@ def _fragment_layers(
     number: int,
     count: int,
     fragment: Fragment,
-    carriers: Sequence[LayerBytes],
+    carriers: PlacedLayers,
     forms: Forms | None,
 ) -> Iterator[LayerBytes]:
     """Yields the layers of a PDU fragment: the PDU as sent, placed in the layer that carried it, and its encrypted part."""
@@ -142,7 +142,7 @@ def _fragment_layers(
     place = f" {number} of {count}" if count > 1 else ""
     id = f"{name}.pdu{number}"
     runs = runs_of(pdu)
-    parent = place_of(pdu, runs, carriers)
+    parent = carriers.place_of(pdu, runs)
     yield LayerBytes(
         id=id,
         kind="pdu",

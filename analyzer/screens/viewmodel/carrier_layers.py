@@ -26,11 +26,11 @@ from analyzer.results.records.display_records import Form, LayerBytes, Node, Run
 from analyzer.screens.viewmodel.layer_fields import (
     FieldSpec,
     Forms,
+    PlacedLayers,
     bits,
     fields_of,
     numbers,
     one_of,
-    place_of,
     raw,
     runs_of,
     size_of,
@@ -332,6 +332,7 @@ def _smb_layers(name: SideName, messages: Sequence[SmbMessage], forms: Forms | N
     """Yields the SMB layers of a call: all messages as TCP carried them, then all as they were read (decrypted, decompressed)."""
     sent: list[LayerBytes] = []
     read: list[LayerBytes] = []
+    placed = PlacedLayers()
     for number, message in enumerate(messages, 1):
         place = f" {number} of {len(messages)}" if len(messages) > 1 else ""
         carried, data = message.sent.data, message.message.data
@@ -351,8 +352,9 @@ def _smb_layers(name: SideName, messages: Sequence[SmbMessage], forms: Forms | N
                 **fields,
             )
         )
+        placed.add(sent[-1])
         runs = runs_of(message.message)
-        parent = place_of(message.message, runs, sent)
+        parent = placed.place_of(message.message, runs)
         read.append(
             LayerBytes(
                 id=f"{name}.smb{number}",

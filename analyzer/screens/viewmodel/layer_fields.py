@@ -151,19 +151,37 @@ def _run(extent: FrameExtent, at: int, stop: int) -> Run:
     return Run(at, stop, number_of(extent.frame), file_of(extent.frame), extent.start, extent.length)
 
 
-def place_of(source: TracedBytes, runs: Sequence[Run], layers: Sequence[LayerBytes]) -> tuple[str, int] | None:
-    """Returns the innermost layer that holds bytes with these runs unchanged, and their offset in it; else None."""
-    if not runs:
-        return None
-    for layer in reversed(layers):
-        if layer.steps != source.steps:
-            continue
+class PlacedLayers:
+    """Finds in which of some layers the same bytes lie. A call of many megabytes has thousands of layers below its PDUs, so they are
+    looked up by frame."""
+
+    def __init__(self, layers: Iterable[LayerBytes] = ()) -> None:
+        self._by_frame: dict[tuple[int, int], list[tuple[LayerBytes, list[Run]]]] = {}
+        for layer in layers:
+            self.add(layer)
+
+    def add(self, layer: LayerBytes) -> None:
+        """Adds a layer, within those before it or beside them."""
         for run in layer.runs:
-            at = run.at + runs[0].start - run.start
-            is_in = (run.file, run.frame) == (runs[0].file, runs[0].frame) and run.at <= at < run.stop
-            if is_in and layer.data[at : at + len(source)] == source.data:
-                return layer.id, at
-    return None
+            found = self._by_frame.setdefault((run.file, run.frame), [])
+            if found and found[-1][0] is layer:
+                found[-1][1].append(run)
+            else:
+                found.append((layer, [run]))
+
+    def place_of(self, source: TracedBytes, runs: Sequence[Run]) -> tuple[str, int] | None:
+        """Returns the innermost layer that holds bytes with these runs unchanged, and their offset in it; else None."""
+        if not runs:
+            return None
+        first = runs[0]
+        for layer, some in reversed(self._by_frame.get((first.file, first.frame), ())):
+            if layer.steps != source.steps:
+                continue
+            for run in some:
+                at = run.at + first.start - run.start
+                if run.at <= at < run.stop and layer.data[at : at + len(source)] == source.data:
+                    return layer.id, at
+        return None
 
 
 # ----------------------------------------------------------------------------------------------------------- tree forms

@@ -14,6 +14,7 @@ from analyzer.questions.series.displayed_points import Series
 from analyzer.questions.series.formatted_columns import FLAGS, WHYS
 from analyzer.questions.series.formulas import type_name
 from analyzer.questions.series.reading_batches import Batch, readings
+from analyzer.questions.series.series_limit import SeriesLimit
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.display_records import SeriesView
 
@@ -81,15 +82,19 @@ class _PlottedReadings(Struct):
 
 
 def series_views(
-    analysis: Analysis, most_readings: int | None = None, *also: Callable[[Batch], None]
+    analysis: Analysis,
+    most_readings: int | None = None,
+    *also: Callable[[Batch], None],
+    limit: SeriesLimit | None = None,
 ) -> tuple[Iterator[SeriesView], int]:
     """Returns the plotted series in the order of their first readings, and how many readings were left out.
 
     `most_readings` limits the readings of all series together; further ones are only counted. Each of `also` receives all batches.
+    A `limit` of series counts what it leaves out itself.
     """
     columns = _PlottedReadings()
     taken = left_out = 0
-    for batch in readings(analysis):
+    for batch in readings(analysis, limit=limit):
         for take in also:
             take(batch)
         count = len(batch) if most_readings is None else min(len(batch), most_readings - taken)
