@@ -197,7 +197,7 @@ export async function detailOf(number: number, head: Head): Promise<CallDetail |
   const at = number - 1;
   const found = await remembered(`details-${Math.floor(at / head.details)}`, detailBlock);
   const raw = found?.calls[at % head.details];
-  if (found === null || raw === undefined) return null;
+  if (found === null || raw === undefined || raw === null) return null;
   const shared = (await remembered<Shared>(`shared-${found.shared}`))!;
   const layers = new Map<string, Layer>();
   const [[outline, ...texts], ...rawSides] = raw;

@@ -11,7 +11,7 @@ export interface AccountLine {
 }
 export interface ProcessView { server: string; name: string; pid: number | null; parent: string; oddities: string[]; answers: number; first_time_ns: unknown; last_time_ns: unknown; call: number }
 export interface Overview {
-  account: AccountLine[]; processes: ProcessView[]; files: FileView[]; frames: number; bytes: number; redacted: boolean; first_time_ns: unknown; last_time_ns: unknown; calls: number;
+  account: AccountLine[]; processes: ProcessView[]; processes_left_out?: number; files: FileView[]; frames: number; bytes: number; redacted: boolean; first_time_ns: unknown; last_time_ns: unknown; calls: number;
   failed: number; unanswered: number; unread: number; methods: Record<string, number>; sessions: string[]; hosts: HostView[]; identities: IdentityView[]; decrypted: string[];
   undecrypted: string | null; hint: string | null; incomplete: IncompleteView[]; problems: ProblemView[];
 }
@@ -20,6 +20,10 @@ export interface Head {
   // Of a capture that grows: which page of it this is, and whether it is the last.
   live: { version: number; ended: boolean } | null;
 }
+// What a limit left out of a counterset; of no group: blocks without instances. `instances` is the greatest number in one answer.
+export interface SeriesLeftOut { server: string; group: string | null; kept: number; instances: number; readings: number }
+// How many calls have layers.
+export interface Tail { details: number; left_out?: SeriesLeftOut[] }
 export interface Finding {
   rule: string; name: string; severity: "error" | "warning" | "info"; verdict: string; confidence: string; requirements: string[];
   section: string; statement: string; actor: string; message: string; expected: string | null; seen: string | null;
@@ -56,7 +60,8 @@ export type Template = [outline: number, layers: RawLayer[]];
 export type RawSide = [template: number, frames: number[], own: number[], words: number[]];
 export type RawCall = [facts: [outline: number, ...texts: (number | string)[]], ...sides: RawSide[]];
 // Of a frame: file, number, place of the bytes (-1: not here), length.
-export interface DetailBlock { shared: number; frames: number[]; calls: RawCall[]; data: Uint8Array }
+// A call without layers is null.
+export interface DetailBlock { shared: number; frames: number[]; calls: (RawCall | null)[]; data: Uint8Array }
 // Read once: it has the findings, and whoever draws asks for it.
 let known: Head | null = null;
 export function head(): Head {

@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { head } from "./data";
 import { type Film, type FilmRow, type Films, type Frame, type Machine, NOT_ASKED, SHOWN, cellText, filmsOf, momentAt } from "./films";
+import { SetsLeftOut, useTail } from "./left";
 import { count, plural, seconds, shown, utc } from "./text";
 import { Virtual } from "./virtual";
 
@@ -43,6 +44,7 @@ export function Host({ moment, following, theme, base, machine: nameOf, onMoment
   const [films, setFilms] = useState<Films | null>(null);
   const [playing, setPlaying] = useState(false);
   const [chosen, setChosen] = useKept<Chosen | null>("host-chosen", null);
+  const tail = useTail();
   useEffect(() => void filmsOf().then(setFilms), []);
   const machine = films?.machines.find((one) => one.ip === moment.ip) ?? films?.machines[0];
   const last = (machine?.moments.length ?? 0) - 1;
@@ -70,7 +72,7 @@ export function Host({ moment, following, theme, base, machine: nameOf, onMoment
     return () => document.removeEventListener("keydown", onKeyDown);
   });
   if (films === null) return <p class="empty">Reading the polls…</p>;
-  if (machine === undefined) return <p class="empty">No machine was polled for counter values that could be read.</p>;
+  if (machine === undefined) return tail?.left_out ? <SetsLeftOut tail={tail} /> : <p class="empty">No machine was polled for counter values that could be read.</p>;
   const time = machine.moments[at]!;
   const groups = grouped(machine);
   const film = machine.films.find((one) => one.number === chosen?.film);
@@ -95,6 +97,7 @@ export function Host({ moment, following, theme, base, machine: nameOf, onMoment
         <div class="film-time"><b>{utc(base, time)}</b><small>{`${seconds(time)} s, moment ${count(at + 1)} of ${count(last + 1)}`}</small></div>
       </div>
       {films.leftOut > 0 && <p class="notice">{plural(films.leftOut, "poll")} at the end are not in this page: it holds the first ones only.</p>}
+      <SetsLeftOut tail={tail} />
       {film !== undefined && <ChosenRow film={film} chosen={chosen!} time={time} says={films.says} onCell={onCell} onEnd={() => setChosen(null)} onColumn={(column) => setChosen({ ...chosen!, column })} />}
       <div class="panels scroll" tabIndex={0} role="group" aria-label="Tables">
         {groups.map(({ panel, title, sets }) => (

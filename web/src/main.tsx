@@ -248,7 +248,7 @@ function App({ head, rows }: { head: Head; rows: Rows }) {
         <section class="pane tree-pane" aria-label="Tree">
           {shownDetail?.detail ? (
             <Tree key={shownDetail.number} detail={shownDetail.detail} place={place} hover={hover} command={`${head.show} ${shownDetail.number}`} onPlace={onPlace} onHover={setHover} />
-          ) : <p class="empty">{shownDetail === null ? "" : `The layers of call #${selected} are not in this page, which holds those of the first calls. ${shown(head.show)} ${selected} prints them.`}</p>}
+          ) : <p class="empty">{shownDetail === null ? "" : `The layers of call #${selected} are not in this page, which holds those of the first calls, without very long ones. ${shown(head.show)} ${selected} prints them.`}</p>}
         </section>
       )}
       {(!narrow || pane === "bytes") && (

@@ -3,6 +3,7 @@
 import { countOf } from "./audit";
 import type { Audit, Head } from "./data";
 import { useFew } from "./few";
+import { LeftOut } from "./left";
 import { bytesWords, count, plural, shown, span, utc } from "./text";
 
 // So many items of each list are shown at first.
@@ -64,7 +65,7 @@ export function Overview({ head, audit, onFinding, onFilter }: Props) {
         {moreLines}
         {overview.processes.length > 0 && (
           <details open>
-            <summary>{plural(overview.processes.length, "process", "processes")} in the answers</summary>
+            <summary>{plural(overview.processes.length + (overview.processes_left_out ?? 0), "process", "processes")} in the answers</summary>
             <table>
               <thead><tr><th scope="col">Process</th><th scope="col">PID</th><th scope="col">Parent</th><th scope="col">Server</th><th scope="col">First seen</th><th scope="col">Last seen</th><th scope="col">Answers</th></tr></thead>
               <tbody>
@@ -82,6 +83,7 @@ export function Overview({ head, audit, onFinding, onFilter }: Props) {
               </tbody>
             </table>
             {moreProcesses}
+            {overview.processes_left_out !== undefined && <p>{plural(overview.processes_left_out, "process", "processes")} more are not in this page: <code>pcq-analyzer processes</code> prints all.</p>}
           </details>
         )}
       </section>
@@ -151,6 +153,7 @@ export function Overview({ head, audit, onFinding, onFilter }: Props) {
           {moreMethods}
         </section>
       </div>
+      <LeftOut head={head} />
       <section class="card">
         <h2>Capture</h2>
         <table>

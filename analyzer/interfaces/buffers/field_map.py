@@ -260,6 +260,13 @@ class _Words(Struct, frozen=True):
         spec = self.spec
         return bool(spec.special) or any(one is not None for one in (spec.names, spec.flags, spec.meaning))
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether no value of the mapped field has words after all: raw values of counters have a meaning of their own, without."""
+        spec = self.spec
+        has_words = spec.meaning == "filetime" or (spec.meaning == "win32" and self.status_name is not None)
+        return not (spec.special or has_words or spec.names is not None or spec.flags is not None)
+
     def __call__(self, value: Any) -> str | None:
         spec = self.spec
         if value in spec.special:

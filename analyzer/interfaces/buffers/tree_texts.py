@@ -152,18 +152,23 @@ def _decoded(kind: BufferKind, data: bytes, *, big_endian: bool | None) -> TreeT
 
 
 def _perf_data_tree(data: bytes, read: PerfDataParts) -> TreeText:
-    """Returns the tree of undamaged performance data as JSON text."""
+    """Returns the tree of undamaged performance data as JSON text. Of a long one nothing is made before it is asked for."""
+    if len(data) > _LONG:
+        return TreeText(Pieces(lambda: _perf_data_texts(data, read)))
+    return TreeText(Raw(b"".join(_perf_data_texts(data, read))))
+
+
+def _perf_data_texts(data: bytes, read: PerfDataParts) -> Iterator[bytes]:
+    """Yields the JSON text of undamaged performance data in pieces."""
     layout = read.layout
     known = layout.once("json", lambda: _layout_text(data, layout))
-    placed, texts = known.placed, [_HEADER_TEXT % DATA_HEADER.unpack_from(data)]
+    placed = known.placed
     values: Words | Sequence[int | str] = read.values if placed is None else read.values[placed]
     if read.layout.texts:
         values = [value for at, value in enumerate(values_of(read)) if placed is None or placed[at]]
-    if len(data) > _LONG:
-        return TreeText(Pieces(lambda: chain(texts, (piece.filled(values) for piece in known.pieces_of(data, layout)))))
+    yield _HEADER_TEXT % DATA_HEADER.unpack_from(data)
     for piece in known.pieces or known.pieces_of(data, layout):
-        texts.append(piece.filled(values))
-    return TreeText(Raw(b"".join(texts)))
+        yield piece.filled(values)
 
 
 def _layout_text(data: bytes, layout: PerfDataLayout) -> _LayoutText:

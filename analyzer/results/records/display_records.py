@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator
 from operator import attrgetter, itemgetter
 from typing import Annotated, Any, Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from analyzer.core.caches import cached_property
 from analyzer.core.printable_text import Discreet
@@ -156,10 +156,15 @@ class Form(Struct, frozen=True, eq=False, dict=True, weakref=True):
             if node.words is not None and (node.reads or node.children)
         )
 
-    def bytes_of_spots_at(self, at: int) -> Callable[[bytes], Hashable]:
-        """Returns a function for the bytes of the spots, of a layer that begins at `at`: layers that have the same have the same
-        meanings."""
-        slices = [slice(at + spot.start, at + spot.stop) for spot in self.spots]
+    @cached_property
+    def telling(self) -> tuple[Spot, ...]:
+        """The spots of the form whose bytes may have a meaning: raw values of counters, of which there are most, have none."""
+        return tuple([spot for spot in self.spots if not getattr(spot.words, "is_silent", False)])
+
+    @cached_property
+    def bytes_that_tell(self) -> Callable[[bytes], Hashable]:
+        """Returns a function for the bytes of these spots in a layer: layers that have the same have the same meanings."""
+        slices = [slice(spot.start, spot.stop) for spot in self.telling]
         return itemgetter(*slices) if slices else lambda _: ()
 
 
@@ -393,6 +398,7 @@ class Overview(Value, frozen=True, kw_only=True):
     unread: Annotated[int, doc("sealed, cut, malformed, or with a damaged buffer, as `stats` counts")]
     account: Annotated[tuple[AccountLine, ...], doc("what was observed, a line for each machine and kind")]
     processes: Annotated[tuple[ProcessView, ...], doc("processes that were to be seen in answers")]
+    processes_left_out: Annotated[int | UnsetType, doc("how many more there were, if there were too many")] = UNSET
     methods: Annotated[dict[str, int], doc("calls by interface and method")]
     sessions: Annotated[tuple[str, ...], doc("SMB sessions, a sentence each")]
     hosts: Annotated[tuple[HostView, ...], doc("every address")]

@@ -335,7 +335,8 @@ class Shared:
         self._texts = _NumberedTexts()
         # The outline and the numbers of texts of facts that calls share, by a key of what they have in common.
         self._facts: dict[Hashable, tuple[int, list[int], list[int]]] = {}
-        self._templates: dict[Template, int] = {}
+        # Long sides have a template of their own each, which is not kept for them.
+        self._templates: WeakKeyDictionary[Template, int] = WeakKeyDictionary()
         self._words: dict[tuple[Form, Hashable], int] = {}
         self._numbers_of_texts: dict[tuple[Form, int, bytes], int] = {}
         self._form_numbers: WeakKeyDictionary[Form, int] = WeakKeyDictionary()
@@ -374,13 +375,14 @@ class Shared:
 
     def words(self, of: WordsOf, data: bytes) -> int:
         """Returns the number of the meanings that follow from a layer's bytes on the report page: position and text of each."""
-        key = of.form, of.bytes_of_spots(data)
+        layer = data[of.start : of.stop]
+        key = of.form, of.form.bytes_that_tell(layer)
         if (known := self._words.get(key)) is None:
-            known = self._words[key] = self.outline(tuple(self._meanings(of.form, data[of.start : of.stop])))
+            known = self._words[key] = self.outline(tuple(self._meanings(of.form, layer)))
         return known
 
     def _meanings(self, form: Form, data: bytes) -> Iterator[int]:
-        for spot in form.spots:
+        for spot in form.telling:
             # Most are addresses and names of values, the same again and again.
             spotted = form, spot.position, data[spot.start : spot.stop]
             if (number := self._numbers_of_texts.get(spotted)) is None:

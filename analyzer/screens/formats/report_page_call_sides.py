@@ -7,7 +7,7 @@ meanings that follow from bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -36,13 +36,11 @@ IN_FRAMES, OWN = -1, -2
 
 
 class WordsOf(Struct, frozen=True):
-    """A layer on the report page with fields whose meanings follow from their bytes: its form, its place, and what picks these
-    bytes."""
+    """A layer on the report page with fields whose meanings follow from their bytes: its form and its place."""
 
     form: Form
     start: int
     stop: int
-    bytes_of_spots: Callable[[bytes], Hashable]
 
 
 class LaidLayer(Struct, frozen=True):
@@ -57,7 +55,7 @@ class LaidLayer(Struct, frozen=True):
     place: tuple[int, int, tuple[int, ...], int]
 
 
-class Template(Struct, frozen=True, eq=False):
+class Template(Struct, frozen=True, eq=False, weakref=True):
     """A template of the report page: the outline and layers that alike sides of calls share.
 
     Places in `words` are those in `LaidSide.data`.
@@ -231,7 +229,7 @@ def _taken_apart(view: SideView) -> tuple[LaidSide, list[int]]:
         has_words = form is not None and bool(form.spots)
         layers.append(LaidLayer(_outline(layer), form, (length, at, runs, len(words) if has_words else -1)))
         if form is not None and has_words:
-            words.append(WordsOf(form, start, start + length, form.bytes_of_spots_at(start)))
+            words.append(WordsOf(form, start, start + length))
     outline = view.name, view.missing, view.buffer_kind, view.problem, view.lacking
     template = Template(outline, tuple(layers), tuple(words))
     laid = LaidSide(template, tuple([(frame, frames.get(frame)) for frame in ids]), own, b"".join(parts))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from msgspec import UNSET
 
 from analyzer.core.events import Problem
 from analyzer.interfaces.call_contents.call_records import all_problems
@@ -30,6 +33,8 @@ from analyzer.screens.viewmodel.session_words import session_words
 from analyzer.screens.viewmodel.unread import alike, decrypted, incomplete, key_hint, nothing_decrypted
 
 _FRAMES_SHOWN = 12
+# As many processes as a display holds with ease. `processes` prints all.
+MAX_PROCESSES = 5_000
 
 
 def overview_of(analysis: Analysis, processes: ProcessValues | None = None) -> Overview:
@@ -42,6 +47,8 @@ def overview_of(analysis: Analysis, processes: ProcessValues | None = None) -> O
         for name in facts.files
     )
     scene = Scene(analysis, processes)
+    table = scene.processes
+    rows = _shown_rows(table)
     damages = scene.damages
     stats = method_stats(analysis, damages)
     total = totals_of(stats)
@@ -58,7 +65,8 @@ def overview_of(analysis: Analysis, processes: ProcessValues | None = None) -> O
         unanswered=total.unanswered,
         unread=total.unread,
         account=account_lines(observations(scene, ", ".join(facts.files))),
-        processes=tuple(_processes(scene.processes)),
+        processes=tuple(_processes(table, rows)),
+        processes_left_out=len(table) - len(rows) or UNSET,
         methods=dict(methods.most_common()),
         sessions=tuple(session_words(session) for session in analysis.sessions),
         hosts=_hosts(analysis),
@@ -71,19 +79,27 @@ def overview_of(analysis: Analysis, processes: ProcessValues | None = None) -> O
     )
 
 
-def _processes(table: ProcessTable) -> Iterator[ProcessView]:
-    """Yields the processes of machines for the overview. It makes no record of each: that would search all answers for values."""
-    columns = table.parent_pids, table.parent_names, table.oddities, table.answers
-    for (server, name, pid, _), first, last, parent_pid, parent_name, oddities, answers in zip(
-        table.keys, table.first, table.last, *columns, strict=True
-    ):
+def _shown_rows(table: ProcessTable) -> Sequence[int]:
+    """Returns the rows of the processes that the overview shows. If there are too many, the odd ones come before others."""
+    if len(table) <= MAX_PROCESSES:
+        return range(len(table))
+    odd = [row for row, marks in enumerate(table.oddities) if marks][:MAX_PROCESSES]
+    others = (row for row, marks in enumerate(table.oddities) if not marks)
+    return sorted([*odd, *islice(others, MAX_PROCESSES - len(odd))])
+
+
+def _processes(table: ProcessTable, rows: Sequence[int]) -> Iterator[ProcessView]:
+    """Yields these processes of machines for the overview. It makes no record of each: that would search all answers for values."""
+    for row in rows:
+        server, name, pid, _ = table.keys[row]
+        first, last = table.first[row], table.last[row]
         yield ProcessView(
             server,
             name,
             pid,
-            parent_words(parent_pid, parent_name),
-            tuple(f"{MARK_WORDS[mark.kind]}: {mark.reason}" for mark in oddities),
-            answers,
+            parent_words(table.parent_pids[row], table.parent_names[row]),
+            tuple(f"{MARK_WORDS[mark.kind]}: {mark.reason}" for mark in table.oddities[row]),
+            table.answers[row],
             first.first_time_ns,
             last.last_time_ns,
             first.first_call,
