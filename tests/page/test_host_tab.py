@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from analyzer.questions.series.series_limit import SeriesLimit
+from analyzer.screens.formats import report_page
 from analyzer.screens.live import LivePage
+from analyzer.screens.viewmodel import overview
 from tests.build.buffers import name_table
 from tests.build.calls import Calls, analysis_of, winreg
 from tests.build.machine import NAMES, Machine, Shown
@@ -124,6 +128,41 @@ def test_what_was_not_asked_says_so(browser: Browser, tmp_path: Path) -> None:
         page.wait_for_selector(".p-processes .row:not(.header)")
         shown = page.evaluate(_CELLS)
         assert shown == {"4": ["a", *["not asked"] * 5]}
+
+
+def test_a_page_says_what_it_leaves_out_and_what_prints_it(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine, make = Machine(12), winreg()
+    events = [make.open_key(), make.query_value("Counter 009", name_table(NAMES))]
+    events += [make.query_value("230 238 4 2", machine.step().answer(), room=1 << 20) for _ in range(3)]
+    monkeypatch.setattr(report_page, "SeriesLimit", partial(SeriesLimit, 30))
+    monkeypatch.setattr(report_page, "MAX_CARRIED_BYTES", 4000)
+    monkeypatch.setattr(overview, "MAX_PROCESSES", 10)
+    path = written(analysis_of(*events), tmp_path / "report.html")
+    sets = (
+        "\\\\10.0.0.1: 5 of up to 12 instances of Process are in this page, those that were read first. "
+        "126 readings of others are not."
+    )
+    with opened(browser, path, "#view=overview") as page:
+        page.wait_for_selector(".left-out")
+        said = words(page, ".left-out")
+        assert "Layers and buffers of 2 calls: the page has those of 3." in said
+        assert sets in said
+        assert "pcq-analyzer samples and pcq-analyzer counters print all." in said
+        assert "12 processes in the answers" in words(page, ".account")
+        assert "2 more are not in this page: pcq-analyzer processes prints all." in words(page, ".account")
+    for view in ("counters", "host"):
+        with opened(browser, path, f"#view={view}") as page:
+            page.wait_for_selector(f".{view} .notice")
+            assert sets in words(page, f".{view} .notice")
+    with opened(browser, path, "#view=calls&call=5") as page:
+        page.wait_for_selector(".tree-pane .empty:not(:empty)")
+        assert "The layers of call #5 are not in this page" in words(page, ".tree-pane")
+        page.keyboard.press("/")
+        page.keyboard.type("buffer.signature")
+        page.wait_for_selector(".calls .notice")
+        assert "could not look at the buffers of 2 calls" in words(page, ".calls .notice")
 
 
 def test_a_page_that_waits_for_a_capture_shows_it(browser: Browser, host: Path) -> None:

@@ -128,14 +128,11 @@ def of_the_page(directory: Path, filters: list[str], files: Iterable[str]) -> li
     built(directory)
     captures = []
     for analysis in map(analysis_named, files):
-        parts = record_blocks(analysis, len(analysis.calls))
-        captures.append(
-            [
-                (head, json.loads(text))
-                for heads, buffers in parts
-                for head, text in zip(json.loads(heads), buffers, strict=True)
-            ]
-        )
+        captured = []
+        for block in record_blocks(analysis, range(1, len(analysis.calls) + 1)):
+            buffers = [json.loads(text) for text in block.buffers()]
+            captured += zip(json.loads(block.heads), buffers, strict=True)
+        captures.append(captured)
     given: dict[str, Any] = {"fields": vocabulary(), "filters": filters, "captures": captures}
     (directory / "input.json").write_text(json.dumps(given), encoding="utf-8")
     (directory / "run.mjs").write_text(SCRIPT, encoding="utf-8")

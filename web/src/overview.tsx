@@ -83,7 +83,7 @@ export function Overview({ head, audit, onFinding, onFilter }: Props) {
               </tbody>
             </table>
             {moreProcesses}
-            {overview.processes_left_out !== undefined && <p>{plural(overview.processes_left_out, "process", "processes")} more are not in this page: <code>pcq-analyzer processes</code> prints all.</p>}
+            {overview.processes_left_out !== undefined && <p>{count(overview.processes_left_out)} more are not in this page: <code>pcq-analyzer processes</code> prints all.</p>}
           </details>
         )}
       </section>

@@ -147,7 +147,7 @@ class Answers:
             # What the blocks mean may be unknown for a while (see `pcq.query_handles`): for a series, that is an answer lost.
             damaged = not is_whole or (len(read.values) > 0 and not (query is not None and query.blocks))
             plan = binding.once(
-                (viewer.key, damaged),
+                (viewer.key, damaged, self._ends),
                 lambda: self._perflib_layout_plan(viewer, call, handle, binding, is_read, read.layout, damaged=damaged),
             )
             clocks = read.perf_time_stamp, read.perf_freq, read.perf_time_100ns
@@ -242,7 +242,7 @@ class Answers:
             places = binding.once("ids", lambda: self._ids_of(call, read.layout))
             ids = tuple(zip(places.tolist(), values[places].tolist(), strict=True))
             plan = binding.once(
-                (viewer.key, damaged, ids),
+                (viewer.key, damaged, self._ends, ids),
                 lambda: self._winperf_plan(
                     viewer, call, handle, read.layout, {at: texts.get(at, value) for at, value in ids}
                 ),
@@ -270,6 +270,11 @@ class Answers:
         table, chosen = self._analysis.name_tables.table_of(call.server), self._chosen(viewer, call, layout.objects)
         rows = winperf_layout_rows(layout, table, self._columns_of(call), chosen)
         return self._winperf_rows_plan(viewer, call, handle, rows, layout.objects, layout, chosen, ids)
+
+    @property
+    def _ends(self) -> int:
+        """How many countersets the limit of series ended so far: plans from before an end hold no longer."""
+        return self._limit.ends if self._limit is not None else 0
 
     def _chosen(self, viewer: _Viewer, call: Call, objects: Sequence[WinPerfObject]) -> Chosen | None:
         """Returns which instances of winperf objects are read, None without a limit of series."""

@@ -192,9 +192,7 @@ def _signed(value: int) -> int:
     return value - (1 << 64) if value >= _TOP else value
 
 
-def readings(
-    analysis: Analysis, select: Select | None = None, limit: SeriesLimit | None = None
-) -> Iterator[Batch]:
+def readings(analysis: Analysis, select: Select | None = None, limit: SeriesLimit | None = None) -> Iterator[Batch]:
     """Yields the readings of the shown calls in batches, for the counter series that `select` takes (all if None), in the order of
     the calls. With a `limit`, only series within it.
 

@@ -1,4 +1,4 @@
-"""Limits how many series are made of a capture. It chooses instances before anything is made of them, because there may be very many.
+"""Limits how many series are made of a capture. It chooses instances before anything is made of them: there may be very many.
 
 What is chosen are names of instances: those that were read first. All instances of a chosen name are read in every answer, and none
 of any other name. So a series has all of its readings or none, and nothing is said of it that the answers do not say. A counterset
@@ -11,20 +11,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import compress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
+from analyzer.core.caches import cached_property
 from analyzer.interfaces.buffers.perf_data_layout import Grid, PerfDataLayout, Singles
 from analyzer.interfaces.buffers.value_rows import PerfRow
-from analyzer.interfaces.buffers.winperf_layout import WinPerfInstance, WinPerfObject
+from analyzer.interfaces.buffers.winperf_layout import WinPerfObject
 from analyzer.interfaces.pcq.perflib_samples import counterset_of
 from analyzer.questions.series.displayed_points import Key
 from analyzer.questions.series.series_keys import counterset_names, folded, index_names
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.query_state import QueryView
-from analyzer.results.records.record_types import Endpoint
 from analyzer.results.reported_names.counter_name_tables import NameTable
 from analyzer.results.reported_names.counterset_catalog import Catalog
 
@@ -92,15 +95,18 @@ class SeriesLimit:
     """Limits the series of a capture. `states` are those that were met so far, by their keys (`values_by_layout.Registry`)."""
 
     def __init__(self, of_set: int = MOST_OF_A_SET, in_all: int = MOST_IN_ALL) -> None:
-        self._of_set, self._in_all = of_set, in_all
-        self._sets: dict[Key, _CutSet] = {}
+        self.of_set, self.in_all = of_set, in_all
+        # Countersets of which not all instances are read, by their viewers.
+        self.sets: dict[Key, _CutSet] = {}
+        # How many of them are read no further. A choice that was made before an end holds no longer.
+        self.ends = 0
         # How many blocks without instances each viewer's answers had while all were read.
         self._blocks: dict[Key, int] = {}
 
     def left_out(self) -> list[SeriesLeftOut]:
         """Returns what was left out of each machine's countersets, the most first."""
         found: dict[tuple[str, str | None], SeriesLeftOut] = {}
-        for one in self._sets.values():
+        for one in self.sets.values():
             if one.readings:
                 known = found.setdefault((one.server, one.group), SeriesLeftOut(one.server, one.group, 0, 0, 0))
                 known.kept, known.instances = max(known.kept, one.kept), max(known.instances, one.instances)
@@ -111,10 +117,12 @@ class SeriesLimit:
         self, viewer: Key, call: Call, layout: PerfDataLayout, catalog: Catalog, states: Mapping[Key, Any]
     ) -> Chosen:
         """Chooses the instances of a PerflibV2 answer of this layout, and its blocks without instances."""
-        chosen = Chosen([None] * len(layout.parts))
-        if self._fits(len(layout.data_sizes), states):
-            self._note_blocks(viewer, (part for part in layout.parts if not isinstance(part, Grid)))
-            return chosen
+        choice = _Choice(
+            self, viewer, call.server.ip, states, len(layout.data_sizes), Chosen([None] * len(layout.parts))
+        )
+        if choice.is_everything:
+            self._note_blocks(viewer, _end_of_blocks(layout.parts))
+            return choice.chosen
         sets: dict[Key, list[int]] = {}
         for number, part in enumerate(layout.parts):
             key = _set_of(call.query, part.block) if isinstance(part, Grid) else _BLOCKS
@@ -122,119 +130,141 @@ class SeriesLimit:
         cut: set[int] = set()
         for key, numbers in sets.items():
             parts = [layout.parts[number] for number in numbers]
-            grids = [part for part in parts if isinstance(part, Grid)]
-            singles = [part for part in parts if not isinstance(part, Grid)]
-            rows: list[_Rows] = [(list(map(folded, grid.names)), len(grid.data_sizes)) for grid in grids]
-            rows += [(part.block.tolist(), 1) for part in singles]
-            label, known = self._set_of_blocks(viewer, call, [grid.block for grid in grids], catalog, states)
-            masks = self._masks((viewer, *key), call.server, label, rows, len(states), known, chosen.cuts)
+            blocks = [part.block for part in parts if isinstance(part, Grid)]
+            rows: list[_Rows] = [
+                (list(map(folded, part.names)), len(part.data_sizes))
+                if isinstance(part, Grid)
+                else (part.block.tolist(), 1)
+                for part in parts
+            ]
+            label, known = self._set_of_blocks(choice, call, blocks, catalog)
+            masks = choice.masks(key, label, rows, known)
             if all(mask is None for mask in masks):
-                self._note_blocks(viewer, singles)
+                self._note_blocks(viewer, _end_of_blocks(parts))
             for number, part, mask in zip(numbers, parts, masks, strict=True):
-                chosen.parts[number] = mask
+                choice.chosen.parts[number] = mask
                 if mask is not None:
                     cut.update([part.block] if isinstance(part, Grid) else part.block[~mask].tolist())
-        chosen.blocks = frozenset(cut)
-        return chosen
+        choice.chosen.blocks = frozenset(cut)
+        return choice.chosen
 
     def of_perf_rows(
         self, viewer: Key, call: Call, rows: Sequence[PerfRow], catalog: Catalog, states: Mapping[Key, Any]
     ) -> Chosen:
         """Chooses the values of an irregular PerflibV2 answer. Its only part are its rows."""
-        if self._fits(len(rows), states):
-            return Chosen([None])
+        choice = _Choice(self, viewer, call.server.ip, states, len(rows), Chosen([None]))
         sets: dict[Key, list[int]] = {}
         for number, row in enumerate(rows):
             key = _BLOCKS if row.instance is None else _set_of(call.query, row.block)
             sets.setdefault(key, []).append(number)
-        chosen, cut, mask = Chosen([None]), set[int](), np.ones(len(rows), np.bool_)
+        chosen, cut, is_read = choice.chosen, set[int](), np.ones(len(rows), np.bool_)
         for key, numbers in sets.items():
-            of_rows = [rows[one].block if key == _BLOCKS else folded(rows[one].instance) for one in numbers]
-            names = list(dict.fromkeys(of_rows))
+            is_of_blocks = key == _BLOCKS
+            names = [rows[one].block if is_of_blocks else folded(rows[one].instance) for one in numbers]
             blocks = list(dict.fromkeys(rows[one].block for one in numbers))
-            label, known = self._set_of_blocks(viewer, call, [] if key == _BLOCKS else blocks, catalog, states)
-            some: list[_Rows] = [(names, -(-len(numbers) // len(names)))]
-            (found,) = self._masks((viewer, *key), call.server, label, some, len(states), known, chosen.cuts)
-            if found is not None:
-                taken = {name for name, is_taken in zip(names, found.tolist(), strict=True) if is_taken}
-                mask[numbers] = [name in taken for name in of_rows]
+            label, known = self._set_of_blocks(choice, call, [] if is_of_blocks else blocks, catalog)
+            (mask,) = choice.masks(key, label, [(names, 1)], known)
+            if mask is not None:
+                is_read[numbers] = mask
                 cut.update(blocks)
-        chosen.parts, chosen.blocks = [mask if cut else None], frozenset(cut)
+                kept = len(set(compress(names, mask.tolist())))
+                chosen.cuts[-1] = replace(chosen.cuts[-1], instances=len(set(names)), kept=kept)
+            elif is_of_blocks:
+                self._note_blocks(viewer, blocks[-1] + 1)
+        chosen.parts, chosen.blocks = [is_read if cut else None], frozenset(cut)
         return chosen
 
     def of_winperf(
         self, viewer: Key, call: Call, objects: Sequence[WinPerfObject], table: NameTable, states: Mapping[Key, Any]
     ) -> Chosen:
         """Chooses the instances of the objects of a winperf answer."""
-        chosen = Chosen([None] * len(objects))
-        for number, item in enumerate(objects):
-            size = sum(definition.size != 0 for definition in item.definitions)
+        sizes = [sum(definition.size != 0 for definition in item.definitions) for item in objects]
+        total = sum(size * len(item.instances) for size, item in zip(sizes, objects, strict=True))
+        choice = _Choice(self, viewer, call.server.ip, states, total, Chosen([None] * len(objects)))
+        if choice.is_everything:
+            return choice.chosen
+        for number, (size, item) in enumerate(zip(sizes, objects, strict=True)):
             group = ("object", item.name_index)
             label = index_names(table, "object", item.name_index)[0]
-            known = _names_before(viewer, states, {group}, _winperf_name)
-            some: list[_Rows] = [(_InstanceNames(item.instances), size)]
-            key = (viewer, *group)
-            (chosen.parts[number],) = self._masks(key, call.server, label, some, len(states), known, chosen.cuts)
-        return chosen
+            names = [folded(one.name) if one.name else ("", one.unique_id) for one in item.instances]
+            (mask,) = choice.masks(group, label, [(names, size)], partial(choice.known, {group}, _winperf_name))
+            choice.chosen.parts[number] = mask
+        return choice.chosen
 
-    def _fits(self, size: int, states: Mapping[Key, Any]) -> bool:
-        """Whether an answer of so many values needs no choice."""
-        return not self._sets and size <= self._of_set and len(states) + size <= self._in_all
-
-    def _note_blocks(self, viewer: Key, parts: Iterable[Singles]) -> None:
-        """Notes up to which block all blocks without instances are read."""
-        last = max((int(part.block[-1]) + 1 for part in parts if len(part)), default=0)
-        if last > self._blocks.get(viewer, 0):
-            self._blocks[viewer] = last
+    def _note_blocks(self, viewer: Key, end: int) -> None:
+        """Notes that all blocks without instances are read up to this one."""
+        if end > self._blocks.get(viewer, 0):
+            self._blocks[viewer] = end
 
     def _set_of_blocks(
-        self, viewer: Key, call: Call, blocks: Sequence[int], catalog: Catalog, states: Mapping[Key, Any]
+        self, choice: _Choice, call: Call, blocks: Sequence[int], catalog: Catalog
     ) -> tuple[str | None, Callable[[], set[Hashable]]]:
-        """Returns the name of the counterset that these blocks have instances of, and a function that finds the names that were read
-        so far. Without `blocks`, it is for those without instances, and finds their positions."""
+        """Returns the name of the counterset that these blocks have instances of, and a function that finds the names that were
+        read so far. Without `blocks`, it is for those without instances, and finds their positions."""
         if not blocks:
-            return None, lambda: set(range(self._blocks.get(viewer, 0)))
-        query = call.query
-        known = query.blocks if query is not None else {}
+            return None, lambda: set(range(self._blocks.get(choice.viewer, 0)))
+        known = call.query.blocks if call.query is not None else {}
         groups: set[Key] = {known[block].key if block in known else ("block", block) for block in blocks}
-        guid = counterset_of(query, blocks[0])
+        guid = counterset_of(call.query, blocks[0])
         label = counterset_names(catalog, guid)[0] if guid is not None else f"block {blocks[0]}"
-        return label, _names_before(viewer, states, groups, lambda name: name[0])
+        return label, partial(choice.known, groups, lambda name: name[0])
 
-    def _masks(
-        self,
-        key: Key,
-        server: Endpoint,
-        label: str | None,
-        rows: Sequence[_Rows],
-        states: int,
-        known: Callable[[], set[Hashable]],
-        cuts: list[CutAnswer],
+
+class _Choice:
+    """The choice of instances of one answer with `size` values, counterset by counterset."""
+
+    def __init__(
+        self, limit: SeriesLimit, viewer: Key, server: str, states: Mapping[Key, Any], size: int, chosen: Chosen
+    ) -> None:
+        self.viewer, self.chosen = viewer, chosen
+        self._limit, self._server, self._states = limit, server, states
+        # How many series there may still be, and whether all values of the answer may be new ones.
+        self._room = limit.in_all - len(states)
+        self._has_room = size <= self._room
+        self.is_everything = self._has_room and size <= limit.of_set and not limit.sets
+
+    @cached_property
+    def _names(self) -> dict[Key, set[Key]]:
+        """The names of instances that the viewer's series have so far, by group."""
+        found: dict[Key, set[Key]] = {}
+        for key in self._states:
+            if key[0] == self.viewer:
+                found.setdefault(key[1], set()).add(key[2])
+        return found
+
+    def known(self, groups: Iterable[Key], name_of: Callable[[Key], Hashable]) -> set[Hashable]:
+        """Returns what stands for the names of instances that were read so far in some groups of series."""
+        return {name_of(name) for group in groups for name in self._names.get(group, ())}
+
+    def masks(
+        self, key: Key, label: str | None, rows: Sequence[_Rows], known: Callable[[], set[Hashable]]
     ) -> list[Bools | None]:
-        """Returns which rows of an answer are read, None for all. `known` are the names that were read so far. Adds what is lost to
-        `cuts`."""
+        """Returns which rows of a counterset are read, None for all. `known` finds the names that were read so far."""
+        of_set = self._limit.of_set
         size = sum(len(names) * columns for names, columns in rows)
-        cut = self._sets.get(key)
+        cut = self._limit.sets.get((self.viewer, *key))
         if cut is None:
-            if size <= self._of_set and states + size <= self._in_all:
+            if size <= of_set and self._has_room:
                 return [None] * len(rows)
-            taken = self._taken(rows, states, known())
-            if taken is None:
+            taken = known()
+            if self._takes_all(rows, taken) and size <= _TIMES * of_set:
                 return [None] * len(rows)
-            cut = self._sets[key] = _CutSet(server.ip, label, taken)
+            cut = self._limit.sets[self.viewer, *key] = _CutSet(self._server, label, taken)
         taken = cut.taken
         masks = [np.fromiter((name in taken for name in names), np.bool_, len(names)) for names, _ in rows]
         kept = sum(int(mask.sum()) * columns for mask, (_, columns) in zip(masks, rows, strict=True))
-        if cut.is_ended or kept > _TIMES * self._of_set:
-            cut.is_ended, kept = True, 0
+        if not cut.is_ended and kept > _TIMES * of_set:
+            cut.is_ended = True
+            self._limit.ends += 1
+        if cut.is_ended:
+            kept = 0
             masks = [np.zeros(len(mask), np.bool_) for mask in masks]
         instances, read = max(len(mask) for mask in masks), max(int(mask.sum()) for mask in masks)
-        cuts.append(CutAnswer(cut, size - kept, instances, read))
+        self.chosen.cuts.append(CutAnswer(cut, size - kept, instances, read))
         return list(masks)
 
-    def _taken(self, rows: Sequence[_Rows], states: int, taken: set[Hashable]) -> set[Hashable] | None:
-        """Returns the names of a set that are read: those that were read so far (`taken`), and new ones as far as they fit. Returns
-        None if all fit."""
+    def _takes_all(self, rows: Sequence[_Rows], taken: set[Hashable]) -> bool:
+        """Adds the new names of a counterset that fit to those that were read so far (`taken`). Returns whether all fit."""
         counts: Counter[Hashable] = Counter()
         for names, columns in rows:
             for name, count in Counter(names).items():
@@ -244,13 +274,13 @@ class SeriesLimit:
         for name, count in counts.items():
             if name in taken:
                 continue
-            if used + count > self._of_set or states + count > self._in_all:
+            if used + count > self._limit.of_set or count > self._room:
                 is_whole = False
                 continue
             taken.add(name)
             used += count
-            states += count
-        return None if is_whole else taken
+            self._room -= count
+        return is_whole
 
 
 # Stands for all blocks without instances: they have one value each as a rule.
@@ -263,25 +293,9 @@ def _set_of(query: QueryView | None, block: int) -> Key:
     return ("set", guid) if guid is not None else ("block", block)
 
 
-def _names_before(
-    viewer: Key, states: Mapping[Key, Any], groups: set[Key], name_of: Callable[[Key], Hashable]
-) -> Callable[[], set[Hashable]]:
-    """Returns a function that finds the names of instances that were read so far in some groups of series."""
-    return lambda: {name_of(key[2]) for key in states if key[0] == viewer and key[1] in groups}
-
-
-class _InstanceNames(Sequence[Hashable]):
-    """What stands for the names of winperf instances in the limit of series. Most answers need none."""
-
-    def __init__(self, instances: Sequence[WinPerfInstance]) -> None:
-        self._instances = instances
-
-    def __len__(self) -> int:
-        return len(self._instances)
-
-    def __getitem__(self, at: Any) -> Any:
-        one = self._instances[at]
-        return folded(one.name) if one.name else ("", one.unique_id)
+def _end_of_blocks(parts: Iterable[Grid | Singles]) -> int:
+    """Returns the position behind the last block without instances."""
+    return max((int(part.block[-1]) + 1 for part in parts if not isinstance(part, Grid) and len(part)), default=0)
 
 
 def _winperf_name(name: Key) -> Hashable:

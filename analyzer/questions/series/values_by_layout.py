@@ -45,7 +45,6 @@ from analyzer.questions.series.formulas import (
     formula_of,
     has_own_clock,
 )
-from analyzer.questions.series.series_limit import Chosen, CutAnswer
 from analyzer.questions.series.series_keys import (
     AGGREGATE_HISTORY,
     MULTI_AGGREGATE,
@@ -59,6 +58,7 @@ from analyzer.questions.series.series_keys import (
     pool_key,
     winperf_series,
 )
+from analyzer.questions.series.series_limit import Chosen, CutAnswer
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.query_state import Identifier, QueryView
 from analyzer.results.methods.perflib import NONE_ID
@@ -562,9 +562,7 @@ def _has(rows: PlanRows, more: int) -> npt.NDArray[np.uint16]:
     return np.concatenate([has, np.zeros(more, np.uint16)])
 
 
-def _pools(
-    rows: PlanRows, registry: Registry, catalog: Catalog | None, viewer: Key, cut: Set[int]
-) -> list[Pool]:
+def _pools(rows: PlanRows, registry: Registry, catalog: Catalog | None, viewer: Key, cut: Set[int]) -> list[Pool]:
     """Returns the aggregates of a value plan. Blocks that are `cut` have none: not all of their instances are read."""
     members: dict[Key, list[int]] = {}
     for row, state in enumerate(rows.states):

@@ -159,8 +159,8 @@ def _add(columns: dict[str, list[Any]], row: Row, base: int, texts: _NumberedTex
 
 
 class RecordBlock:
-    """The records of some calls for the report page, as `timeline` prints them in JSON. Records of many calls with their buffers are
-    not held together: the records without buffers are there once `buffers` gave all buffers out."""
+    """The records of some calls for the report page, as `timeline` prints them in JSON. Not all buffers are held together: the
+    records without buffers are there once `buffers` gave all buffers out."""
 
     def __init__(self, made: CallRecords, numbers: range, with_buffers: Sequence[int | None]) -> None:
         self._made, self._numbers, self._with_buffers = made, numbers, with_buffers
@@ -289,11 +289,13 @@ class DetailBlock(Struct, frozen=True):
 
 
 def calls_with_layers(analysis: Analysis, most: int) -> list[int | None]:
-    """Returns the numbers of the first `most` calls for the report page, with None in place of a call that has no layers there: what
-    it carries does not fit in its block, which a browser reads whole for each of its calls."""
+    """Returns the numbers of the first `most` calls for the report page, with None in place of a call that has no layers there:
+    what it carries does not fit in its block, which a browser reads whole for each of its calls."""
     # As read and as sent: one of them may be missing.
     requests, responses = (
-        np.maximum(*(analysis.calls.column(f"{side}_{name}_length")[:most].astype(np.int64) for name in ("stub", "wire")))
+        np.maximum(
+            *(analysis.calls.column(f"{side}_{name}_length")[:most].astype(np.int64) for name in ("stub", "wire"))
+        )
         for side in ("request", "response")
     )
     found: list[int | None] = []

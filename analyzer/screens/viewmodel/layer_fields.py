@@ -152,8 +152,8 @@ def _run(extent: FrameExtent, at: int, stop: int) -> Run:
 
 
 class PlacedLayers:
-    """Finds in which of some layers the same bytes lie. A call of many megabytes has thousands of layers below its PDUs, so they are
-    looked up by frame."""
+    """Finds in which of some layers the same bytes lie. Layers are looked up by frame: a call of many megabytes has thousands below
+    its PDUs."""
 
     def __init__(self, layers: Iterable[LayerBytes] = ()) -> None:
         self._by_frame: dict[tuple[int, int], list[tuple[LayerBytes, list[Run]]]] = {}

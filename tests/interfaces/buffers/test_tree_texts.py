@@ -199,6 +199,19 @@ def test_a_grid_is_cut_where_two_thousand_values_are_full(
     assert [piece.count for piece in made] == pieces
 
 
+def test_of_a_long_buffer_nothing_is_made_before_it_is_asked_for(
+    calls: Callable[[str], list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = calls("_layout_text")
+    data = perf_data([grid(30, [8, 4])])
+    monkeypatch.setattr(tree_texts, "_LONG", len(data) - 1)
+    found = TreeTexts().tree("perf-data", data)
+    assert isinstance(found.text, Pieces)
+    assert made == []
+    assert orjson.loads(b"".join(found.text.made())) == plain_decode("perf-data", data).tree
+    assert len(made) == 1
+
+
 def test_only_the_text_of_a_long_buffer_is_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     data = perf_data([grid(30, [8, 4])])
     for most, in_pieces in ((len(data), False), (len(data) - 1, True)):

@@ -18,11 +18,24 @@ from analyzer.interfaces.call_contents.answers_with_names import Bindings
 from analyzer.questions.series import reading_batches as readings_module
 from analyzer.questions.series.counter_paths import PathSelection
 from analyzer.questions.series.counter_records import counter_records
-from analyzer.questions.series.displayed_points import Series
+from analyzer.questions.series.displayed_points import Point, Series
 from analyzer.questions.series.reading_batches import points, readings
+from analyzer.questions.series.series_limit import SeriesLeftOut, SeriesLimit
 from analyzer.results.analysis import Analysis, Part
 from tests.build.buffers import Block, Counter, Instance, PerfObject, name_table, string_table, wide
-from tests.build.counters import SECOND, Chosen, Info, Reader, Watch, large, one, small, whole, without_number
+from tests.build.calls import COUNTERSET
+from tests.build.counters import (
+    SECOND,
+    Chosen,
+    Info,
+    Reader,
+    Watch,
+    large,
+    one,
+    small,
+    whole,
+    without_number,
+)
 from tests.records import plains
 
 RAW, LARGE_RAW, COUNTER, BULK, TEXT = 0x00010000, 0x00010100, 0x10410400, 0x10410500, 0x00000B00
@@ -304,6 +317,105 @@ def test_readings_of_a_part_are_those_of_its_calls(conversation: Analysis) -> No
     for chosen in (calls, calls[1:], calls[:1], calls[-1:], calls[::2], []):
         part = replace(conversation, part=Part(tuple(chosen), (), "some"))
         assert list(points(part)) == [point for point in expected if point.call in chosen]
+
+
+@pytest.mark.parametrize("is_regular", [True, False])
+@pytest.mark.parametrize(("of_set", "in_all"), [(1, 1000), (3, 1000), (6, 1000), (12, 1000), (1000, 5), (1000, 20)])
+def test_a_limit_takes_whole_series_and_leaves_whole_ones_out(
+    conversation: Analysis, of_set: int, in_all: int, is_regular: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it leaves out it counts. Only where a companion is left out, there is less to say of a value."""
+    everything = [alone(point) for point in points(conversation) if point.sample is not None]
+    if not is_regular:
+        monkeypatch.setattr(PerfDataReader, "read", lambda _self, _data: None)
+        monkeypatch.setattr(WinperfReader, "read", lambda _self, _data: None)
+    limit = SeriesLimit(of_set, in_all)
+    found = [alone(point) for batch in readings(conversation, limit=limit) for point in batch.points()]
+    taken = {point.series for point in found}
+    for series in taken:
+        if series.aggregate is None:
+            its = [point for point in everything if point.series == series]
+            of_limit = [point for point in found if point.series == series]
+            for point, limited in zip(its, of_limit, strict=True):
+                assert limited == point or "left out here" in str(limited.formatted.reason)
+    left_out = limit.left_out()
+    numbers = [point for point in found if point.sample is not None]
+    assert sum(one.readings for one in left_out) == len(everything) - len(numbers)
+    assert all(one.kept < one.instances for one in left_out)
+    assert len([series for series in taken if series.aggregate is None]) <= in_all
+
+
+def alone(point: Point) -> Point:
+    """A reading, whatever the number of its series, and whether its counter is in the answer before."""
+    sample = point.sample
+    return without_number(replace(point, sample=None if sample is None else replace(sample, repeated=False)))
+
+
+def polled(
+    *polls: Sequence[tuple[str, int]], infos: tuple[Info, ...] = (Info(1, LARGE_RAW),), instance_type: int = 2
+) -> Watch:
+    """Polls of all instances: name and id of each; a value is ten times the id."""
+    watch = Watch(infos, instance_type).open(whole())
+    for instances in polls:
+        values = tuple(large(*[10 * number] * len(infos)) for _, number in instances)
+        watch.poll(Block(6, ids=tuple(info.id for info in infos), instances=tuple(instances), values=values))
+    return watch
+
+
+def within(watch: Watch, limit: SeriesLimit) -> list[tuple[int, str | None, Any]]:
+    """Call, instance and value of each reading within a limit."""
+    found = [point for batch in readings(watch.analysis, limit=limit) for point in batch.points()]
+    return [(point.call, point.series.instance, point.formatted.value) for point in found]
+
+
+def test_the_names_that_were_read_first_are_read_wherever_they_stand() -> None:
+    """Also once the set is too large: then it takes no further names, even if there is room again."""
+    limit = SeriesLimit(3)
+    watch = polled(
+        [("a", 1), ("b", 2)],
+        [("new", 9), ("b", 2), ("late", 8), ("a", 1)],
+        [("late", 8), ("a", 1)],
+    )
+    assert within(watch, limit) == [
+        (4, "a", 10),
+        (4, "b", 20),
+        (5, "new", 90),
+        (5, "b", 20),
+        (5, "a", 10),
+        (6, "a", 10),
+    ]
+    assert limit.left_out() == [SeriesLeftOut("10.0.0.1", COUNTERSET, 3, 4, 2)]
+
+
+def test_all_instances_of_a_name_are_read_or_none() -> None:
+    """So that they are numbered as they are in the answer."""
+    limit = SeriesLimit(3)
+    watch = polled([("svc", 1), ("svc", 2), ("x", 3), ("x", 4), ("y", 5)])
+    assert within(watch, limit) == [(4, "svc", 10), (4, "svc#1", 20), (4, "y", 50)]
+    assert limit.left_out() == [SeriesLeftOut("10.0.0.1", COUNTERSET, 3, 5, 2)]
+
+
+def test_a_name_of_more_and_more_instances_ends_its_set() -> None:
+    limit = SeriesLimit(2)
+    many = [("svc", number) for number in range(1, 10)]
+    watch = polled([("svc", 1)], many, [("svc", 1)])
+    assert within(watch, limit) == [(4, "svc", 10)]
+    assert limit.left_out() == [SeriesLeftOut("10.0.0.1", COUNTERSET, 0, 9, 10)]
+
+
+def test_a_set_of_which_instances_are_left_out_has_no_aggregate() -> None:
+    """It would be one of other instances than the client showed."""
+    infos = (Info(1, LARGE_RAW, aggregate=1),)
+    watch = polled([("a", 1), ("b", 2), ("c", 3)], infos=infos, instance_type=4)
+    assert [point.series.instance for point in watch.points()] == ["a", "b", "c", "total of all"]
+    assert within(watch, SeriesLimit(2)) == [(4, "a", 10), (4, "b", 20)]
+
+
+def test_values_that_are_held_but_not_read_end_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readings_module, "ROWS_AT_ONCE", 8)
+    watch = polled(*[[(f"p{number}", number) for number in range(1, 131)]] * 4)
+    batches = [len(batch.answers) for batch in readings(watch.analysis, limit=SeriesLimit(1))]
+    assert batches == [1, 2, 1]
 
 
 def test_values_are_displayed_as_their_types_ask() -> None:

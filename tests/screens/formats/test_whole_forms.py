@@ -8,7 +8,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Collection, Mapping
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
@@ -16,13 +16,16 @@ from struct import pack
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from analyzer.questions.audit.audit_engine import Audit, Profile, select
 from analyzer.questions.audit.rule_registry import every_rule
+from analyzer.questions.series.series_limit import SeriesLimit
 from analyzer.results.analysis import Analysis, EvidenceRecord, Input
 from analyzer.screens.formats import report_page
 from analyzer.screens.formats.junit import junit_xml
 from analyzer.screens.formats.report_page import (
+    calls_with_layers,
     detail_blocks,
     exact,
     page_parts,
@@ -43,8 +46,10 @@ from analyzer.screens.views.samples import Samples
 from analyzer.screens.views.sessions import Hosts, Sessions
 from analyzer.screens.views.stats import Stats
 from analyzer.screens.views.timeline import Timeline
-from tests.build.buffers import Block, wide
+from tests.build.buffers import Block, name_table, wide
+from tests.build.calls import analysis_of, winreg
 from tests.build.counters import Info, Watch, whole
+from tests.build.machine import NAMES, Machine
 from tests.page import blocks
 from tests.screens.views.test_whole_views import broken, captured, matrix, of_registry, of_services, sound
 from tests.written import as_json, by_outcome, differing, is_as_written
@@ -170,8 +175,9 @@ def test_coverage_as_junit_xml() -> None:
 
 def test_blocks_of_the_page() -> None:
     is_as_written(FORMS / "page-rows.json", as_json(rows_block(broken())))
-    ((heads, buffers),) = record_blocks(broken(), len(broken().calls))
-    shown = [[json.loads(heads)[at], json.loads(buffers[at])] for at in (0, 1, 7, 17)]
+    (records,) = record_blocks(broken(), range(1, len(broken().calls) + 1))
+    buffers = list(records.buffers())
+    shown = [[json.loads(records.heads)[at], json.loads(buffers[at])] for at in (0, 1, 7, 17)]
     is_as_written(FORMS / "page-records.json", as_json(shown))
     (block,) = detail_blocks(captured(), [1, 96])
     details = [json.loads(b"".join(block.shared.content)), block.frames, block.calls, block.data.hex()]
@@ -232,6 +238,66 @@ def test_a_page_holds_the_layers_of_as_many_calls_as_a_browser_can(
     buffers = [name for name in found if name.startswith("buffers-")]
     assert buffers == [f"buffers-{number}" for number in range(-(-held // heads))]
     assert len(found["rows"]["time"]) == 25
+
+
+def test_long_calls_have_no_layers_and_no_buffers_in_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others of their block do, as far as they fit. A block begins with all of its room."""
+    analysis = broken()
+    lengths = [
+        sum(max(side.stub_length, side.wire_length) for side in (call.request, call.response) if side is not None)
+        for call in (analysis.calls[at] for at in range(len(analysis.calls)))
+    ]
+    whole_page = blocks_of(Report(audit=Audit(analysis)))
+    most = sorted(lengths)[-4]
+    monkeypatch.setattr(report_page, "DETAILS_IN_BLOCK", 5)
+    monkeypatch.setattr(report_page, "MAX_CARRIED_BYTES", most)
+    expected: list[int | None] = []
+    for at in range(0, 25, 5):
+        left = most
+        for number, length in enumerate(lengths[at : at + 5], at + 1):
+            expected.append(number if length <= left else None)
+            left -= length if length <= left else 0
+    assert 3 <= expected.count(None) < 22
+    assert calls_with_layers(analysis, 50_000) == expected
+    assert calls_with_layers(analysis, 7) == expected[:7]
+    found = blocks_of(Report(audit=Audit(analysis)))
+    calls = [call for name in found if name.startswith("details-") for call in found[name]["calls"]]
+    assert [call is not None for call in calls] == [number is not None for number in expected]
+    last = max(number for number in expected if number is not None)
+    assert found["buffers-0"] == [
+        both if number is not None else None
+        for both, number in zip(whole_page["buffers-0"][:last], expected[:last], strict=True)
+    ]
+    assert found["heads-0"] == whole_page["heads-0"]
+    assert found["tail"] == {"details": 25 - expected.count(None)}
+
+
+def test_buffers_are_compressed_as_soon_as_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole_page = blocks_of(Report(audit=Audit(broken())))
+    monkeypatch.setattr(report_page, "_COMPRESSED_AT_ONCE", 400)
+    parts: list[bytes] = []
+    deflated = report_page.deflated
+    monkeypatch.setattr(report_page, "deflated", lambda some: deflated(parts.append(one) or one for one in some))
+    assert blocks_of(Report(audit=Audit(broken()))) == whole_page
+    assert len([part for part in parts if part.startswith(b",")]) > 3
+
+
+def test_a_page_states_what_a_limit_left_out_of_its_series(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that the overview shows are those of all answers."""
+    machine, make = Machine(12), winreg()
+    events = [make.open_key(), make.query_value("Counter 009", name_table(NAMES))]
+    events += [make.query_value("230 238 4 2", machine.step().answer(), room=1 << 20) for _ in range(3)]
+    report = Report(audit=Audit(analysis_of(*events)))
+    processes = report.overview.processes
+    monkeypatch.setattr(report_page, "SeriesLimit", partial(SeriesLimit, 30))
+    values = value_blocks(report.analysis)
+    found = blocks(b"".join(page_parts(replace(report, processes=values.processes), values, EVIDENCE)).decode())
+    assert replace(report, processes=values.processes).overview.processes == processes
+    assert found["tail"]["left_out"] == [
+        {"server": "10.0.0.1", "group": "Process", "kept": 5, "instances": 12, "readings": 3 * 7 * 6}
+    ]
+    assert len({one["instance"] for one in found["series"]["series"] if one["group"] == "Process"}) == 5
+    assert len(next(one for one in found["films"]["films"] if one["name"] == "Process")["rows"]) == 5
 
 
 def test_a_page_says_what_it_is_and_lets_nothing_else_in() -> None:
