@@ -658,13 +658,13 @@ def page_parts(
     yield b"<noscript><p>This page shows its data with a script that is part of it. Allow scripts to see it.</p></noscript>\n"
     yield data_head(head)
     yield from _block("rows", rows_block(analysis))
-    yield _script("audit", packed(audit_block(report)))
+    yield from _script("audit", packed(audit_block(report)))
     yield from _block("fields", vocabulary())
     yield b"<script>" + script + b"</script>\n"
     # Blocks after the script do not delay the call list; the page waits for one when it needs it.
     yield from _calls(report, values)
     for name, text in values.texts.items():
-        yield _script(name, text)
+        yield from _script(name, text)
     yield b"</body>\n</html>\n"
 
 
@@ -701,31 +701,34 @@ def _calls(report: Report, values: ValueBlocks) -> Iterator[bytes]:
         if shared is not None and block.shared is not shared:
             text = packed(shared.content)
             held += len(text)
-            yield _script(f"shared-{shared.number}", text)
+            yield from _script(f"shared-{shared.number}", text)
         shared = block.shared
         text = packed(block.content)
         held += len(text)
         if held > values.most_detail_bytes:
             break
         shown = min((number + 1) * DETAILS_IN_BLOCK, len(numbers))
-        yield _script(f"details-{number}", text)
+        yield from _script(f"details-{number}", text)
     if shared is not None:
-        yield _script(f"shared-{shared.number}", packed(shared.content))
+        yield from _script(f"shared-{shared.number}", packed(shared.content))
     for number, records in enumerate(record_blocks(analysis, numbers[:shown])):
         buffers = packed(_as_list(records.buffers()))
-        yield _script(f"heads-{number}", packed([records.heads]))
+        yield from _script(f"heads-{number}", packed([records.heads]))
         if records.has_buffers:
-            yield _script(f"buffers-{number}", buffers)
+            yield from _script(f"buffers-{number}", buffers)
     tail: dict[str, Any] = {"details": sum(number is not None for number in numbers[:shown])}
     yield from _block("tail", tail | ({"left_out": values.left_out} if values.left_out else {}))
 
 
 def _block(name: str, value: Any) -> Iterator[bytes]:
-    yield _script(name, packed([dumps(value)]))
+    yield from _script(name, packed([dumps(value)]))
 
 
-def _script(name: str, text: bytes) -> bytes:
-    return b'<script type="text/plain" id="' + name.encode() + b'">' + text + b"</script>\n"
+def _script(name: str, text: bytes) -> Iterator[bytes]:
+    """Yields the script element with a block of the report page in parts: a long block is not copied."""
+    yield b'<script type="text/plain" id="' + name.encode() + b'">'
+    yield text
+    yield b"</script>\n"
 
 
 def _harmless(text: bytes) -> bytes:

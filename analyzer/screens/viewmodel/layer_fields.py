@@ -98,11 +98,13 @@ def one_of(names: dict[int, str]) -> Callable[[int], str | None]:
 
 def runs_of(source: TracedBytes) -> tuple[Run, ...]:
     """Returns the runs of a layer's bytes: where each part of them was captured."""
+    if len(source) and (only := source.source.only_extent(source.start, source.start + len(source))) is not None:
+        return (_run(only, 0, len(source)),)
     extents = source.origin(0, len(source))
     if _are_byte_by_byte(source, extents, 0, len(source)):
         return tuple(_in_a_row(extents, 0))
     runs: list[Run] = []
-    for run in _runs(source, 0, len(source)):
+    for run in _runs(source, 0, len(source), extents):
         last = runs[-1] if runs else None
         if last is not None and (last.frame, last.file, last.stop) == (run.frame, run.file, run.at):
             if _is_byte_by_byte(last) and _is_byte_by_byte(run) and last.start + last.length == run.start:
@@ -119,18 +121,19 @@ def _is_byte_by_byte(run: Run) -> bool:
     return run.stop - run.at == run.length
 
 
-def _runs(source: TracedBytes, start: int, stop: int) -> Iterator[Run]:
-    """Yields the runs of bytes that may have been compressed: halves them until all of a half came from the same places."""
-    extents = source.origin(start, stop)
+def _runs(source: TracedBytes, start: int, stop: int, extents: tuple[FrameExtent, ...]) -> Iterator[Run]:
+    """Yields the runs of bytes that may have been compressed: halves them until all of a half came from the same places. `extents`
+    are the places of all."""
     if _are_byte_by_byte(source, extents, start, stop):
         yield from _in_a_row(extents, start)
         return
     middle = (start + stop) // 2
-    if middle == start or source.origin(start, middle) == source.origin(middle, stop) == extents:
+    first, second = source.origin(start, middle), source.origin(middle, stop)
+    if middle == start or first == second == extents:
         yield from (_run(extent, start, stop) for extent in extents)
     else:
-        yield from _runs(source, start, middle)
-        yield from _runs(source, middle, stop)
+        yield from _runs(source, start, middle, first)
+        yield from _runs(source, middle, stop, second)
 
 
 def _are_byte_by_byte(source: TracedBytes, extents: tuple[FrameExtent, ...], start: int, stop: int) -> bool:

@@ -25,11 +25,12 @@ _Column: TypeAlias = "npt.NDArray[Any]"
 
 
 class _PlottedReadings(Struct):
-    """Gathers the readings of plotted series in columns, batch after batch. The columns are number of the series, call, time,
-    value, whether there is a value, and the number of a remark (0 for none)."""
+    """Gathers the readings of plotted series in columns, batch after batch. The columns are number of the series, call, value,
+    whether there is a value, and the number of a remark (0 for none). All readings of a call have its time."""
 
     series: dict[int, Series] = field(default_factory=dict)
     batches: list[tuple[_Column, ...]] = field(default_factory=list)
+    times_ns: dict[int, int] = field(default_factory=dict)
     words: dict[str, int] = field(default_factory=lambda: {"": 0})
 
     def take_readings(self, batch: Batch, count: int) -> None:
@@ -39,9 +40,9 @@ class _PlottedReadings(Struct):
             if (number := int(numbers[row])) not in self.series:
                 self.series[number] = batch.series(row)
         calls = np.array([answer.call for answer in batch.answers], np.int32)[batch.answer[:count]]
-        times = np.array([answer.time_ns for answer in batch.answers], np.int64)[batch.answer[:count]]
+        self.times_ns.update((answer.call, answer.time_ns) for answer in batch.answers)
         has_value = batch.why[:count] == 0
-        self.batches.append((numbers, calls, times, batch.value[:count].copy(), has_value, self._said(batch, count)))
+        self.batches.append((numbers, calls, batch.value[:count].copy(), has_value, self._said(batch, count)))
 
     def _said(self, batch: Batch, count: int) -> _Column:
         """Returns the number of the remark on each of the first `count` readings."""
@@ -59,24 +60,34 @@ class _PlottedReadings(Struct):
         said: _Column = numbers[np.searchsorted(different, keys)]
         return said
 
+    def _in_order(self) -> list[_Column]:
+        """Returns the columns of all batches with the plotted series one after the other. Batches are let go column by column, so
+        that little is held twice."""
+        parts = [list(column) for column in zip(*self.batches, strict=True)]
+        self.batches.clear()
+        order = np.argsort(np.concatenate(parts[0]), kind="stable")
+        columns: list[_Column] = []
+        for part in parts:
+            columns.append(np.concatenate(part)[order])
+            part.clear()
+        return columns
+
     def views(self) -> Iterator[SeriesView]:
         """Yields the plotted series in the order of their first readings, each with its readings in the order of the calls."""
         if not self.batches:
             return
         words = list(self.words)
-        numbers, *columns = map(np.concatenate, zip(*self.batches, strict=True))
-        self.batches.clear()
-        order = np.argsort(numbers, kind="stable")
-        columns = [column[order] for column in columns]
-        ends = np.flatnonzero(np.diff(numbers[order], append=-1)) + 1
+        numbers, *columns = self._in_order()
+        ends = np.flatnonzero(np.diff(numbers, append=-1)) + 1
         start = 0
         calls, times = (), ()
-        which: tuple[bytes, bytes] = b"", b""
-        for stop, number in zip(ends.tolist(), numbers[order[ends - 1]].tolist(), strict=True):
-            of_calls, of_times, *rest = [column[start:stop] for column in columns]
+        which = b""
+        for stop, number in zip(ends.tolist(), numbers[ends - 1].tolist(), strict=True):
+            of_calls, *rest = [column[start:stop] for column in columns]
             # Most series were read in the same answers as the series before.
-            if which != (found := (of_calls.tobytes(), of_times.tobytes())):
-                which, calls, times = found, tuple(of_calls.tolist()), tuple(of_times.tolist())
+            if which != (found := of_calls.tobytes()):
+                which, calls = found, tuple(of_calls.tolist())
+                times = tuple([self.times_ns[call] for call in calls])
             yield _view(self.series.pop(number), calls, times, rest, words)
             start = stop
 
