@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { type Series, block } from "./data";
-import { SetsLeftOut, useTail } from "./left";
+import { LaterLeftOut, SetsLeftOut, useTail } from "./left";
 import { compact, count, seconds, shown, ticks } from "./text";
 
 const MOST_PLOTTED = 12;
@@ -31,7 +31,7 @@ export function Counters({ theme, onCall }: Props) {
   }, []);
   const tree = useMemo(() => grouped(series ?? [], search, hidden), [series, search, hidden]);
   if (series === null) return <p class="empty">Reading the series…</p>;
-  if (series.length === 0) return tail?.left_out ? <SetsLeftOut tail={tail} /> : <p class="empty">No counter value could be read from this capture.</p>;
+  if (series.length === 0) return tail?.left_out?.series ? <SetsLeftOut tail={tail} /> : <p class="empty">No counter value could be read from this capture.</p>;
   const toggle = (number: number) =>
     setChosen((before) => (before.includes(number) ? before.filter((one) => one !== number) : [...before, number].slice(-MOST_PLOTTED)));
   const picked = chosen.map((number) => series.find((one) => one.number === number)!).filter(Boolean);
@@ -66,7 +66,7 @@ export function Counters({ theme, onCall }: Props) {
         </div>
       </div>
       <div class="plots scroll" tabIndex={0} role="group" aria-label="Plots">
-        {leftOut > 0 && <p class="notice">{count(leftOut)} readings are not in this page: it holds the first ones only.</p>}
+        <LaterLeftOut number={leftOut} noun="reading" />
         <SetsLeftOut tail={tail} />
         {picked.length === 0 && <p class="empty">Choose counters on the left to plot them.</p>}
         {units.map((unit) => (

@@ -23,7 +23,7 @@ export interface Head {
 // What a limit left out of a counterset; of no group: blocks without instances. `instances` is the greatest number in one answer.
 export interface SeriesLeftOut { server: string; group: string | null; kept: number; instances: number; readings: number }
 // How many calls have layers.
-export interface Tail { details: number; left_out?: SeriesLeftOut[] }
+export interface Tail { details: number; left_out?: { series?: SeriesLeftOut[]; readings?: number; polls?: number } }
 export interface Finding {
   rule: string; name: string; severity: "error" | "warning" | "info"; verdict: string; confidence: string; requirements: string[];
   section: string; statement: string; actor: string; message: string; expected: string | null; seen: string | null;

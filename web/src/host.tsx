@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { head } from "./data";
 import { type Film, type FilmRow, type Films, type Frame, type Machine, NOT_ASKED, SHOWN, cellText, filmsOf, momentAt } from "./films";
-import { SetsLeftOut, useTail } from "./left";
+import { LaterLeftOut, SetsLeftOut, useTail } from "./left";
 import { count, plural, seconds, shown, utc } from "./text";
 import { Virtual } from "./virtual";
 
@@ -72,7 +72,7 @@ export function Host({ moment, following, theme, base, machine: nameOf, onMoment
     return () => document.removeEventListener("keydown", onKeyDown);
   });
   if (films === null) return <p class="empty">Reading the polls…</p>;
-  if (machine === undefined) return tail?.left_out ? <SetsLeftOut tail={tail} /> : <p class="empty">No machine was polled for counter values that could be read.</p>;
+  if (machine === undefined) return tail?.left_out?.series ? <SetsLeftOut tail={tail} /> : <p class="empty">No machine was polled for counter values that could be read.</p>;
   const time = machine.moments[at]!;
   const groups = grouped(machine);
   const film = machine.films.find((one) => one.number === chosen?.film);
@@ -96,7 +96,7 @@ export function Host({ moment, following, theme, base, machine: nameOf, onMoment
         </div>
         <div class="film-time"><b>{utc(base, time)}</b><small>{`${seconds(time)} s, moment ${count(at + 1)} of ${count(last + 1)}`}</small></div>
       </div>
-      {films.leftOut > 0 && <p class="notice">{plural(films.leftOut, "poll")} at the end are not in this page: it holds the first ones only.</p>}
+      <LaterLeftOut number={films.leftOut} noun="poll" />
       <SetsLeftOut tail={tail} />
       {film !== undefined && <ChosenRow film={film} chosen={chosen!} time={time} says={films.says} onCell={onCell} onEnd={() => setChosen(null)} onColumn={(column) => setChosen({ ...chosen!, column })} />}
       <div class="panels scroll" tabIndex={0} role="group" aria-label="Tables">

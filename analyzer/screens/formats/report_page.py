@@ -21,7 +21,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
 from analyzer.core.frame_ids import file_of, number_of
@@ -579,14 +579,27 @@ class LiveVersion(Struct, frozen=True):
     ended: bool
 
 
+class ValuesLeftOut(Struct, frozen=True, omit_defaults=True):
+    """The values that the report page leaves out: series of countersets that are too large, and later readings and polls of a long
+    poll."""
+
+    series: list[SeriesLeftOut] = field(default_factory=list)
+    readings: int = 0
+    polls: int = 0
+
+
 class ValueBlocks(Struct, frozen=True):
-    """The blocks of counter values on the report page, by name, and whether a long poll made it cut series. `processes` has what
-    the values state of processes, None if none may state who created them."""
+    """The blocks of counter values on the report page, by name, and what they leave out. `processes` has what the values state of
+    processes, None if none may state who created them or not all values were read."""
 
     texts: dict[str, bytes]
-    is_long: bool
+    left_out: ValuesLeftOut
     processes: ProcessValues | None
-    left_out: list[SeriesLeftOut]
+
+    @property
+    def is_long(self) -> bool:
+        """Returns whether a long poll made the report page leave out readings."""
+        return self.left_out.readings > 0
 
     @property
     def most_details(self) -> int:
@@ -622,8 +635,8 @@ def value_blocks(analysis: Analysis) -> ValueBlocks:
     texts["films"] = packed([dumps(exact(films_block(films, base)))])
     blocks = [block for film in films.films for block in film.blocks]
     texts |= {f"film-{number}": b64encode(block.data) for number, block in enumerate(blocks)}
-    cut = limit.left_out()
-    return ValueBlocks(texts, is_long=left_out > 0, processes=None if cut else processes, left_out=cut)
+    without = ValuesLeftOut(limit.left_out(), left_out, films.left_out)
+    return ValueBlocks(texts, without, None if without.series else processes)
 
 
 def page_parts(
@@ -717,7 +730,7 @@ def _calls(report: Report, values: ValueBlocks) -> Iterator[bytes]:
         if records.has_buffers:
             yield from _script(f"buffers-{number}", buffers)
     tail: dict[str, Any] = {"details": sum(number is not None for number in numbers[:shown])}
-    yield from _block("tail", tail | ({"left_out": values.left_out} if values.left_out else {}))
+    yield from _block("tail", tail | ({"left_out": values.left_out} if values.left_out != ValuesLeftOut() else {}))
 
 
 def _block(name: str, value: Any) -> Iterator[bytes]:

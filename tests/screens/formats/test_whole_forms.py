@@ -282,6 +282,16 @@ def test_buffers_are_compressed_as_soon_as_there_are_many(monkeypatch: pytest.Mo
     assert len([part for part in parts if part.startswith(b",")]) > 3
 
 
+def test_a_page_of_a_long_poll_states_what_comes_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = Report(audit=Audit(watched()))
+    monkeypatch.setattr(report_page, "MAX_READINGS", 10)
+    monkeypatch.setattr(report_page, "MAX_FILM_BYTES", -1)
+    found = blocks_of(report)
+    left_out = {"readings": found["series"]["left_out"], "polls": found["films"]["left_out"]}
+    assert min(left_out.values()) > 0
+    assert found["tail"]["left_out"] == left_out
+
+
 def test_a_page_states_what_a_limit_left_out_of_its_series(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes that the overview shows are those of all answers."""
     machine, make = Machine(12), winreg()
@@ -293,9 +303,8 @@ def test_a_page_states_what_a_limit_left_out_of_its_series(monkeypatch: pytest.M
     values = value_blocks(report.analysis)
     found = blocks(b"".join(page_parts(replace(report, processes=values.processes), values, EVIDENCE)).decode())
     assert replace(report, processes=values.processes).overview.processes == processes
-    assert found["tail"]["left_out"] == [
-        {"server": "10.0.0.1", "group": "Process", "kept": 5, "instances": 12, "readings": 3 * 7 * 6}
-    ]
+    process = {"server": "10.0.0.1", "group": "Process", "kept": 5, "instances": 12, "readings": 3 * 7 * 6}
+    assert found["tail"]["left_out"] == {"series": [process]}
     assert len({one["instance"] for one in found["series"]["series"] if one["group"] == "Process"}) == 5
     assert len(next(one for one in found["films"]["films"] if one["name"] == "Process")["rows"]) == 5
 
