@@ -205,13 +205,22 @@ def channel_layers(
     tickets: Tickets | None = None,
     key_log: KeyLog | None = None,
     message_log: MessageLog | None = None,
+    checks_signatures: bool = True,
 ) -> list[Layer]:
-    """The layers from streams to channels."""
+    """The layers from streams to channels. Signatures decide on no other byte, so that a second reading need not check them."""
     from analyzer.transport.channel.channels import Channels, TcpChannels
     from analyzer.transport.smb.smb_layer import SmbLayer
 
     channels = Channels()
-    smb = SmbLayer(keyring, channels, tickets=tickets, key_log=key_log, message_log=message_log, limits=limits)
+    smb = SmbLayer(
+        keyring,
+        channels,
+        tickets=tickets,
+        key_log=key_log,
+        message_log=message_log,
+        limits=limits,
+        checks_signatures=checks_signatures,
+    )
     return [smb, TcpChannels(channels)]
 
 

@@ -19,6 +19,8 @@ from analyzer.pipeline.run import analyze
 from analyzer.results.analysis import CaptureFacts
 from analyzer.results.calls.call import Call
 from analyzer.results.captured_packets import Packets
+from analyzer.transport.smb import smb2_session_setup
+from analyzer.transport.smb.smb3_crypto import check_signature
 from tests import truth
 from tests.build.calls import Calls, analysis_of, winreg
 from tests.build.rpc import CHANNEL
@@ -288,3 +290,20 @@ def test_packets_of_some_calls_are_theirs_and_no_more_than_may_be_held() -> None
     for count in (0, 1, 3):
         for least, held in ((sum(sizes[:count]), count), (sum(sizes[:count]) + sizes[count] - 1, count)):
             assert len(frames_of(packets(most_bytes=least))) == held
+
+
+def test_signatures_are_checked_by_the_first_reading_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    capture = next(one for one in truth.captures() if one.file == "v1_samba_sambapy_krb5sha384_krb5_seal.pcap")
+    keyring = Keyring.load(capture.secrets_path)
+    checked: list[int] = []
+
+    def check(algorithm: int, *given: Any, **named: Any) -> bool:
+        checked.append(algorithm)
+        return check_signature(algorithm, *given, **named)
+
+    monkeypatch.setattr(smb2_session_setup, "check_signature", check)
+    analysis = analyze([capture.path], keyring)
+    assert len(checked) == 31
+    packets = packets_of([capture.path], analysis, keyring)
+    assert len(checked) == 31
+    assert packets.lacking.startswith("it is beyond the first")

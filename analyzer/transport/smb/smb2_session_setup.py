@@ -160,9 +160,10 @@ class Smb2Sessions:
         return session
 
     def check_signature(self, header: Smb2Header, message: Message, session: Session | None) -> bool | None:
-        """Whether the signature of an SMB2 message is right. None if it has none, or if no key is there that fitted once."""
+        """Whether the signature of an SMB2 message is right. None if it has none, if no key is there that fitted once, or if
+        signatures are not checked."""
         flags = header.flags
-        if not flags & FLAG_SIGNED or session is None:
+        if not flags & FLAG_SIGNED or session is None or not self._state.shared.checks_signatures:
             return None
         if flags & FLAG_RESPONSE and header.status == STATUS_USER_SESSION_DELETED:
             # The server knows no such session on this connection ([MS-SMB2] section 3.3.5.2.9), so it has no key for it. smbd gives

@@ -58,6 +58,8 @@ class SharedState(Struct):
     opens: int = 0
     packed: int = 0
     unpacked: int = 0
+    # A second reading need not check them.
+    checks_signatures: bool = True
 
     def handshake(self) -> Handshake:
         """Begins to follow the handshake of a new SMB logon, with the state that all connections share."""

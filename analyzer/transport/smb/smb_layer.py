@@ -223,6 +223,7 @@ class SmbLayer:
         numbers: Numbers | None = None,
         sessions: KnownSessions | None = None,
         durable: DurableOpens | None = None,
+        checks_signatures: bool = True,
     ) -> None:
         """`tickets` collects the tickets that KDCs were seen to issue. `key_log` gets the id and key of every SMB2 session whose
         handshake was opened, `message_log` every readable message. `numbers`, `sessions` and `durable` are shared by connections
@@ -239,6 +240,7 @@ class SmbLayer:
             numbers,
             sessions or KnownSessions(),
             durable or DurableOpens(),
+            checks_signatures=checks_signatures,
         )
         self._connections: dict[int, SmbConnection] = {}
         self._memory = MemoryBudget(limits.smb_memory)
