@@ -16,7 +16,7 @@ import struct
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from operator import add, le, sub
 from typing import Literal
 
@@ -75,7 +75,7 @@ class Source:
     def only_extent(self, start: int, stop: int) -> FrameExtent | None:
         """Returns the one frame extent that these bytes of the source come from, byte by byte. None if there are several or none,
         or if the captured bytes were compressed."""
-        found = list(self.extents(start, stop))
+        found = list(islice(self.extents(start, stop), 2))
         if len(found) != 1 or found[0].length != stop - start:
             return None
         return found[0] if stop - start == 1 or next(iter(self.extents(start, start + 1))).length == 1 else None

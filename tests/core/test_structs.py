@@ -112,6 +112,7 @@ CHANGING = """
     questions.processes.process_records: _Values
     questions.series.answer_columns: Answer _Viewer
     questions.series.counter_records: Bucket
+    questions.series.series_limit: _CutSet
     questions.series.values_by_layout: PlanRows ValuePlan
     questions.series.reading_batches: Batch _Last _Work
     questions.statistics.who_looked_at_what: ProcessSighting _Deeds
@@ -198,6 +199,7 @@ BY_IDENTITY = """
     questions.films.film_maker: _FilmPart _Lane
     questions.series.answer_columns: Answer
     questions.series.formatted_columns: Quotients
+    questions.series.series_limit: Chosen CutAnswer _CutSet
     questions.series.values_by_layout: ValuePlan
     questions.series.reading_batches: Batch
     results.analysis: Analysis Part

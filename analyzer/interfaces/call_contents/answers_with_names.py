@@ -8,7 +8,6 @@ keep in it what they derive from it, once for all answers that share it.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -66,7 +65,7 @@ class Binding(Struct, frozen=True, eq=False):
         places: list[int] = []
         rows: list[PerfRow] = []
         begin = 0
-        for part, some in zip(self.layout.parts, chosen or repeat(None), strict=False):
+        for part, some in zip(self.layout.parts, chosen or [None] * len(self.layout.parts), strict=True):
             mask = None if is_read is None else _are(part, is_read, known)
             if mask is None and some is None:
                 places += range(begin, begin + len(part))
@@ -168,8 +167,8 @@ def part_rows(
                 yield PerfRow(part.block, part.block_type, part.status, counter, name, number, data)
         return
     arrays = part.block, part.block_type, part.status, part.counter_id, part.data_size
-    chosen = (array if mask is None else array[mask] for array in arrays)
-    for block, kind, status, counter, held in zip(*(array.tolist() for array in chosen), strict=True):
+    values = (array if mask is None else array[mask] for array in arrays)
+    for block, kind, status, counter, held in zip(*(array.tolist() for array in values), strict=True):
         yield PerfRow(
             *(block, kind, status),
             *(None if counter < 0 else counter, None, None),

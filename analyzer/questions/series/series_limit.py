@@ -16,7 +16,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.core.caches import cached_property
@@ -34,7 +34,8 @@ from analyzer.results.reported_names.counterset_catalog import Catalog
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-Bools: TypeAlias = "npt.NDArray[np.bool_]"
+# Which of some instances or values are read, None for all.
+Mask: TypeAlias = "npt.NDArray[np.bool_] | None"
 # Instances by what stands for their names, and how many values each has.
 _Rows = tuple[Sequence[Hashable], int]
 
@@ -44,7 +45,7 @@ MOST_OF_A_SET, MOST_IN_ALL = 1 << 13, 50_000
 _TIMES = 4
 
 
-class SeriesLeftOut(Struct):
+class SeriesLeftOut(Struct, frozen=True):
     """What a limit left out of a machine's counterset: `readings` of its instances, of which an answer had `instances` at most, and
     `kept` were read. Without a `group`, they are blocks without instances."""
 
@@ -82,12 +83,12 @@ class CutAnswer(Struct, frozen=True, eq=False):
         cut.kept, cut.instances = max(cut.kept, self.kept), max(cut.instances, self.instances)
 
 
-class Chosen(Struct, eq=False):
-    """The instances of an answer that are read: for each part of it (a block, an object) which of them, None for all. `blocks` are
-    the positions of blocks of which not all are read."""
+class Chosen(Struct, frozen=True, eq=False):
+    """The instances of an answer that are read, for each part of it (a block, an object). `blocks` are the positions of blocks of
+    which not all are read."""
 
-    parts: list[Bools | None]
-    cuts: list[CutAnswer] = field(default_factory=list)
+    parts: Sequence[Mask]
+    cuts: Sequence[CutAnswer] = ()
     blocks: frozenset[int] = frozenset()
 
 
@@ -108,21 +109,21 @@ class SeriesLimit:
         found: dict[tuple[str, str | None], SeriesLeftOut] = {}
         for one in self.sets.values():
             if one.readings:
-                known = found.setdefault((one.server, one.group), SeriesLeftOut(one.server, one.group, 0, 0, 0))
-                known.kept, known.instances = max(known.kept, one.kept), max(known.instances, one.instances)
-                known.readings += one.readings
+                known = found.get((one.server, one.group), SeriesLeftOut(one.server, one.group, 0, 0, 0))
+                kept, instances = max(known.kept, one.kept), max(known.instances, one.instances)
+                readings = known.readings + one.readings
+                found[one.server, one.group] = SeriesLeftOut(one.server, one.group, kept, instances, readings)
         return sorted(found.values(), key=lambda one: -one.readings)
 
     def of_perf_data(
         self, viewer: Key, call: Call, layout: PerfDataLayout, catalog: Catalog, states: Mapping[Key, Any]
     ) -> Chosen:
         """Chooses the instances of a PerflibV2 answer of this layout, and its blocks without instances."""
-        choice = _Choice(
-            self, viewer, call.server.ip, states, len(layout.data_sizes), Chosen([None] * len(layout.parts))
-        )
+        choice = _Choice(self, viewer, call.server.ip, states, len(layout.data_sizes))
+        found: list[Mask] = [None] * len(layout.parts)
         if choice.is_everything:
             self._note_blocks(viewer, _end_of_blocks(layout.parts))
-            return choice.chosen
+            return Chosen(found)
         sets: dict[Key, list[int]] = {}
         for number, part in enumerate(layout.parts):
             key = _set_of(call.query, part.block) if isinstance(part, Grid) else _BLOCKS
@@ -142,22 +143,21 @@ class SeriesLimit:
             if all(mask is None for mask in masks):
                 self._note_blocks(viewer, _end_of_blocks(parts))
             for number, part, mask in zip(numbers, parts, masks, strict=True):
-                choice.chosen.parts[number] = mask
+                found[number] = mask
                 if mask is not None:
                     cut.update([part.block] if isinstance(part, Grid) else part.block[~mask].tolist())
-        choice.chosen.blocks = frozenset(cut)
-        return choice.chosen
+        return Chosen(found, choice.cuts, frozenset(cut))
 
     def of_perf_rows(
         self, viewer: Key, call: Call, rows: Sequence[PerfRow], catalog: Catalog, states: Mapping[Key, Any]
     ) -> Chosen:
         """Chooses the values of an irregular PerflibV2 answer. Its only part are its rows."""
-        choice = _Choice(self, viewer, call.server.ip, states, len(rows), Chosen([None]))
+        choice = _Choice(self, viewer, call.server.ip, states, len(rows))
         sets: dict[Key, list[int]] = {}
         for number, row in enumerate(rows):
             key = _BLOCKS if row.instance is None else _set_of(call.query, row.block)
             sets.setdefault(key, []).append(number)
-        chosen, cut, is_read = choice.chosen, set[int](), np.ones(len(rows), np.bool_)
+        cut, is_read = set[int](), np.ones(len(rows), np.bool_)
         for key, numbers in sets.items():
             is_of_blocks = key == _BLOCKS
             names = [rows[one].block if is_of_blocks else folded(rows[one].instance) for one in numbers]
@@ -168,11 +168,10 @@ class SeriesLimit:
                 is_read[numbers] = mask
                 cut.update(blocks)
                 kept = len(set(compress(names, mask.tolist())))
-                chosen.cuts[-1] = replace(chosen.cuts[-1], instances=len(set(names)), kept=kept)
+                choice.cuts[-1] = replace(choice.cuts[-1], instances=len(set(names)), kept=kept)
             elif is_of_blocks:
                 self._note_blocks(viewer, blocks[-1] + 1)
-        chosen.parts, chosen.blocks = [is_read if cut else None], frozenset(cut)
-        return chosen
+        return Chosen([is_read if cut else None], choice.cuts, frozenset(cut))
 
     def of_winperf(
         self, viewer: Key, call: Call, objects: Sequence[WinPerfObject], table: NameTable, states: Mapping[Key, Any]
@@ -180,16 +179,16 @@ class SeriesLimit:
         """Chooses the instances of the objects of a winperf answer."""
         sizes = [sum(definition.size != 0 for definition in item.definitions) for item in objects]
         total = sum(size * len(item.instances) for size, item in zip(sizes, objects, strict=True))
-        choice = _Choice(self, viewer, call.server.ip, states, total, Chosen([None] * len(objects)))
+        choice = _Choice(self, viewer, call.server.ip, states, total)
         if choice.is_everything:
-            return choice.chosen
-        for number, (size, item) in enumerate(zip(sizes, objects, strict=True)):
+            return Chosen([None] * len(objects))
+        found: list[Mask] = []
+        for size, item in zip(sizes, objects, strict=True):
             group = ("object", item.name_index)
             label = index_names(table, "object", item.name_index)[0]
             names = [folded(one.name) if one.name else ("", one.unique_id) for one in item.instances]
-            (mask,) = choice.masks(group, label, [(names, size)], partial(choice.known, {group}, _winperf_name))
-            choice.chosen.parts[number] = mask
-        return choice.chosen
+            found += choice.masks(group, label, [(names, size)], partial(choice.known, {group}, _winperf_name))
+        return Chosen(found, choice.cuts)
 
     def _note_blocks(self, viewer: Key, end: int) -> None:
         """Notes that all blocks without instances are read up to this one."""
@@ -211,12 +210,11 @@ class SeriesLimit:
 
 
 class _Choice:
-    """The choice of instances of one answer with `size` values, counterset by counterset."""
+    """The choice of instances of one answer with `size` values, counterset by counterset. `cuts` are what it leaves out."""
 
-    def __init__(
-        self, limit: SeriesLimit, viewer: Key, server: str, states: Mapping[Key, Any], size: int, chosen: Chosen
-    ) -> None:
-        self.viewer, self.chosen = viewer, chosen
+    def __init__(self, limit: SeriesLimit, viewer: Key, server: str, states: Mapping[Key, Any], size: int) -> None:
+        self.viewer = viewer
+        self.cuts: list[CutAnswer] = []
         self._limit, self._server, self._states = limit, server, states
         # How many series there may still be, and whether all values of the answer may be new ones.
         self._room = limit.in_all - len(states)
@@ -238,8 +236,8 @@ class _Choice:
 
     def masks(
         self, key: Key, label: str | None, rows: Sequence[_Rows], known: Callable[[], set[Hashable]]
-    ) -> list[Bools | None]:
-        """Returns which rows of a counterset are read, None for all. `known` finds the names that were read so far."""
+    ) -> list[Mask]:
+        """Returns which rows of a counterset are read. `known` finds the names that were read so far."""
         of_set = self._limit.of_set
         size = sum(len(names) * columns for names, columns in rows)
         cut = self._limit.sets.get((self.viewer, *key))
@@ -260,7 +258,7 @@ class _Choice:
             kept = 0
             masks = [np.zeros(len(mask), np.bool_) for mask in masks]
         instances, read = max(len(mask) for mask in masks), max(int(mask.sum()) for mask in masks)
-        self.chosen.cuts.append(CutAnswer(cut, size - kept, instances, read))
+        self.cuts.append(CutAnswer(cut, size - kept, instances, read))
         return list(masks)
 
     def _takes_all(self, rows: Sequence[_Rows], taken: set[Hashable]) -> bool:

@@ -80,7 +80,8 @@ class _PlottedReadings(Struct):
         numbers, *columns = self._in_order()
         ends = np.flatnonzero(np.diff(numbers, append=-1)) + 1
         start = 0
-        calls, times = (), ()
+        calls: tuple[int, ...] = ()
+        times: tuple[int, ...] = ()
         which = b""
         for stop, number in zip(ends.tolist(), numbers[ends - 1].tolist(), strict=True):
             of_calls, *rest = [column[start:stop] for column in columns]
