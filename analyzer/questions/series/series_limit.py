@@ -46,8 +46,8 @@ _TIMES = 4
 
 
 class SeriesLeftOut(Struct, frozen=True):
-    """What a limit left out of a machine's counterset: `readings` of its instances, of which an answer had `instances` at most, and
-    `kept` were read. Without a `group`, they are blocks without instances."""
+    """What a limit left out of a machine's counterset: so many `readings`. An answer had `instances` at most, and `kept` were read.
+    Without a `group`, they are blocks without instances."""
 
     server: str
     group: str | None
@@ -69,7 +69,7 @@ class _CutSet(Struct, eq=False):
 
 
 class CutAnswer(Struct, frozen=True, eq=False):
-    """What the answers of one layout lose of one counterset: `readings` of so many instances, of which `kept` are read."""
+    """What the answers of one layout lose of one counterset: so many `readings`. They have `instances`, and `kept` are read."""
 
     of: _CutSet
     readings: int

@@ -158,7 +158,7 @@ class Form(Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def telling(self) -> tuple[Spot, ...]:
-        """The spots of the form whose bytes may have a meaning: raw values of counters, of which there are most, have none."""
+        """The spots of the form whose bytes may have a meaning. Raw values of counters have none: these are most spots."""
         return tuple([spot for spot in self.spots if not getattr(spot.words, "is_silent", False)])
 
     @cached_property

@@ -289,8 +289,8 @@ class DetailBlock(Struct, frozen=True):
 
 
 def calls_with_layers(analysis: Analysis, most: int) -> list[int | None]:
-    """Returns the numbers of the first `most` calls for the report page, with None in place of a call that has no layers there:
-    what it carries does not fit in its block, which a browser reads whole for each of its calls."""
+    """Returns the numbers of the first `most` calls for the report page, with None in place of a call without layers. What such a
+    call carries does not fit in its block, which a browser reads whole for each of its calls."""
     # As read and as sent: one of them may be missing.
     requests, responses = (
         np.maximum(
