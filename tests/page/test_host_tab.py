@@ -13,7 +13,7 @@ from analyzer.questions.series.series_limit import SeriesLimit
 from analyzer.screens.formats import report_page
 from analyzer.screens.live import LivePage
 from analyzer.screens.viewmodel import overview
-from tests.build.buffers import name_table
+from tests.build.buffers import Block, name_table, perf_data
 from tests.build.calls import Calls, analysis_of, winreg
 from tests.build.machine import NAMES, Machine, Shown
 from tests.page.test_browser import browser, opened, words, written
@@ -163,6 +163,23 @@ def test_a_page_says_what_it_leaves_out_and_what_prints_it(
         page.keyboard.type("buffer.signature")
         page.wait_for_selector(".calls .notice")
         assert "could not look at the buffers of 2 calls" in words(page, ".calls .notice")
+
+
+def test_many_sets_are_drawn_as_they_are_asked_for(browser: Browser, tmp_path: Path) -> None:
+    """The capture does not say of which countersets these blocks are."""
+    make = Calls()
+    blocks = [Block(1, values=((b"\1\0\0\0",),))] * 510
+    path = written(analysis_of(make.open_query(), make.counter_data(perf_data(blocks))), tmp_path / "report.html")
+    with opened(browser, path, "#view=host") as page:
+        page.wait_for_selector(".p-others .more")
+        assert page.locator(".p-others > :not(.more)").count() == 64
+        assert words(page, ".p-others > .more") == "and 446 more"
+        page.locator(".p-others > .more").click()
+        page.wait_for_function("() => document.querySelectorAll('.p-others > :not(.more)').length === 510")
+    with opened(browser, path, "#view=counters") as page:
+        page.wait_for_selector(".counter-tree .more")
+        assert page.locator(".counter-tree .set").count() == 500
+        assert words(page, ".counter-tree .more") == "10 more: search for them"
 
 
 def test_a_page_that_waits_for_a_capture_shows_it(browser: Browser, host: Path) -> None:

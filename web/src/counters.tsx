@@ -8,6 +8,8 @@ import { compact, count, seconds, shown, ticks } from "./text";
 
 const MOST_PLOTTED = 12;
 const FIRST_PLOTTED = 4;
+// Of a server's sets, and of a set's series.
+const MOST_LISTED = 500;
 
 interface Props { theme: string; onCall: (number: number) => void }
 
@@ -49,18 +51,19 @@ export function Counters({ theme, onCall }: Props) {
           {[...tree].map(([server, groups]) => (
             <details open>
               <summary>{`\\\\${shown(server)}`}</summary>
-              {[...groups].map(([group, some]) => (
+              {[...groups].slice(0, MOST_LISTED).map(([group, some]) => (
                 <details open={groups.size <= 4 || search !== ""} class="set">
                   <summary>{shown(group)} <small>{count(some.length)}</small></summary>
-                  {some.slice(0, 500).map((one) => (
+                  {some.slice(0, MOST_LISTED).map((one) => (
                     <label class="series">
                       <input type="checkbox" checked={chosen.includes(one.number)} onChange={() => toggle(one.number)} />
                       <span>{shown(one.counter)}{one.instance !== null ? ` (${shown(one.instance)})` : ""} <small>{shown([one.handle, one.unit, some.some((other) => other !== one && other.path === one.path && other.handle === one.handle) && one.added !== null ? `by ${one.added}` : ""].filter(Boolean).join(" "))}</small></span>
                     </label>
                   ))}
-                  {some.length > 500 && <p class="more">{count(some.length - 500)} more: search for them</p>}
+                  {some.length > MOST_LISTED && <p class="more">{count(some.length - MOST_LISTED)} more: search for them</p>}
                 </details>
               ))}
+              {groups.size > MOST_LISTED && <p class="more">{count(groups.size - MOST_LISTED)} more: search for them</p>}
             </details>
           ))}
         </div>

@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { head } from "./data";
 import { type Film, type FilmRow, type Films, type Frame, type Machine, NOT_ASKED, SHOWN, cellText, filmsOf, momentAt } from "./films";
+import { useFew } from "./few";
 import { LaterLeftOut, SetsLeftOut, useTail } from "./left";
 import { count, plural, seconds, shown, utc } from "./text";
 import { Virtual } from "./virtual";
@@ -24,6 +25,7 @@ const [LEAST_WIDTH, LEAST_OF_TWO, MOST_WIDTH, LETTER] = [84, 104, 190, 7.6];
 const FRAMES_PER_S = 8;
 const SPARK = 120;
 const MOST_ROWS = 14;
+const MOST_SETS = 64;
 
 type Chosen = { film: number; row: number; column: number };
 
@@ -101,12 +103,21 @@ export function Host({ moment, following, theme, base, machine: nameOf, onMoment
       {film !== undefined && <ChosenRow film={film} chosen={chosen!} time={time} says={films.says} onCell={onCell} onEnd={() => setChosen(null)} onColumn={(column) => setChosen({ ...chosen!, column })} />}
       <div class="panels scroll" tabIndex={0} role="group" aria-label="Tables">
         {groups.map(({ panel, title, sets }) => (
-          <section class={`host-panel p-${panel}`} aria-label={title}>
-            {sets.map((some) => <CounterSet key={some[0]!.number} films={some} time={time} says={films.says} chosen={chosen} onChosen={setChosen} onCell={onCell} />)}
-          </section>
+          <Panel key={panel} panel={panel} title={title} sets={sets} drawn={(some) => <CounterSet key={some[0]!.number} films={some} time={time} says={films.says} chosen={chosen} onChosen={setChosen} onCell={onCell} />} />
         ))}
       </div>
     </div>
+  );
+}
+
+// Thousands of tables would take a browser seconds to draw: a client may poll counters whose sets the capture does not name.
+function Panel({ panel, title, sets, drawn }: { panel: string; title: string; sets: Film[][]; drawn: (some: Film[]) => ComponentChildren }) {
+  const [some, more] = useFew(sets, MOST_SETS);
+  return (
+    <section class={`host-panel p-${panel}`} aria-label={title}>
+      {some.map(drawn)}
+      {more}
+    </section>
   );
 }
 
