@@ -12,14 +12,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import compress
+from itertools import compress, islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.core.caches import cached_property
 from analyzer.interfaces.buffers.perf_data_layout import Grid, PerfDataLayout, Singles
 from analyzer.interfaces.buffers.value_rows import PerfRow
 from analyzer.interfaces.buffers.winperf_layout import WinPerfObject
@@ -101,13 +100,18 @@ class SeriesLimit:
         self.sets: dict[Key, _CutSet] = {}
         # How many of them are read no further. A choice that was made before an end holds no longer.
         self.ends = 0
+        # Those of which nothing is read because there is no room left, whoever polls them.
+        self.unread: dict[tuple[str, str | None], _CutSet] = {}
         # How many blocks without instances each viewer's answers had while all were read.
         self._blocks: dict[Key, int] = {}
+        # The names of instances of the first so many series, by viewer and group.
+        self._names: dict[Key, dict[Key, set[Key]]] = {}
+        self._num_named = 0
 
     def left_out(self) -> list[SeriesLeftOut]:
         """Returns what was left out of each machine's countersets, the most first."""
         found: dict[tuple[str, str | None], SeriesLeftOut] = {}
-        for one in self.sets.values():
+        for one in (*self.sets.values(), *self.unread.values()):
             if one.readings:
                 known = found.get((one.server, one.group), SeriesLeftOut(one.server, one.group, 0, 0, 0))
                 kept, instances = max(known.kept, one.kept), max(known.instances, one.instances)
@@ -190,6 +194,13 @@ class SeriesLimit:
             found += choice.masks(group, label, [(names, size)], partial(choice.known, {group}, _winperf_name))
         return Chosen(found, choice.cuts)
 
+    def names_of(self, viewer: Key, states: Mapping[Key, Any]) -> Mapping[Key, set[Key]]:
+        """Returns the names of instances that the series of a viewer have so far, by group."""
+        for key in islice(states, self._num_named, None) if len(states) > self._num_named else ():
+            self._names.setdefault(key[0], {}).setdefault(key[1], set()).add(key[2])
+        self._num_named = len(states)
+        return self._names.get(viewer, {})
+
     def _note_blocks(self, viewer: Key, end: int) -> None:
         """Notes that all blocks without instances are read up to this one."""
         if end > self._blocks.get(viewer, 0):
@@ -221,18 +232,10 @@ class _Choice:
         self._has_room = size <= self._room
         self.is_everything = self._has_room and size <= limit.of_set and not limit.sets
 
-    @cached_property
-    def _names(self) -> dict[Key, set[Key]]:
-        """The names of instances that the viewer's series have so far, by group."""
-        found: dict[Key, set[Key]] = {}
-        for key in self._states:
-            if key[0] == self.viewer:
-                found.setdefault(key[1], set()).add(key[2])
-        return found
-
     def known(self, groups: Iterable[Key], name_of: Callable[[Key], Hashable]) -> set[Hashable]:
         """Returns what stands for the names of instances that were read so far in some groups of series."""
-        return {name_of(name) for group in groups for name in self._names.get(group, ())}
+        names = self._limit.names_of(self.viewer, self._states)
+        return {name_of(name) for group in groups for name in names.get(group, ())}
 
     def masks(
         self, key: Key, label: str | None, rows: Sequence[_Rows], known: Callable[[], set[Hashable]]
@@ -247,7 +250,12 @@ class _Choice:
             taken = known()
             if self._takes_all(rows, taken) and size <= _TIMES * of_set:
                 return [None] * len(rows)
-            cut = self._limit.sets[self.viewer, *key] = _CutSet(self._server, label, taken)
+            cut = _CutSet(self._server, label, taken)
+            if taken or self._room > 0:
+                self._limit.sets[self.viewer, *key] = cut
+            else:
+                # There will never be room again.
+                cut = self._limit.unread.setdefault((self._server, label), cut)
         taken = cut.taken
         masks = [np.fromiter((name in taken for name in names), np.bool_, len(names)) for names, _ in rows]
         kept = sum(int(mask.sum()) * columns for mask, (_, columns) in zip(masks, rows, strict=True))

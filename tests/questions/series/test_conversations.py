@@ -403,6 +403,19 @@ def test_a_name_of_more_and_more_instances_ends_its_set() -> None:
     assert limit.left_out() == [SeriesLeftOut("10.0.0.1", COUNTERSET, 0, 9, 10)]
 
 
+def test_viewers_that_find_no_room_are_counted_together() -> None:
+    """There may be a hundred thousand handles."""
+    watch = polled([("a", 1), ("b", 2)])
+    for number in range(1, 4):
+        other = Watch(watch.infos, handle=f"{number:08x}-9b1d-4f3c-8a55-0d2b7c9e1f10", make=watch.make).open(whole())
+        other.poll(Block(6, ids=(1,), instances=(("a", 1), ("c", 3)), values=(large(10), large(30))))
+        watch.events += other.events
+    limit = SeriesLimit(in_all=2)
+    assert within(watch, limit) == [(4, "a", 10), (4, "b", 20)]
+    assert limit.left_out() == [SeriesLeftOut("10.0.0.1", COUNTERSET, 0, 2, 6)]
+    assert (len(limit.sets), len(limit.unread)) == (0, 1)
+
+
 def test_a_set_of_which_instances_are_left_out_has_no_aggregate() -> None:
     """It would be one of other instances than the client showed."""
     infos = (Info(1, LARGE_RAW, aggregate=1),)
