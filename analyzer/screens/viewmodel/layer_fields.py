@@ -98,8 +98,6 @@ def one_of(names: dict[int, str]) -> Callable[[int], str | None]:
 
 def runs_of(source: TracedBytes) -> tuple[Run, ...]:
     """Returns the runs of a layer's bytes: where each part of them was captured."""
-    if len(source) and (only := source.source.only_extent(source.start, source.start + len(source))) is not None:
-        return (_run(only, 0, len(source)),)
     extents = source.origin(0, len(source))
     if _are_byte_by_byte(source, extents, 0, len(source)):
         return tuple(_in_a_row(extents, 0))
