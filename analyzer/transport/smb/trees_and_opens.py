@@ -159,8 +159,8 @@ _DURABLE = (b"DHn", b"DH2")
 
 
 class SentData(Struct):
-    """The data that an SMB request carried to an open pipe: a digest, and where it was captured. `head` are its first bytes: the header
-    of a PDU. `is_answered`: an answer to it carried data. `is_ahead`: it was sent again, and the first request is still to come."""
+    """The data that an SMB request carried to an open pipe: a digest, and where it was captured. `head` are its first bytes: the
+    header of a PDU. `is_answered`: an answer to it carried data. `is_ahead`: it was sent again, and the first is to come."""
 
     digest: int
     head: bytes
