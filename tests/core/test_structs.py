@@ -199,7 +199,7 @@ BY_IDENTITY = """
     questions.films.film_maker: _FilmPart _Lane
     questions.series.answer_columns: Answer
     questions.series.formatted_columns: Quotients
-    questions.series.series_limit: Chosen CutAnswer _CutSet
+    questions.series.series_limit: ChosenInstances CutAnswer _CutSet
     questions.series.values_by_layout: ValuePlan
     questions.series.reading_batches: Batch
     results.analysis: Analysis Part

@@ -23,7 +23,7 @@ from analyzer.interfaces.pcq.perflib_samples import samples_of as perflib_sample
 from analyzer.questions.series.displayed_points import Key, Select
 from analyzer.questions.series.formulas import formula_of
 from analyzer.questions.series.series_keys import Identity, SeriesPlace, WinperfRow, id_places, winperf_places
-from analyzer.questions.series.series_limit import Chosen, SeriesLimit
+from analyzer.questions.series.series_limit import ChosenInstances, SeriesLimit
 from analyzer.questions.series.values_by_layout import (
     Bools,
     Instances,
@@ -203,7 +203,7 @@ class Answers:
         samples: Mapping[int, PerflibSample],
         binding: Binding | None,
         num_blocks: int,
-        chosen: Chosen | None,
+        chosen: ChosenInstances | None,
         *,
         damaged: bool,
     ) -> ValuePlan:
@@ -276,7 +276,7 @@ class Answers:
         """How many countersets the limit of series ended so far: plans from before an end hold no longer."""
         return self._limit.ends if self._limit is not None else 0
 
-    def _chosen(self, viewer: _Viewer, call: Call, objects: Sequence[WinPerfObject]) -> Chosen | None:
+    def _chosen(self, viewer: _Viewer, call: Call, objects: Sequence[WinPerfObject]) -> ChosenInstances | None:
         """Returns which instances of winperf objects are read, None without a limit of series."""
         if self._limit is None:
             return None
@@ -302,7 +302,7 @@ class Answers:
         instances: Sequence[WinperfRow],
         objects: Sequence[WinPerfObject],
         layout: WinperfLayout | None,
-        chosen: Chosen | None,
+        chosen: ChosenInstances | None,
         ids: dict[int, int | str | None] | None = None,
     ) -> ValuePlan:
         places = winperf_places(instances, ids)

@@ -82,7 +82,7 @@ class CutAnswer(Struct, frozen=True, eq=False):
         cut.kept, cut.instances = max(cut.kept, self.kept), max(cut.instances, self.instances)
 
 
-class Chosen(Struct, frozen=True, eq=False):
+class ChosenInstances(Struct, frozen=True, eq=False):
     """The instances of an answer that are read, for each part of it (a block, an object). `blocks` are the positions of blocks of
     which not all are read."""
 
@@ -121,13 +121,13 @@ class SeriesLimit:
 
     def of_perf_data(
         self, viewer: Key, call: Call, layout: PerfDataLayout, catalog: Catalog, states: Mapping[Key, Any]
-    ) -> Chosen:
+    ) -> ChosenInstances:
         """Chooses the instances of a PerflibV2 answer of this layout, and its blocks without instances."""
         choice = _Choice(self, viewer, call.server.ip, states, len(layout.data_sizes))
         found: list[Mask] = [None] * len(layout.parts)
         if choice.is_everything:
             self._note_blocks(viewer, _end_of_blocks(layout.parts))
-            return Chosen(found)
+            return ChosenInstances(found)
         sets: dict[Key, list[int]] = {}
         for number, part in enumerate(layout.parts):
             key = _set_of(call.query, part.block) if isinstance(part, Grid) else _BLOCKS
@@ -150,11 +150,11 @@ class SeriesLimit:
                 found[number] = mask
                 if mask is not None:
                     cut.update([part.block] if isinstance(part, Grid) else part.block[~mask].tolist())
-        return Chosen(found, choice.cuts, frozenset(cut))
+        return ChosenInstances(found, choice.cuts, frozenset(cut))
 
     def of_perf_rows(
         self, viewer: Key, call: Call, rows: Sequence[PerfRow], catalog: Catalog, states: Mapping[Key, Any]
-    ) -> Chosen:
+    ) -> ChosenInstances:
         """Chooses the values of an irregular PerflibV2 answer. Its only part are its rows."""
         choice = _Choice(self, viewer, call.server.ip, states, len(rows))
         sets: dict[Key, list[int]] = {}
@@ -175,24 +175,24 @@ class SeriesLimit:
                 choice.cuts[-1] = replace(choice.cuts[-1], instances=len(set(names)), kept=kept)
             elif is_of_blocks:
                 self._note_blocks(viewer, blocks[-1] + 1)
-        return Chosen([is_read if cut else None], choice.cuts, frozenset(cut))
+        return ChosenInstances([is_read if cut else None], choice.cuts, frozenset(cut))
 
     def of_winperf(
         self, viewer: Key, call: Call, objects: Sequence[WinPerfObject], table: NameTable, states: Mapping[Key, Any]
-    ) -> Chosen:
+    ) -> ChosenInstances:
         """Chooses the instances of the objects of a winperf answer."""
         sizes = [sum(definition.size != 0 for definition in item.definitions) for item in objects]
         total = sum(size * len(item.instances) for size, item in zip(sizes, objects, strict=True))
         choice = _Choice(self, viewer, call.server.ip, states, total)
         if choice.is_everything:
-            return Chosen([None] * len(objects))
+            return ChosenInstances([None] * len(objects))
         found: list[Mask] = []
         for size, item in zip(sizes, objects, strict=True):
             group = ("object", item.name_index)
             label = index_names(table, "object", item.name_index)[0]
             names = [folded(one.name) if one.name else ("", one.unique_id) for one in item.instances]
             found += choice.masks(group, label, [(names, size)], partial(choice.known, {group}, _winperf_name))
-        return Chosen(found, choice.cuts)
+        return ChosenInstances(found, choice.cuts)
 
     def names_of(self, viewer: Key, states: Mapping[Key, Any]) -> Mapping[Key, set[Key]]:
         """Returns the names of instances that the series of a viewer have so far, by group."""

@@ -58,7 +58,7 @@ from analyzer.questions.series.series_keys import (
     pool_key,
     winperf_series,
 )
-from analyzer.questions.series.series_limit import Chosen, CutAnswer
+from analyzer.questions.series.series_limit import ChosenInstances, CutAnswer
 from analyzer.results.calls.call import Call
 from analyzer.results.calls.query_state import Identifier, QueryView
 from analyzer.results.methods.perflib import NONE_ID
@@ -362,7 +362,7 @@ Columns = Callable[[WinPerfObject], Sequence[bool]]
 
 
 def winperf_layout_rows(
-    layout: WinperfLayout, table: NameTable, columns: Columns, chosen: Chosen | None = None
+    layout: WinperfLayout, table: NameTable, columns: Columns, chosen: ChosenInstances | None = None
 ) -> list[WinperfRow]:
     """Returns the counter values of each instance of a winperf layout that are read. The number of a counter stands in for its
     value. `chosen` says which instances are read, None for all."""
@@ -377,7 +377,7 @@ def winperf_layout_rows(
 
 
 def winperf_rows_of(
-    block: WinPerf, table: NameTable, columns: Columns, chosen: Chosen | None = None
+    block: WinPerf, table: NameTable, columns: Columns, chosen: ChosenInstances | None = None
 ) -> list[WinperfRow]:
     """Returns the counter values of each instance of a winperf block that are read. `chosen` as for `winperf_layout_rows`."""
     begin = 0
@@ -388,7 +388,7 @@ def winperf_rows_of(
     return rows
 
 
-def _of_part(chosen: Chosen | None, place: int) -> Bools | None:
+def _of_part(chosen: ChosenInstances | None, place: int) -> Bools | None:
     return chosen.parts[place] if chosen is not None else None
 
 
@@ -502,7 +502,7 @@ def plan_of(
     query: QueryView | None,
     instances: Instances,
     numbered: Callable[[Key], int],
-    chosen: Chosen | None = None,
+    chosen: ChosenInstances | None = None,
 ) -> ValuePlan:
     """The value plan of rows as arrays, with the aggregates that they go into. `chosen` says which instances the rows are of, None
     if of all."""
