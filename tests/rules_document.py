@@ -5,8 +5,7 @@ from itertools import groupby
 from pathlib import Path
 
 from analyzer.interfaces.call_contents.client_programs import MEANINGS, known_programs
-from analyzer.questions.audit.requirement_catalog import catalogue
-from analyzer.questions.audit.rule_registry import every_rule
+from analyzer.questions.audit.rule_registry import catalogue, every_rule
 from analyzer.questions.observations.known_attacks import every_attack
 from analyzer.screens.views.docs import TITLES
 from tools.markdown import document_lines, item_lines

@@ -16,8 +16,7 @@ import typer
 
 from analyzer.commands.shared import exit_codes
 from analyzer.commands.shared.all_commands import EXIT_CODES, command_line
-from analyzer.questions.audit.requirement_catalog import catalogue
-from analyzer.questions.audit.rule_registry import every_rule
+from analyzer.questions.audit.rule_registry import catalogue, every_rule
 from analyzer.questions.filters import binder, grammar
 from analyzer.questions.filters.filter import CallFilter
 from analyzer.questions.series.formulas import Why

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from analyzer.core.output.gate import Destination
     from analyzer.questions.audit.audit_engine import Audit
     from analyzer.questions.audit.findings import Accepted
-    from analyzer.questions.audit.requirement_catalog import Triggered
-    from analyzer.questions.audit.rule_registry import Rule
+    from analyzer.questions.audit.rule_registry import Rule, Triggered
     from analyzer.results.analysis import Analysis
     from analyzer.results.records.finding import CoverageVerdict
     from analyzer.screens.views.audit import AuditView
@@ -182,8 +181,7 @@ def audit(
     """
     from analyzer.questions.audit.audit_engine import select as selected
     from analyzer.questions.audit.findings import read_baseline
-    from analyzer.questions.audit.requirement_catalog import read_triggered
-    from analyzer.questions.audit.rule_registry import every_rule
+    from analyzer.questions.audit.rule_registry import every_rule, read_triggered
 
     rules = selected(every_rule(), select or (), ignore or ())
     if list_rules:

@@ -1,7 +1,7 @@
 """The calls of the probe: methods with parameters in, answers and log entries out.
 
 A `Lab` opens associations to one server and keeps the log; a `Talk` is one association at one authentication level. Each entry says
-in words what was sent, what came back, and which triggers of requirements that was (`questions/audit/requirement_catalog.py`).
+in words what was sent, what came back, and which triggers of requirements that was (`questions/audit/rule_registry.py`).
 
 Requests are encoded in NDR and NDR64 ([MS-PCQ] section 6, [MS-RRP] section 6, C706 chapter 14, [MS-RPCE] section 2.2.5). Some
 stubs are wrong on purpose. Answers are read with the analyzer's own parsers.

@@ -31,7 +31,7 @@ from analyzer.probe.dcerpc_client import BoundStream, Credentials, LostError, Of
 from analyzer.probe.probe_calls import Impersonation, Lab, LogEntry, context_handle
 from analyzer.probe.probe_recording import Relay, captured_by, pcapng
 from analyzer.probe.probe_script import STEPS, Options, Script
-from analyzer.questions.audit.requirement_catalog import FORMAT, catalogue
+from analyzer.questions.audit.rule_registry import FORMAT, catalogue
 from analyzer.results.methods import perflib
 
 # ---------------------------------------------------------------------------------------------------- server connection

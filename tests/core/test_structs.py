@@ -105,7 +105,7 @@ CHANGING = """
     questions.audit.rule_registry: Rule
     questions.audit.rules.counter_values: _Constant
     questions.differences.conversation_keys: _Talk
-    questions.differences.field_comparison: FieldComparison
+    questions.differences.conversation_comparison: FieldComparison
     questions.films.film: Film FilmRow
     questions.films.film_maker: _Lane
     questions.observations.observation_making: Draft
@@ -198,7 +198,7 @@ BY_IDENTITY = """
     questions.films.film: Film FilmFrame Films PollCells
     questions.films.film_maker: _FilmPart _Lane
     questions.series.answer_columns: Answer
-    questions.series.formatted_columns: Quotients
+    questions.series.columns_of_readings: Quotients
     questions.series.series_limit: ChosenInstances CutAnswer _CutSet
     questions.series.values_by_layout: ValuePlan
     questions.series.reading_batches: Batch

@@ -25,7 +25,7 @@ from analyzer.probe.probe_run import rehearse
 from analyzer.probe.probe_script import Options
 from analyzer.questions.audit.audit_engine import Audit
 from analyzer.questions.audit.findings import JUDGED
-from analyzer.questions.audit.requirement_catalog import catalogue
+from analyzer.questions.audit.rule_registry import catalogue
 from analyzer.results.analysis import Analysis
 from tests.probe.server import DOMAIN, OTHER, PASSWORD, USER, Server
 
@@ -217,7 +217,7 @@ def test_tcpdump_captures_the_same_calls_where_it_may(tmp_path: Path) -> None:
 
 
 def test_what_was_triggered_and_is_not_shown_is_inconclusive(tmp_path: Path) -> None:
-    from analyzer.questions.audit.requirement_catalog import read_triggered
+    from analyzer.questions.audit.rule_registry import read_triggered
     from tests.build.calls import analysis_of
     from tests.questions.audit.conversation import full_conversation
 
@@ -244,7 +244,7 @@ def test_what_was_triggered_and_is_not_shown_is_inconclusive(tmp_path: Path) -> 
     ],
 )
 def test_what_is_no_list_is_said(tmp_path: Path, text: str, message: str) -> None:
-    from analyzer.questions.audit.requirement_catalog import read_triggered
+    from analyzer.questions.audit.rule_registry import read_triggered
 
     path = tmp_path / "list.json"
     path.write_text(text)

@@ -26,9 +26,8 @@ from analyzer.core.errors import InputError
 from analyzer.core.printable_text import guid_text
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.findings import JUDGED, Accepted, Coverage, Finding, FindingPattern, actor_of
-from analyzer.questions.audit.requirement_catalog import Triggered, catalogue, why_not_shown
 from analyzer.questions.audit.rule_plans import INTERFACES, Plan, Plans, about, answered_by, checked
-from analyzer.questions.audit.rule_registry import Level, Rule, Watch, every_rule
+from analyzer.questions.audit.rule_registry import Level, Rule, Triggered, Watch, catalogue, every_rule, why_not_shown
 from analyzer.questions.audit.rule_verdicts import Actor, Judgement, Outcome, Severity, inconclusive
 from analyzer.results.analysis import Analysis
 

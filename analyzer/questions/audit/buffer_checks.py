@@ -16,8 +16,17 @@ from analyzer.questions.audit.call_evidence import CallEvidence, SideEvidence
 from analyzer.questions.audit.data_answers import DataAnswer, Flaw
 from analyzer.questions.audit.identifier_lists import IdentifierBlock
 from analyzer.questions.audit.rule_registry import Look, OfMethods, Reads, of_calls
-from analyzer.questions.audit.rule_verdicts import Judgement, OfCall, Requirements, failed, inconclusive, passed, warned
-from analyzer.questions.audit.violation_places import At, Violation
+from analyzer.questions.audit.rule_verdicts import (
+    At,
+    Judgement,
+    OfCall,
+    Requirements,
+    Violation,
+    failed,
+    inconclusive,
+    passed,
+    warned,
+)
 from analyzer.results.methods.perflib import NONE_ID, Opnum, RequestCode
 
 # -------------------------------------------------------------------------------------------------------- buffer checks

@@ -24,8 +24,8 @@ from analyzer.interfaces.call_contents.call_field_maps import buffer_fields, stu
 from analyzer.interfaces.call_contents.damaged_buffers import decoded_buffer
 from analyzer.questions.audit.data_answers import DataAnswer, read_answer
 from analyzer.questions.audit.identifier_lists import IdentifierList, read_identifiers
+from analyzer.questions.audit.rule_verdicts import At, SideName
 from analyzer.questions.audit.server_statements import STATING, Knowledge
-from analyzer.questions.audit.violation_places import At, SideName
 from analyzer.questions.statistics.handle_lifetimes import HandleLifetime, handle_lifetimes
 from analyzer.results.analysis import Analysis, Selected
 from analyzer.results.calls.call import Call, Side, is_altered

@@ -32,7 +32,7 @@ from analyzer.interfaces.buffers.struct_layouts import (
     u4s,
 )
 from analyzer.interfaces.buffers.windows_text import utf16_length
-from analyzer.questions.audit.violation_places import Violation
+from analyzer.questions.audit.rule_verdicts import Violation
 from analyzer.results.methods.perflib import COUNTERS, COUNTERSET, ERROR, INSTANCES, KINDS, SINGLE
 
 BLOCK_HEADER = BLOCK.size

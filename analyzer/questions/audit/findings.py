@@ -20,8 +20,7 @@ from msgspec.structs import replace
 from analyzer.core.errors import InputError
 from analyzer.core.frame_ids import number_of
 from analyzer.questions.audit.call_evidence import CallEvidence, Place, Spot
-from analyzer.questions.audit.requirement_catalog import Requirement, catalogue
-from analyzer.questions.audit.rule_registry import Rule
+from analyzer.questions.audit.rule_registry import Requirement, Rule, catalogue
 from analyzer.questions.audit.rule_verdicts import Actor, Confidence, Judgement, Outcome, Severity
 from analyzer.results.analysis import CaptureFacts
 from analyzer.results.records.finding import Confidence as ConfidenceWord

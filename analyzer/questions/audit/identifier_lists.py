@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from analyzer.core.printable_text import guid_text
 from analyzer.interfaces.buffers.struct_layouts import IDENTIFIER
 from analyzer.interfaces.buffers.windows_text import utf16_length
-from analyzer.questions.audit.violation_places import Violation
+from analyzer.questions.audit.rule_verdicts import Violation
 from analyzer.results.methods.perflib import NONE_ID
 
 ByteOrder = Literal["little", "big"]

@@ -1,4 +1,4 @@
-"""The verdict of an audit rule on one occurrence of what it judges.
+"""The verdict of an audit rule on one occurrence of what it judges, and the place in a call that it speaks of: a field, or bytes.
 
     passed       as required
     warned       not as it should be, and yet not against the letter
@@ -12,15 +12,53 @@ violation has an `actor`, the side that committed it.
 from __future__ import annotations
 
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast
 
 from msgspec import Struct
 
-from analyzer.questions.audit.violation_places import At
 from analyzer.results.connection import Channel
 
 if TYPE_CHECKING:
     from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence
+
+
+# ------------------------------------------------------------------------------------------------------------------ places
+
+
+SideName = Literal["request", "response"]
+
+
+class At(Struct, frozen=True, cache_hash=True):
+    """The place in a call of a field that an audit rule speaks of.
+
+    `path` goes by the names `show` prints: `dwInSize`, `lpData.counters[2].counter_type`; empty for the whole stub. A path into the
+    PDU itself (authentication trailer) begins with `pdu`. `span` are the bytes of `lpData` themselves, given by a rule that knows
+    them better than the path does: in a damaged buffer, a path may lead nowhere.
+    """
+
+    side: SideName
+    path: str = ""
+    span: tuple[int, int] | None = None
+
+    @property
+    def spelled(self) -> str:
+        """Returns the violation's place as `show --field` takes it: `response.lpData.perf_freq`, `request.lpData[28:48]`."""
+        inside = f"lpData[{self.span[0]}:{self.span[1]}]" if self.span is not None else self.path
+        return f"{self.side}.{inside}" if inside else self.side
+
+
+class Violation(NamedTuple):
+    """A violation that an audit rule found: a wrong value. `span` are its bytes in `lpData`, `path` leads to them by the names of
+    `ksy/`."""
+
+    path: str
+    span: tuple[int, int]
+    expected: str
+    seen: str
+
+
+# ---------------------------------------------------------------------------------------------------------------- verdicts
+
 
 # A call as a rule was shown it; a verdict is one on the whole call.
 OfCall: TypeAlias = "CallEvidence | AskedEvidence"

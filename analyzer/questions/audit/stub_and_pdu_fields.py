@@ -13,7 +13,7 @@ from msgspec import Struct
 from analyzer.core.error_code_names import win32_name
 from analyzer.core.errors import DecodeError
 from analyzer.questions.audit.call_evidence import CallEvidence, SideEvidence
-from analyzer.questions.audit.violation_places import At
+from analyzer.questions.audit.rule_verdicts import At
 from analyzer.results.calls.pdus import pdus_alone
 from analyzer.results.methods.perflib import Opnum
 from analyzer.transport.rpc.pdu import HEADER_LEN, SEC_TRAILER_LEN, PduHeader, SecTrailer, find_sec_trailer, read_header

@@ -18,13 +18,16 @@ from analyzer.core.printable_text import counted
 from analyzer.questions.differences.conversation_comparison import occurrence_of
 from analyzer.questions.differences.machine_facts import (
     CaptureView,
+    Peer,
+    Peers,
     ShownFact,
     by_identity,
     facts_of,
+    paired_peers,
+    peers_of,
     process_fact,
     processes_by_name,
 )
-from analyzer.questions.differences.machine_matching import Peer, Peers, paired_peers, peers_of
 from analyzer.questions.processes.process_records import process_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.difference import (

@@ -9,21 +9,28 @@ from msgspec.structs import replace
 
 from analyzer.core.caches import cached_property
 from analyzer.core.printable_text import counted
-from analyzer.questions.differences.conversation_comparison import CallComparison, occurrence_of, property_words
+from analyzer.questions.differences.conversation_comparison import (
+    CallComparison,
+    FieldComparison,
+    HandlePairs,
+    occurrence_of,
+    property_words,
+)
 from analyzer.questions.differences.conversation_keys import paired_talks, talks_of
-from analyzer.questions.differences.field_comparison import FieldComparison, HandlePairs
 from analyzer.questions.differences.machine_facts import (
     SUBJECTS,
     CaptureView,
+    Peer,
     ShownFact,
     by_identity,
     facts_of,
     guids_of_the_same,
+    paired_peers,
+    peers_of,
     process_facts,
     properties_that_differ,
     sealed_calls,
 )
-from analyzer.questions.differences.machine_matching import Peer, paired_peers, peers_of
 from analyzer.questions.processes.process_records import process_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.difference import (

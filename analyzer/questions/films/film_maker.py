@@ -29,8 +29,8 @@ from analyzer.questions.films.film import (
     PollCells,
 )
 from analyzer.questions.series.answer_columns import Answer
+from analyzer.questions.series.columns_of_readings import CODES, FLAGS, WHYS
 from analyzer.questions.series.displayed_points import Key, Sample, Series
-from analyzer.questions.series.formatted_columns import CODES, FLAGS, WHYS
 from analyzer.questions.series.formulas import ATTRIB_HEX, ATTRIB_REAL, formula_of, type_name
 from analyzer.questions.series.reading_batches import Batch
 from analyzer.questions.series.values_by_layout import ValuePlan

@@ -481,7 +481,7 @@ def _take(
     found: dict[tuple[str, str, int | None], _Values], batch: Batch, instances: _Instances, rows: npt.NDArray[np.int64]
 ) -> None:
     """Takes the values of processes from the rows of a batch that one plan describes."""
-    from analyzer.questions.series.formatted_columns import CODES
+    from analyzer.questions.series.columns_of_readings import CODES
 
     rows = rows[instances.kinds[batch.place[rows]] >= 0]
     places = batch.place[rows]

@@ -2,7 +2,7 @@
 
 Answers (`answer_columns`) are collected into a batch, and its readings are sorted by series. Neighbours of one series make a pair.
 The first reading of a series makes a pair with the last one in earlier batches; one reading is held for that. The value of a pair
-is computed type by type (`formatted_columns`), unusual ones reading by reading (`formulas`).
+is computed type by type (`columns_of_readings`), unusual ones reading by reading (`formulas`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from msgspec.structs import asdict, replace
 
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
 from analyzer.questions.series.answer_columns import Answer, Answers, grown
-from analyzer.questions.series.displayed_points import Key, Point, Sample, Select, Series
-from analyzer.questions.series.formatted_columns import (
+from analyzer.questions.series.columns_of_readings import (
     CODES,
     FLAG_CODES,
     FLAGS,
@@ -37,6 +36,7 @@ from analyzer.questions.series.formatted_columns import (
     Taken,
     format_columns,
 )
+from analyzer.questions.series.displayed_points import Key, Point, Sample, Select, Series
 from analyzer.questions.series.formulas import Formatted, Reading, aggregate, format_raw, formula_of, standing_still
 from analyzer.questions.series.series_limit import SeriesLimit
 from analyzer.questions.series.values_by_layout import BITS as _BITS
@@ -55,7 +55,7 @@ class Batch(Struct, eq=False, kw_only=True):
     """A batch of readings of successive answers, a row each, in the order of the calls; aggregates follow the readings of their
     answer. `plans` are the plans of the answers, each with its rows.
 
-    `answer` is the position in `answers` and `place` the row of the answer's plan. If `why` (`formatted_columns.WHYS`) is 0, the
+    `answer` is the position in `answers` and `place` the row of the answer's plan. If `why` (`columns_of_readings.WHYS`) is 0, the
     value is `numerator / denominator`, or the row's entry in `exact` if these are too large for 64 bits. `value` is the nearest
     double. `reason` is a position in `reasons`. For a reading without a pair, `previous_call` is 0 and `interval_ns` means nothing.
     `server_interval_ns` is only valid if `has_server_interval` says so.

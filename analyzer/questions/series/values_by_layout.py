@@ -24,9 +24,7 @@ from analyzer.interfaces.call_contents.answers_with_names import block_of, numbe
 from analyzer.interfaces.pcq.perflib_samples import PerflibSample
 from analyzer.interfaces.winperf.winperf_samples import WinperfSample
 from analyzer.interfaces.winperf.winperf_samples import samples_of as winperf_samples_of
-from analyzer.questions.series.counter_paths import COMPANION_FIELDS, CounterChoice
-from analyzer.questions.series.displayed_points import Key, Sample, Select, Series
-from analyzer.questions.series.formatted_columns import (
+from analyzer.questions.series.columns_of_readings import (
     BASE,
     FREQ,
     MULTI,
@@ -37,6 +35,8 @@ from analyzer.questions.series.formatted_columns import (
     TICKS,
     TIME,
 )
+from analyzer.questions.series.counter_paths import COMPANION_FIELDS, CounterChoice
+from analyzer.questions.series.displayed_points import Key, Sample, Select, Series
 from analyzer.questions.series.formulas import (
     AGGREGATES,
     Formatted,
@@ -554,7 +554,7 @@ def plan_of(
 
 
 def _has(rows: PlanRows, more: int) -> npt.NDArray[np.uint16]:
-    """Returns which values the readings of a value plan's rows have (`formatted_columns.Readings.has`); aggregates (`more`) have
+    """Returns which values the readings of a value plan's rows have (`columns_of_readings.Readings.has`); aggregates (`more`) have
     none."""
     has = np.full(len(rows.at), NUMBER | TICKS | FREQ | TIME | (SIGNED if rows.objects else np.uint16(0)))
     for name, bit in BITS.items():

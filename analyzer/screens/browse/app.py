@@ -27,7 +27,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.printable_text import printable
 from analyzer.interfaces.call_contents.machine_names import machine_names
 from analyzer.questions.audit.audit_engine import Audit
-from analyzer.questions.differences.machine_matching import peers_of
+from analyzer.questions.differences.machine_facts import peers_of
 from analyzer.questions.films.film_maker import FilmMaker
 from analyzer.questions.filters.field_values import CallColumns
 from analyzer.questions.filters.filter import CallFilter

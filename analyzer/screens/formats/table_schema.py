@@ -159,7 +159,7 @@ LEFT_OUT = ("display", "exact", "base_raw", "object_perf_time", "object_perf_fre
 def reading_schema(*, exact: bool) -> Mapping[str, pl.DataType]:
     """Returns the columns of a table of readings: those of `CounterRecord`, with names as categories and flags in one word. `exact`
     adds the value as a fraction."""
-    from analyzer.questions.series.formatted_columns import FLAGS  # not needed for records, and slow to load
+    from analyzer.questions.series.columns_of_readings import FLAGS  # not needed for records, and slow to load
 
     left_out = [name for name in LEFT_OUT if name != "exact" or not exact]
     schema = {

@@ -22,7 +22,7 @@ from analyzer.core.output.safe_cells import safe_cells
 from analyzer.interfaces.call_contents.call_records import CallRecords, problem_record, shown_problems
 from analyzer.interfaces.call_contents.raw_samples import ChunkPart, SampleChunk, sample_keys
 from analyzer.interfaces.call_contents.session_records import logon_record
-from analyzer.questions.series.formatted_columns import FLAGS, WHYS
+from analyzer.questions.series.columns_of_readings import FLAGS, WHYS
 from analyzer.questions.series.formulas import scaled, type_name
 from analyzer.questions.series.reading_batches import Batch
 from analyzer.questions.series.values_by_layout import ValuePlan

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyzer.core.errors import InputError
 from analyzer.core.printable_text import printable
-from analyzer.questions.differences.machine_matching import Peer, peers_of
+from analyzer.questions.differences.machine_facts import Peer, peers_of
 from analyzer.questions.films.film import Films
 from analyzer.results.analysis import Analysis
 from analyzer.screens.notebook.notebook_html import text_of

@@ -14,7 +14,7 @@ from analyzer.questions.observations.triage_records import triage
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.records.display_records import LayerBytes, Node
 from analyzer.screens.viewmodel.call_layers import call_view
-from analyzer.screens.viewmodel.observation_lines import account_lines
+from analyzer.screens.viewmodel.overview import account_lines
 from analyzer.screens.viewmodel.placed_findings import nothing_found
 from analyzer.screens.views.show import placed_words
 

@@ -42,7 +42,7 @@ from analyzer.results.reported_names.counterset_catalog import Catalog
 from analyzer.transport.rpc.rpc_names import fault_name
 
 if TYPE_CHECKING:
-    from analyzer.questions.audit.requirement_catalog import Requirement
+    from analyzer.questions.audit.rule_registry import Requirement
 
 # The words for a buffer, and its damage.
 _Said = tuple[str, DecodeError | None]

@@ -10,8 +10,8 @@ from msgspec import Struct, field
 
 from analyzer.core.array_functions import distinct, first_places
 from analyzer.questions.films.film_maker import said_of_reading
+from analyzer.questions.series.columns_of_readings import FLAGS, WHYS
 from analyzer.questions.series.displayed_points import Series
-from analyzer.questions.series.formatted_columns import FLAGS, WHYS
 from analyzer.questions.series.formulas import type_name
 from analyzer.questions.series.reading_batches import Batch, readings
 from analyzer.questions.series.series_limit import SeriesLimit

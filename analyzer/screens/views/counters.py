@@ -19,10 +19,10 @@ from analyzer.core.caches import cached_property
 from analyzer.core.printable_text import shortened
 from analyzer.core.times import NS_PER_S
 from analyzer.interfaces.call_contents.machine_names import machine_names
+from analyzer.questions.series.columns_of_readings import FLAGS, WHYS, Ints
 from analyzer.questions.series.counter_paths import PathSelection, selection_of
 from analyzer.questions.series.counter_records import Bucket, buckets, counter_batches, counter_records, display_of
 from analyzer.questions.series.displayed_points import Series
-from analyzer.questions.series.formatted_columns import FLAGS, WHYS, Ints
 from analyzer.questions.series.formulas import ATTRIB_HEX, formula_of
 from analyzer.questions.series.reading_batches import Batch
 from analyzer.results.analysis import Analysis

@@ -10,7 +10,7 @@ from itertools import groupby
 from msgspec import UNSET, Struct
 
 from analyzer.core.printable_text import counted, plural, shortened
-from analyzer.questions.audit.requirement_catalog import catalogue
+from analyzer.questions.audit.rule_registry import catalogue
 from analyzer.questions.differences.baseline import NOT_USUAL, NewThings
 from analyzer.questions.differences.conversation_comparison import property_words
 from analyzer.questions.differences.difference_records import Differences

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from analyzer.core.limits import ABOUT, DEFAULTS
-from analyzer.questions.audit.requirement_catalog import catalogue
-from analyzer.questions.audit.rule_registry import Level, Rule
+from analyzer.questions.audit.rule_registry import Level, Rule, catalogue
 from analyzer.questions.observations.known_attacks import Attack, every_attack
 from analyzer.results.records.capture_records import LimitRecord
 from analyzer.results.records.finding import RuleRecord

@@ -13,7 +13,7 @@ from analyzer.core.frame_ids import frame_id
 from analyzer.core.times import shown_time
 from analyzer.interfaces.call_contents.call_records import call_record, place_extents
 from analyzer.questions.audit.call_evidence import CallEvidence, Place
-from analyzer.questions.audit.violation_places import At
+from analyzer.questions.audit.rule_verdicts import At
 from analyzer.results.analysis import Analysis, CaptureFacts
 from analyzer.results.calls.call import Call, PduRecord
 from analyzer.results.captured_packets import Packets

@@ -19,7 +19,7 @@ from analyzer.results.records.record_types import Record
 from analyzer.results.records.statistics import Who
 from analyzer.results.records.triage import TriageProcess, TriageSummary
 from analyzer.screens.viewmodel.call_summary_words import REDACTED, parent_words
-from analyzer.screens.viewmodel.observation_lines import account_lines
+from analyzer.screens.viewmodel.overview import account_lines
 from analyzer.screens.viewmodel.unread import nothing_found
 from analyzer.screens.views.text_report import folded, safe, styled
 

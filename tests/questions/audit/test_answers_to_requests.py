@@ -11,10 +11,8 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event
 from analyzer.questions.audit.audit_engine import Audit, Profile
-from analyzer.questions.audit.requirement_catalog import catalogue
-from analyzer.questions.audit.rule_registry import Level, Reads, Rule, every_rule, of_calls, of_requests
-from analyzer.questions.audit.rule_verdicts import Actor, Outcome, Severity, failed, passed
-from analyzer.questions.audit.violation_places import At
+from analyzer.questions.audit.rule_registry import Level, Reads, Rule, catalogue, every_rule, of_calls, of_requests
+from analyzer.questions.audit.rule_verdicts import Actor, At, Outcome, Severity, failed, passed
 from analyzer.results.security import AuthLevel
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import Ndr, identifier

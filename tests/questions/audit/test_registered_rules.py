@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.questions.audit import values_with_counters as types
-from analyzer.questions.audit.requirement_catalog import catalogue
-from analyzer.questions.audit.rule_registry import Rule, every_rule
+from analyzer.questions.audit.rule_registry import Rule, catalogue, every_rule
 from analyzer.questions.series.formulas import TYPES
 from tests.written import is_as_written
 

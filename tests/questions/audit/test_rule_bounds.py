@@ -16,14 +16,13 @@ from analyzer.questions.audit.call_evidence import Evidence
 from analyzer.questions.audit.data_answers import Block as DataBlock
 from analyzer.questions.audit.identifier_lists import IdentifierBlock, chained
 from analyzer.questions.audit.rule_plans import likeness_of
-from analyzer.questions.audit.rule_verdicts import Judgement, Outcome
+from analyzer.questions.audit.rule_verdicts import At, Judgement, Outcome
 from analyzer.questions.audit.rules import clocks, counter_values, handles, registrations, stubs
 from analyzer.questions.audit.rules.alignment_and_byte_order import _FITS, _misplaced
 from analyzer.questions.audit.rules.error_codes import _too_short
 from analyzer.questions.audit.rules.instances import instance_list_malformed
 from analyzer.questions.audit.rules.parameters import lcid_out_of_place
 from analyzer.questions.audit.rules.stubs import _BEHIND_NAME, _RPC_BY_OTHER_NAMES, SIZES
-from analyzer.questions.audit.violation_places import At
 from tests.build.buffers import Block, identifier, perf_data, wide
 from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, analysis_of
 from tests.questions.audit.judging import ANY, checked, judged, judgement_words

@@ -11,13 +11,20 @@ from analyzer.core.errors import InputError
 from analyzer.questions.audit.audit_engine import Audit, Profile, select
 from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.findings import _MOST_REASONS, Accepted, Coverage, actor_of
-from analyzer.questions.audit.requirement_catalog import catalogue
-from analyzer.questions.audit.rule_registry import Level, Look, Reads, Rule, every_rule
-from analyzer.questions.audit.rule_verdicts import Actor, Deviation, Judgement, Outcome, Severity, inconclusive, passed
+from analyzer.questions.audit.rule_registry import Level, Look, Reads, Rule, catalogue, every_rule
+from analyzer.questions.audit.rule_verdicts import (
+    Actor,
+    At,
+    Deviation,
+    Judgement,
+    Outcome,
+    Severity,
+    inconclusive,
+    passed,
+)
 from analyzer.questions.audit.rules.queries import _Case, _Covering
 from analyzer.questions.audit.server_statements import InstanceList, Knowledge
 from analyzer.questions.audit.values_with_counters import NO_HANDLE
-from analyzer.questions.audit.violation_places import At
 from analyzer.results.methods.perflib import NONE_ID
 from analyzer.transport.rpc.exchange import Exchange
 from tests.build.buffers import identifier, instance_header

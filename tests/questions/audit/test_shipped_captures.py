@@ -3,7 +3,7 @@
 import pytest
 
 from analyzer.questions.audit.audit_engine import Audit
-from analyzer.questions.audit.requirement_catalog import catalogue
+from analyzer.questions.audit.rule_registry import catalogue
 from analyzer.questions.audit.rule_verdicts import Outcome
 from tests import truth
 from tests.analyses import analysis_of_file

@@ -40,7 +40,16 @@ from analyzer.questions.audit.rule_plans import (
     about,
 )
 from analyzer.questions.audit.rule_registry import Reads, every_rule
-from analyzer.questions.audit.rule_verdicts import Confidence, Outcome, failed, inconclusive, passed, warned
+from analyzer.questions.audit.rule_verdicts import (
+    At,
+    Confidence,
+    Outcome,
+    Violation,
+    failed,
+    inconclusive,
+    passed,
+    warned,
+)
 from analyzer.questions.audit.rules.identifiers import _chain
 from analyzer.questions.audit.stub_and_pdu_fields import (
     answer_counts,
@@ -49,7 +58,6 @@ from analyzer.questions.audit.stub_and_pdu_fields import (
     returned,
     validated_count,
 )
-from analyzer.questions.audit.violation_places import At, Violation
 from analyzer.results.calls.query_state import QueryView
 from analyzer.results.methods.perflib import Opnum
 from tests.build.buffers import identifier, perf_data, wide

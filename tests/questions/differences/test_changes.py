@@ -15,9 +15,8 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.questions.differences import conversation_comparison, difference_records
-from analyzer.questions.differences.conversation_comparison import findings_by_call
+from analyzer.questions.differences.conversation_comparison import UNUSED, findings_by_call
 from analyzer.questions.differences.difference_records import Differences
-from analyzer.questions.differences.field_comparison import UNUSED
 from analyzer.questions.processes.process_records import process_records
 from analyzer.results.analysis import Analysis
 from analyzer.results.records.difference import DifferenceRecord

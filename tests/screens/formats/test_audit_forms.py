@@ -14,8 +14,7 @@ from analyzer.capture.frame_offsets import frame_offsets
 from analyzer.pipeline.run import analyze
 from analyzer.questions.audit.audit_engine import Audit, Profile, select
 from analyzer.questions.audit.findings import VERDICTS, Accepted, baseline_json, read_baseline
-from analyzer.questions.audit.requirement_catalog import catalogue
-from analyzer.questions.audit.rule_registry import Rule, every_rule
+from analyzer.questions.audit.rule_registry import Rule, catalogue, every_rule
 from analyzer.questions.audit.rule_verdicts import Outcome
 from analyzer.results.analysis import Analysis
 from analyzer.screens.formats.junit import junit_xml

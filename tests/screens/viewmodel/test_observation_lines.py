@@ -9,8 +9,7 @@ from analyzer.questions.observations.observation_making import Scene
 from analyzer.questions.observations.observations import observations
 from analyzer.results.calls.call import CallOutcome
 from analyzer.results.records.observation import SEVERITIES, Observation, ObservationKind
-from analyzer.screens.viewmodel.observation_lines import _WORDS, account_lines
-from analyzer.screens.viewmodel.overview import overview_of
+from analyzer.screens.viewmodel.overview import _WORDS, account_lines, overview_of
 from tests.analyses import analysis_of_file
 from tests.records import record_of
 from tests.truth import Capture, handful

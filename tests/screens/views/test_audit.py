@@ -8,10 +8,8 @@ from typing import Any
 
 from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.findings import Coverage, Finding, FindingPattern
-from analyzer.questions.audit.requirement_catalog import catalogue
-from analyzer.questions.audit.rule_registry import Rule, every_rule
-from analyzer.questions.audit.rule_verdicts import Confidence, Deviation, Judgement, Outcome, Severity
-from analyzer.questions.audit.violation_places import At
+from analyzer.questions.audit.rule_registry import Rule, catalogue, every_rule
+from analyzer.questions.audit.rule_verdicts import At, Confidence, Deviation, Judgement, Outcome, Severity
 from analyzer.screens.views.audit import _SHOWN, AuditView, MatrixView
 from tests.build.calls import Calls, analysis_of
 from tests.written import is_as_written

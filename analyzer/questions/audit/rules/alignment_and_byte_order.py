@@ -11,8 +11,17 @@ from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, 
 from analyzer.questions.audit.data_answers import Block
 from analyzer.questions.audit.identifier_lists import ByteOrder, chained, tiles
 from analyzer.questions.audit.rule_registry import Level, Reads, of_calls, of_requests, of_sides, rule
-from analyzer.questions.audit.rule_verdicts import Deviation, Judgement, OfCall, Severity, failed, inconclusive, passed
-from analyzer.questions.audit.violation_places import At, Violation
+from analyzer.questions.audit.rule_verdicts import (
+    At,
+    Deviation,
+    Judgement,
+    OfCall,
+    Severity,
+    Violation,
+    failed,
+    inconclusive,
+    passed,
+)
 from analyzer.results.methods.perflib import Opnum
 
 START, RETURNED = "PCQ-2.2.4-R02", "PCQ-3.1.4.1-R03"

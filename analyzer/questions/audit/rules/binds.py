@@ -11,6 +11,7 @@ from analyzer.interfaces.resolution.whole_capture_resolution import interface_ca
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.rule_registry import Level, of_capture, rule
 from analyzer.questions.audit.rule_verdicts import (
+    At,
     Confidence,
     Deviation,
     Judgement,
@@ -20,7 +21,6 @@ from analyzer.questions.audit.rule_verdicts import (
     passed,
     warned,
 )
-from analyzer.questions.audit.violation_places import At
 from analyzer.results.analysis import Selected
 from analyzer.results.calls.call import Call
 from analyzer.results.connection import Bound, Channel

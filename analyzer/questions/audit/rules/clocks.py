@@ -12,6 +12,7 @@ from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.data_answers import DataAnswer
 from analyzer.questions.audit.rule_registry import Level, Watch, of_calls, rule
 from analyzer.questions.audit.rule_verdicts import (
+    At,
     Confidence,
     Judgement,
     Severity,
@@ -21,7 +22,6 @@ from analyzer.questions.audit.rule_verdicts import (
     passed,
     warned,
 )
-from analyzer.questions.audit.violation_places import At
 
 _NO_HEADER = "the answer has no header that can be read"
 _TIME_AT = At("response", "lpData.perf_time_100ns", (16, 24))

@@ -18,9 +18,17 @@ from analyzer.questions.audit.buffer_checks import (
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.data_answers import Block, DataAnswer, Flaw, FlawKind, value_path
 from analyzer.questions.audit.rule_registry import Level, Watch, of_calls, rule
-from analyzer.questions.audit.rule_verdicts import Confidence, Judgement, Severity, inconclusive, passed, warned
+from analyzer.questions.audit.rule_verdicts import (
+    At,
+    Confidence,
+    Judgement,
+    Severity,
+    Violation,
+    inconclusive,
+    passed,
+    warned,
+)
 from analyzer.questions.audit.values_with_counters import LISTED, Unknown, ValueColumn, columns_of, counterset_of
-from analyzer.questions.audit.violation_places import At, Violation
 from analyzer.results.methods.perflib import COUNTERS, COUNTERSET
 
 OF_TYPE = {kind: f"PCQ-2.2.4.2-R{number:02}" for number, kind in enumerate(LISTED, 4)}

@@ -9,8 +9,7 @@ from analyzer.questions.audit.buffer_checks import judgements, of_data, status_v
 from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.data_answers import DataAnswer, FlawKind
 from analyzer.questions.audit.rule_registry import Level, rule
-from analyzer.questions.audit.rule_verdicts import Judgement, Severity, inconclusive, passed
-from analyzer.questions.audit.violation_places import Violation
+from analyzer.questions.audit.rule_verdicts import Judgement, Severity, Violation, inconclusive, passed
 from analyzer.results.methods.perflib import COUNTERS, COUNTERSET, ERROR, INSTANCES, SINGLE
 
 HEADER = ("PCQ-2.2.4.7-R01", "PCQ-3.1.4.1.6-R11", "PL-QCD-R01")

@@ -10,6 +10,7 @@ from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.identifier_lists import HEADER, SIZE, STATUS, chained
 from analyzer.questions.audit.rule_registry import Level, Reads, Watch, of_calls, rule
 from analyzer.questions.audit.rule_verdicts import (
+    At,
     Confidence,
     Judgement,
     Severity,
@@ -20,7 +21,6 @@ from analyzer.questions.audit.rule_verdicts import (
     warned,
 )
 from analyzer.questions.audit.stub_and_pdu_fields import returned
-from analyzer.questions.audit.violation_places import At
 from analyzer.results.methods.perflib import ERROR_NOT_ENOUGH_MEMORY, INTERFACE, Opnum, RequestCode
 
 OUT_OF_MEMORY, NO_SYSTEM_RESOURCES, INVALID_PARAMETER = 0xE, 0x5AA, 0x57

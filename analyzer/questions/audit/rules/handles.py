@@ -12,6 +12,7 @@ from operator import itemgetter
 from analyzer.questions.audit.call_evidence import CallEvidence, Evidence
 from analyzer.questions.audit.rule_registry import Level, Reads, Watch, of_calls, of_capture, rule
 from analyzer.questions.audit.rule_verdicts import (
+    At,
     Confidence,
     Judgement,
     Severity,
@@ -22,7 +23,6 @@ from analyzer.questions.audit.rule_verdicts import (
     warned,
 )
 from analyzer.questions.audit.stub_and_pdu_fields import ACCESS_DENIED, HANDLING, NULL_HANDLE, returned
-from analyzer.questions.audit.violation_places import At
 from analyzer.questions.statistics.handle_lifetimes import HandleCall, HandleLifetime
 from analyzer.results.calls.query_state import Identifier
 from analyzer.results.methods import winreg

@@ -18,8 +18,15 @@ from analyzer.questions.audit.buffer_checks import (
 from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, SideEvidence
 from analyzer.questions.audit.identifier_lists import IdentifierBlock
 from analyzer.questions.audit.rule_registry import Level, Reads, of_calls, of_requests, of_sides, rule
-from analyzer.questions.audit.rule_verdicts import Deviation, Judgement, OfCall, Severity, inconclusive, passed
-from analyzer.questions.audit.violation_places import Violation
+from analyzer.questions.audit.rule_verdicts import (
+    Deviation,
+    Judgement,
+    OfCall,
+    Severity,
+    Violation,
+    inconclusive,
+    passed,
+)
 from analyzer.results.methods.perflib import Opnum
 
 _INFO_DAMAGED = Reads((Opnum.QUERY_COUNTER_INFO,), ("response.lpData",), success=True, damaged=True)

@@ -20,10 +20,12 @@ from analyzer.questions.audit.data_answers import Block
 from analyzer.questions.audit.identifier_lists import IdentifierBlock
 from analyzer.questions.audit.rule_registry import Level, Reads, Watch, of_calls, of_requests, rule
 from analyzer.questions.audit.rule_verdicts import (
+    At,
     Confidence,
     Deviation,
     Judgement,
     Severity,
+    Violation,
     failed,
     inconclusive,
     judge,
@@ -32,7 +34,6 @@ from analyzer.questions.audit.rule_verdicts import (
 )
 from analyzer.questions.audit.server_statements import InstanceList
 from analyzer.questions.audit.values_with_counters import NO_LIST, counter_of
-from analyzer.questions.audit.violation_places import At, Violation
 from analyzer.results.methods.perflib import COUNTERSET, INSTANCES, NONE_ID, Opnum, RequestCode
 
 LISTED = Reads((Opnum.ENUMERATE_COUNTER_SET_INSTANCES,), ("response.lpData",), success=True)

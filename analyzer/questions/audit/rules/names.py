@@ -10,6 +10,7 @@ from analyzer.questions.audit.buffer_checks import NO_REGISTRATION, answers_to, 
 from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.rule_registry import Level, of_calls, rule
 from analyzer.questions.audit.rule_verdicts import (
+    At,
     Deviation,
     Judgement,
     Severity,
@@ -19,7 +20,6 @@ from analyzer.questions.audit.rule_verdicts import (
     passed,
     warned,
 )
-from analyzer.questions.audit.violation_places import At
 from analyzer.results.methods.perflib import NONE_ID, RequestCode
 
 # By RequestCode: the requirements that say what its answer is, the text first.

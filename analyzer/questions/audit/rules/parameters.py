@@ -7,8 +7,7 @@ from locale import windows_locale
 
 from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence
 from analyzer.questions.audit.rule_registry import Level, Reads, of_calls, of_requests, rule
-from analyzer.questions.audit.rule_verdicts import Judgement, Severity, failed, inconclusive, judge, passed, warned
-from analyzer.questions.audit.violation_places import At
+from analyzer.questions.audit.rule_verdicts import At, Judgement, Severity, failed, inconclusive, judge, passed, warned
 from analyzer.results.methods.perflib import Opnum, RequestCode
 
 # Codes whose RequestLCID is zero, and codes that ask for text in a language.

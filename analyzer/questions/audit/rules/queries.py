@@ -23,9 +23,11 @@ from analyzer.questions.audit.data_answers import Block, DataAnswer, FlawKind
 from analyzer.questions.audit.identifier_lists import IdentifierBlock
 from analyzer.questions.audit.rule_registry import Level, Reads, of_calls, rule
 from analyzer.questions.audit.rule_verdicts import (
+    At,
     Confidence,
     Judgement,
     Severity,
+    Violation,
     failed,
     inconclusive,
     judge,
@@ -41,7 +43,6 @@ from analyzer.questions.audit.values_with_counters import (
     held_of,
     why_unknown,
 )
-from analyzer.questions.audit.violation_places import At, Violation
 from analyzer.results.calls.query_state import Identifier, QueryView
 from analyzer.results.methods.perflib import COUNTERS, COUNTERSET, ERROR, INSTANCES, NONE_ID, SINGLE, Opnum
 

@@ -18,6 +18,7 @@ from analyzer.questions.audit.buffer_checks import (
 from analyzer.questions.audit.call_evidence import CallEvidence
 from analyzer.questions.audit.rule_registry import Level, of_calls, rule
 from analyzer.questions.audit.rule_verdicts import (
+    At,
     Deviation,
     Judgement,
     Severity,
@@ -37,7 +38,6 @@ from analyzer.questions.audit.values_with_counters import (
     PRECISION_OBJECT_TIMER,
     RAWCOUNT,
 )
-from analyzer.questions.audit.violation_places import At
 from analyzer.results.methods.perflib import RequestCode
 
 _RECORD, _COUNTER = 32, 48

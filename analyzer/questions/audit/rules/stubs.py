@@ -9,6 +9,7 @@ from analyzer.questions.audit.call_evidence import AskedEvidence, CallEvidence, 
 from analyzer.questions.audit.rule_registry import Level, Reads, of_calls, of_requests, of_sides, rule
 from analyzer.questions.audit.rule_verdicts import (
     Actor,
+    At,
     Judgement,
     OfCall,
     Severity,
@@ -28,7 +29,6 @@ from analyzer.questions.audit.stub_and_pdu_fields import (
     problem_at,
     validated_count,
 )
-from analyzer.questions.audit.violation_places import At
 from analyzer.results.calls.call import StubProblem
 from analyzer.results.methods.perflib import ERROR_NOT_ENOUGH_MEMORY, Opnum
 from analyzer.transport.rpc.rpc_names import fault_name

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from analyzer.questions.series.formatted_columns import (
+from analyzer.questions.series.columns_of_readings import (
     BASE,
     FLAGS,
     FREQ,
