@@ -104,8 +104,7 @@ class Association:
         self.memory = _COST
         self._swapped = False
         self._presentations = Presentations()
-        self._offers: dict[int, _Offered] = {}
-        self.early_acks: dict[int, RawPdu] = {}
+        self._offers, self.early_acks = dict[int, _Offered](), dict[int, RawPdu]()
         self._first_bind: RawPdu | None = None
         self._marks = MarkNotes()
         self._security = SecurityTable(begin, search, limits.security_contexts, logons)
@@ -392,11 +391,12 @@ class Association:
         self._first_bind = self._first_bind or raw
         self._marks.bind(self._channel, header, bind, trailer, data, out)
         self._offer(header, bind, data.frames, security)
-        early = self.early_acks.pop(header.call_id, None)
-        if early is not None:
-            self._ack(
-                from_client, early, find_sec_trailer(early.header, early.piece.data, HEADER_LEN, early.start), out
-            )
+        early = self.early_acks.get(header.call_id)
+        # A client may give its bind, which may be lost, and the alter_context behind it the same call_id.
+        if early is not None and (early.header.ptype == Ptype.BIND_ACK) is (header.ptype == Ptype.BIND):
+            del self.early_acks[header.call_id]
+            found = find_sec_trailer(early.header, early.piece.data, HEADER_LEN, early.start)
+            self._ack(from_client, early, found, out)
 
     def _offer(self, header: PduHeader, bind: Bind, frames: tuple[int, ...], security: Security | None) -> None:
         """Notes the presentation contexts that a bind or alter_context offers."""
