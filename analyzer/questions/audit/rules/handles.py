@@ -159,8 +159,8 @@ def handle_never_given_out(evidence: Evidence) -> Iterator[Judgement]:
     Accepted: a handle used unchanged, also on another connection of the same association group. Another rule judges what a
     server makes of a handle that is not its own.
 
-    Silent: where the beginning of the channel, or a call that may have opened the handle, was not captured or is sealed; where the
-    capture shows the opening and the call in an order that its bytes contradict.
+    Silent: where the beginning of the channel, or a call that may have opened the handle, was not captured or is sealed. The rule
+    is also silent where bytes contradict the order of the frames of the opening and the call.
     """
     kept: Counter[tuple[str, ...]] = Counter()
     for lifetime, event in _events(evidence, _is_use):
