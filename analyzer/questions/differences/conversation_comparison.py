@@ -51,7 +51,6 @@ from analyzer.results.records.difference import (
 )
 from analyzer.transport.rpc.rpc_names import fault_name
 
-
 # ------------------------------------------------------------------------------------------------------------------ fields
 
 
