@@ -89,7 +89,7 @@ TEXT_RESULT = "  result  sha256 "
 
 
 def evidence_lines(record: EvidenceRecord) -> Iterator[str]:
-    """Yields the evidence record as text for people: one line, then one for each file and limit."""
+    """Yields the record of what an analysis was made from, as text for people: one line, then one for each file and limit."""
     options = "".join(f" --{name} {value}".rstrip() for name, value in record.options.items())
     yield f"{TEXT_MARK}{record.tool} {record.version}, {record.command}{options}"
     for item in record.inputs:

@@ -19,15 +19,15 @@ from analyzer.results.methods.winreg import ERROR_SUCCESS, ValueType, WinregOpnu
 
 
 class RegistryValue(Struct, frozen=True):
-    """A registry value that a call reads, enumerates or sets: its name, type and data, None where the call does not carry them."""
+    """The facts that a call states about a registry value: its name, type and data, None where the call does not carry them."""
 
     name: str | None
     kind: int | None
     data: TracedBytes | None
 
     def content(self) -> Any:
-        """Returns the data of a registry value by its type: text, a list of texts, or a number. Returns bytes if the type is
-        unknown or does not fit."""
+        """Returns the data of the registry value that a call states, by its type: text, a list of texts, or a number. Returns bytes
+        if the type is unknown or does not fit."""
         if self.data is None:
             return None
         raw = self.data.data
@@ -51,7 +51,7 @@ class RegistryValue(Struct, frozen=True):
 
 
 def registry_value(call: Call) -> RegistryValue | None:
-    """The registry value that a winreg call is about; None for performance keys and calls about no value."""
+    """Returns the facts about a registry value that a winreg call states; None for performance keys and calls about no value."""
     if not call.is_winreg or call.key is not None or call.read is not None:
         return None
     asked = call.request.params if call.request is not None else {}
@@ -76,7 +76,7 @@ def registry_value(call: Call) -> RegistryValue | None:
 
 
 def service_facts(call: Call) -> ServiceFacts | None:
-    """Returns the service that a svcctl call is about; None for other interfaces, and if nothing is known about it."""
+    """Returns the facts about a service that a svcctl call states; None for other interfaces, and if nothing is known about it."""
     if not call.is_svcctl:
         return None
     params: dict[str, Any] = dict(call.request.params) if call.request is not None else {}

@@ -91,8 +91,8 @@ class Logon(Event, frozen=True):
 
 
 class LateLogon(Event, frozen=True):
-    """A later logon of an SMB session that was read too late: messages of another connection, sent after it, were read first. So
-    calls made from `since_ns` to `until_ns` may belong to the earlier or the later account."""
+    """A later logon of an SMB session, on one of its connections, that was read too late: messages of another connection, sent
+    after it, were read first. So calls made from `since_ns` to `until_ns` may belong to the earlier or the later account."""
 
     session: int
     logon: int
@@ -161,7 +161,7 @@ class SmbSession(Event, frozen=True):
 
 
 class Pdu(Event, frozen=True):
-    """One captured DCERPC PDU, for counting and for comparing with other dissectors."""
+    """The event that a channel carried a DCERPC PDU, for counting and for comparing with other dissectors."""
 
     channel: Channel
     from_client: bool
@@ -175,7 +175,7 @@ class Pdu(Event, frozen=True):
 
 
 class Bound(Event, frozen=True):
-    """The event that a presentation context was offered and answered (bind or alter_context).
+    """The event that a presentation context, which carries calls, was offered and answered (bind or alter_context).
 
     `accepted` is None where the answer was not captured; `reason` says why it was refused, `assoc_group_id` is the answer's.
     `syntax` is the one agreed on, else the first of those that were `offered`. `joins_group`: the client asked for an association
@@ -196,10 +196,11 @@ class Bound(Event, frozen=True):
 
 
 class ClientMarks(Event, frozen=True):
-    """Marks that a client's message leaves of its program: in a negotiation, a session setup, or a bind and the calls after it.
+    """The event that a client's message on a connection leaves marks of its program: in a negotiation, a session setup, or a bind
+    and the calls after it.
 
-    A mark is `name=value`. The prefix of its name is `smb1`, `smb2`, `smb` (the logon of SMB) or `rpc`. `questions.programs` knows
-    which programs leave which marks.
+    A mark is `name=value`. The prefix of its name is `smb1`, `smb2`, `smb` (the logon of SMB) or `rpc`.
+    `interfaces.call_contents.client_programs` knows which programs leave which marks.
     """
 
     client: Endpoint
@@ -222,7 +223,7 @@ class FeaturesOffered(Event, frozen=True):
 
 
 class FlowLink(Event, frozen=True):
-    """The MAC address and hop limit in frames that one end of a TCP connection sent, stated once at the end of the capture.
+    """What one end of a TCP connection shows in its frames: MAC address and hop limit, stated once at the end of the capture.
 
     `mac` is the source address of the link layer. It is None if the frames have none, or if a tunnel, PPPoE or MPLS hides that of
     the sender. `hops` is the captured time to live or hop limit. `frames` are the first and the last frame with these two values,

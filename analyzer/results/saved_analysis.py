@@ -79,7 +79,7 @@ class _HostName(Struct, frozen=True):
 
 
 class _First(Struct, frozen=True):
-    """The first `count` items of a row of the case's table `held`."""
+    """The first `count` items of a row of a saved analysis's table `held`."""
 
     row: int
     count: int
@@ -384,14 +384,14 @@ def saved_columns(facts: TableFacts, source: Readable) -> SavedColumns:
 
 
 def _check_address(end: Endpoint) -> None:
-    """Raises `ValueError` if an end of a connection in a case has no valid address or port."""
+    """Raises `ValueError` if an end of a connection in a saved analysis has no valid address or port."""
     ip_address(end.ip)
     if not 0 <= end.port < 1 << 16:
         raise ValueError(f"{end.port} is no port")
 
 
 def _check_uuid(text: str) -> None:
-    """Raises `ValueError` if a text of a case is no UUID in our spelling."""
+    """Raises `ValueError` if a text of a saved analysis is no UUID in our spelling."""
     if not _UUID.fullmatch(text):
         raise ValueError(f"{text} is no UUID")
 
@@ -402,13 +402,13 @@ def _check_handle(handle: _Handle) -> None:
 
 
 def _check_session(smb: _Smb) -> None:
-    """Raises `ValueError` if the SessionId in a case is no 64-bit number."""
+    """Raises `ValueError` if the SessionId in a saved analysis is no 64-bit number."""
     if smb.facts is not None and not 0 <= int(smb.facts.session_id, 16) < 1 << 64:
         raise ValueError(f"{smb.facts.session_id} is no SessionId")
 
 
 def _check_context(one: Context) -> None:
-    """Raises `ValueError` if a context of a case's calls has values that no message has room for."""
+    """Raises `ValueError` if a context of calls in a saved analysis has values that no message has room for."""
     _check_ends(one)
     numbers, texts = (one.channel, one.impersonation or 0), (one.interface.uuid, one.interface.version)
     if not all(0 <= number < 1 << 32 for number in numbers) or len((one.pipe or "").encode("utf-16-le")) > 0xFFFF:

@@ -55,7 +55,7 @@ class SmbFacts(Value, frozen=True, cache_hash=True, omit_defaults=True):
 
 
 class Signed(Protocol):
-    """What says of the SMB signatures of something whether they fit."""
+    """What carried a call, and says of its SMB signatures whether they fit."""
 
     @property
     def signature_ok(self) -> bool | None: ...
@@ -344,7 +344,7 @@ class StubProblem(Value, frozen=True):
 
 
 class PerformanceRead(Value, frozen=True):
-    """A read of a performance value: `number` counts reads from 1, `attempt` the tries of this one from 1.
+    """The read of a performance value that a call is part of: `number` counts reads from 1, `attempt` the tries of this one from 1.
 
     `key` is the predefined key the handle was opened as, None where its opening was not captured.
     """

@@ -180,7 +180,7 @@ _METHODS = 1 << 17
 
 
 class Context(Struct, array_like=True, frozen=True):
-    """The fields of a call that all calls of one presentation context have in common, as a rule."""
+    """The fields that the rows of all calls of one presentation context have in common, as a rule. One column has their number."""
 
     client: Endpoint
     server: Endpoint
@@ -224,7 +224,7 @@ class RareOfCall(Struct, array_like=True, frozen=True, gc=False):
 
 
 class SharedValues(Struct, frozen=True, eq=False):
-    """Values that many calls share. The numbers in the table of calls refer to them."""
+    """Values that many calls share. Columns of the table of calls have their numbers."""
 
     contexts: Sequence[Context]
     smbs: Sequence[SmbFacts | None]

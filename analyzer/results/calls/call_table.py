@@ -527,7 +527,7 @@ class CallTable:
 
 
 def _rare_of_side(side: Side, plains: PackedPlains | None, apart: Sequence[Any] | None) -> tuple[Any, ...]:
-    """Returns the rare facts about a side of a call, in the order of `RareOfSide`."""
+    """Returns the rare facts about a side of a call that is put into the table, in the order of `RareOfSide`."""
     rare = side.frames_of_dropped, side.problem, plains, apart or ()
     return rare if side.overtook_ns is None else (*rare, side.overtook_ns)
 
@@ -604,7 +604,7 @@ def _handle_of(call: Call, handles: Numbered[tuple[Endpoint, str]]) -> int:
 
 
 def together(rows: Sequence[PdusRow]) -> PdusRow:
-    """Returns one row for PDUs of a stored call that have a row each; its lengths are the sums."""
+    """Returns one row for PDUs of a call in the table that have a row each; its lengths are the sums."""
     return NO_PDUS._replace(
         pdus=APART,
         origins=sum(row.origins for row in rows),
@@ -661,7 +661,7 @@ class _StoredPdus(Pdus):
 
 
 def _alone(fragment: Fragment) -> Pdus:
-    """Returns one fragment of a call as `Pdus`, as if it were a whole message."""
+    """Returns one fragment of a call in the table as `Pdus`, as if it were a whole message."""
     plain = fragment.plain
     bounds = array("I", (fragment.stub_start, fragment.stub_stop))
     if isinstance(plain, Missing):

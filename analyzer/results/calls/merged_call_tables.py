@@ -384,14 +384,14 @@ class _WaitingTable:
 
 
 class NewNumbers(Protocol):
-    """Maps a shard's own numbers to the numbers of the whole analysis."""
+    """Maps the numbers in a part that is to be merged to those of the whole analysis."""
 
     def __getitem__(self, own: int, /) -> SupportsInt: ...
 
 
 class Renumbering:
-    """Renumbers sessions, logons and channels of a shard's analysis to the numbers of the whole. `places` maps them by kind:
-    `sessions`, `smb_logons`, `rpc_logons` and `channels`."""
+    """Renumbers sessions, logons and channels before tables of calls are merged, from those of a part to those of the whole
+    analysis. `places` maps them by kind: `sessions`, `smb_logons`, `rpc_logons` and `channels`."""
 
     def __init__(self, places: Mapping[str, NewNumbers]) -> None:
         self._places = places
@@ -404,7 +404,7 @@ class Renumbering:
         return None if own is None else self._number(kind, own)
 
     def event(self, event: Event) -> Event:
-        """An event of a shard, such as a session or a logon, with the numbers of the whole."""
+        """An event, such as a session or a logon, of a part that is to be merged, with the numbers of the whole."""
         match event:
             case SmbSession():
                 return replace(event, number=self._number("sessions", event.number))
@@ -424,7 +424,7 @@ class Renumbering:
                 return event
 
     def values(self, values: SharedValues) -> SharedValues:
-        """Returns the shared values of a shard's table of calls, renumbered."""
+        """Returns the shared values of a table of calls that is to be merged, renumbered."""
         return replace(values, contexts=[self.context(context) for context in values.contexts])
 
     def _channel(self, channel: Channel) -> Channel:
@@ -438,7 +438,7 @@ class Renumbering:
         return found
 
     def context(self, context: Context) -> Context:
-        """Returns the context that calls of a shard share, renumbered."""
+        """Returns the context that calls of a table to be merged share, renumbered."""
         security = context.security
         return replace(
             context,

@@ -54,7 +54,7 @@ class OrderedCalls(Sequence[Call]):
 
     @cached_property
     def altered(self) -> frozenset[int]:
-        """Returns the numbers of the calls of which a signature does not fit, so that others may have changed them."""
+        """Returns the numbers of the ordered calls of which a signature does not fit, so that others may have changed them."""
         import numpy as np
 
         rows = altered_rows(self.table)
@@ -96,7 +96,7 @@ class OrderedCalls(Sequence[Call]):
         return table.number("context", at), table.number("smb", at)
 
     def contexts_by_last_call(self) -> list[Context]:
-        """The contexts that calls have in common, each once, in the order of the last call of each."""
+        """The contexts that the ordered calls have in common, each once, in the order of the last call of each."""
         from analyzer.core.array_functions import first_places
 
         backwards = self.column("context")[::-1]
@@ -112,7 +112,7 @@ class OrderedCalls(Sequence[Call]):
         return [(self.table.contexts[code], count) for code, count in codes.items()]
 
     def states_of(self, numbers: Sequence[int]) -> Counter[str]:
-        """Counts the calls with these numbers by state."""
+        """Counts the ordered calls with these numbers by state."""
         import numpy as np
 
         codes = Counter(self.column("state")[np.asarray(numbers, np.int64) - 1].tolist())
@@ -124,15 +124,15 @@ class OrderedCalls(Sequence[Call]):
         return self.table.held([order[number - 1] for number in numbers], pdus=pdus)
 
     def rare(self, number: int) -> RareOfCall:
-        """Returns the facts that only few calls have, for the call with this number."""
+        """Returns the facts that only few calls have, for the call with this number in the order."""
         return self.table.rare(self.order[number - 1])
 
     def frames(self, number: int) -> tuple[int, ...]:
-        """Returns the frame ids of a call, like `Call.frames`."""
+        """Returns the frame ids of the call with this number in the order, like `Call.frames`."""
         return self.table.frames(self.order[number - 1])
 
     def with_values(self, numbers: Sequence[int]) -> list[int]:
-        """Returns the numbers of those calls whose answer holds performance data."""
+        """Returns the numbers of those ordered calls whose answer holds performance data."""
         import numpy as np
 
         chosen = np.asarray(numbers, np.int64)
@@ -141,14 +141,14 @@ class OrderedCalls(Sequence[Call]):
         return found
 
     def of_perflib(self, opnums: Iterable[int]) -> list[int]:
-        """Returns the numbers of the calls of these PerflibV2 methods."""
+        """Returns the numbers of the ordered calls of these PerflibV2 methods."""
         import numpy as np
 
         is_of_one = (self.table.column("opnum")[:, None] == np.array([*opnums])).any(axis=1)
         return self._numbers(self.table.is_of(INTERFACE) & is_of_one)
 
     def readings(self) -> list[int]:
-        """The numbers of the calls that ask for values of counters, as far as columns state it."""
+        """The numbers of the ordered calls that ask for values of counters, as far as columns state it."""
         table = self.table
         of_perflib = table.is_of(INTERFACE) & (table.column("opnum") == Opnum.QUERY_COUNTER_DATA)
         # The value that is read is among the facts that few calls have.

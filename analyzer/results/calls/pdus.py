@@ -220,12 +220,12 @@ def clear_stubs(stops: array[int] | None, bounds: array[int]) -> list[tuple[int,
 
 
 def ends_in(packed: bytes, pdus: int) -> tuple[array[int], array[int]]:
-    """Unpacks from a row's bytes in the log where the stubs of several PDUs begin and end, and where each PDU ends."""
+    """Unpacks from the packed bounds of a call's PDUs where the stubs of several begin and end, and where each PDU ends."""
     ends = array("I", packed)
     return ends[: 2 * pdus], ends[2 * pdus :]
 
 
 def stub_place(whole: TracedBytes, stops: array[int] | None, bounds: array[int]) -> tuple[Source, int]:
-    """Returns where the joined stubs of PDUs were captured: a source, and their first position in it."""
+    """Returns where the joined stubs of a call's PDUs were captured: a source, and their first position in it."""
     stubs = [(whole, start, stop) for start, stop in clear_stubs(stops, bounds)]
     return TracedBytes.place(stubs)[:2] if stubs else (NOWHERE, 0)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 class Identifier(Struct, frozen=True):
-    """_PERF_COUNTER_IDENTIFIER ([MS-PCQ] section 2.2.4.6). `counter_id` and `instance_id` may be 0xFFFFFFFF (all)."""
+    """A counter in the state of a query handle: _PERF_COUNTER_IDENTIFIER ([MS-PCQ] section 2.2.4.6). `counter_id` and `instance_id`
+    may be 0xFFFFFFFF (all)."""
 
     counterset: str
     status: int

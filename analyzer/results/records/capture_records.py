@@ -469,7 +469,7 @@ class FileRecord(Record, frozen=True, kw_only=True, tag="file"):
 
 
 class FoundFiles(Struct, frozen=True):
-    """The files of captures, and what was left out because there was too much of it."""
+    """The records of files that a capture shows, and what was left out because there was too much of it."""
 
     files: tuple[FileRecord, ...]
     omissions: tuple[OmissionRecord, ...] = ()

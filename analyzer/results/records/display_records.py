@@ -27,7 +27,7 @@ CARRIERS: tuple[LayerKind, ...] = ("frame", "tcp", "smb")
 
 
 class Row(Value, frozen=True, kw_only=True):
-    """A call in the list."""
+    """A displayed row of the call list: one call."""
 
     number: Annotated[int, doc("number of the call")]
     time_ns: Annotated[int, doc("first frame of the request", unit="ns since 1970 UTC")]
@@ -220,7 +220,7 @@ class LayerBytes(Discreet, frozen=True, kw_only=True):
 
 
 class Fact(Value, frozen=True):
-    """A line about what carried a call: a label and what there is to say."""
+    """A displayed line about what carried a call: a label and what there is to say."""
 
     layer: Annotated[Literal["frames", "TCP", "SMB", "DCERPC"], doc("which layer states it")]
     label: Annotated[str, doc("what it is")]
@@ -228,7 +228,7 @@ class Fact(Value, frozen=True):
 
 
 class SideView(Value, frozen=True, kw_only=True):
-    """The request or the response of a call, layer by layer, outermost first."""
+    """The displayed request or response of a call, layer by layer, outermost first."""
 
     name: Annotated[SideName, doc("which side")]
     missing: Annotated[str | None, doc("why there is no stub: `not captured`, `sealed`, `undecodable`")]
@@ -243,7 +243,7 @@ class SideView(Value, frozen=True, kw_only=True):
 
 
 class CallView(Value, frozen=True):
-    """One call, taken apart."""
+    """One call as displays show it, taken apart."""
 
     row: Annotated[Row, doc("its line of the list")]
     facts: Annotated[tuple[Fact, ...], doc("how it was carried and secured")]
@@ -251,7 +251,7 @@ class CallView(Value, frozen=True):
 
 
 class SeriesView(Value, frozen=True, kw_only=True):
-    """One counter of one instance as one client saw it, with all its readings."""
+    """A displayed series: one counter of one instance as one client saw it, with all its readings."""
 
     number: Annotated[int, doc("number of the series")]
     source: Annotated[str, doc("`perflib-v2` or `winperf`")]
@@ -275,7 +275,7 @@ class SeriesView(Value, frozen=True, kw_only=True):
 
 
 class FindingView(Value, frozen=True, kw_only=True, cache_hash=True):
-    """A finding of the audit, and where it is to be seen."""
+    """A displayed finding of the audit, and where it is to be seen."""
 
     rule: Annotated[str, doc("code of the rule")]
     name: Annotated[str, doc("name of the rule")]
@@ -299,14 +299,14 @@ class FindingView(Value, frozen=True, kw_only=True, cache_hash=True):
 
 
 class SectionCoverage(Value, frozen=True):
-    """What an audit says of one section of a document."""
+    """What a display says of an audit's coverage of one section of a document."""
 
     section: Annotated[str, doc("document and section")]
     verdicts: Annotated[dict[str, int], doc("number of its requirements by verdict")]
 
 
 class AccountLine(Value, frozen=True, kw_only=True):
-    """What was observed of one kind at one machine: sums over observations."""
+    """A displayed line about what was observed of one kind at one machine: sums over observations."""
 
     machine: Annotated[str, doc("name and address of the machine")]
     severity: Annotated[Literal["high", "medium", "info"], doc("how much the gravest of it matters")]
@@ -321,7 +321,7 @@ class AccountLine(Value, frozen=True, kw_only=True):
 
 
 class FileView(Value, frozen=True):
-    """A file of the capture."""
+    """A file of the capture, as displays show it."""
 
     name: Annotated[str, doc("name as given; `-` is standard input")]
     size: Annotated[int | None, doc("its size; null where it was not asked for", unit="bytes")]
@@ -329,7 +329,7 @@ class FileView(Value, frozen=True):
 
 
 class HostView(Value, frozen=True):
-    """One address and what the traffic states about it."""
+    """One address, as displays show it, and what the traffic states about it."""
 
     ip: Annotated[str, doc("address")]
     roles: Annotated[tuple[str, ...], doc("what it took part as")]
@@ -339,7 +339,7 @@ class HostView(Value, frozen=True):
 
 
 class IdentityView(Value, frozen=True):
-    """An account at a client that was used with a server."""
+    """An account at a client that was used with a server, as displays show it."""
 
     user: Annotated[str | None, doc("account, a guest's with the name it claimed; null where nothing states it")]
     client: Annotated[str, doc("address of the client")]
@@ -351,7 +351,7 @@ class IdentityView(Value, frozen=True):
 
 
 class ProcessView(Value, frozen=True):
-    """A process that was to be seen on a server."""
+    """A process that was to be seen on a server, as displays show it."""
 
     server: Annotated[str, doc("address of the server")]
     name: Annotated[str, doc("image name")]
@@ -365,7 +365,7 @@ class ProcessView(Value, frozen=True):
 
 
 class ProblemView(Value, frozen=True):
-    """Something that could not be read, and how often the same was met."""
+    """Something that could not be read, as displays show it, and how often the same was met."""
 
     kind: Annotated[str, doc("`gap`, `sealed`, `truncated`, `malformed`, ...")]
     layer: Annotated[str, doc("layer that noticed")]
@@ -376,7 +376,7 @@ class ProblemView(Value, frozen=True):
 
 
 class IncompleteView(Value, frozen=True):
-    """Calls that are not complete for the same reason."""
+    """Calls that are not complete for the same reason, as displays show them."""
 
     state: Annotated[CallState, doc("state of the calls")]
     reason: Annotated[str | None, doc("why, in a sentence")]
@@ -384,7 +384,7 @@ class IncompleteView(Value, frozen=True):
 
 
 class Overview(Value, frozen=True, kw_only=True):
-    """What was captured, by whom, and what of it could not be read."""
+    """What displays begin with: what was captured, by whom, and what of it could not be read."""
 
     files: Annotated[tuple[FileView, ...], doc("the files of the capture")]
     frames: Annotated[int, doc("frames in them")]

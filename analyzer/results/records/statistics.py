@@ -47,7 +47,7 @@ class Who(Value, frozen=True):
 
     @property
     def name(self) -> str:
-        """The account of a caller in words."""
+        """The account of a caller in the records of `stats`, in words."""
         return who_words(self.user, self.claimed_user, self.later_user)
 
 

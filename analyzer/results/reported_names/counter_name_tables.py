@@ -237,7 +237,7 @@ def table_language(value_name: str, key: str | None = None) -> tuple[str, str] |
 
 
 def is_index(word: str) -> bool:
-    """Whether a word is a title index of a counter: a DWORD in decimal."""
+    """Whether a word is an index into a table of counter names: a DWORD in decimal."""
     return word.isascii() and word.isdecimal() and len(word) <= 10
 
 
